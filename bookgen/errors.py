@@ -1,0 +1,143 @@
+"""Every error of the domain. A class and a sentence; its place on the wire is `http/errors.py`.
+
+BookgenError
+├── InvalidInput                 a value that the caller sent is not acceptable
+│   └── NoOutline                generate without an outline
+├── NotFound                     absent, or another account's
+├── Conflict                     contradicts the current state
+│   └── PaymentsNotConfigured    a checkout on a server without payment keys
+├── GenerationInProgress
+├── Unauthenticated
+│   ├── AuthenticationRequired   no bearer token
+│   ├── TokenExpired
+│   ├── TokenInvalid
+│   └── InvalidCredentials
+├── PermissionDenied
+├── PlanUpgradeRequired          the action is not in the plan
+├── QuotaExceeded                an allowance is spent
+│   └── BookQuotaExceeded        … when a book is created or its writing starts
+├── RateLimited
+├── PayloadTooLarge
+├── Unavailable                  database or payment processor not reachable; try again
+├── UpstreamAIError              the model provider failed, timed out or refused
+└── StartupError                 a setting or the environment does not let the service start
+"""
+
+
+class BookgenError(Exception):
+    """Something went wrong."""
+
+    def __init__(self, message: str | None = None, /, **details: object) -> None:
+        super().__init__(message or type(self).__doc__)
+        self.details = details
+
+
+class InvalidInput(BookgenError):
+    """The request is not valid."""
+
+
+class NoOutline(InvalidInput):
+    """The book has no outline yet. Generate or write one first."""
+
+
+class NotFound(BookgenError):
+    """Not found."""
+
+
+class Conflict(BookgenError):
+    """The request contradicts the current state."""
+
+
+class PaymentsNotConfigured(Conflict):
+    """This server has no payment keys, so nothing can be bought on it."""
+
+
+class GenerationInProgress(BookgenError):
+    """A generation run is already active on this book."""
+
+
+class Unauthenticated(BookgenError):
+    """The request is not authenticated."""
+
+
+class AuthenticationRequired(Unauthenticated):
+    """Send an access token in the header: Authorization: Bearer <ACCESS_TOKEN>."""
+
+
+class TokenExpired(Unauthenticated):
+    """The access token has expired. Refresh it."""
+
+
+class TokenInvalid(Unauthenticated):
+    """The token is not valid. Log in again."""
+
+
+class InvalidCredentials(Unauthenticated):
+    """The login or the password is wrong."""
+
+
+class PermissionDenied(BookgenError):
+    """You may not do this."""
+
+
+class PlanUpgradeRequired(BookgenError):
+    """Your plan does not include this."""
+
+
+class QuotaExceeded(BookgenError):
+    """The allowance of this period is used up."""
+
+
+class BookQuotaExceeded(QuotaExceeded):
+    """No book is left in this period's allowance, and no credit covers this book."""
+
+
+class RateLimited(BookgenError):
+    """Too many requests. Wait before the next one."""
+
+    def __init__(self, message: str | None = None, /, *, retry_after: int, **details: object) -> None:
+        super().__init__(message, **details)
+        self.retry_after = retry_after
+
+
+class PayloadTooLarge(BookgenError):
+    """The request body is too large."""
+
+
+class Unavailable(BookgenError):
+    """The service cannot answer right now. Try again in a moment."""
+
+    def __init__(self, message: str | None = None, /, *, retry_after: int = 5, **details: object) -> None:
+        super().__init__(message, **details)
+        self.retry_after = retry_after
+
+
+class UpstreamAIError(BookgenError):
+    """The model provider failed.
+
+    `stage` names the call ("outline", "chapter", ...), `retryable` says whether the same call may
+    succeed later, `chapter_number` counts from 1 and is None outside a chapter.
+    """
+
+    def __init__(
+        self,
+        message: str | None = None,
+        /,
+        *,
+        stage: str,
+        retryable: bool,
+        chapter_number: int | None = None,
+    ) -> None:
+        super().__init__(
+            message or "The model provider failed.",
+            stage=stage,
+            chapter_number=chapter_number,
+            retryable=retryable,
+        )
+        self.stage = stage
+        self.retryable = retryable
+        self.chapter_number = chapter_number
+
+
+class StartupError(BookgenError):
+    """The service cannot start."""

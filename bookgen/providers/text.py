@@ -1,0 +1,69 @@
+"""Text models behind one Protocol: what is asked, what comes back, why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+from bookgen.models import Usage
+
+
+class StopReason(StrEnum):
+    END = "end"
+    LENGTH = "length"  # cut by the provider: the token limit or the context window
+    REFUSAL = "refusal"  # refused or filtered: the text is never prose
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of the system prompt. `cache` ends a prefix that later calls of the book repeat byte for byte."""
+
+    text: str
+    cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextRequest:
+    """One model call.
+
+    `max_tokens` bounds the reply. `schema` asks for JSON of that JSON Schema where the provider has such a
+    mode (object schemas only). `stage` and `chapter_number` name the call in errors and in the ledger.
+    `account_id` paces one account's calls.
+    """
+
+    stage: str
+    system: tuple[Block, ...]
+    messages: tuple[Message, ...]
+    max_tokens: int
+    schema: Mapping[str, Any] | None = None
+    chapter_number: int | None = None
+    account_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextReply:
+    """`model` is the name that answered (a fallback may), as in the price table and the ledger."""
+
+    text: str
+    stop: StopReason
+    usage: Usage
+    model: str
+
+
+class TextModel(Protocol):
+    """Raises UpstreamAIError for every failure, after its own retries; cancelling closes the connection."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def complete(self, request: TextRequest) -> TextReply: ...
+
+    async def close(self) -> None: ...

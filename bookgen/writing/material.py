@@ -1,0 +1,50 @@
+"""What writing is given and what it hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bookgen.models import Book, Chapter, Digest
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineChapter:
+    title: str
+    summary: str
+    target_word_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """`bible`: people, places, terms, voice; JSON. The budgets sum to the book's target exactly."""
+
+    bible: Mapping[str, Any]
+    chapters: tuple[OutlineChapter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A book as it stands: every chapter in order, with what is written, and the digests by chapter number."""
+
+    book: Book
+    chapters: tuple[Chapter, ...]
+    digests: Mapping[int, Digest] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the quality gate saw and could not mend. `kind` names the rule; `excerpt` is at most 200 characters."""
+
+    kind: str
+    excerpt: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterDraft:
+    content: str
+    word_count: int
+    digest: Digest | None
+    findings: tuple[Finding, ...] = ()

@@ -1,0 +1,17 @@
+"""The seam between writing and whoever pays for it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bookgen.providers.text import TextReply, TextRequest
+
+
+class Steps(Protocol):
+    """Answers model calls, each at most once.
+
+    The same request (same bytes, same `attempt`) gets the stored reply when there is one; otherwise the model
+    is called and its reply and usage are stored before they are returned. Raises UpstreamAIError.
+    """
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply: ...
