@@ -29,7 +29,7 @@ CREATE TABLE chapter (
     summary           text NOT NULL DEFAULT '',
     content           text NOT NULL DEFAULT '',
     word_count        integer NOT NULL DEFAULT 0,
-    target_word_count integer NOT NULL CHECK (target_word_count > 0),
+    target_word_count integer NOT NULL CHECK (target_word_count >= 0),
     status            text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'writing', 'completed', 'error')),
     content_version   bigint NOT NULL DEFAULT 0,
     quality           jsonb NOT NULL DEFAULT '[]',

@@ -26,8 +26,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """`cache` ends a prefix as in Block; a request has at most four of both together."""
+
     role: Literal["user", "assistant"]
     text: str
+    cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
