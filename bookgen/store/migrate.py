@@ -1,0 +1,90 @@
+"""Applies `sql/` in order: numbered, forward only, each file once and whole."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from bookgen.errors import StartupError
+
+LOCK = 0x626F6F6B67656E  # "bookgen"
+
+CREATE_LEDGER = """
+    CREATE TABLE IF NOT EXISTS schema_migration (
+        version    integer PRIMARY KEY,
+        name       text NOT NULL,
+        sha256     text NOT NULL,
+        applied_at timestamptz NOT NULL DEFAULT now()
+    )
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def read_migrations(folder: Path) -> list[Migration]:
+    files = sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
+    migrations = [Migration(int(file.name[:4]), file.name, file.read_text()) for file in files]
+    if not migrations:
+        raise StartupError(f"{folder} holds no migrations.")
+    if len({migration.version for migration in migrations}) < len(migrations):
+        raise StartupError(f"{folder} holds two migrations of one number.")
+    return migrations
+
+
+async def migrate(dsn: str, folder: Path) -> list[str]:
+    """Apply what is missing and give its names. Any number of processes may call it at once."""
+    migrations = read_migrations(folder)
+    connection = await asyncpg.connect(dsn, timeout=10)
+    try:
+        await connection.execute("SELECT pg_advisory_lock($1)", LOCK)  # freed with the session
+        await connection.execute(CREATE_LEDGER)
+        missing = _missing(migrations, await _applied(connection))
+        for migration in missing:
+            await _apply(connection, migration)
+        return [migration.name for migration in missing]
+    finally:
+        await connection.close()
+
+
+APPLIED = "SELECT version, sha256 FROM schema_migration"
+
+
+async def _applied(connection: asyncpg.Connection) -> dict[int, str]:
+    return {row["version"]: row["sha256"] for row in await connection.fetch(APPLIED)}
+
+
+def _missing(migrations: list[Migration], applied: dict[int, str]) -> list[Migration]:
+    known = {migration.version for migration in migrations}
+    if newer := applied.keys() - known:
+        raise StartupError(
+            f"the database has migration {max(newer):04d}, which this version of bookgen does not know. "
+            "Start the version that made it, or a newer one."
+        )
+    for migration in migrations:
+        if applied.get(migration.version, migration.sha256) != migration.sha256:
+            raise StartupError(f"{migration.name} was changed after it had been applied to this database.")
+    return [migration for migration in migrations if migration.version not in applied]
+
+
+RECORD = "INSERT INTO schema_migration (version, name, sha256) VALUES ($1, $2, $3)"
+
+
+async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(migration.sql)
+            await connection.execute(RECORD, migration.version, migration.name, migration.sha256)
+    except asyncpg.PostgresError as error:
+        raise StartupError(f"{migration.name} failed and was rolled back: {error}") from error

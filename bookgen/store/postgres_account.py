@@ -1,0 +1,99 @@
+"""As whom the embedded server runs. PostgreSQL refuses root, so root drops to an unprivileged account."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from bookgen.errors import StartupError
+
+UNPRIVILEGED = ("postgres", "nobody")
+
+
+class Credentials(TypedDict, total=False):
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs programs and makes folders as `account`, or as the present user when it is None."""
+
+    account: pwd.struct_passwd | None
+
+    @classmethod
+    def for_this_user(cls) -> Runner:
+        if os.geteuid() != 0:
+            return cls(None)
+        for name in UNPRIVILEGED:
+            try:
+                return cls(pwd.getpwnam(name))
+            except KeyError:
+                continue
+        raise StartupError(
+            "PostgreSQL does not run as root and there is no account 'postgres' or 'nobody' to run it as. "
+            "Start bookgen as an ordinary user, or set BOOKGEN_DATABASE_URL."
+        )
+
+    @property
+    def credentials(self) -> Credentials:
+        if self.account is None:
+            return {}
+        return {"user": self.account.pw_uid, "group": self.account.pw_gid, "extra_groups": []}
+
+    def own(self, path: Path) -> None:
+        if self.account is not None:
+            os.chown(path, self.account.pw_uid, self.account.pw_gid)
+
+    def empty_folder(self, path: Path) -> Path:
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(mode=0o700)
+        self.own(path)
+        return path
+
+    def private_folder(self, path: Path) -> Path:
+        """A 0700 folder in a place where anybody may write. Refuses one that somebody else made."""
+        path.mkdir(mode=0o700, exist_ok=True)
+        status = path.lstat()
+        owners = {os.geteuid()} | ({self.account.pw_uid} if self.account else set())
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
+            raise StartupError(f"{path} belongs to somebody else. Remove it or set TMPDIR to another folder.")
+        path.chmod(0o700)
+        self.own(path)
+        return path
+
+    def run(self, command: Sequence[str]) -> None:
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True, cwd="/", **self.credentials)
+        except subprocess.CalledProcessError as error:
+            raise StartupError(f"{Path(command[0]).name} failed: {error.stderr.strip()}") from error
+
+    def reachable(self, bindir: Path, root: Path) -> Path:
+        """`bindir`, or a copy of its package where the account can execute it (a home folder is often 0700)."""
+        if self.account is None:
+            return bindir
+        root.chmod(0o711)  # to walk through, nothing more
+        if self._can_execute(bindir):
+            return bindir
+        package = bindir.parents[1]
+        target = root / "pgbin"
+        # The layout stays: the programs find their libraries relative to themselves.
+        for source in (package, package.with_name(f"{package.name}.libs")):
+            if source.is_dir() and not (target / source.name).exists():
+                shutil.copytree(source, target / source.name, symlinks=True)
+        return target / package.name / bindir.relative_to(package)
+
+    def _can_execute(self, bindir: Path) -> bool:
+        try:
+            self.run([str(bindir / "postgres"), "--version"])
+        except (PermissionError, StartupError):
+            return False
+        return True

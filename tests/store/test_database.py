@@ -1,0 +1,70 @@
+from types import MappingProxyType
+
+import asyncpg
+import pytest
+
+from bookgen.errors import Unavailable
+from bookgen.store.database import Database, open_pool
+
+
+async def test_jsonb_takes_and_gives_python_objects(pool: asyncpg.Pool) -> None:
+    value = {"a": [1, 2.5, None, True], "ü": {"nested": "text"}}
+
+    assert await pool.fetchval("SELECT $1::jsonb", value) == value
+    assert await pool.fetchval("SELECT $1::jsonb", MappingProxyType(value)) == value
+    assert await pool.fetchval("SELECT $1::jsonb -> 'a' ->> 0", value) == "1"
+
+
+async def test_releasing_a_connection_sends_no_reset_query(pool: asyncpg.Pool) -> None:
+    async with pool.acquire() as connection:
+        assert connection.get_reset_query() == ""
+
+
+async def test_sessions_have_bounded_statements_locks_and_idle_transactions(pool: asyncpg.Pool) -> None:
+    settings = {name: await pool.fetchval(f"SHOW {name}") for name in ("statement_timeout", "lock_timeout")}
+
+    assert settings == {"statement_timeout": "30s", "lock_timeout": "10s"}
+    assert await pool.fetchval("SHOW idle_in_transaction_session_timeout") == "1min"
+
+
+async def test_an_exhausted_pool_answers_unavailable(dsn: str) -> None:
+    pool = await open_pool(dsn, size=1, patience=0.05)
+    async with pool.acquire():
+        with pytest.raises(Unavailable):
+            await pool.fetchval("SELECT 1")
+    await pool.close()
+
+
+async def test_a_killed_session_answers_unavailable_and_the_pool_heals(database: Database) -> None:
+    async def lose_the_session() -> None:
+        async with database.http.acquire() as connection, connection.transaction():
+            pid = await connection.fetchval("SELECT pg_backend_pid()")
+            await database.runs.execute("SELECT pg_terminate_backend($1)", pid)
+            await connection.fetchval("SELECT 1")
+
+    with pytest.raises(Unavailable):
+        await lose_the_session()
+
+    assert await database.http.fetchval("SELECT 1") == 1
+
+
+async def test_misuse_and_broken_sql_stay_what_they_are(pool: asyncpg.Pool) -> None:
+    with pytest.raises(asyncpg.InterfaceError):
+        await pool.fetchval("SELECT $1::int")
+    with pytest.raises(asyncpg.UndefinedTableError):
+        await pool.fetchval("SELECT * FROM nowhere")
+
+
+async def test_closing_cuts_connections_that_do_not_come_home(dsn: str) -> None:
+    database = await Database.open(dsn, http_connections=1, run_connections=1)
+    connection = await database.http.acquire()
+
+    await database.close(patience=0.05)
+
+    with pytest.raises(asyncpg.InterfaceError):
+        await connection.fetchval("SELECT 1")
+
+
+async def test_an_unreachable_server_is_unavailable_at_opening() -> None:
+    with pytest.raises(Unavailable):
+        await open_pool("postgresql://nobody@127.0.0.1:1/nothing", size=1)

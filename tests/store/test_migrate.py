@@ -1,0 +1,66 @@
+import asyncio
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from bookgen.errors import StartupError
+from bookgen.store.migrate import migrate
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "0001_first.sql").write_text("CREATE TABLE one (id int); INSERT INTO one VALUES (1);")
+    (tmp_path / "0002_second.sql").write_text("CREATE TABLE two (id int);")
+    return tmp_path
+
+
+async def tables(dsn: str) -> set[str]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        return {row["tablename"] for row in rows}
+    finally:
+        await connection.close()
+
+
+async def test_files_are_applied_in_order_and_once(empty_dsn: str, folder: Path) -> None:
+    assert await migrate(empty_dsn, folder) == ["0001_first.sql", "0002_second.sql"]
+    assert await migrate(empty_dsn, folder) == []
+    assert await tables(empty_dsn) == {"schema_migration", "one", "two"}
+
+
+async def test_of_five_processes_at_once_one_applies_each_file(empty_dsn: str, folder: Path) -> None:
+    applied = await asyncio.gather(*(migrate(empty_dsn, folder) for _ in range(5)))
+
+    assert sorted(name for names in applied for name in names) == ["0001_first.sql", "0002_second.sql"]
+
+
+async def test_a_failing_file_leaves_nothing_of_itself(empty_dsn: str, folder: Path) -> None:
+    (folder / "0002_second.sql").write_text("CREATE TABLE two (id int); SELECT nonsense;")
+
+    with pytest.raises(StartupError, match=r"0002_second\.sql failed"):
+        await migrate(empty_dsn, folder)
+
+    assert await tables(empty_dsn) == {"schema_migration", "one"}
+
+
+async def test_a_file_changed_after_it_was_applied_is_refused(empty_dsn: str, folder: Path) -> None:
+    await migrate(empty_dsn, folder)
+    (folder / "0001_first.sql").write_text("CREATE TABLE other (id int);")
+
+    with pytest.raises(StartupError, match=r"0001_first\.sql was changed"):
+        await migrate(empty_dsn, folder)
+
+
+async def test_a_schema_newer_than_the_code_is_refused(empty_dsn: str, folder: Path) -> None:
+    await migrate(empty_dsn, folder)
+    (folder / "0002_second.sql").unlink()
+
+    with pytest.raises(StartupError, match="migration 0002"):
+        await migrate(empty_dsn, folder)
+
+
+async def test_a_folder_without_migrations_is_refused(empty_dsn: str, tmp_path: Path) -> None:
+    with pytest.raises(StartupError, match="no migrations"):
+        await migrate(empty_dsn, tmp_path / "nowhere")

@@ -1,0 +1,92 @@
+"""Who may import whom, as `docs/architecture.md` says."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "bookgen"
+
+NOUNS = {"models", "errors", "words"}
+PROTOCOLS = {"providers.text", "providers.images"}
+SERVICE = {"billing", "store", "writing", "render", "tokens"} | PROTOCOLS | NOUNS
+SERVICES = {"accounts", "artwork", "proofreading", "publishing", "support", "operator"}
+MAY_IMPORT = {
+    "words": set(),
+    "errors": set(),
+    "models": {"errors", "words"},
+    "config": set(),
+    "tokens": NOUNS,
+    "limits": NOUNS,
+    "telemetry": NOUNS,
+    "providers": NOUNS,
+    "render": NOUNS,
+    "store": NOUNS,
+    "writing": PROTOCOLS | NOUNS,
+    "billing": {"store"} | NOUNS,
+    **dict.fromkeys(SERVICES, SERVICE),
+    "actors": {"writing", "billing", "store"} | NOUNS,
+    "http": {"actors", "billing", "store", "limits", "tokens"} | SERVICES | NOUNS,
+    "client": NOUNS,
+}
+# The composition root and its two doors see everything.
+OPEN = {"app", "cli", "__main__", "__init__"}
+ROOMS = sorted(path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room not in OPEN])
+def test_a_room_imports_only_what_lies_below(room: str) -> None:
+    allowed = MAY_IMPORT[room] | {room}
+
+    strangers = {
+        f"{file.relative_to(PACKAGE)}: {name}"
+        for file in files(room)
+        for name in imported(file)
+        if not any(name == door or name.startswith(f"{door}.") for door in allowed)
+    }
+
+    assert not strangers
+
+
+@pytest.mark.parametrize(
+    ("package", "only"), [("stripe", "billing/gateway.py"), ("anthropic", "providers/anthropic.py")]
+)
+def test_an_outside_package_is_imported_in_one_place(package: str, only: str) -> None:
+    importers = {str(file.relative_to(PACKAGE)) for file in PACKAGE.rglob("*.py") if package in outside_packages(file)}
+
+    assert importers <= {only}
+
+
+def files(room: str) -> list[Path]:
+    folder = PACKAGE / room
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+
+
+def imported(file: Path) -> Iterator[str]:
+    """What `file` imports of ours, as dotted names below `bookgen`."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        match node:
+            case ast.ImportFrom(module="bookgen", names=names):
+                yield from (alias.name for alias in names if not alias.name.startswith("__"))
+            case ast.ImportFrom(module=str(module)) if module.startswith("bookgen."):
+                package = module.removeprefix("bookgen.")
+                yield from (_module(package, alias.name) for alias in node.names)
+            case ast.Import(names=names):
+                yield from (alias.name.removeprefix("bookgen.") for alias in names if alias.name.startswith("bookgen."))
+
+
+def _module(package: str, name: str) -> str:
+    """`from bookgen.store import books` names the module `store.books`; of a class only its module counts."""
+    path = PACKAGE / package.replace(".", "/") / name
+    return f"{package}.{name}" if path.is_dir() or path.with_suffix(".py").exists() else package
+
+
+def outside_packages(file: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(str(node.module).partition(".")[0])
+    return names
