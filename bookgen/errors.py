@@ -17,6 +17,7 @@ BookgenError
 ├── QuotaExceeded                an allowance is spent
 │   └── BookQuotaExceeded        … when a book is created or its writing starts
 ├── RateLimited
+├── MethodNotAllowed             the path exists, but not with this verb
 ├── PayloadTooLarge
 ├── Unavailable                  database or payment processor not reachable; try again
 ├── UpstreamAIError              the model provider failed, timed out or refused
@@ -98,6 +99,10 @@ class RateLimited(BookgenError):
     def __init__(self, message: str | None = None, /, *, retry_after: int, **details: object) -> None:
         super().__init__(message, **details)
         self.retry_after = retry_after
+
+
+class MethodNotAllowed(BookgenError):
+    """This path does not take this method."""
 
 
 class PayloadTooLarge(BookgenError):

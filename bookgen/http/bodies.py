@@ -1,0 +1,71 @@
+"""Reading a request body once, within a deadline, as JSON that the database can hold."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from bookgen.errors import InvalidInput, PayloadTooLarge
+
+MAX_BYTES = 2 * 1024 * 1024
+MAX_DEPTH = 32
+READ_SECONDS = 15.0
+
+
+async def read(request: web.Request) -> bytes:
+    """The raw body, at most MAX_BYTES."""
+    refuse_large(request)
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            return await request.read()
+    except TimeoutError:
+        raise InvalidInput(non_field_errors=["The request body did not arrive in time."]) from None
+
+
+def refuse_large(request: web.Request) -> None:
+    if (request.content_length or 0) > MAX_BYTES:
+        raise PayloadTooLarge(limit_bytes=MAX_BYTES)
+
+
+async def read_object(request: web.Request) -> dict[str, Any]:
+    """The JSON object in the body; an absent body is an empty object."""
+    raw = await read(request)
+    if not raw.strip():
+        return {}
+    if "Content-Type" in request.headers and request.content_type != "application/json":
+        raise InvalidInput(non_field_errors=["Send the body as application/json."])
+    value = parse(raw)
+    if not isinstance(value, dict):
+        raise InvalidInput(non_field_errors=["The body must be a JSON object."])
+    return value
+
+
+def parse(raw: bytes) -> Any:
+    """orjson refuses NaN, infinities, lone surrogates and bytes that are not UTF-8; the rest is ours."""
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        raise InvalidInput(non_field_errors=["The body is not valid JSON."]) from None
+    # Brackets and escapes are counted first because nearly no body needs the walk.
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH or b"\\u0000" in raw:
+        _check(value, MAX_DEPTH)
+    return value
+
+
+def _check(value: Any, depth: int) -> None:
+    if depth == 0:
+        raise InvalidInput(non_field_errors=["The body is nested too deeply."])
+    match value:
+        case str():
+            if "\0" in value:
+                raise InvalidInput(non_field_errors=["Text must not contain the character U+0000."])
+        case dict():
+            for key, member in value.items():
+                _check(key, depth)
+                _check(member, depth - 1)
+        case list():
+            for member in value:
+                _check(member, depth - 1)

@@ -1,0 +1,52 @@
+"""What a handler says about itself: aiohttp-apispec's decorators, and the refusals that are its own.
+
+    @docs(tags=["books"], summary="Create a book")
+    @json_schema(BookCreation)
+    @response_schema(BookDetail, 201)
+    @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
+    async def create(request): ...
+
+Refusals that follow from the route (401, 404 of an id, 405, 413, 429, 500, 503) need no mention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aiohttp_apispec import docs, json_schema, querystring_schema, response_schema
+from marshmallow import Schema
+
+from bookgen.errors import BookgenError
+from bookgen.http.routing import Handler
+
+__all__ = ["body_schema", "docs", "json_schema", "query_schema", "querystring_schema", "refusals", "refuses",
+           "response_schema"]  # fmt: skip
+
+_REFUSES = "__refuses__"
+
+
+def refuses(*refusals: type[BookgenError]) -> Callable[[Handler], Handler]:
+    """Names the errors that this handler may answer with, besides those of its route."""
+
+    def mark(handler: Handler) -> Handler:
+        setattr(handler, _REFUSES, refusals)
+        return handler
+
+    return mark
+
+
+def refusals(handler: Handler) -> tuple[type[BookgenError], ...]:
+    return getattr(handler, _REFUSES, ())
+
+
+def body_schema(handler: Handler) -> Schema | None:
+    return _schema(handler, "json")
+
+
+def query_schema(handler: Handler) -> Schema | None:
+    return _schema(handler, "querystring")
+
+
+def _schema(handler: Handler, location: str) -> Schema | None:
+    declared = getattr(handler, "__schemas__", ())
+    return next((each["schema"] for each in declared if each["location"] == location), None)

@@ -1,0 +1,24 @@
+"""Which other origins a browser may call this service from. No cookie ever travels with such a call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+_EXPOSED = ", ".join([
+    "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "X-Request-Id", "X-API-Version",
+    "X-API-Version-Latest", "Deprecation", "Sunset", "Link", "ETag", "Content-Disposition", "WWW-Authenticate",
+])  # fmt: skip
+
+
+def headers(origin: str | None, allowed: Collection[str]) -> dict[str, str]:
+    if origin not in allowed:
+        return {"Vary": "Origin"}
+    return {"Vary": "Origin", "Access-Control-Allow-Origin": str(origin), "Access-Control-Expose-Headers": _EXPOSED}
+
+
+def preflight(methods: Collection[str]) -> dict[str, str]:
+    return {
+        "Access-Control-Allow-Methods": ", ".join(sorted(methods)),
+        "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id, X-Browser-Fingerprint",
+        "Access-Control-Max-Age": "600",
+    }

@@ -1,0 +1,53 @@
+"""What an operator's tools ask: alive, ready, metrics. Outside the API."""
+
+from __future__ import annotations
+
+import hmac
+from ipaddress import ip_address
+
+import asyncpg
+from aiohttp import web
+
+from bookgen import telemetry
+from bookgen.errors import NotFound, Unavailable
+from bookgen.http import replies
+from bookgen.http.keys import DATABASE, READY, SITE
+
+_FORWARDING = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
+
+
+async def alive(request: web.Request) -> web.Response:
+    return replies.json({"status": "ok"})
+
+
+async def ready(request: web.Request) -> web.Response:
+    """The database answers (it was migrated before the start) and the actors are restored."""
+    if not request.app[READY]():
+        raise Unavailable("The actors are still being restored.", retry_after=1)
+    try:
+        await request.app[DATABASE].http.fetchval("SELECT 1", timeout=2)
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        raise Unavailable("The database does not answer.") from None
+    return replies.json({"status": "ready"})
+
+
+async def metrics(request: web.Request) -> web.Response:
+    """For a loopback caller without a proxy in between, or with the operator's token; else there is nothing here."""
+    if not (_is_local(request) or _has_token(request)):
+        raise NotFound
+    return web.Response(body=telemetry.metrics(), headers={"Content-Type": telemetry.CONTENT_TYPE_LATEST})
+
+
+def _is_local(request: web.Request) -> bool:
+    if any(name in request.headers for name in _FORWARDING):
+        return False
+    try:
+        return ip_address(request.remote or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _has_token(request: web.Request) -> bool:
+    token = request.app[SITE].metrics_token
+    given = request.headers.get("Authorization", "")
+    return bool(token) and hmac.compare_digest(given.encode(), f"Bearer {token}".encode())

@@ -1,0 +1,30 @@
+"""Answers as bytes: JSON, and times as the contract writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC
+_JSON = "application/json"
+
+
+def dump(value: Any) -> bytes:
+    """JSON. Times are ISO 8601 UTC ending in Z, decimals the strings that the contract asks for."""
+    return orjson.dumps(value, default=str, option=_OPTIONS)
+
+
+def json(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    return encoded(dump(value), status=status, headers=headers)
+
+
+def encoded(body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    """JSON that is bytes already."""
+    return web.Response(body=body, status=status, headers={"Content-Type": _JSON, **(headers or {})})
+
+
+def nothing() -> web.Response:
+    return web.Response(status=204)

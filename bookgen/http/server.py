@@ -1,0 +1,58 @@
+"""Builds the aiohttp application: services, middleware, both prefixes, the slash rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aiohttp import web
+
+from bookgen.http import bodies, keys
+from bookgen.http.keys import Services
+from bookgen.http.middleware import TABLE, edge
+from bookgen.http.routes import OUTSIDE, ROUTES
+from bookgen.http.routing import Route
+
+PREFIXES = ("/api/v1", "/api")
+
+# aiohttp bounds a connection that never completes its headers by this alone; its default is an hour.
+KEEPALIVE_SECONDS = 30.0
+
+
+def build_app(services: Services, routes: Iterable[Route] = ROUTES) -> web.Application:
+    app = web.Application(middlewares=[edge], client_max_size=bodies.MAX_BYTES)
+    _provide(app, services)
+    table: dict[web.AbstractRoute, Route] = {}
+    for prefix in PREFIXES:
+        for route in routes:
+            for bound in _bind(app, prefix, route):
+                table[bound] = route
+    for route in OUTSIDE:
+        for bound in _bind(app, "", route):
+            table[bound] = route
+    app[TABLE] = table
+    return app
+
+
+def build_runner(app: web.Application) -> web.AppRunner:
+    return web.AppRunner(app, access_log=None, keepalive_timeout=KEEPALIVE_SECONDS, handle_signals=False)
+
+
+def _provide(app: web.Application, services: Services) -> None:
+    app[keys.DATABASE] = services.database
+    app[keys.SUPERVISOR] = services.supervisor
+    app[keys.ACCOUNTS] = services.accounts
+    app[keys.QUOTA] = services.quota
+    app[keys.PAYMENTS] = services.payments
+    app[keys.PUBLISHER] = services.publisher
+    app[keys.SUPPORT] = services.support
+    app[keys.LIMITER] = services.limiter
+    app[keys.SITE] = services.site
+    app[keys.ESTIMATE] = services.estimate
+    app[keys.READY] = services.ready
+
+
+def _bind(app: web.Application, prefix: str, route: Route) -> Iterable[web.AbstractRoute]:
+    path = prefix + route.pattern
+    yield app.router.add_route(route.method, path, route.handler)
+    if route.method == "GET":
+        yield app.router.add_route("HEAD", path, route.handler)

@@ -1,0 +1,159 @@
+"""Token buckets: how many requests a caller may still make, and when it may make more."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+
+
+class LimitClass(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    EXPENSIVE = "expensive"
+    PUBLIC = "public"
+    AUTH = "auth"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A bucket that holds `capacity` requests and fills up once in `seconds`."""
+
+    capacity: int
+    seconds: float
+
+    @classmethod
+    def parse(cls, text: str) -> Budget:
+        """Reads `300/minute`; raises ValueError otherwise."""
+        match = re.fullmatch(r"([1-9][0-9]{0,8})/(second|minute|hour|day)", text.strip())
+        if match is None:
+            raise ValueError(f"{text!r} is not a rate like 300/minute")
+        return cls(int(match[1]), _SECONDS[match[2]])
+
+    @property
+    def rate(self) -> float:
+        return self.capacity / self.seconds
+
+    def refilled(self, tokens: float, elapsed: float) -> float:
+        return min(float(self.capacity), tokens + elapsed * self.rate)
+
+    def verdict(self, tokens: float, *, allowed: bool = True) -> Verdict:
+        """What to tell a caller whose bucket now holds `tokens`."""
+        return Verdict(
+            allowed=allowed,
+            limit=self.capacity,
+            remaining=int(tokens),
+            reset=math.ceil((self.capacity - tokens) / self.rate),
+            retry_after=max(1, math.ceil((1 - tokens) / self.rate)),
+        )
+
+
+DEFAULT_BUDGETS: Mapping[LimitClass, Budget] = {
+    LimitClass.READ: Budget(300, 60),
+    LimitClass.WRITE: Budget(120, 60),
+    LimitClass.EXPENSIVE: Budget(20, 60),
+    LimitClass.PUBLIC: Budget(60, 60),
+    LimitClass.AUTH: Budget(20, 60),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a request may go on. `reset` is the seconds until the bucket is full again."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset: int
+    retry_after: int
+
+
+class Limiter:
+    """The buckets of one process, at most `max_callers` for each class: the longest unseen goes first."""
+
+    def __init__(
+        self,
+        budgets: Mapping[LimitClass, Budget] = DEFAULT_BUDGETS,
+        *,
+        max_callers: int = 50_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.budgets = budgets
+        self._max_callers = max_callers
+        self._clock = clock
+        self._buckets: dict[str, OrderedDict[int | str, tuple[float, float]]] = {}
+
+    def take(self, limit_class: LimitClass, caller: int | str) -> Verdict:
+        """Takes one token from the caller's bucket, if one is left."""
+        return self.take_from(limit_class, caller, self.budgets[limit_class])
+
+    def take_from(self, name: str, caller: int | str, budget: Budget) -> Verdict:
+        """The same for a bucket with a name and a budget of its own, such as the log-ins of one e-mail."""
+        now = self._clock()
+        buckets = self._buckets.setdefault(name, OrderedDict())
+        tokens = self._tokens(buckets, caller, budget, now)
+        allowed = tokens >= 1
+        if allowed:
+            tokens -= 1
+        buckets[caller] = (tokens, now)
+        buckets.move_to_end(caller)
+        if len(buckets) > self._max_callers:
+            buckets.popitem(last=False)
+        return budget.verdict(tokens, allowed=allowed)
+
+    def peek(self, limit_class: LimitClass, caller: int | str) -> Verdict:
+        """The caller's bucket as it is, nothing taken."""
+        budget = self.budgets[limit_class]
+        return budget.verdict(self._tokens(self._buckets.get(limit_class, {}), caller, budget, self._clock()))
+
+    @staticmethod
+    def _tokens(
+        buckets: Mapping[int | str, tuple[float, float]], caller: int | str, budget: Budget, now: float
+    ) -> float:
+        bucket = buckets.get(caller)
+        return float(budget.capacity) if bucket is None else budget.refilled(bucket[0], now - bucket[1])
+
+
+def client_address(peer: str | None, forwarded: Iterable[str], trusted: Iterable[Network]) -> str:
+    """The socket's peer or, behind trusted proxies, the last hop of X-Forwarded-For that is none of them."""
+    networks = tuple(trusted)
+    client = parse_address(peer or "")
+    if client is None:
+        return peer or ""
+    for hop in reversed([part for header in forwarded for part in header.split(",")]):
+        if not any(client in network for network in networks):
+            break
+        before = parse_address(hop)
+        if before is None:
+            break
+        client = before
+    return str(client)
+
+
+def parse_address(text: str) -> Address | None:
+    """An address without its port, scope or IPv4-in-IPv6 wrapping; None when it is none."""
+    text = text.strip().strip('"')
+    if match := re.fullmatch(r"\[([^\]]+)\](?::\d+)?", text) or re.fullmatch(r"([\d.]+):\d+", text):
+        text = match[1]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+
+
+def address_bucket(address: str) -> str:
+    """IPv6 callers are counted by their /64, which one household has to itself."""
+    if ":" not in address:
+        return address
+    return str(IPv6Network((address.partition("%")[0], 64), strict=False).network_address)

@@ -1,0 +1,102 @@
+"""Log lines that tell no secret, and the numbers that Prometheus reads."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any, TextIO
+
+import orjson
+import structlog
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Gauge, Histogram, generate_latest
+
+__all__ = ["CONTENT_TYPE_LATEST", "configure_logs", "metrics", "redact"]
+
+REQUESTS = Counter("bookgen_http_requests_total", "Answers of the API.", ["method", "route", "status"])
+LATENCY = Histogram(
+    "bookgen_http_request_seconds",
+    "Time from a request's headers to its answer.",
+    ["route"],
+    buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
+)
+REFUSED = Counter("bookgen_http_rate_limited_total", "Requests over their budget.", ["limit_class"])
+OPEN_REQUESTS = Gauge("bookgen_http_open_requests", "Requests being answered.")
+
+HIDDEN = "[hidden]"
+_SECRET_NAME = re.compile(
+    r"password|passwd|secret|token|authorization|cookie|signature|api_?key|credential|fingerprint|prompt|dsn", re.I
+)
+# Numbers named after tokens are counts, not secrets; only text is hidden by name.
+_SECRET_TEXT = re.compile(
+    r"""(?xi)
+    (?: (?<=Bearer\ ) [^\s"',]+ )
+    | eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*                      # a JWT
+    | (?: sk | rk | pk )[-_](?: live | test | ant | proj )[-_][\w-]{8,}
+    | whsec_[\w+/=-]{8,}
+    | (?<=://) [^\s:/@"']*:[^\s@"']+ (?=@)                 # user:password@host
+    | (?<=/reset-password/)[^\s"'?]+ | (?<=/verify-email/)[^\s"'?]+ | (?<=/magic-login/)[^\s"'?]+
+    """
+)
+
+
+def metrics() -> bytes:
+    return generate_latest(REGISTRY)
+
+
+def configure_logs(form: str = "json", level: str = "info", stream: TextIO | None = None) -> None:
+    """Every line, ours and the libraries', goes through the same redaction to one stream."""
+    out = stream or sys.stderr
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    renderer: Any = (
+        structlog.processors.JSONRenderer(serializer=_dumps)
+        if form == "json"
+        else structlog.dev.ConsoleRenderer(colors=out.isatty())
+    )
+    last = [structlog.processors.format_exc_info, redact, renderer]
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, structlog.stdlib.add_logger_name, *shared,
+                    structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )  # fmt: skip
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for chatty in ("httpx", "httpcore", "asyncio", "stripe", "anthropic", "openai"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def redact(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Hides what is named like a secret and what looks like one."""
+    for name, value in event.items():
+        event[name] = _hidden(name, value)
+    return event
+
+
+def _hidden(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return HIDDEN if _SECRET_NAME.search(name) else _SECRET_TEXT.sub(HIDDEN, value)
+    if isinstance(value, bytes):
+        return HIDDEN
+    if isinstance(value, Mapping):
+        return {key: _hidden(str(key), member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hidden(name, member) for member in value]
+    return value
+
+
+def _dumps(value: Any, **_: Any) -> str:
+    return orjson.dumps(value, default=lambda other: _SECRET_TEXT.sub(HIDDEN, str(other))).decode()
