@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "billing": {"store"} | NOUNS,
     **dict.fromkeys(SERVICES, SERVICE),
     "actors": {"writing", "billing", "store"} | NOUNS,
-    "http": {"actors", "billing", "store", "limits", "tokens"} | SERVICES | NOUNS,
+    "http": {"actors", "billing", "store", "limits", "telemetry", "tokens"} | SERVICES | NOUNS,
     "client": NOUNS,
 }
 # The composition root and its two doors see everything.

@@ -1,0 +1,162 @@
+"""Chapters: reading them, and an author's hand on their titles, budgets and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
+from bookgen.store import revisions
+from bookgen.words import count_words
+
+if TYPE_CHECKING:
+    from asyncpg import Connection, Record
+
+    from bookgen.store.database import DB
+
+COLUMNS = """
+    c.id, c.book_id, c.chapter_number, c.title, c.summary, c.content, c.word_count, c.target_word_count, c.status,
+    c.content_version, c.created_at, c.updated_at
+"""
+
+OF_BOOK = f"SELECT {COLUMNS} FROM chapter c WHERE c.book_id = $1 ORDER BY c.chapter_number"
+
+
+async def of_book(db: DB, book_id: int) -> list[Chapter]:
+    """In order. The caller has found the book as its owner."""
+    return [chapter_of(row) for row in await db.fetch(OF_BOOK, book_id)]
+
+
+OF_ACCOUNT = """
+    SELECT c.id, c.book_id, c.chapter_number, c.title, c.summary, '' AS content, c.word_count, c.target_word_count,
+           c.status, c.content_version, c.created_at, c.updated_at
+      FROM book b
+      JOIN chapter c ON c.book_id = b.id
+     WHERE b.account_id = $1
+     ORDER BY b.id DESC, c.chapter_number
+"""
+
+
+async def of_account(db: DB, account_id: int) -> list[Chapter]:
+    """Every chapter of the account's books, without their texts: those may be many megabytes."""
+    return [chapter_of(row) for row in await db.fetch(OF_ACCOUNT, account_id)]
+
+
+FIND = f"""
+    SELECT {COLUMNS}
+      FROM chapter c
+      JOIN book b ON b.id = c.book_id
+     WHERE c.id = $2 AND b.account_id = $1
+"""
+
+
+async def find(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
+    row = await db.fetchrow(FIND, account_id, chapter_id)
+    return chapter_of(row) if row else None
+
+
+TOUCH_BOOK = """
+    UPDATE book SET updated_at = now()
+     WHERE account_id = $1 AND id = (SELECT book_id FROM chapter WHERE id = $2)
+"""
+
+SAVE = f"""
+    UPDATE chapter AS c
+       SET title = $2, summary = $3, target_word_count = $4, content = $5, word_count = $6, status = $7,
+           content_version = c.content_version + $8::int, updated_at = now()
+     WHERE id = $1
+    RETURNING {COLUMNS}
+"""
+
+
+async def edit(
+    connection: Connection, account_id: int, chapter_id: int, changes: Mapping[str, Any], origin: RevisionOrigin
+) -> Chapter | None:
+    """Changes a chapter in one transaction; a text that is overwritten is kept as a revision."""
+    async with connection.transaction():
+        await connection.execute(TOUCH_BOOK, account_id, chapter_id)
+        chapter = await find(connection, account_id, chapter_id)
+        if chapter is None:
+            return None
+        content = changes.get("content", chapter.content)
+        rewritten = content != chapter.content
+        if rewritten:
+            await revisions.keep(connection, chapter.id, origin, chapter.content, chapter.word_count)
+        row = await connection.fetchrow(
+            SAVE,
+            chapter.id,
+            changes.get("title", chapter.title),
+            changes.get("summary", chapter.summary),
+            changes.get("target_word_count", chapter.target_word_count),
+            content,
+            count_words(content) if rewritten else chapter.word_count,
+            _status_of(content) if rewritten else chapter.status,
+            int(rewritten),
+        )
+        return chapter_of(row)
+
+
+def _status_of(content: str) -> ChapterStatus:
+    return ChapterStatus.COMPLETED if content.strip() else ChapterStatus.PENDING
+
+
+INSERT = """
+    INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count) VALUES ($1, $2, $3, $4, $5)
+"""
+
+
+async def insert(db: DB, book_id: int, chapter_number: int, entry: Mapping[str, Any]) -> None:
+    await db.execute(
+        INSERT, book_id, chapter_number, entry["title"], entry.get("summary", ""), entry["target_word_count"]
+    )
+
+
+DESCRIBE = """
+    UPDATE chapter
+       SET title = $2, summary = $3, target_word_count = $4, updated_at = now()
+     WHERE id = $1 AND (title, summary, target_word_count) IS DISTINCT FROM ($2, $3, $4)
+"""
+
+
+async def describe(db: DB, chapter_id: int, title: str, summary: str, target_word_count: int) -> None:
+    """Title, summary and budget of a chapter, whatever it says."""
+    await db.execute(DESCRIBE, chapter_id, title, summary, target_word_count)
+
+
+DELETE_OTHERS = "DELETE FROM chapter WHERE book_id = $1 AND id <> ALL ($2::bigint[])"
+
+
+async def delete_others(db: DB, book_id: int, kept: Sequence[int]) -> None:
+    await db.execute(DELETE_OTHERS, book_id, kept)
+
+
+# One statement, since the uniqueness of a number in its book is checked at the statement's end.
+RENUMBER = """
+    UPDATE chapter AS c
+       SET chapter_number = place.number
+      FROM unnest($2::bigint[], $3::int[]) AS place (id, number)
+     WHERE c.id = place.id AND c.book_id = $1 AND c.chapter_number <> place.number
+"""
+
+
+async def renumber(db: DB, book_id: int, places: Mapping[int, int]) -> None:
+    """Gives chapters new numbers, by id."""
+    await db.execute(RENUMBER, book_id, list(places), list(places.values()))
+
+
+def chapter_of(row: Record) -> Chapter:
+    """A row that has COLUMNS."""
+    return Chapter(
+        id=row["id"],
+        book_id=row["book_id"],
+        chapter_number=row["chapter_number"],
+        title=row["title"],
+        summary=row["summary"],
+        content=row["content"],
+        word_count=row["word_count"],
+        target_word_count=row["target_word_count"],
+        status=ChapterStatus(row["status"]),
+        content_version=row["content_version"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

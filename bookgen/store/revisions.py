@@ -1,0 +1,71 @@
+"""Former texts of chapters: nothing that was written is lost by an overwrite. The newest 20 are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from bookgen.models import RevisionOrigin
+
+if TYPE_CHECKING:
+    from bookgen.store.database import DB
+
+KEPT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A former text; `origin` is what replaced it. `content` is None in a list."""
+
+    id: int
+    origin: str
+    word_count: int
+    created_at: datetime
+    content: str | None = None
+
+
+KEEP = "INSERT INTO chapter_revision (chapter_id, origin, content, word_count) VALUES ($1, $2, $3, $4)"
+
+PRUNE = """
+    DELETE FROM chapter_revision
+     WHERE chapter_id = $1
+       AND id <= (SELECT id FROM chapter_revision WHERE chapter_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)
+"""
+
+
+async def keep(db: DB, chapter_id: int, origin: RevisionOrigin, content: str, word_count: int) -> None:
+    """Keeps a text that is about to be overwritten; an empty one is none."""
+    if not content.strip():
+        return
+    await db.execute(KEEP, chapter_id, origin, content, word_count)
+    await db.execute(PRUNE, chapter_id, KEPT)
+
+
+OF_CHAPTER = """
+    SELECT r.id, r.origin, r.word_count, r.created_at
+      FROM chapter_revision r
+      JOIN chapter c ON c.id = r.chapter_id
+      JOIN book b ON b.id = c.book_id
+     WHERE c.id = $2 AND b.account_id = $1
+     ORDER BY r.id DESC
+"""
+
+
+async def of_chapter(db: DB, account_id: int, chapter_id: int) -> list[Revision]:
+    """Newest first."""
+    return [Revision(**row) for row in await db.fetch(OF_CHAPTER, account_id, chapter_id)]
+
+
+FIND = """
+    SELECT r.id, r.origin, r.word_count, r.created_at, r.content
+      FROM chapter_revision r
+      JOIN chapter c ON c.id = r.chapter_id
+      JOIN book b ON b.id = c.book_id
+     WHERE r.id = $3 AND c.id = $2 AND b.account_id = $1
+"""
+
+
+async def find(db: DB, account_id: int, chapter_id: int, revision_id: int) -> Revision | None:
+    row = await db.fetchrow(FIND, account_id, chapter_id, revision_id)
+    return Revision(**row) if row else None

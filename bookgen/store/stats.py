@@ -1,0 +1,60 @@
+"""Sums over an account's books, and what a book's model calls used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bookgen.models import Usage
+
+if TYPE_CHECKING:
+    from bookgen.store.database import DB
+
+
+@dataclass(frozen=True, slots=True)
+class AccountStats:
+    books_by_status: dict[str, int] = field(default_factory=dict)
+    chapters_total: int = 0
+    chapters_written: int = 0
+    words_total: int = 0
+    images_total: int = 0
+
+
+BOOKS_BY_STATUS = "SELECT status, count(*) AS books FROM book WHERE account_id = $1 GROUP BY status"
+
+CHAPTERS = """
+    SELECT count(*) AS chapters_total,
+           count(*) FILTER (WHERE c.content <> '') AS chapters_written,
+           coalesce(sum(c.word_count), 0)::bigint AS words_total
+      FROM book b
+      JOIN chapter c ON c.book_id = b.id
+     WHERE b.account_id = $1
+"""
+
+IMAGES = "SELECT coalesce(sum(images), 0)::bigint FROM model_call WHERE account_id = $1"
+
+
+async def of_account(db: DB, account_id: int) -> AccountStats:
+    by_status = {row["status"]: row["books"] for row in await db.fetch(BOOKS_BY_STATUS, account_id)}
+    chapters = await db.fetchrow(CHAPTERS, account_id)
+    images = await db.fetchval(IMAGES, account_id)
+    return AccountStats(books_by_status=by_status, images_total=images, **chapters)
+
+
+BOOK_USAGE = """
+    SELECT count(*) AS calls,
+           coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
+           coalesce(sum(output_tokens), 0)::bigint AS output_tokens,
+           coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
+           coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
+           coalesce(sum(images), 0)::bigint AS images,
+           coalesce(sum(cost_micros), 0)::bigint AS cost_micros,
+           coalesce(bool_or(cost_micros IS NULL), false) AS unknown_price
+      FROM model_call
+     WHERE book_id = $1
+"""
+
+
+async def book_usage(db: DB, book_id: int) -> Usage:
+    """All model work done for the book. The caller has found the book as its owner."""
+    return Usage(**await db.fetchrow(BOOK_USAGE, book_id))
