@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ctypes
 import fcntl
+import functools
 import hashlib
 import logging
 import os
@@ -39,7 +40,10 @@ SETTINGS = {
     "jit": "off",
 }
 START_SECONDS = 300.0  # a crash recovery may take long; nothing else does
+SPAWNS = 40  # a killed server's children may hold its memory for a moment
+PAUSE_SECONDS = 0.05
 WATCH_SECONDS = 0.2
+LOG_BYTES = 10_000_000
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
@@ -50,6 +54,7 @@ class EmbeddedPostgres:
         self, data_dir: Path, bindir: Path | None = None, *, settings: Mapping[str, str] | None = None
     ) -> None:
         self._root = data_dir.resolve()
+        self._log = self._root / "postgres.log"
         self._bindir = bindir
         self._settings = {**SETTINGS, **(settings or {})}
         self._process: subprocess.Popen[bytes] | None = None
@@ -87,7 +92,7 @@ class EmbeddedPostgres:
         self._runner = Runner.for_this_user()
         bindir = binaries.find(self._bindir)
         self._data = self._root / f"pg{binaries.major(bindir)}"
-        self._bin = self._runner.reachable(bindir, self._root)
+        self._bin = self._runner.executable(bindir)
         self._sockets = self._runner.private_folder(_socket_folder(self._root))
         self._dsn = f"postgresql://bookgen:{quote(self._password)}@/postgres?host={self._sockets}&port=5432"
 
@@ -102,8 +107,9 @@ class EmbeddedPostgres:
             password.flush()
             self._runner.own(Path(password.name))
             options = ["-U", "bookgen", "-E", "UTF8", *locale, "--locale=C.UTF-8", "--auth=scram-sha-256"]
-            options += [f"--pwfile={password.name}", "--no-instructions", "-D", str(new)]
-            self._runner.run([str(self._bin / "initdb"), *options])
+            options += [f"--pwfile={password.name}", "--no-instructions"]
+            with self._runner.reaching(new) as (path, descriptors):
+                self._runner.run([str(self._bin / "initdb"), "-D", path, *options], descriptors)
         new.rename(self._data)
 
     @contextlib.asynccontextmanager
@@ -117,40 +123,49 @@ class EmbeddedPostgres:
             yield
 
     async def _bring_up(self) -> None:
-        async for _ in _until(START_SECONDS, f"PostgreSQL did not start; see {self._root / 'postgres.log'}"):
+        tries = 0
+        async for _ in _until(START_SECONDS, f"PostgreSQL did not start; see {self._log}"):
             if self._ready():
                 return
-            if self._postmaster() is None and (self._process is None or self._process.poll() is not None):
-                # Spawned on this thread: the kernel's death signal fires when the *thread* that forked ends.
-                self._spawn()
+            if self._postmaster() is not None or (self._process is not None and self._process.poll() is None):
+                continue
+            if tries == SPAWNS:
+                raise StartupError(f"PostgreSQL does not start: {self._last_words()}")
+            tries += 1
+            # Spawned on this thread: the kernel's death signal fires when the *thread* that forked ends.
+            self._spawn()
 
     async def _keep_running(self) -> None:
         while True:
             await asyncio.sleep(WATCH_SECONDS)
-            if self._process is not None:
-                self._process.poll()  # reaps it
             if self._postmaster() is not None:
                 continue
             log.warning("postgres is gone; starting it again")
             try:
                 async with self._lock():
                     await self._bring_up()
-            except (StartupError, OSError) as error:
-                log.error("postgres could not be started again: %s", error)
+            except Exception:
+                log.exception("postgres could not be started again")
 
     def _spawn(self) -> None:
         options = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
-        with (self._root / "postgres.log").open("ab") as output:
+        big = self._log.exists() and self._log.stat().st_size > LOG_BYTES
+        with self._log.open("wb" if big else "ab") as output, self._runner.reaching(self._data) as (path, descriptors):
             self._process = subprocess.Popen(
-                [str(self._bin / "postgres"), "-D", str(self._data), "-k", str(self._sockets), "-p", "5432", *options],
+                [str(self._bin / "postgres"), "-D", path, "-k", str(self._sockets), "-p", "5432", *options],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                cwd=self._sockets,
+                cwd="/",
                 start_new_session=True,  # Ctrl-C in the terminal must not reach the server before we have drained
-                preexec_fn=_die_with_parent,
+                preexec_fn=functools.partial(_die_with_parent, os.getpid()),
+                pass_fds=descriptors,
                 **self._runner.credentials,
             )
+
+    def _last_words(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        return next((line for line in reversed(lines) if "FATAL" in line), f"see {self._log}")
 
     def _ready(self) -> bool:
         lines = self._pid_file()
@@ -158,6 +173,8 @@ class EmbeddedPostgres:
 
     def _postmaster(self) -> int | None:
         """The pid of the live server of this folder. A pid file may be stale, its pid another program's."""
+        if self._process is not None:
+            self._process.poll()  # reaps it: a zombie answers signals
         try:
             pid = int(self._pid_file()[0])
             os.kill(pid, 0)
@@ -165,8 +182,6 @@ class EmbeddedPostgres:
             pass
         except (OSError, ValueError, IndexError):
             return None
-        if self._process is not None and self._process.pid == pid:
-            return pid if self._process.poll() is None else None
         if sys.platform != "linux":
             return pid
         try:
@@ -181,10 +196,12 @@ class EmbeddedPostgres:
             return []
 
 
-def _die_with_parent() -> None:
-    """Runs between fork and exec: a clean, fast shutdown when this process goes, however it goes."""
+def _die_with_parent(parent: int) -> None:
+    """Runs between fork and exec: a clean, fast shutdown when the parent goes, however it goes."""
     if _libc is not None:
         _libc.prctl(1, signal.SIGINT)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def _socket_folder(root: Path) -> Path:
@@ -207,5 +224,5 @@ async def _until(seconds: float, otherwise: str) -> AsyncIterator[None]:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         yield
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(PAUSE_SECONDS)
     raise StartupError(otherwise)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import pwd
 import shutil
 import stat
 import subprocess
-from collections.abc import Sequence
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -15,6 +19,7 @@ from typing import TypedDict
 from bookgen.errors import StartupError
 
 UNPRIVILEGED = ("postgres", "nobody")
+COPIES = Path("/var/cache/bookgen")
 
 
 class Credentials(TypedDict, total=False):
@@ -70,25 +75,38 @@ class Runner:
         self.own(path)
         return path
 
-    def run(self, command: Sequence[str]) -> None:
+    @contextlib.contextmanager
+    def reaching(self, folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """A path to `folder` for a program of the account's, and the descriptors to pass on with it.
+
+        The account often can't walk to the folder, since a home is 0700; an open descriptor needs no walk.
+        """
+        if self.account is None or sys.platform != "linux":
+            yield str(folder), ()
+            return
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            subprocess.run(command, check=True, capture_output=True, text=True, cwd="/", **self.credentials)
+            yield f"/proc/self/fd/{descriptor}", (descriptor,)
+        finally:
+            os.close(descriptor)
+
+    def run(self, command: Sequence[str], descriptors: Sequence[int] = ()) -> None:
+        try:
+            subprocess.run(
+                command, check=True, capture_output=True, text=True, cwd="/", pass_fds=descriptors, **self.credentials
+            )
         except subprocess.CalledProcessError as error:
             raise StartupError(f"{Path(command[0]).name} failed: {error.stderr.strip()}") from error
 
-    def reachable(self, bindir: Path, root: Path) -> Path:
-        """`bindir`, or a copy of its package where the account can execute it (a home folder is often 0700)."""
-        if self.account is None:
-            return bindir
-        root.chmod(0o711)  # to walk through, nothing more
-        if self._can_execute(bindir):
+    def executable(self, bindir: Path) -> Path:
+        """`bindir`, or a copy of its package in a place from which the account can execute it."""
+        if self.account is None or self._can_execute(bindir):
             return bindir
         package = bindir.parents[1]
-        target = root / "pgbin"
-        # The layout stays: the programs find their libraries relative to themselves.
-        for source in (package, package.with_name(f"{package.name}.libs")):
-            if source.is_dir() and not (target / source.name).exists():
-                shutil.copytree(source, target / source.name, symlinks=True)
+        made = f"{bindir}:{(bindir / 'postgres').stat().st_mtime_ns}"
+        target = COPIES / hashlib.sha256(made.encode()).hexdigest()[:16]
+        if not target.exists():
+            _copy_package(package, target)
         return target / package.name / bindir.relative_to(package)
 
     def _can_execute(self, bindir: Path) -> bool:
@@ -97,3 +115,22 @@ class Runner:
         except (PermissionError, StartupError):
             return False
         return True
+
+
+def _copy_package(package: Path, target: Path) -> None:
+    """Whole or not at all. The layout stays: the programs find their libraries relative to themselves."""
+    try:
+        COPIES.mkdir(parents=True, exist_ok=True, mode=0o755)
+        with tempfile.TemporaryDirectory(dir=COPIES) as aside:
+            folder = Path(aside) / "package"
+            folder.mkdir(mode=0o755)
+            for source in (package, package.with_name(f"{package.name}.libs")):
+                if source.is_dir():
+                    shutil.copytree(source, folder / source.name, symlinks=True)
+            with contextlib.suppress(FileExistsError):
+                folder.rename(target)
+    except OSError as error:
+        raise StartupError(
+            f"the account that PostgreSQL runs as can't execute {package}, and {COPIES} can't be written: {error}. "
+            "Set BOOKGEN_PG_BINDIR or BOOKGEN_DATABASE_URL."
+        ) from error
