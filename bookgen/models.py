@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -181,3 +182,180 @@ class Digest:
     facts: tuple[str, ...] = ()
     threads_opened: tuple[str, ...] = ()
     threads_closed: tuple[str, ...] = ()
+
+
+class Allowance(StrEnum):
+    """What a plan gives so many of in a period. The value is the `quota_type` that callers see."""
+
+    BOOKS = "books"
+    AI_IMAGES = "ai_images"
+    AI_EDITS = "ai_edits"
+    PROOFREADING_CHECKS = "proofreading_checks"
+
+
+class SubscriptionStatus(StrEnum):
+    ACTIVE = "active"
+    TRIALING = "trialing"
+    PAST_DUE = "past_due"
+    CANCELED = "canceled"
+    INCOMPLETE = "incomplete"
+
+
+class CreditKind(StrEnum):
+    PURCHASE = "purchase"
+    BOOK_SPEND = "book_spend"
+    REFUND = "refund"
+    BONUS = "bonus"
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a plan allows. A limit of -1 is never spent."""
+
+    books_per_month: int
+    ai_images_per_month: int
+    ai_edits_per_month: int
+    proofreading_checks_per_month: int
+    export_formats: tuple[str, ...]
+    watermark: bool
+    max_word_count_per_book: int
+    chapter_images: bool
+
+    def limit(self, allowance: Allowance) -> int:
+        limit: int = getattr(self, f"{allowance}_per_month")
+        return limit
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`limits` is the raw map of the row, as callers see it; `features` the same, typed."""
+
+    id: int
+    slug: str
+    name: str
+    description: str
+    price_monthly: Decimal
+    price_yearly: Decimal
+    is_active: bool
+    sort_order: int
+    features: Features
+    limits: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What an account is subscribed to; whether it is entitled to it now is `billing/standing.py`.
+
+    Allowances count by months from `anchor`. `processor_id` is None when nobody pays for it.
+    """
+
+    id: int
+    account_id: int
+    plan: Plan
+    status: SubscriptionStatus
+    billing_interval: str | None
+    anchor: datetime
+    current_period_end: datetime | None
+    past_due_since: datetime | None
+    cancel_at_period_end: bool
+    processor_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UsagePeriod:
+    period_start: datetime
+    period_end: datetime
+    books_created: int = 0
+    ai_images_generated: int = 0
+    ai_edits_used: int = 0
+    proofreading_checks_used: int = 0
+    words_generated: int = 0
+
+    def used(self, allowance: Allowance) -> int:
+        match allowance:
+            case Allowance.BOOKS:
+                return self.books_created
+            case Allowance.AI_IMAGES:
+                return self.ai_images_generated
+            case Allowance.AI_EDITS:
+                return self.ai_edits_used
+            case Allowance.PROOFREADING_CHECKS:
+                return self.proofreading_checks_used
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Set aside for a book. `run_id` is None while it is kept after a run that ended with chapters written."""
+
+    id: int
+    account_id: int
+    book_id: int | None
+    run_id: UUID | None
+    source: FundingSource
+    lot_id: int | None
+    words_per_book: int | None
+    period_start: datetime
+    period_end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CreditLot:
+    """Credits that came together. `held` of the remaining ones are set aside for runs."""
+
+    id: int
+    remaining: int
+    held: int
+    words_per_book: int
+    refund_due: int
+    taken_back: int
+
+    @property
+    def available(self) -> int:
+        return max(self.remaining - self.held - (self.refund_due - self.taken_back), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CreationOptions:
+    can_create: bool
+    subscription_available: bool
+    subscription_remaining: int
+    credits_available: bool
+    credits_balance: int
+    suggested_source: str
+    max_words: int
+
+
+@dataclass(frozen=True, slots=True)
+class CreditPackage:
+    id: int
+    slug: str
+    name: str
+    credits: int
+    price_cents: int
+    words_per_book: int
+    is_popular: bool
+    is_active: bool
+    display_order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wallet:
+    id: int
+    balance: int
+    total_purchased: int
+    total_used: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CreditTransaction:
+    """One row of the append-only ledger."""
+
+    id: int
+    kind: CreditKind
+    amount: int
+    balance_after: int
+    description: str
+    book_id: int | None
+    created_at: datetime

@@ -1,0 +1,50 @@
+"""Credits: granted in lots, spent on books, taken back when their price is refunded.
+
+Each function changes lot, balance and ledger together, in the caller's transaction and under
+`subscriptions.lock`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from bookgen.models import CreditKind
+from bookgen.store import credits, holds
+from bookgen.store.database import DB
+
+
+async def grant(
+    connection: DB,
+    account_id: int,
+    amount: int,
+    words_per_book: int,
+    kind: CreditKind,
+    description: str,
+    checkout_id: int | None = None,
+) -> bool:
+    """Adds a lot; False when this checkout's credits were granted before."""
+    lot_id = await credits.add_lot(connection, account_id, checkout_id, amount, words_per_book)
+    if lot_id is None:
+        return False
+    await credits.book_in_ledger(connection, account_id, lot_id, kind, amount, description)
+    return True
+
+
+async def spend(connection: DB, account_id: int, lot_id: int, book_id: int, run_id: UUID) -> None:
+    await credits.draw_from_lot(connection, lot_id, credits=1)
+    await credits.book_in_ledger(
+        connection, account_id, lot_id, CreditKind.BOOK_SPEND, -1, "A book was written", book_id=book_id, run_id=run_id
+    )
+
+
+async def settle(connection: DB, account_id: int, now: datetime) -> None:
+    """Ends the holds whose period is over and takes back refunded credits that no run holds any more."""
+    await holds.remove_expired(connection, account_id, now)
+    for lot in await credits.lots(connection, account_id, now):
+        back = min(lot.refund_due - lot.taken_back, lot.remaining - lot.held)
+        if back > 0:
+            await credits.draw_from_lot(connection, lot.id, credits=back, taken_back=back)
+            await credits.book_in_ledger(
+                connection, account_id, lot.id, CreditKind.REFUND, -back, "The purchase was refunded"
+            )

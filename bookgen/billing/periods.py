@@ -1,0 +1,31 @@
+"""Billing periods: months counted from an anchor, whatever the length of the month."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    start: datetime
+    end: datetime
+
+
+def period_at(anchor: datetime, now: datetime) -> Period:
+    """The month from `anchor` that contains `now`; its end belongs to the next one."""
+    months = (now.year - anchor.year) * 12 + now.month - anchor.month
+    if add_months(anchor, months) > now:
+        months -= 1
+    return Period(add_months(anchor, months), add_months(anchor, months + 1))
+
+
+def add_months(anchor: datetime, months: int) -> datetime:
+    """The same day and time `months` later, or the month's last day where it is shorter.
+
+    Always counted from the anchor: January 31 gives February 28 and then March 31, never March 28.
+    """
+    year, month = divmod(anchor.year * 12 + anchor.month - 1 + months, 12)
+    day = min(anchor.day, monthrange(year, month + 1)[1])
+    return anchor.replace(year=year, month=month + 1, day=day)

@@ -1,0 +1,36 @@
+"""What a plan allows: pure gates over its feature map."""
+
+from __future__ import annotations
+
+from bookgen.errors import PlanUpgradeRequired
+from bookgen.models import Plan
+
+UNLIMITED = -1
+FREE = "free"
+SELF_HOSTED = "self-hosted"
+
+
+def require_format(plan: Plan, requested: str, upgrade_url: str) -> None:
+    if requested not in plan.features.export_formats:
+        raise PlanUpgradeRequired(
+            f"The {plan.name} plan exports {', '.join(plan.features.export_formats)}.",
+            requested_format=requested,
+            allowed_formats=list(plan.features.export_formats),
+            upgrade_url=upgrade_url,
+        )
+
+
+def require_chapter_images(plan: Plan, upgrade_url: str) -> None:
+    if not plan.features.chapter_images:
+        raise PlanUpgradeRequired(
+            f"The {plan.name} plan has no chapter illustrations.", plan=plan.slug, upgrade_url=upgrade_url
+        )
+
+
+def covers_words(plan: Plan, words: int) -> bool:
+    return words <= plan.features.max_word_count_per_book
+
+
+def left(limit: int, taken: int) -> int:
+    """What remains of a limit, -1 for an unlimited one."""
+    return UNLIMITED if limit == UNLIMITED else max(limit - taken, 0)

@@ -1,0 +1,214 @@
+"""What is left this period, and which source pays: allowances are held, consumed and given back here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from bookgen.billing import credits as wallet
+from bookgen.billing.plans import UNLIMITED, covers_words, left
+from bookgen.billing.standing import Standing, find_standing
+from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
+from bookgen.models import Allowance, CreationOptions, CreditLot, FundingSource, Hold, Plan, UsagePeriod
+from bookgen.store import credits, holds, subscriptions, usage
+from bookgen.store.database import DB
+
+EARLIER_PERIODS = 6
+
+SENTENCES = {
+    Allowance.BOOKS: "No book is left in this period's allowance, and no credit covers this book.",
+    Allowance.AI_IMAGES: "Not enough images are left in this period's allowance.",
+    Allowance.AI_EDITS: "No AI edit is left in this period's allowance.",
+    Allowance.PROOFREADING_CHECKS: "No proofreading check is left in this period's allowance.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A receipt: hand it to `give_back` when what it paid for failed."""
+
+    account_id: int
+    allowance: Allowance
+    amount: int
+    period_start: datetime
+    period_end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Funds:
+    """Everything that could pay for an account's next book."""
+
+    standing: Standing
+    books_used: int
+    books_held: int
+    lots: list[CreditLot]
+
+    @property
+    def books_left(self) -> int:
+        return left(self.standing.plan.features.books_per_month, self.books_used + self.books_held)
+
+    def plan_pays(self, words: int) -> bool:
+        return self.books_left != 0 and covers_words(self.standing.plan, words)
+
+    def lot_that_pays(self, words: int) -> CreditLot | None:
+        """The oldest lot that covers the book."""
+        return next((lot for lot in self.lots if lot.available and words <= lot.words_per_book), None)
+
+    @property
+    def max_words(self) -> int:
+        """The longest book that a source with something left covers."""
+        by_plan = self.standing.plan.features.max_word_count_per_book if self.books_left != 0 else 0
+        return max([by_plan, *(lot.words_per_book for lot in self.lots if lot.available)])
+
+
+class Quota:
+    """With `billing` off everybody is on the self-hosted plan: usage is counted and never spent."""
+
+    def __init__(
+        self,
+        *,
+        billing: bool,
+        public_url: str = "",
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.billing = billing
+        self.upgrade_url = f"{public_url}/api/v1/auth/subscriptions/plans/"
+        self.credits_url = f"{public_url}/api/v1/auth/credits/packages/"
+        self._clock = clock
+
+    async def standing(self, db: DB, account_id: int) -> Standing:
+        return await find_standing(db, account_id, self._clock(), billing=self.billing)
+
+    async def plan(self, db: DB, account_id: int) -> Plan:
+        return (await self.standing(db, account_id)).plan
+
+    async def usage(self, db: DB, account_id: int) -> UsagePeriod:
+        """The current period's counters."""
+        period = (await self.standing(db, account_id)).period
+        return await usage.find(db, account_id, period.start, period.end)
+
+    async def usage_history(self, db: DB, account_id: int) -> list[UsagePeriod]:
+        """The current period and those before it in which something was used, newest first."""
+        current = await self.usage(db, account_id)
+        return [current, *await usage.earlier(db, account_id, current.period_start, EARLIER_PERIODS)]
+
+    async def creation_options(self, db: DB, account_id: int) -> CreationOptions:
+        funds = await self._funds(db, account_id)
+        by_plan = funds.books_left != 0
+        by_credits = any(lot.available for lot in funds.lots)
+        return CreationOptions(
+            can_create=by_plan or by_credits,
+            subscription_available=by_plan,
+            subscription_remaining=funds.books_left,
+            credits_available=by_credits,
+            credits_balance=await credits.balance(db, account_id),
+            suggested_source="subscription" if by_plan else "credits" if by_credits else "none",
+            max_words=funds.max_words,
+        )
+
+    async def require_book(self, db: DB, account_id: int, target_word_count: int) -> None:
+        """Refuses a book that nothing could pay for now. Takes nothing: that is `hold_book`."""
+        self._require_source(await self._funds(db, account_id), target_word_count)
+
+    async def hold_book(
+        self, connection: DB, account_id: int, book_id: int, run_id: UUID, target_word_count: int
+    ) -> FundingSource:
+        """Sets aside what pays for this run, in the transaction that accepts it."""
+        await subscriptions.lock(connection, account_id)
+        await wallet.settle(connection, account_id, self._clock())
+        hold = await holds.find_by_book(connection, book_id)
+        if hold and await self._covers(connection, hold, target_word_count):
+            await holds.hand_to_run(connection, hold.id, run_id)
+            return hold.source
+        if hold:
+            await holds.remove(connection, hold.id)
+        funds = await self._funds(connection, account_id)
+        self._require_source(funds, target_word_count)
+        period = funds.standing.period
+        lot = None if funds.plan_pays(target_word_count) else funds.lot_that_pays(target_word_count)
+        source = FundingSource.CREDITS if lot else FundingSource.SUBSCRIPTION
+        lot_id = lot.id if lot else None
+        await holds.add(connection, account_id, book_id, run_id, source, lot_id, period.start, period.end)
+        return source
+
+    async def consume_book(self, connection: DB, account_id: int, book_id: int, run_id: UUID, words: int) -> None:
+        """Turns the run's hold into a consumption, in the transaction that completes the run; once a run."""
+        await subscriptions.lock(connection, account_id)
+        hold = await holds.find_by_run(connection, run_id)
+        if hold:
+            await holds.remove(connection, hold.id)
+        source, lot_id = (hold.source, hold.lot_id) if hold else (FundingSource.SUBSCRIPTION, None)
+        period = hold or await self.usage(connection, account_id)
+        first = await holds.consume(connection, run_id, account_id, book_id, source, lot_id, period.period_start, words)
+        if not first:
+            return
+        books = 1 if source is FundingSource.SUBSCRIPTION else 0
+        await usage.count_book(connection, account_id, period.period_start, period.period_end, books, words)
+        if lot_id is not None:
+            await wallet.spend(connection, account_id, lot_id, book_id, run_id)
+
+    async def release_book(self, connection: DB, book_id: int, *, wrote: bool) -> None:
+        """The book's run ended without completing: its hold is kept for the book if something was written."""
+        hold = await holds.find_by_book(connection, book_id)
+        if hold is None:
+            return
+        await subscriptions.lock(connection, hold.account_id)
+        if wrote:
+            period = (await self.standing(connection, hold.account_id)).period
+            await holds.keep(connection, hold.id, until=period.end)
+        else:
+            await holds.remove(connection, hold.id)
+        await wallet.settle(connection, hold.account_id, self._clock())
+
+    async def spend(self, db: DB, account_id: int, allowance: Allowance, amount: int = 1) -> Spent:
+        """Counts `amount` against the allowance, or refuses and counts nothing."""
+        standing = await self.standing(db, account_id)
+        limit, period = standing.plan.features.limit(allowance), standing.period
+        if not await usage.spend(db, account_id, period.start, period.end, allowance, limit, amount):
+            used = (await usage.find(db, account_id, period.start, period.end)).used(allowance)
+            raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, 0))
+        return Spent(account_id, allowance, amount, period.start, period.end)
+
+    async def give_back(self, db: DB, spent: Spent) -> None:
+        await usage.give_back(db, spent.account_id, spent.period_start, spent.allowance, spent.amount)
+
+    async def _funds(self, db: DB, account_id: int) -> Funds:
+        standing = await self.standing(db, account_id)
+        period = standing.period
+        used = await usage.find(db, account_id, period.start, period.end)
+        held = await holds.count_in_period(db, account_id, period.start)
+        return Funds(standing, used.books_created, held, await credits.lots(db, account_id, self._clock()))
+
+    async def _covers(self, db: DB, hold: Hold, words: int) -> bool:
+        if hold.words_per_book is not None:
+            return words <= hold.words_per_book
+        return covers_words(await self.plan(db, hold.account_id), words)
+
+    def _require_source(self, funds: Funds, words: int) -> None:
+        if funds.plan_pays(words) or funds.lot_that_pays(words):
+            return
+        plan = funds.standing.plan
+        if not covers_words(plan, words):
+            allowed = max(plan.features.max_word_count_per_book, funds.max_words)
+            raise PlanUpgradeRequired(
+                f"Your plan and credits cover books of up to {allowed:,} words.",
+                requested=words,
+                max_allowed=allowed,
+                upgrade_url=self.upgrade_url,
+            )
+        details = self._exhausted(funds.standing, Allowance.BOOKS, funds.books_used, funds.books_held)
+        upgrade = {"url": self.upgrade_url, "plan": plan.slug, "credits_url": self.credits_url}
+        raise BookQuotaExceeded(SENTENCES[Allowance.BOOKS], **details, upgrade=upgrade)
+
+    def _exhausted(self, standing: Standing, allowance: Allowance, used: int, held: int) -> dict[str, object]:
+        limit = standing.plan.features.limit(allowance)
+        return {
+            "quota_type": str(allowance),
+            "limit": limit,
+            "used": used,
+            "remaining": left(limit, used + held),
+            "period_end": standing.period.end.isoformat().replace("+00:00", "Z"),
+            "upgrade_url": self.upgrade_url,
+        }

@@ -1,0 +1,59 @@
+"""What an account is entitled to at a moment: its plan and the period that its allowances count in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bookgen.billing.periods import Period, period_at
+from bookgen.billing.plans import FREE, SELF_HOSTED
+from bookgen.errors import NotFound
+from bookgen.models import Plan, Subscription, SubscriptionStatus
+from bookgen.store import plans, subscriptions
+from bookgen.store.database import DB
+
+PAST_DUE_GRACE = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    plan: Plan
+    period: Period
+
+
+async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool) -> Standing:
+    found = await subscriptions.find_with_sign_up(db, account_id)
+    if found is None:
+        raise NotFound
+    subscription, signed_up_at = found
+    if not billing:
+        return Standing(await plans.get(db, SELF_HOSTED), period_at(signed_up_at, now))
+    if subscription and entitled(
+        subscription.status, subscription.current_period_end, subscription.past_due_since, now
+    ):
+        return Standing(subscription.plan, period_at(subscription.anchor, now))
+    return Standing(await plans.get(db, FREE), period_at(signed_up_at, now))
+
+
+def entitled(
+    status: SubscriptionStatus, period_end: datetime | None, past_due_since: datetime | None, now: datetime
+) -> bool:
+    """Whether a subscription in this state gives what it is a subscription to."""
+    match status:
+        case SubscriptionStatus.ACTIVE | SubscriptionStatus.TRIALING:
+            return True
+        case SubscriptionStatus.PAST_DUE:
+            return past_due_since is None or now < past_due_since + PAST_DUE_GRACE
+        case SubscriptionStatus.CANCELED:
+            return period_end is not None and now < period_end
+        case SubscriptionStatus.INCOMPLETE:
+            return False
+
+
+def is_live(subscription: Subscription) -> bool:
+    """Whether the processor still bills it, so that a change is made in place and not bought anew."""
+    return subscription.processor_id is not None and subscription.status in (
+        SubscriptionStatus.ACTIVE,
+        SubscriptionStatus.TRIALING,
+        SubscriptionStatus.PAST_DUE,
+    )

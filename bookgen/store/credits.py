@@ -1,0 +1,144 @@
+"""Wallets, lots of credits and the ledger. The database refuses a balance that is not the ledger's sum.
+
+Every change here is made under `subscriptions.lock`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from asyncpg import Record
+
+from bookgen.models import CreditKind, CreditLot, CreditPackage, CreditTransaction, Wallet
+from bookgen.store.database import DB
+
+LIST_PACKAGES = """
+    SELECT id, slug, name, credits, price_cents, words_per_book, is_popular, is_active, display_order
+      FROM credit_package
+     WHERE is_active
+     ORDER BY display_order, id
+"""
+
+FIND_PACKAGE = """
+    SELECT id, slug, name, credits, price_cents, words_per_book, is_popular, is_active, display_order
+      FROM credit_package
+     WHERE slug = $1 AND is_active
+"""
+
+MAKE_WALLET = "INSERT INTO wallet (account_id) VALUES ($1) ON CONFLICT (account_id) DO NOTHING"
+
+WALLET = """
+    SELECT w.id, w.balance, w.created_at, w.updated_at,
+           coalesce(sum(t.amount) FILTER (WHERE t.kind = 'purchase'), 0)::int AS total_purchased,
+           coalesce(-sum(t.amount) FILTER (WHERE t.kind = 'book_spend'), 0)::int AS total_used
+      FROM wallet w
+      LEFT JOIN credit_transaction t ON t.account_id = w.account_id
+     WHERE w.account_id = $1
+     GROUP BY w.id
+"""
+
+BALANCE = "SELECT coalesce((SELECT balance FROM wallet WHERE account_id = $1), 0)"
+
+TRANSACTIONS = """
+    SELECT id, kind, amount, balance_after, description, book_id, created_at
+      FROM credit_transaction
+     WHERE account_id = $1
+     ORDER BY id DESC
+     LIMIT $2
+"""
+
+# Oldest first; $2 is now.
+LOTS = """
+    SELECT l.id, l.remaining, l.words_per_book, l.refund_due, l.taken_back,
+           (SELECT count(*) FROM hold h
+             WHERE h.lot_id = l.id AND (h.kept_until IS NULL OR h.kept_until > $2)) AS held
+      FROM credit_lot l
+     WHERE l.account_id = $1 AND l.remaining > 0
+     ORDER BY l.id
+"""
+
+ADD_LOT = """
+    INSERT INTO credit_lot (account_id, checkout_id, credits, remaining, words_per_book)
+    VALUES ($1, $2, $3, $3, $4)
+    ON CONFLICT (checkout_id) DO NOTHING
+    RETURNING id
+"""
+
+DRAW_FROM_LOT = "UPDATE credit_lot SET remaining = remaining - $2, taken_back = taken_back + $3 WHERE id = $1"
+
+RAISE_REFUND_DUE = """
+    UPDATE credit_lot SET refund_due = greatest(refund_due, least($2, credits)) WHERE checkout_id = $1
+"""
+
+# The balance moves and the row that says why is written in one statement.
+BOOK_IN_LEDGER = """
+    WITH moved AS (
+        UPDATE wallet SET balance = balance + $4, updated_at = now() WHERE account_id = $1 RETURNING balance)
+    INSERT INTO credit_transaction (account_id, lot_id, kind, amount, balance_after, description, book_id, run_id)
+    SELECT $1, $2, $3, $4, moved.balance, $5, $6, $7 FROM moved
+"""
+
+
+async def list_packages(db: DB) -> list[CreditPackage]:
+    return [CreditPackage(**row) for row in await db.fetch(LIST_PACKAGES)]
+
+
+async def find_package(db: DB, slug: str) -> CreditPackage | None:
+    row = await db.fetchrow(FIND_PACKAGE, slug)
+    return row and CreditPackage(**row)
+
+
+async def wallet(db: DB, account_id: int) -> Wallet:
+    """The account's wallet, made when it is first asked for."""
+    await db.execute(MAKE_WALLET, account_id)
+    return Wallet(**await db.fetchrow(WALLET, account_id))
+
+
+async def balance(db: DB, account_id: int) -> int:
+    found: int = await db.fetchval(BALANCE, account_id)
+    return found
+
+
+async def transactions(db: DB, account_id: int, limit: int) -> list[CreditTransaction]:
+    return [_transaction(row) for row in await db.fetch(TRANSACTIONS, account_id, limit)]
+
+
+async def lots(db: DB, account_id: int, now: datetime) -> list[CreditLot]:
+    """The lots with credits left, oldest first."""
+    return [CreditLot(**row) for row in await db.fetch(LOTS, account_id, now)]
+
+
+async def add_lot(
+    connection: DB, account_id: int, checkout_id: int | None, credits: int, words_per_book: int
+) -> int | None:
+    """The new lot; None when this checkout's lot is there already."""
+    await connection.execute(MAKE_WALLET, account_id)
+    lot_id: int | None = await connection.fetchval(ADD_LOT, account_id, checkout_id, credits, words_per_book)
+    return lot_id
+
+
+async def draw_from_lot(connection: DB, lot_id: int, *, credits: int, taken_back: int = 0) -> None:
+    await connection.execute(DRAW_FROM_LOT, lot_id, credits, taken_back)
+
+
+async def raise_refund_due(connection: DB, checkout_id: int, credits: int) -> None:
+    await connection.execute(RAISE_REFUND_DUE, checkout_id, credits)
+
+
+async def book_in_ledger(
+    connection: DB,
+    account_id: int,
+    lot_id: int,
+    kind: CreditKind,
+    amount: int,
+    description: str,
+    *,
+    book_id: int | None = None,
+    run_id: UUID | None = None,
+) -> None:
+    await connection.execute(BOOK_IN_LEDGER, account_id, lot_id, kind, amount, description, book_id, run_id)
+
+
+def _transaction(row: Record) -> CreditTransaction:
+    return CreditTransaction(**{**row, "kind": CreditKind(row["kind"])})

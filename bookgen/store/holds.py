@@ -1,0 +1,115 @@
+"""Holds, allowances and credits set aside for runs, and the consumptions that they become."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from asyncpg import Record
+
+from bookgen.models import FundingSource, Hold
+from bookgen.store.database import DB
+
+FIND_BY_BOOK = """
+    SELECT h.id, h.account_id, h.book_id, h.run_id, h.source, h.lot_id, l.words_per_book, h.period_start, h.period_end
+      FROM hold h
+      LEFT JOIN credit_lot l ON l.id = h.lot_id
+     WHERE h.book_id = $1
+"""
+
+FIND_BY_RUN = """
+    SELECT h.id, h.account_id, h.book_id, h.run_id, h.source, h.lot_id, l.words_per_book, h.period_start, h.period_end
+      FROM hold h
+      LEFT JOIN credit_lot l ON l.id = h.lot_id
+     WHERE h.run_id = $1
+"""
+
+COUNT_IN_PERIOD = """
+    SELECT count(*) FROM hold WHERE account_id = $1 AND source = 'subscription' AND period_start = $2
+"""
+
+ADD = """
+    INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
+"""
+
+HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL WHERE id = $1"
+
+KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2 WHERE id = $1"
+
+REMOVE = "DELETE FROM hold WHERE id = $1"
+
+# The second kind lost its book while a run of it had the hold.
+REMOVE_EXPIRED = """
+    DELETE FROM hold
+     WHERE account_id = $1
+       AND (kept_until <= $2 OR (book_id IS NULL AND kept_until IS NULL AND period_end <= $2))
+"""
+
+CONSUME = """
+    INSERT INTO consumption (run_id, account_id, book_id, source, lot_id, period_start, words)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    ON CONFLICT (run_id) DO NOTHING
+    RETURNING true
+"""
+
+
+async def find_by_book(db: DB, book_id: int) -> Hold | None:
+    return _hold(await db.fetchrow(FIND_BY_BOOK, book_id))
+
+
+async def find_by_run(db: DB, run_id: UUID) -> Hold | None:
+    return _hold(await db.fetchrow(FIND_BY_RUN, run_id))
+
+
+async def count_in_period(db: DB, account_id: int, period_start: datetime) -> int:
+    count: int = await db.fetchval(COUNT_IN_PERIOD, account_id, period_start)
+    return count
+
+
+async def add(
+    connection: DB,
+    account_id: int,
+    book_id: int,
+    run_id: UUID,
+    source: FundingSource,
+    lot_id: int | None,
+    period_start: datetime,
+    period_end: datetime,
+) -> None:
+    await connection.execute(ADD, account_id, book_id, run_id, source, lot_id, period_start, period_end)
+
+
+async def hand_to_run(connection: DB, hold_id: int, run_id: UUID) -> None:
+    await connection.execute(HAND_TO_RUN, hold_id, run_id)
+
+
+async def keep(connection: DB, hold_id: int, until: datetime) -> None:
+    """Leaves the hold to its book without a run."""
+    await connection.execute(KEEP, hold_id, until)
+
+
+async def remove(connection: DB, hold_id: int) -> None:
+    await connection.execute(REMOVE, hold_id)
+
+
+async def remove_expired(connection: DB, account_id: int, now: datetime) -> None:
+    await connection.execute(REMOVE_EXPIRED, account_id, now)
+
+
+async def consume(
+    connection: DB,
+    run_id: UUID,
+    account_id: int,
+    book_id: int,
+    source: FundingSource,
+    lot_id: int | None,
+    period_start: datetime,
+    words: int,
+) -> bool:
+    """Whether this run had consumed nothing before."""
+    return bool(await connection.fetchval(CONSUME, run_id, account_id, book_id, source, lot_id, period_start, words))
+
+
+def _hold(row: Record | None) -> Hold | None:
+    return row and Hold(**{**row, "source": FundingSource(row["source"])})

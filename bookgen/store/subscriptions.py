@@ -1,0 +1,71 @@
+"""Subscriptions: one row an account, made with it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from asyncpg import Record
+
+from bookgen.models import Subscription, SubscriptionStatus
+from bookgen.store import plans
+from bookgen.store.database import DB
+
+FIND = """
+    SELECT a.created_at AS signed_up_at,
+           s.id AS subscription_id, s.account_id, s.status, s.billing_interval, s.anchor, s.current_period_end,
+           s.past_due_since, s.cancel_at_period_end, s.processor_id,
+           p.id, p.slug, p.name, p.description, p.price_monthly, p.price_yearly, p.is_active, p.sort_order, p.features
+      FROM account a
+      LEFT JOIN subscription s ON s.account_id = a.id
+      LEFT JOIN plan p ON p.id = s.plan_id
+     WHERE a.id = $1
+"""
+
+LOCK = "SELECT id FROM subscription WHERE account_id = $1 FOR UPDATE"
+
+SET_PLAN = """
+    UPDATE subscription
+       SET plan_id = (SELECT id FROM plan WHERE slug = $2), status = 'active', billing_interval = NULL,
+           current_period_end = NULL, past_due_since = NULL, cancel_at_period_end = false, processor_id = NULL,
+           updated_at = now()
+     WHERE account_id = $1
+"""
+
+
+async def find(db: DB, account_id: int) -> Subscription | None:
+    found = await find_with_sign_up(db, account_id)
+    return found[0] if found else None
+
+
+async def find_with_sign_up(db: DB, account_id: int) -> tuple[Subscription | None, datetime] | None:
+    """The subscription, if there is one, and when the account signed up; None for no such account."""
+    row = await db.fetchrow(FIND, account_id)
+    if row is None:
+        return None
+    return _subscription(row) if row["subscription_id"] else None, row["signed_up_at"]
+
+
+async def lock(connection: DB, account_id: int) -> None:
+    """Puts every change of money on one account in one order, until the transaction ends."""
+    await connection.fetchval(LOCK, account_id)
+
+
+async def set_plan(connection: DB, account_id: int, slug: str) -> None:
+    """A plan by the operator's hand, which nobody pays for; its allowances keep their period."""
+    await connection.execute(SET_PLAN, account_id, slug)
+
+
+def _subscription(row: Record | dict[str, Any]) -> Subscription:
+    return Subscription(
+        id=row["subscription_id"],
+        account_id=row["account_id"],
+        plan=plans.plan(row),
+        status=SubscriptionStatus(row["status"]),
+        billing_interval=row["billing_interval"],
+        anchor=row["anchor"],
+        current_period_end=row["current_period_end"],
+        past_due_since=row["past_due_since"],
+        cancel_at_period_end=row["cancel_at_period_end"],
+        processor_id=row["processor_id"],
+    )

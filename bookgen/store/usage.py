@@ -1,0 +1,96 @@
+"""What an account used, by billing period."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from bookgen.models import Allowance, UsagePeriod
+from bookgen.store.database import DB
+
+FIND = """
+    SELECT period_start, period_end, books_created, ai_images_generated, ai_edits_used,
+           proofreading_checks_used, words_generated
+      FROM usage_period
+     WHERE account_id = $1 AND period_start = $2
+"""
+
+EARLIER = """
+    SELECT period_start, period_end, books_created, ai_images_generated, ai_edits_used,
+           proofreading_checks_used, words_generated
+      FROM usage_period
+     WHERE account_id = $1 AND period_start < $2
+     ORDER BY period_start DESC
+     LIMIT $3
+"""
+
+# Counts only while the limit allows it, in one statement: two callers never both take the last one.
+# $4 is the limit, -1 for none.
+SPEND_IMAGES = """
+    INSERT INTO usage_period AS u (account_id, period_start, period_end, ai_images_generated)
+    SELECT $1, $2, $3, $5 WHERE $4 = -1 OR $5 <= $4
+    ON CONFLICT (account_id, period_start) DO UPDATE SET ai_images_generated = u.ai_images_generated + $5
+     WHERE $4 = -1 OR u.ai_images_generated + $5 <= $4
+    RETURNING true
+"""
+
+SPEND_EDITS = """
+    INSERT INTO usage_period AS u (account_id, period_start, period_end, ai_edits_used)
+    SELECT $1, $2, $3, $5 WHERE $4 = -1 OR $5 <= $4
+    ON CONFLICT (account_id, period_start) DO UPDATE SET ai_edits_used = u.ai_edits_used + $5
+     WHERE $4 = -1 OR u.ai_edits_used + $5 <= $4
+    RETURNING true
+"""
+
+SPEND_CHECKS = """
+    INSERT INTO usage_period AS u (account_id, period_start, period_end, proofreading_checks_used)
+    SELECT $1, $2, $3, $5 WHERE $4 = -1 OR $5 <= $4
+    ON CONFLICT (account_id, period_start) DO UPDATE SET proofreading_checks_used = u.proofreading_checks_used + $5
+     WHERE $4 = -1 OR u.proofreading_checks_used + $5 <= $4
+    RETURNING true
+"""
+
+SPEND = {
+    Allowance.AI_IMAGES: SPEND_IMAGES,
+    Allowance.AI_EDITS: SPEND_EDITS,
+    Allowance.PROOFREADING_CHECKS: SPEND_CHECKS,
+}
+
+GIVE_BACK = """
+    UPDATE usage_period
+       SET ai_images_generated = ai_images_generated - $3, ai_edits_used = ai_edits_used - $4,
+           proofreading_checks_used = proofreading_checks_used - $5
+     WHERE account_id = $1 AND period_start = $2
+"""
+
+COUNT_BOOK = """
+    INSERT INTO usage_period AS u (account_id, period_start, period_end, books_created, words_generated)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (account_id, period_start)
+    DO UPDATE SET books_created = u.books_created + $4, words_generated = u.words_generated + $5
+"""
+
+
+async def find(db: DB, account_id: int, start: datetime, end: datetime) -> UsagePeriod:
+    """The period's counters; zeroes when nothing was used in it."""
+    row = await db.fetchrow(FIND, account_id, start)
+    return UsagePeriod(**row) if row else UsagePeriod(start, end)
+
+
+async def earlier(db: DB, account_id: int, before: datetime, limit: int) -> list[UsagePeriod]:
+    return [UsagePeriod(**row) for row in await db.fetch(EARLIER, account_id, before, limit)]
+
+
+async def spend(
+    db: DB, account_id: int, start: datetime, end: datetime, allowance: Allowance, limit: int, amount: int
+) -> bool:
+    """Whether the limit allowed it."""
+    return bool(await db.fetchval(SPEND[allowance], account_id, start, end, limit, amount))
+
+
+async def give_back(db: DB, account_id: int, start: datetime, allowance: Allowance, amount: int) -> None:
+    amounts = [amount if allowance is each else 0 for each in SPEND]
+    await db.execute(GIVE_BACK, account_id, start, *amounts)
+
+
+async def count_book(db: DB, account_id: int, start: datetime, end: datetime, books: int, words: int) -> None:
+    await db.execute(COUNT_BOOK, account_id, start, end, books, words)

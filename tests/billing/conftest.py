@@ -1,0 +1,71 @@
+"""Accounts with books, and a clock that the test moves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+
+from bookgen.billing.quota import Quota
+
+SIGN_UP = datetime(2026, 1, 31, 12, tzinfo=UTC)
+_names = itertools.count(1)
+
+Maker = Callable[..., Awaitable[int]]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = SIGN_UP + timedelta(days=1)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def quota(clock: Clock) -> Quota:
+    return Quota(billing=True, public_url="https://books.test", clock=clock)
+
+
+@pytest.fixture
+def make_account(pool: asyncpg.Pool) -> Maker:
+    async def make(plan: str = "free") -> int:
+        name = f"writer{next(_names)}"
+        account_id = await pool.fetchval(
+            "INSERT INTO account (username, email, created_at) VALUES ($1, $2, $3) RETURNING id",
+            name,
+            f"{name}@example.com",
+            SIGN_UP,
+        )
+        await pool.execute("INSERT INTO account_slot VALUES ($1)", account_id)
+        await pool.execute(
+            "UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = $2) WHERE account_id = $1",
+            account_id,
+            plan,
+        )
+        return int(account_id)
+
+    return make
+
+
+@pytest.fixture
+def make_book(pool: asyncpg.Pool) -> Maker:
+    async def make(account_id: int, words: int = 10_000) -> int:
+        return int(
+            await pool.fetchval(
+                "INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)"
+                " VALUES ($1, 'A book', 3, $2, '6x9', 'en') RETURNING id",
+                account_id,
+                words,
+            )
+        )
+
+    return make

@@ -1,0 +1,36 @@
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookgen.billing.periods import add_months, period_at
+
+moments = st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC))
+
+
+def test_a_period_anchored_to_the_31st_returns_to_it():
+    anchor = datetime(2026, 1, 31, 9, tzinfo=UTC)
+
+    february = period_at(anchor, datetime(2026, 3, 1, tzinfo=UTC))
+
+    assert february.start == datetime(2026, 2, 28, 9, tzinfo=UTC)
+    assert february.end == datetime(2026, 3, 31, 9, tzinfo=UTC)
+
+
+def test_a_leap_day_anchor_falls_on_the_28th_in_other_years():
+    assert add_months(datetime(2024, 2, 29, tzinfo=UTC), 12) == datetime(2025, 2, 28, tzinfo=UTC)
+
+
+def test_the_end_of_a_period_belongs_to_the_next():
+    anchor = datetime(2026, 1, 31, 9, tzinfo=UTC)
+
+    assert period_at(anchor, datetime(2026, 2, 28, 9, tzinfo=UTC)).start == datetime(2026, 2, 28, 9, tzinfo=UTC)
+
+
+@given(anchor=moments, now=moments)
+def test_every_moment_lies_in_exactly_one_period(anchor, now):
+    period = period_at(anchor, now)
+
+    assert period.start <= now < period.end
+    assert period_at(anchor, period.end).start == period.end
+    assert period_at(anchor, period.start - timedelta(microseconds=1)).end == period.start

@@ -1,0 +1,293 @@
+"""Allowances: held at the start of a run, consumed once at its end, given back when nothing was written."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from bookgen.billing import credits
+from bookgen.billing.quota import Quota
+from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
+from bookgen.models import Allowance, CreditKind, FundingSource
+from bookgen.store import credits as ledger
+from bookgen.store import subscriptions
+
+
+@pytest.fixture
+def hold(pool, quota):
+    async def hold(account_id, book_id, words=10_000, run_id=None):
+        async with pool.acquire() as connection, connection.transaction():
+            run_id = run_id or uuid4()
+            return run_id, await quota.hold_book(connection, account_id, book_id, run_id, words)
+
+    return hold
+
+
+@pytest.fixture
+def complete(pool, quota):
+    async def complete(account_id, book_id, run_id, words=9_000):
+        async with pool.acquire() as connection, connection.transaction():
+            await quota.consume_book(connection, account_id, book_id, run_id, words)
+
+    return complete
+
+
+@pytest.fixture
+def release(pool, quota):
+    async def release(book_id, *, wrote):
+        async with pool.acquire() as connection, connection.transaction():
+            await quota.release_book(connection, book_id, wrote=wrote)
+
+    return release
+
+
+@pytest.fixture
+def grant(pool):
+    async def grant(account_id, amount, words=50_000):
+        async with pool.acquire() as connection, connection.transaction():
+            await subscriptions.lock(connection, account_id)
+            await credits.grant(connection, account_id, amount, words, CreditKind.BONUS, "Welcome")
+
+    return grant
+
+
+async def test_a_new_account_is_on_the_free_plan(pool, quota, make_account):
+    account = await make_account()
+
+    assert (await quota.plan(pool, account)).slug == "free"
+    assert (await subscriptions.find(pool, account)).status == "active"
+
+
+async def test_of_two_starts_for_the_last_allowance_one_wins(make_account, make_book, hold):
+    account = await make_account()
+    books = [await make_book(account) for _ in range(8)]
+
+    results = await asyncio.gather(*(hold(account, book) for book in books), return_exceptions=True)
+
+    refused = [result for result in results if isinstance(result, BookQuotaExceeded)]
+    assert len(refused) == 7
+    assert refused[0].details == {
+        "quota_type": "books",
+        "limit": 1,
+        "used": 0,
+        "remaining": 0,
+        "period_end": "2026-02-28T12:00:00Z",
+        "upgrade_url": "https://books.test/api/v1/auth/subscriptions/plans/",
+        "upgrade": {
+            "url": "https://books.test/api/v1/auth/subscriptions/plans/",
+            "plan": "free",
+            "credits_url": "https://books.test/api/v1/auth/credits/packages/",
+        },
+    }
+
+
+async def test_a_run_that_completes_twice_consumes_once(pool, quota, make_account, make_book, hold, complete):
+    account = await make_account("starter")
+    book = await make_book(account)
+    run, _ = await hold(account, book)
+
+    await asyncio.gather(*(complete(account, book, run) for _ in range(4)))
+
+    usage = await quota.usage(pool, account)
+    assert (usage.books_created, usage.words_generated) == (1, 9_000)
+    assert (await quota.creation_options(pool, account)).subscription_remaining == 4
+
+
+async def test_generating_a_completed_book_again_consumes_again(pool, quota, make_account, make_book, hold, complete):
+    account = await make_account("starter")
+    book = await make_book(account)
+
+    for _ in range(2):
+        run, _ = await hold(account, book)
+        await complete(account, book, run)
+
+    assert (await quota.usage(pool, account)).books_created == 2
+
+
+async def test_a_run_that_wrote_nothing_gives_its_hold_back(make_account, make_book, hold, release):
+    account = await make_account()
+    book, other = await make_book(account), await make_book(account)
+    await hold(account, book)
+
+    await release(book, wrote=False)
+
+    await hold(account, other)
+
+
+async def test_a_stopped_book_keeps_its_hold_and_continues_on_it(
+    pool, quota, make_account, make_book, hold, release, complete
+):
+    account = await make_account()
+    book, other = await make_book(account), await make_book(account)
+    await hold(account, book)
+
+    await release(book, wrote=True)
+
+    with pytest.raises(BookQuotaExceeded):
+        await hold(account, other)
+    run, source = await hold(account, book)
+    await complete(account, book, run)
+    assert source is FundingSource.SUBSCRIPTION
+    assert (await quota.usage(pool, account)).books_created == 1
+
+
+async def test_deleting_a_stopped_book_gives_nothing_back_this_period(
+    pool, clock, make_account, make_book, hold, release
+):
+    account = await make_account()
+    book, other = await make_book(account), await make_book(account)
+    await hold(account, book)
+    await release(book, wrote=True)
+
+    await pool.execute("DELETE FROM book WHERE id = $1", book)
+
+    with pytest.raises(BookQuotaExceeded):
+        await hold(account, other)
+    clock.now += timedelta(days=31)
+    await hold(account, other)
+
+
+async def test_a_run_across_the_period_counts_in_the_one_it_began_in(
+    pool, quota, clock, make_account, make_book, hold, complete
+):
+    account = await make_account()
+    book, other = await make_book(account), await make_book(account)
+    run, _ = await hold(account, book)
+    before = await quota.usage(pool, account)
+
+    clock.now += timedelta(days=31)
+    await hold(account, other)
+    await complete(account, book, run)
+
+    current, earlier = await quota.usage_history(pool, account)
+    assert (current.books_created, earlier.books_created) == (0, 1)
+    assert earlier.period_start == before.period_start
+
+
+async def test_the_plan_pays_before_credits_and_credits_after_it(
+    pool, quota, make_account, make_book, hold, complete, grant
+):
+    account = await make_account()
+    await grant(account, 1)
+    first, second = await make_book(account), await make_book(account)
+
+    assert (await hold(account, first))[1] is FundingSource.SUBSCRIPTION
+    run, source = await hold(account, second)
+    await complete(account, second, run)
+
+    assert source is FundingSource.CREDITS
+    wallet = await ledger.wallet(pool, account)
+    assert (wallet.balance, wallet.total_used) == (0, 1)
+    newest = (await ledger.transactions(pool, account, 20))[0]
+    assert (newest.kind, newest.amount, newest.balance_after, newest.book_id) == ("book_spend", -1, 0, second)
+
+
+async def test_credits_come_from_the_oldest_lot_that_covers_the_book(
+    pool, make_account, make_book, hold, complete, grant
+):
+    account = await make_account()
+    await grant(account, 1, words=30_000)
+    await grant(account, 1, words=80_000)
+    await grant(account, 1, words=90_000)
+    book = await make_book(account, 70_000)
+
+    run, _ = await hold(account, book, 70_000)
+    await complete(account, book, run)
+
+    assert [r["remaining"] for r in await pool.fetch("SELECT remaining FROM credit_lot ORDER BY id")] == [1, 0, 1]
+
+
+async def test_a_held_credit_is_not_offered_to_a_second_book(pool, quota, make_account, make_book, hold, grant):
+    account = await make_account()
+    await grant(account, 1)
+    books = [await make_book(account) for _ in range(3)]
+    await hold(account, books[0])
+    await hold(account, books[1])
+
+    with pytest.raises(BookQuotaExceeded):
+        await hold(account, books[2])
+    options = await quota.creation_options(pool, account)
+    assert (options.can_create, options.suggested_source, options.max_words) == (False, "none", 0)
+    assert options.credits_balance == 1
+
+
+async def test_a_book_longer_than_every_source_asks_for_an_upgrade(pool, quota, make_account, grant):
+    account = await make_account()
+    await grant(account, 1, words=50_000)
+
+    await quota.require_book(pool, account, 50_000)
+    with pytest.raises(PlanUpgradeRequired) as refused:
+        await quota.require_book(pool, account, 50_001)
+
+    assert refused.value.details["requested"] == 50_001
+    assert refused.value.details["max_allowed"] == 50_000
+
+
+async def test_a_hold_that_no_longer_covers_a_grown_book_is_replaced(
+    pool, quota, make_account, make_book, hold, release, grant
+):
+    account = await make_account()
+    await grant(account, 1, words=50_000)
+    book = await make_book(account)
+    await hold(account, book)
+    await release(book, wrote=True)
+
+    _, source = await hold(account, book, 40_000)
+
+    assert source is FundingSource.CREDITS
+    assert (await quota.creation_options(pool, account)).subscription_remaining == 1
+
+
+async def test_racing_spends_never_pass_the_limit(pool, quota, make_account):
+    account = await make_account()
+
+    results = await asyncio.gather(
+        *(quota.spend(pool, account, Allowance.AI_EDITS) for _ in range(12)), return_exceptions=True
+    )
+
+    refused = [result for result in results if isinstance(result, QuotaExceeded)]
+    assert len(refused) == 7
+    assert refused[0].details["quota_type"] == "ai_edits"
+    assert refused[0].details["used"] == refused[0].details["limit"] == 5
+
+
+async def test_a_failed_image_is_given_back(pool, quota, make_account):
+    account = await make_account()
+    spent = await quota.spend(pool, account, Allowance.AI_IMAGES, 3)
+
+    with pytest.raises(QuotaExceeded):
+        await quota.spend(pool, account, Allowance.AI_IMAGES, 2)
+    await quota.give_back(pool, spent)
+
+    await quota.spend(pool, account, Allowance.AI_IMAGES, 4)
+
+
+async def test_with_billing_off_nothing_is_refused_and_all_is_counted(pool, clock, make_account, make_book):
+    quota = Quota(billing=False, clock=clock)
+    account = await make_account()
+    for _ in range(3):
+        book, run = await make_book(account, 400_000), uuid4()
+        async with pool.acquire() as connection, connection.transaction():
+            await quota.require_book(connection, account, 400_000)
+            await quota.hold_book(connection, account, book, run, 400_000)
+            await quota.consume_book(connection, account, book, run, 390_000)
+    await quota.spend(pool, account, Allowance.AI_IMAGES, 500)
+
+    usage = await quota.usage(pool, account)
+    options = await quota.creation_options(pool, account)
+    assert (usage.books_created, usage.ai_images_generated) == (3, 500)
+    assert (options.subscription_remaining, options.max_words) == (-1, 500_000)
+
+
+async def test_editing_a_plan_row_changes_what_it_allows_at_once(pool, quota, make_account, make_book, hold):
+    account = await make_account()
+    await hold(account, await make_book(account))
+
+    await pool.execute(
+        "UPDATE plan SET features = features || jsonb_build_object('books_per_month', 2) WHERE slug = 'free'"
+    )
+
+    await hold(account, await make_book(account))
