@@ -51,5 +51,5 @@ def block(stage: str, book: Book, **fields: object) -> str:
 
 def wrap(fields: Mapping[str, object]) -> str:
     """`fields` as a brief. The bytes depend on the fields and their order alone."""
-    text = json.dumps(fields, ensure_ascii=False, indent=1)
+    text = json.dumps(fields, ensure_ascii=False)
     return f"{OPEN}\n{text.replace('<', chr(92) + 'u003c').replace('>', chr(92) + 'u003e')}\n{CLOSE}"

@@ -1,0 +1,77 @@
+"""Lengths: a book over its chapters, a chapter over its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bookgen.models import Chapter
+
+PART_WORDS = 800  # a part is asked for in 600 to 1,000 words: models keep such a length, and keep the thread
+MOST_PART_WORDS = 1_000
+NEAR_ENOUGH = 0.04  # of a chapter's budget: not worth another call
+OVERLONG = 0.06  # of a chapter's budget: cut at a sentence end
+CARRY = 0.04  # of a chapter's budget: how far it makes up for the length of those before it
+
+
+def spread(total: int, count: int) -> list[int]:
+    """`total` over `count` as evenly as whole numbers allow; the sum is exact."""
+    base, extra = divmod(total, count)
+    # The longer ones stand evenly among the others.
+    return [base + ((index + 1) * extra // count - index * extra // count) for index in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The next call of a chapter: `words` wanted, `ask` what to ask for, `number` of `count` parts."""
+
+    number: int
+    count: int
+    words: int
+    ask: int
+
+
+@dataclass(slots=True)
+class Pace:
+    """What a model does with the lengths that it is asked for, learned within a chapter."""
+
+    asked: int = PART_WORDS  # as if it had kept one length already: the first reply is no proof
+    wrote: int = PART_WORDS
+
+    def learn(self, asked: int, wrote: int) -> None:
+        self.asked += asked
+        self.wrote += wrote
+
+    def ask_for(self, words: int) -> int:
+        ratio = self.wrote / self.asked
+        return round(words / min(max(ratio, 0.4), 1.6))
+
+
+def next_part(aim: int, written: int, done: int, pace: Pace) -> Part | None:
+    """The part that comes after `done` parts and `written` words, or None when the chapter is long enough."""
+    missing = aim - written
+    if written and missing <= aim * NEAR_ENOUGH:
+        return None
+    parts = max(-(-missing // MOST_PART_WORDS), round(missing / PART_WORDS), 1)
+    words = max(-(-missing // parts), 1)
+    return Part(done + 1, done + parts, words, max(pace.ask_for(words), 1))
+
+
+def most_calls(aim: int) -> int:
+    """The bound on a chapter's writing calls, whatever the model does."""
+    return 2 * max(round(aim / PART_WORDS), 1) + 4
+
+
+def aim_for(chapter: Chapter, chapters: Sequence[Chapter]) -> int:
+    """The chapter's budget, corrected by what the model's chapters before it are over or under theirs."""
+    budget = max(chapter.target_word_count, 1)
+    ahead = sum(
+        earlier.word_count - earlier.target_word_count
+        for earlier in chapters
+        # A text far from its budget is its author's will, not the model's drift.
+        if earlier.chapter_number < chapter.chapter_number
+        and earlier.word_count
+        and abs(earlier.word_count - earlier.target_word_count) <= earlier.target_word_count * 0.1
+    )
+    most = round(budget * CARRY)
+    return budget - max(-most, min(most, ahead))

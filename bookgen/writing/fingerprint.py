@@ -1,0 +1,7 @@
+"""The identity of a text."""
+
+import hashlib
+
+
+def content_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

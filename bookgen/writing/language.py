@@ -1,0 +1,98 @@
+"""What writing has to know of a language: its name, how long a word is, how a sentence ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bookgen.words import CHARACTERS_PER_WORD
+
+NAMES = {
+    "ar": "Arabic",
+    "bg": "Bulgarian",
+    "bn": "Bengali",
+    "ca": "Catalan",
+    "cs": "Czech",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "et": "Estonian",
+    "fa": "Persian",
+    "fi": "Finnish",
+    "fr": "French",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "hr": "Croatian",
+    "hu": "Hungarian",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "km": "Khmer",
+    "ko": "Korean",
+    "lo": "Lao",
+    "lt": "Lithuanian",
+    "lv": "Latvian",
+    "my": "Burmese",
+    "nb": "Norwegian",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "sk": "Slovak",
+    "sl": "Slovenian",
+    "sv": "Swedish",
+    "th": "Thai",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
+    "zh": "Chinese",
+}
+
+_BY_CHARACTER = {
+    **dict.fromkeys(("zh", "ja"), CHARACTERS_PER_WORD["han_kana"]),
+    **dict.fromkeys(("th", "lo", "km", "my"), CHARACTERS_PER_WORD["thai_lao_khmer_myanmar"]),
+}
+
+# How many tokens a word takes, on the generous side of what current tokenizers need: it bounds replies.
+_TOKENS_PER_WORD = {
+    "en": 1.6,
+    **dict.fromkeys(("de", "nl", "fr", "es", "it", "pt", "sv", "da", "nb", "id", "ca"), 2.2),
+    **dict.fromkeys(("zh", "ja"), 2.6),
+    **dict.fromkeys(("th", "lo"), 5.0),
+    **dict.fromkeys(("km", "my"), 9.0),
+}
+_TOKENS_PER_OTHER_WORD = 3.5
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """`characters_per_word` is None where words are separated by spaces."""
+
+    tag: str
+    name: str
+    characters_per_word: float | None
+    tokens_per_word: float
+
+    def length(self, words: int) -> str:
+        """`words` in the unit that a writer of this language counts in."""
+        if self.characters_per_word is None:
+            return f"{words} words"
+        return f"{self.characters(words)} characters"
+
+    def characters(self, words: int) -> int | None:
+        return None if self.characters_per_word is None else round(words * self.characters_per_word)
+
+    def tokens(self, words: int) -> int:
+        return round(words * self.tokens_per_word)
+
+
+def language(tag: str) -> Language:
+    primary = tag.lower().replace("_", "-").split("-")[0]
+    return Language(
+        tag,
+        f"{NAMES[primary]} ({tag})" if primary in NAMES else f"the language with the tag {tag}",
+        _BY_CHARACTER.get(primary),
+        _TOKENS_PER_WORD.get(primary, _TOKENS_PER_OTHER_WORD),
+    )

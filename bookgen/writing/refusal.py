@@ -1,0 +1,18 @@
+"""A refusal is an error, never prose."""
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.text import StopReason, TextReply, TextRequest
+
+
+class Refused(UpstreamAIError):
+    """The model refused to write this. Change the book's description or the chapter's summary, then try again."""
+
+
+def raise_if_refused(reply: TextReply, request: TextRequest) -> None:
+    if reply.stop is StopReason.REFUSAL:
+        raise Refused(
+            Refused.__doc__,
+            stage=request.stage,
+            chapter_number=request.chapter_number,
+            retryable=False,
+        )

@@ -1,0 +1,142 @@
+"""Where sentences end, in any script: to find text that was cut, and to cut text where it may be cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bookgen.words import count_words
+
+_CLOSERS = "\"'”’»«›‹)\\]】」』）〉》*_"
+# A stop that needs no space after it, or any stop that is followed by white space or the end.
+_END = re.compile(rf"(?:[。！？｡؟۔।॥։።။៕]+|[.!?…‥]+|[—–](?=[\"”’»]))[{_CLOSERS}]*")
+_NO_SPACE_NEEDED = re.compile(r"[。！？｡।॥։።။៕]")
+_ABBREVIATION = re.compile(
+    r"(?:^|\n)\s*\d{1,3}\.$|(?:^|[\s(\"'“‘„«])(?:[A-Za-zÀ-ÿ]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Mt|Lt|Col|Gen|Capt|Sgt|Rev|Hon|vs|etc|cf|No|Nr|Bd"
+    r"|Hr|Fr|Frl|bzw|usw|ca|Abs|Mme|Mlle|Sra|Srta|Dra|Ud|Uds|Sig|Dott|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|p\.\s?ej)\.$",
+    re.IGNORECASE,
+)
+_UNSPACED_THAI = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff]")
+_CLAUSE_SPACE = re.compile(r"(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])(?=\s)|(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])$")
+_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
+_ENDLESS_LINE = re.compile(r"\s*(?:[-*+]\s|\d+[.)]\s|[|>]|```|\*\*\*\s*$|---\s*$|\* \* \*\s*$)")
+_HEADING = re.compile(r"\s*#{1,6}\s")
+
+
+def ends(text: str) -> Iterator[int]:
+    """The offset just after each sentence, closing quotation marks included."""
+    for match in _END.finditer(text):
+        if _ends_sentence(text, match):
+            yield match.end()
+
+
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    after = text[match.end() : match.end() + 12]
+    if _NO_SPACE_NEEDED.search(match[0]):
+        return True
+    if after and not after[0].isspace():
+        return False
+    following = after.lstrip(" \t“”„«»\"'‘’(—–-")
+    if following[:1].islower() and "\n" not in after[: len(after) - len(after.lstrip())]:
+        return False
+    # "Dr. Grey", "J. Smith": a full stop alone after an abbreviation, and more on the same line.
+    lone_stop = match[0] == "."
+    return not (lone_stop and after[:1] == " " and _ABBREVIATION.search(text[max(0, match.start() - 8) : match.end()]))
+
+
+def clause_ends(text: str) -> Iterator[int]:
+    """Where text of a script without full stops (Thai, Lao) may be cut: at its spaces."""
+    for match in _CLAUSE_SPACE.finditer(text):
+        yield match.start()
+
+
+def has_no_stops(text: str) -> bool:
+    """Thai and Lao prose has no full stops: its sentences are told apart by spaces."""
+    return len(_UNSPACED_THAI.findall(text[-400:])) > 100
+
+
+def split(text: str) -> list[str]:
+    """The sentences of `text`, trimmed, in order; paragraphs end sentences too."""
+    found: list[str] = []
+    for paragraph in _PARAGRAPH.split(text):
+        start = 0
+        marks = clause_ends(paragraph) if has_no_stops(paragraph) else ends(paragraph)
+        for end in (*marks, len(paragraph)):
+            if piece := paragraph[start:end].strip():
+                found.append(piece)
+            start = end
+    return found
+
+
+def is_finished(text: str) -> bool:
+    """Whether `text` ends where a sentence, a list item, a table row or a verse may end.
+
+    A script without full stops cannot tell: its text counts as finished.
+    """
+    text = text.rstrip()
+    if not text:
+        return False
+    line = text.rsplit("\n", 1)[-1]
+    if _HEADING.match(line):
+        return False
+    if _ENDLESS_LINE.match(line) or has_no_stops(text) or _is_verse(text):
+        return True
+    return any(end == len(text) for end in _ends_in(text, len(text) - 200))
+
+
+LONGEST_VERSE = 72
+
+
+def _is_verse(text: str) -> bool:
+    """Whether the last paragraph has short lines: there a line may end without a stop."""
+    lines = _PARAGRAPH.split(text.rstrip())[-1].split("\n")
+    return len(lines) > 1 and all(len(line) <= LONGEST_VERSE for line in lines)
+
+
+def _ends_in(text: str, start: int) -> Iterator[int]:
+    start = max(start, 0)
+    return (start + end for end in ends(text[start:]))
+
+
+def complete(text: str) -> str:
+    """`text` up to the end of its last whole sentence, in verse of its last whole line; empty when it has none."""
+    if _is_verse(text):
+        return text.rpartition("\n")[0].rstrip()
+    marks = clause_ends(text[:-1]) if has_no_stops(text) else ends(text)
+    return text[: max(marks, default=0)].rstrip()
+
+
+def cut_to(text: str, words: int, *, slack: float) -> str:
+    """`text` cut to about `words` at the end of a paragraph if one is within `slack`, else of a sentence."""
+    best, best_miss = 0, float("inf")
+    for end, count, ends_paragraph in _cuts(text):
+        miss = abs(count - words) / max(words, 1)
+        if miss > slack:
+            miss += 1  # only when nothing is near
+        elif not ends_paragraph:
+            miss += slack
+        if miss < best_miss:
+            best, best_miss = end, miss
+    return text[:best].rstrip() if best else text
+
+
+def _cuts(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Each place where `text` may be cut: offset, words before it, whether a paragraph ends there."""
+    start = count = 0
+    marks = clause_ends(text) if has_no_stops(text) else ends(text)
+    for end in marks:
+        count += count_words(text[start:end])
+        start = end
+        ends_paragraph = not text[end:].strip() or bool(_PARAGRAPH.match(text, end))
+        paragraph = text[text.rfind("\n\n", 0, end) + 1 : end]
+        if ends_paragraph or not _inside_quotation(paragraph):
+            yield end, count, ends_paragraph
+
+
+def _inside_quotation(paragraph: str) -> bool:
+    return (
+        paragraph.count('"') % 2 == 1
+        or paragraph.count("“") > paragraph.count("”")
+        or paragraph.count("「") > paragraph.count("」")
+        or ("«" in paragraph and paragraph.count("«") > paragraph.count("»"))
+    )

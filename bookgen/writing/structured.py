@@ -1,0 +1,147 @@
+"""JSON out of a model: tolerant to its form, strict about its content, never a silent default."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import json_repair
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.writing import brief
+from bookgen.writing.refusal import raise_if_refused
+from bookgen.writing.steps import Steps
+
+T = TypeVar("T")
+
+LONGEST_REPLY = 400_000  # characters; more is no reply but a loop
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+
+
+class UnusableReply(UpstreamAIError):
+    """The model did not answer in the form that was asked for."""
+
+
+class Malformed(Exception):
+    """The reply is not what was asked for; the message tells the model why."""
+
+
+async def ask(request: TextRequest, steps: Steps, read: Callable[[Mapping[str, Any]], T]) -> T:
+    """What `read` makes of the reply. At most three calls: the request, one repair, one afresh.
+
+    `read` raises Malformed when the content will not do. Raises UnusableReply when no reply does.
+    """
+    reply = await steps.reply(request)
+    try:
+        return await _read(reply, request, read)
+    except Malformed as problem:
+        repair = _repair(request, reply, problem)
+    if repair:
+        reply = await steps.reply(repair)
+        try:
+            return await _read(reply, repair, read)
+        except Malformed:
+            pass
+    reply = await steps.reply(request, attempt=1)
+    try:
+        return await _read(reply, request, read)
+    except Malformed as problem:
+        raise UnusableReply(
+            f"The model did not answer in the form that was asked for: {problem}",
+            stage=request.stage,
+            chapter_number=request.chapter_number,
+            retryable=True,
+        ) from problem
+
+
+REPAIR = """\
+That reply cannot be used: {problem}
+
+Send the whole object again, corrected and complete. Only the JSON object: no other words, no code fence.
+
+"""
+
+
+def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextRequest | None:
+    """The request that shows the model its own reply; None when there is nothing to show."""
+    if not reply.text.strip() or len(reply.text) > LONGEST_REPLY:
+        return None
+    again = REPAIR.format(problem=problem) + brief.wrap({"stage": "repair", "problem": str(problem)})
+    room = request.max_tokens * 2 if reply.stop is StopReason.LENGTH else request.max_tokens
+    messages = (*request.messages, Message("assistant", reply.text.strip()), Message("user", again))
+    return replace(request, messages=messages, max_tokens=room)
+
+
+async def _read(reply: TextReply, request: TextRequest, read: Callable[[Mapping[str, Any]], T]) -> T:
+    raise_if_refused(reply, request)
+    return read(await parse(reply.text, cut=reply.stop is StopReason.LENGTH))
+
+
+async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
+    """The JSON object in `text`, whatever stands around it. A cut one is refused, not completed by guesswork."""
+    if len(text) > LONGEST_REPLY:
+        raise Malformed("it is far too long")
+    source = _object_in(text)
+    try:
+        value = json.loads(source, strict=False)
+    except ValueError:
+        if cut or not source.endswith("}"):
+            raise Malformed("it stops before its end; keep the texts shorter so that it fits") from None
+        value = await asyncio.to_thread(json_repair.loads, source)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict) or not value:
+        raise Malformed("it is not a JSON object")
+    return value
+
+
+def _object_in(text: str) -> str:
+    text = _THINKING.sub("", text).strip().lstrip("\ufeff")
+    if fenced := _FENCE.search(text):
+        text = fenced[1].strip()
+    start = text.find("{")
+    if start < 0:
+        raise Malformed("there is no JSON object in it")
+    end = text.rfind("}")
+    tail = text[end + 1 :].strip()
+    # After the object a model may still chat; after a cut one there is the rest of a string or a bracket.
+    closed = end > start and text.count("{") <= text.count("}") and not tail.startswith((",", ":", '"'))
+    return text[start : end + 1] if closed else text[start:]
+
+
+def text_of(record: Mapping[str, Any], key: str, *, where: str = "", longest: int = 2_000) -> str:
+    """A field that must hold text; numbers are text too, nothing else is."""
+    value = record.get(key)
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
+        raise Malformed(f'{where or "it"} has no text under "{key}"')
+    return " ".join(str(value).split())[:longest]
+
+
+def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 300) -> tuple[str, ...]:
+    """A list of texts; it may be empty but not absent."""
+    value = record.get(key)
+    if isinstance(value, str):
+        value = [value] if value.strip() else []
+    if not isinstance(value, list):
+        raise Malformed(f'"{key}" is not a list of texts')
+    kept = [" ".join(item.split())[:longest] for item in value if isinstance(item, str) and item.strip()]
+    if len(kept) != len(value):
+        raise Malformed(f'"{key}" holds something else than texts')
+    return tuple(kept[:most])
+
+
+def records_of(record: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    value = record.get(key)
+    if isinstance(value, Mapping):
+        # A few models number a list's items as keys.
+        value = list(value.values())
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        raise Malformed(f'"{key}" is not a list of objects')
+    return value

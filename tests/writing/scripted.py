@@ -1,0 +1,234 @@
+"""A model in a script: answers from the brief, counts what it is asked, errs as it is told to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, Usage
+from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.words import count_words
+from bookgen.writing.material import Material
+
+BRIEF = re.compile(r"<brief>\n(.*)\n</brief>", re.DOTALL)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def brief_of(request: TextRequest) -> dict[str, Any]:
+    found = BRIEF.search(request.messages[-1].text)
+    assert found, request.messages[-1].text
+    return json.loads(found[1])
+
+
+Answer = Callable[[TextRequest, dict[str, Any], int], str | TextReply]
+
+
+@dataclass
+class Scripted:
+    """Steps over a function of (request, brief, number of the call). Stores replies as the real ones do."""
+
+    answer: Answer
+    calls: list[tuple[TextRequest, int]] = field(default_factory=list)
+    stored: dict[tuple[TextRequest, int], TextReply] = field(default_factory=dict)
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        key = (request_key(request), attempt)
+        if key not in self.stored:
+            self.calls.append((request, attempt))
+            answer = self.answer(request, brief_of(request), len(self.calls))
+            self.stored[key] = answer if isinstance(answer, TextReply) else says(answer)
+        return self.stored[key]
+
+    def of_stage(self, stage: str) -> list[TextRequest]:
+        return [request for request, _ in self.calls if request.stage == stage]
+
+
+def request_key(request: TextRequest) -> Any:
+    return (request.stage, request.system, request.messages, request.max_tokens, request.chapter_number)
+
+
+def says(text: str, stop: StopReason = StopReason.END) -> TextReply:
+    return TextReply(text, stop, Usage(calls=1, input_tokens=1, output_tokens=1), "scripted")
+
+
+NOUNS = [
+    "harbour",
+    "lantern",
+    "ledger",
+    "orchard",
+    "violin",
+    "staircase",
+    "kettle",
+    "compass",
+    "winter",
+    "letter",
+    "garden",
+    "tunnel",
+]
+VERBS = [
+    "kept",
+    "found",
+    "carried",
+    "mended",
+    "hid",
+    "counted",
+    "painted",
+    "followed",
+    "remembered",
+    "sold",
+    "drew",
+    "opened",
+]
+SENTENCES = {
+    "en": "The {noun} that {name} {verb} on day {number} stood by the {other} until evening.",
+    "zh": "第{number}天，{name}在港口边找到了那盏旧灯笼，把它挂在门口。",
+    "ja": "{number}日目の朝、{name}は古い灯台のそばで小さな手紙を見つけた。",
+    "th": "ในวันที่ {number} {name} เดินไปที่ท่าเรือเก่าและพบโคมไฟดวงเล็กแขวนอยู่หน้าประตูบ้านริมน้ำ",
+    "ru": "На {number} день {name} нашла у старого причала маленький фонарь и повесила его над дверью.",
+}
+
+
+def sentence(number: int, language: str = "en", name: str = "Mara") -> str:
+    return SENTENCES[language].format(
+        number=number,
+        name=name,
+        noun=NOUNS[number % 12],
+        verb=VERBS[number // 12 % 12],
+        other=NOUNS[number // 144 % 12],
+    )
+
+
+def prose(words: int, first: int, language: str = "en") -> str:
+    """Numbered sentences of about `words` words, five a paragraph, beginning with number `first`."""
+    picked: list[str] = []
+    written, number = 0, first
+    while written < words:
+        picked.append(sentence(number, language))
+        written += count_words(picked[-1])
+        number += 1
+    glue = "" if language in ("zh", "ja") else " "
+    return "\n\n".join(glue.join(picked[start : start + 5]) for start in range(0, len(picked), 5))
+
+
+def next_number(request: TextRequest, brief: dict[str, Any]) -> int:
+    """The number of the sentence that follows the chapter's text so far."""
+    said = [message.text for message in request.messages if message.role == "assistant"]
+    start = brief["chapter_number"] * 10_000
+    numbers = [int(found) for text in said for found in re.findall(r"\d+", text)]
+    return max(numbers, default=start - 1) + 1
+
+
+def outline_reply(brief: dict[str, Any]) -> str:
+    numbers = range(brief["first"], brief["last"] + 1)
+    reply: dict[str, Any] = {
+        "chapters": [
+            {
+                "number": number,
+                "title": f"The {NOUNS[number % 12].title()} of Day {number}",
+                "summary": f"Mara learns on day {number} what the {NOUNS[number % 12]} meant, and must choose.",
+            }
+            for number in numbers
+        ]
+    }
+    if brief["first"] == 1:
+        people = [{"name": "Mara", "description": "thirty-four, a lamp keeper with grey eyes"}]
+        reply["bible"] = {
+            "premise": "A keeper looks for the one who put out her lamp.",
+            "voice": "First person, past tense, dry.",
+            "arc": ["She loses it.", "She searches.", "She finds it."],
+            "people": people,
+            "places": [{"name": "Sund", "description": "a harbour town with one street"}],
+            "terms": [],
+        }
+    return json.dumps(reply)
+
+
+def digest_reply(brief: dict[str, Any]) -> str:
+    number = brief["chapter_number"]
+    return json.dumps(
+        {
+            "summary": f"In chapter {number} Mara counts days and hides what she found in the orchard wall.",
+            "facts": [f"Mara owns key number {number}"],
+            "threads_opened": [f"Who wrote letter {number}?"],
+            "threads_closed": ["1"] if brief["threads"] else [],
+        }
+    )
+
+
+def obedient(request: TextRequest, brief: dict[str, Any], call: int) -> str:
+    """A model that does just what it is asked."""
+    match brief["stage"]:
+        case "outline":
+            return outline_reply(brief)
+        case "rework":
+            return json.dumps(
+                {
+                    "chapters": [
+                        {"number": each["number"], "title": f"Again {each['number']}", "summary": "Another way in."}
+                        for each in brief["chapters"]
+                    ]
+                }
+            )
+        case "digest":
+            return digest_reply(brief)
+        case "chapter":
+            return prose(brief["words"], next_number(request, brief), brief["language"])
+    raise AssertionError(brief["stage"])
+
+
+def a_book(**fields: Any) -> Book:
+    return Book(
+        **{
+            "id": 1,
+            "account_id": 1,
+            "title": "The Lamp at Sund",
+            "subtitle": "",
+            "author_name": "A. Writer",
+            "genre": "Mystery novel",
+            "target_audience": "Adults",
+            "description": "A lamp keeper looks for the one who put out her lamp.",
+            "style_notes": "",
+            "chapter_count": 10,
+            "target_word_count": 20_000,
+            "trim_size": "6x9",
+            "content_language": "en",
+            "status": BookStatus.OUTLINE,
+            "bible": json.loads(outline_reply({"first": 1, "last": 1}))["bible"],
+            "funding_source": None,
+            "created_at": NOW,
+            "updated_at": NOW,
+            **fields,
+        }
+    )
+
+
+def a_chapter(number: int, *, words: int = 3_000, content: str = "", **fields: Any) -> Chapter:
+    planned = json.loads(outline_reply({"first": number, "last": number}))["chapters"][0]
+    return Chapter(
+        **{
+            "id": number,
+            "book_id": 1,
+            "chapter_number": number,
+            "title": planned["title"],
+            "summary": planned["summary"],
+            "content": content,
+            "word_count": count_words(content),
+            "target_word_count": words,
+            "status": ChapterStatus.COMPLETED if content else ChapterStatus.PENDING,
+            "content_version": 0,
+            "created_at": NOW,
+            "updated_at": NOW,
+            **fields,
+        }
+    )
+
+
+def some_material(chapters: int = 3, *, words: int = 3_000, **book: Any) -> Material:
+    return Material(
+        a_book(**{"chapter_count": chapters, "target_word_count": chapters * words, **book}),
+        tuple(a_chapter(number, words=words) for number in range(1, chapters + 1)),
+    )
