@@ -1,0 +1,165 @@
+"""The model that needs no key and no network: sample text made from the brief, deterministic and labelled as such."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bookgen.models import Usage
+from bookgen.providers.sample.brief import Brief
+from bookgen.providers.sample.cast import Cast
+from bookgen.providers.sample.grammar import Grammar
+from bookgen.providers.sample.outline import bible, outline_chapters
+from bookgen.providers.sample.phrases import language_of, phrases
+from bookgen.providers.sample.prose import write_prose
+from bookgen.providers.sample.shape import shaped
+from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.words import count_words
+
+NAME = "offline"
+CHARACTERS_PER_TOKEN = 4
+WORDS_WHEN_NOT_SAID = 700
+Bank = Mapping[str, Any]
+
+
+class OfflineModel:
+    """Writes at once and for nothing. The same request gets the same reply, on every machine."""
+
+    name = NAME
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        text = await asyncio.to_thread(answer, request)
+        return TextReply(text, StopReason.END, _usage(request, text), NAME)
+
+    async def close(self) -> None:
+        return None
+
+
+def answer(request: TextRequest) -> str:
+    brief = Brief.of(request.messages[-1].text)
+    bank = phrases(language_of(brief.text("language", "en")))
+    stage = brief.stage or request.stage
+    if request.schema is not None:
+        known = _STRUCTURED.get(stage, _nothing)(brief, bank, request)
+        return json.dumps(shaped(request.schema, known), ensure_ascii=False)
+    return _PROSE.get(stage, _prose)(brief, bank, request)
+
+
+def _usage(request: TextRequest, text: str) -> Usage:
+    asked = sum(len(block.text) for block in request.system) + sum(len(message.text) for message in request.messages)
+    return Usage(calls=1, input_tokens=_tokens(asked), output_tokens=_tokens(len(text)))
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_PER_TOKEN)
+
+
+# Replies in JSON
+
+
+def _outline(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+    first = brief.number("first", 1)
+    last = brief.number("last", brief.number("chapter_count", 1))
+    return {
+        "bible": bible(brief, bank),
+        **bible(brief, bank),
+        "chapters": outline_chapters(brief, bank)[first - 1 : last],
+    }
+
+
+def _rework(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+    """The chapters asked for, with titles that the book does not have yet."""
+    wanted = [one for one in brief.fields.get("chapters", []) if isinstance(one, dict)]
+    taken = {one.get("title") for one in wanted}
+    count = brief.number("chapter_count", 1)
+    longer = Brief({**brief.fields, "chapter_count": count * 2 + len(wanted)}, brief.salt)
+    fresh = [one for one in outline_chapters(longer, bank)[count:] if one["title"] not in taken]
+    return {
+        "chapters": [
+            {**new, "number": old.get("number"), "chapter_number": old.get("number")}
+            for old, new in zip(wanted, fresh, strict=False)
+        ]
+    }
+
+
+def _digest(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+    lists, cast, rng = bank["outline"], Cast.of(brief, bank), brief.call_rng()
+    words = {
+        "hero": cast.people[0].split()[0],
+        "friend": rng.choice(cast.people[1:]).split()[0],
+        "they2": "they",
+        "place": rng.choice(cast.places),
+        "thing": rng.choice(cast.things),
+    }
+    grammar = Grammar(lists, rng)
+    facts = [grammar.sentence("fact", lists["fact"], words)]
+    threads = brief.fields.get("threads") or []
+    return {
+        "summary": grammar.sentence("summary", lists["summary"], words),
+        "facts": facts,
+        "threads_opened": [grammar.sentence("thread", lists["thread"], words)] if len(threads) < 3 else [],
+        "threads_closed": [1] if len(threads) > 2 else [],
+    }
+
+
+def _support(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+    return {"answer": _passages(brief, bank, request)}
+
+
+def _nothing(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+    return {}
+
+
+# Replies in prose
+
+
+def _prose(brief: Brief, bank: Bank, request: TextRequest) -> str:
+    text = write_prose(brief, bank, max(_words_asked(brief) - _words_of_note(brief, bank), 1))
+    return f"{bank['note']}\n\n{text}" if _opens_book(brief) else text
+
+
+def _words_asked(brief: Brief) -> int:
+    return brief.number("words", WORDS_WHEN_NOT_SAID)
+
+
+def _words_of_note(brief: Brief, bank: Bank) -> int:
+    return count_words(bank["note"]) if _opens_book(brief) else 0
+
+
+def _opens_book(brief: Brief) -> bool:
+    return (
+        brief.number("chapter_number", 0) == 1
+        and brief.number("part", 1) == 1
+        and brief.text("task", "write") == "write"
+        and brief.stage == "chapter"
+    )
+
+
+def _revision(brief: Brief, bank: Bank, request: TextRequest) -> str:
+    return write_prose(brief, bank, max(count_words(brief.text("passage")), 1))
+
+
+def _passages(brief: Brief, bank: Bank, request: TextRequest) -> str:
+    """The passages that share most words with the question, in their own order."""
+    asked = _long_words(brief.text("question", request.messages[-1].text))
+    given = "\n\n".join([*(block.text for block in request.system), *(m.text for m in request.messages)])
+    passages = [line.strip() for line in re.sub(r"<brief>.*?</brief>", "", given, flags=re.DOTALL).split("\n\n")]
+    ranked = sorted(passages, key=lambda passage: -len(asked & _long_words(passage)))[:2]
+    found = [passage[:600] for passage in passages if passage in ranked and asked & _long_words(passage)]
+    return "\n\n".join([*found, f"({bank['notice']})"])
+
+
+def _long_words(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 3}
+
+
+_STRUCTURED: dict[str, Callable[[Brief, Bank, TextRequest], dict[str, Any]]] = {
+    "outline": _outline,
+    "rework": _rework,
+    "digest": _digest,
+    "support": _support,
+}
+_PROSE: dict[str, Callable[[Brief, Bank, TextRequest], str]] = {"revise": _revision, "support": _passages}

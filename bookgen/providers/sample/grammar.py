@@ -1,0 +1,67 @@
+"""Sentences from templates: `{slot}` is a word of the scene or a list of phrases, `{a|b}` picks one."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+_SLOT = re.compile(r"\{([^{}]*)\}")
+_FIRST_LETTER = re.compile(r"[^\W\d_]")
+_DEEPEST = 6
+
+
+class Grammar:
+    """Fills templates without picking what was lately picked.
+
+    A phrase counts as used only once the sentence that holds it is kept, so that trying many sentences does not
+    wear the lists out.
+    """
+
+    def __init__(self, slots: Mapping[str, Sequence[str]], rng: random.Random) -> None:
+        self._slots = slots
+        self._rng = rng
+        self._recent: dict[str, deque[str]] = {}
+        self._picked: list[tuple[str, str, int]] = []
+
+    def sentence(self, role: str, templates: Sequence[str], words: Mapping[str, str]) -> str:
+        """One of `templates`, filled and begun with a capital."""
+        self._picked = []
+        text = self._pick(f"template {role}", templates)
+        for _ in range(_DEEPEST):
+            filled = _SLOT.sub(lambda slot: self._value(slot[1], words), text)
+            if filled == text:
+                break
+            text = filled
+        return _FIRST_LETTER.sub(lambda letter: letter[0].upper(), text, count=1)
+
+    def keep(self) -> None:
+        """The last sentence is used: its phrases rest for a while."""
+        for name, value, size in self._picked:
+            self._recent.setdefault(name, deque(maxlen=size * 2 // 3)).append(value)
+
+    @property
+    def picked(self) -> list[tuple[str, str]]:
+        """The lists that the last sentence drew on, and what it took."""
+        return [(name, value) for name, value, _ in self._picked]
+
+    def _pick(self, name: str, among: Sequence[str]) -> str:
+        resting = {*self._recent.get(name, ()), *(value for list_, value, _ in self._picked if list_ == name)}
+        rested = [value for value in among if value not in resting]
+        value = self._rng.choice(rested or among)
+        self._picked.append((name, value, len(among)))
+        return value
+
+    def _value(self, slot: str, words: Mapping[str, str]) -> str:
+        if "|" in slot:
+            return self._rng.choice(slot.split("|"))
+        if slot in words:
+            return words[slot]
+        # A number at the end asks for another value of the same list: {detail2} beside {detail}.
+        name = slot if slot in self._slots else slot.rstrip("0123456789")
+        if name in words:
+            return words[name]
+        if name in self._slots:
+            return self._pick(name, self._slots[name])
+        return slot

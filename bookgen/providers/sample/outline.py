@@ -1,0 +1,62 @@
+"""Sample outlines: titles, summaries and a bible in the book's own terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bookgen.providers.sample.brief import Brief
+from bookgen.providers.sample.cast import Cast
+from bookgen.providers.sample.grammar import Grammar
+
+
+def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every chapter of the book, the same list whichever part of it is asked for."""
+    count = max(brief.number("chapter_count", 1), brief.number("last", 1))
+    cast, lists = Cast.of(brief, bank), bank["outline"]
+    grammar = Grammar(lists, brief.book_rng("outline"))
+    kind = "_nonfiction" if brief.nonfiction and "title_nonfiction" in lists else ""
+    cases = {"case": bank["nonfiction"]["slots"]["case"]} if kind else {}
+    grammar = Grammar({**lists, **cases}, brief.book_rng("outline"))
+    titles: list[str] = []
+    chapters = []
+    for number in range(1, count + 1):
+        title, words = _title(grammar, lists[f"title{kind}"], titles)
+        titles.append(title)
+        words |= {
+            "hero": cast.people[0].split()[0],
+            "friend": cast.people[1 + number % (len(cast.people) - 1)].split()[0],
+            "place": cast.places[number % len(cast.places)],
+            "thing": cast.things[number % len(cast.things)],
+        }
+        summary = grammar.sentence("summary", lists[f"summary{kind}"], words)
+        grammar.keep()
+        chapters.append({"number": number, "chapter_number": number, "title": title, "summary": summary})
+    return chapters
+
+
+def _title(grammar: Grammar, templates: list[str], taken: list[str]) -> tuple[str, dict[str, str]]:
+    for _ in range(200):
+        title = grammar.sentence("title", templates, {})
+        if title not in taken:
+            break
+    else:
+        title = f"{title} ({len(taken) + 1})"
+    grammar.keep()
+    aim = next((value for name, value in grammar.picked if name == "aim"), "")
+    return title, {"aim_low": aim.lower()} if aim else {}
+
+
+def bible(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
+    cast, lists = Cast.of(brief, bank), bank["outline"]
+    rng = brief.book_rng("bible")
+    if brief.nonfiction and "title_nonfiction" in lists:
+        return {"people": [], "places": [], "terms": [], "voice": lists["voice_nonfiction"]}
+    roles = rng.sample(lists["role"], len(lists["role"]))
+    people = [{"name": name, "role": role, "description": role} for name, role in zip(cast.people, roles, strict=False)]
+    return {
+        "people": people,
+        "places": [{"name": place, "description": place} for place in cast.places[:4]],
+        "terms": [{"name": thing, "term": thing, "description": thing} for thing in cast.things[:3]],
+        "voice": lists["voice"],
+    }

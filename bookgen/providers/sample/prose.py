@@ -1,0 +1,231 @@
+"""Sample prose of an asked length: scenes with people, places, talk and a turn, or sections with cases and exercises.
+
+No sentence is shared between two parts of a book: the hash of a sentence says which part may use it, so calls
+that know nothing of each other never write the same one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bookgen.providers.sample.brief import Brief
+from bookgen.providers.sample.cast import Cast
+from bookgen.providers.sample.grammar import Grammar
+from bookgen.words import count_words
+
+SCENE_WORDS = 480
+CLOSING_WORDS = 24
+TRIES = 400
+SHORTEST_OWNED = 6  # words; "Yes," she said. may be said twice in a book
+
+
+def write_prose(brief: Brief, bank: Mapping[str, Any], words: int) -> str:
+    kind = "nonfiction" if brief.nonfiction and "nonfiction" in bank else "fiction"
+    teller = _Essayist if kind == "nonfiction" else _Storyteller
+    return teller(brief, bank, kind, words).write()
+
+
+class _Teller:
+    """Adds paragraph after paragraph until the words asked for are there."""
+
+    NOT_PROSE = frozenset("#*1234567890")
+
+    def __init__(self, brief: Brief, bank: Mapping[str, Any], kind: str, words: int) -> None:
+        self.brief, self.bank, self.asked = brief, bank, words
+        self.rng = brief.call_rng()
+        self.templates: Mapping[str, Sequence[str]] = bank[kind]
+        self.grammar = Grammar(bank[kind]["slots"], self.rng)
+        self.cast = Cast.of(brief, bank)
+        self.paragraphs: list[str] = []
+        self.written = 0
+        self.said: set[str] = set()
+        self.words: dict[str, str] = {}
+        self.part, self.parts = brief.number("part", 1), brief.number("parts", 1)
+        self.chapter, self.chapters = brief.number("chapter_number", 1), brief.number("chapter_count", 1)
+
+    def write(self) -> str:
+        scenes = max(1, round(self.asked / SCENE_WORDS))
+        for scene in range(1, scenes + 1):
+            self.set_scene()
+            until = self.asked * scene // scenes
+            for sentences in self.scene(first=scene == 1):
+                self.add(sentences, until - (CLOSING_WORDS if scene == scenes else 0))
+                if self.written >= until - CLOSING_WORDS:
+                    break
+            if scene < scenes:
+                self.break_scene()
+        self.close()
+        return "\n\n".join(self.paragraphs)
+
+    def set_scene(self) -> None:
+        raise NotImplementedError
+
+    def scene(self, *, first: bool) -> Iterator[Iterator[str]]:
+        """Paragraphs without end, each a run of sentences."""
+        raise NotImplementedError
+
+    def break_scene(self) -> None:
+        raise NotImplementedError
+
+    def add(self, sentences: Iterator[str], until: int) -> None:
+        paragraph: list[str] = []
+        for sentence in sentences:
+            paragraph.append(sentence)
+            self.written += count_words(sentence)
+            if self.written >= until:
+                break
+        if paragraph:
+            self.paragraphs.append(" ".join(paragraph))
+
+    def close(self) -> None:
+        ends_book = self.part == self.parts and self.chapter == self.chapters
+        closing = self.fitting("final" if ends_book else "close", self.asked - self.written)
+        if self.paragraphs and self.paragraphs[-1][0] not in self.NOT_PROSE:
+            self.paragraphs[-1] += f" {closing}"
+        else:
+            self.paragraphs.append(closing)
+
+    def fitting(self, role: str, words: int) -> str:
+        """The one of some sentences that comes nearest to the words still missing."""
+        candidates = [self.sentence(role) for _ in range(8)]
+        return min(candidates, key=lambda sentence: abs(count_words(sentence) - words))
+
+    def sentence(self, role: str, **words: str) -> str:
+        known = {**self.words, **words}
+        for _ in range(TRIES):
+            sentence = self.grammar.sentence(role, self.templates[role], known)
+            if sentence not in self.said and self.owns(sentence):
+                break
+        self.grammar.keep()
+        self.said.add(sentence)
+        return sentence
+
+    def owns(self, sentence: str) -> bool:
+        if sentence.count(" ") < SHORTEST_OWNED - 1:
+            return True
+        digest = int.from_bytes(hashlib.blake2b(sentence.encode("utf-8", "surrogatepass"), digest_size=6).digest())
+        chapter, part = digest % self.chapters, digest // self.chapters % self.parts
+        return chapter == (self.chapter - 1) % self.chapters and part == (self.part - 1) % self.parts
+
+
+class _Storyteller(_Teller):
+    def set_scene(self) -> None:
+        cast, summary = self.cast, self.brief.text("chapter_summary")
+        hero = next((name for name in cast.people if name in summary), cast.people[0])
+        hero = hero if self.rng.random() < 0.8 else cast.people[0]
+        friend = self.rng.choice([name for name in cast.people if name != hero])
+        place = self.mentioned(cast.places, summary, "place")
+        thing = self.mentioned(cast.things, summary, "thing")
+        they, them, their = cast.pronouns[hero]
+        they2, them2, their2 = cast.pronouns[friend]
+        self.words = {
+            "hero": hero.split()[0],
+            "friend": friend.split()[0],
+            "they": they,
+            "them": them,
+            "their": their,
+            "they_cap": they.capitalize(),
+            "their_cap": their.capitalize(),
+            "they2": they2,
+            "them2": them2,
+            "their2": their2,
+            "place": place,
+            "thing": thing,
+            "place2": self.rng.choice([other for other in cast.places if other != place]),
+            "thing2": self.rng.choice([other for other in cast.things if other != thing]),
+        }
+
+    def mentioned(self, known: Sequence[str], summary: str, last: str) -> str:
+        """What the summary names, in the first scene; anything but the last scene's later."""
+        named = [one for one in known if one in summary]
+        if last not in self.words and named:
+            return named[0]
+        return self.rng.choice([one for one in known if one != self.words.get(last)])
+
+    def scene(self, *, first: bool) -> Iterator[Iterator[str]]:
+        yield self.run("open", "detail_s", self.rng.choice(("thought", "action")))
+        if first and self.part == 1 and (summary := self.brief.text("chapter_summary")):
+            yield self.run("entry", summary=summary)
+        while True:
+            blocks = ["action", "talk", "memory", "look", "talk", "turn"]
+            self.rng.shuffle(blocks)
+            for block in blocks:
+                yield from self.block(block)
+
+    def block(self, name: str) -> Iterator[Iterator[str]]:
+        match name:
+            case "talk":
+                yield from self.talk()
+            case "action":
+                yield self.run("action", "action", self.rng.choice(("detail_s", "thought")))
+            case "memory":
+                yield self.run("memory", self.rng.choice(("memory", "detail_s")), "thought")
+            case "look":
+                yield self.run("detail_s", "action", "detail_s", "thought")
+            case "turn":
+                yield self.run("turn", "action")
+
+    def run(self, *roles: str, **words: str) -> Iterator[str]:
+        return (self.sentence(role, **words) for role in roles)
+
+    def talk(self) -> Iterator[Iterator[str]]:
+        """A question and what it leads to, line about."""
+        speakers = [self.words["hero"], self.words["friend"]]
+        self.rng.shuffle(speakers)
+        yield iter([self.line("question", speakers[0], "tag_question")])
+        yield iter([self.line("answer", speakers[1], "tag")])
+        for turn in range(self.rng.randint(1, 4)):
+            speaker = speakers[turn % 2]
+            if self.rng.random() < 0.35:
+                yield iter([self.sentence("beat", speaker=speaker)])
+            yield iter([self.line(self.rng.choice(("remark", "question", "answer")), speaker, "tag")])
+
+    def line(self, role: str, speaker: str, tag: str) -> str:
+        style = self.bank["dialogue"]
+        said = self.sentence(role)
+        asked = said.endswith("?")
+        if self.rng.random() < 0.4:
+            return str(style["bare"]).replace("{line}", said)
+        tagged = self.sentence("tag_question" if asked else "tag", speaker=speaker)
+        tagged = tagged if tagged.startswith(speaker) else tagged[:1].lower() + tagged[1:]
+        form = style["question"] if asked else style["statement"]
+        return str(form).replace("{line}", said.removesuffix(".")).replace("{tag}", tagged)
+
+    def break_scene(self) -> None:
+        self.paragraphs.append("* * *")
+
+
+class _Essayist(_Teller):
+    def set_scene(self) -> None:
+        title = self.brief.text("chapter_title", self.brief.title)
+        aims = self.bank["outline"]["aim"]
+        self.words = {"topic": next((aim for aim in aims if aim in title), title).lower()}
+
+    def scene(self, *, first: bool) -> Iterator[Iterator[str]]:
+        yield self.run("open", "claim", "reason")
+        if first and self.part == 1 and (summary := self.brief.text("chapter_summary")):
+            yield self.run("entry", summary=summary)
+        while True:
+            blocks = [
+                ("example", "reason", "claim"),
+                ("claim", "example", "question"),
+                ("practice", "caution"),
+                ("example", "claim", "reason"),
+                ("reason", "question", "claim"),
+            ]
+            self.rng.shuffle(blocks)
+            for roles in blocks:
+                yield self.run(*roles)
+            yield iter([self.card()])
+
+    def run(self, *roles: str, **words: str) -> Iterator[str]:
+        return (self.sentence(role, **words) for role in roles)
+
+    def card(self) -> str:
+        items = [f"{number}. {self.sentence('list_item')}." for number in (1, 2, 3)]
+        return "\n".join([self.sentence("list_intro"), "", *items])
+
+    def break_scene(self) -> None:
+        self.paragraphs.append(f"## {self.sentence('heading')}")
