@@ -8,7 +8,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
-NOUNS = {"models", "errors", "words"}
+NOUNS = {"models", "errors", "words", "keyfile"}
 PROTOCOLS = {"providers.text", "providers.images"}
 SERVICE = {"billing", "store", "writing", "render", "tokens"} | PROTOCOLS | NOUNS
 SERVICES = {"accounts", "artwork", "proofreading", "publishing", "support", "operator"}
@@ -16,7 +16,8 @@ MAY_IMPORT = {
     "words": set(),
     "errors": set(),
     "models": {"errors", "words"},
-    "config": set(),
+    "keyfile": set(),
+    "config": {"errors"},
     "tokens": NOUNS,
     "limits": NOUNS,
     "telemetry": NOUNS,

@@ -24,6 +24,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bookgen.errors import StartupError
+from bookgen.keyfile import kept_secret
 from bookgen.store import postgres_binaries as binaries
 from bookgen.store.postgres_account import Runner
 
@@ -83,10 +84,7 @@ class EmbeddedPostgres:
     def _prepare(self) -> None:
         try:
             self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            password = self._root / "pg.password"
-            if not password.exists():
-                _write_secret(password, os.urandom(24).hex())
-            self._password = password.read_text()
+            self._password = kept_secret(self._root / "pg.password")
         except OSError as error:
             raise StartupError(f"BOOKGEN_DATA_DIR={self._root} can't be written: {error.strerror}.") from error
         self._runner = Runner.for_this_user()
@@ -208,16 +206,6 @@ def _socket_folder(root: Path) -> Path:
     """Short, since a socket's address holds about 100 bytes; the same for every process of the folder."""
     digest = hashlib.sha256(str(root).encode()).hexdigest()[:12]
     return Path(tempfile.gettempdir()) / f"bookgen-pg-{os.geteuid()}-{digest}"
-
-
-def _write_secret(path: Path, text: str) -> None:
-    """Create `path` for this user alone, whole or not at all. Whoever comes first wins."""
-    with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:  # 0600 by definition
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(file.name, path)
 
 
 async def _until(seconds: float, otherwise: str) -> AsyncIterator[None]:

@@ -1,0 +1,239 @@
+"""Every setting: from the environment or a `.env` file into one frozen Config, or a start that fails."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from dotenv import dotenv_values
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, StringConstraints, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from bookgen.errors import StartupError
+
+PREFIX = "BOOKGEN_"
+
+
+def _words(value: object) -> object:
+    """A list written with commas or blanks."""
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+def _matching(pattern: str) -> AfterValidator:
+    def check(secret: SecretStr) -> SecretStr:
+        if re.match(pattern, secret.get_secret_value()) is None:
+            raise ValueError(pattern)
+        return secret
+
+    return AfterValidator(check)
+
+
+def _long_enough(key: SecretStr) -> SecretStr:
+    if len(key.get_secret_value().encode()) < 32:
+        raise ValueError("too short")
+    return key
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+Url = Annotated[
+    str, StringConstraints(pattern=r"^https?://[^\s/?#]+[^\s?#]*$"), AfterValidator(lambda u: u.rstrip("/"))
+]
+Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$")]
+Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
+Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
+TextModelName = Annotated[str, StringConstraints(pattern=r"^(auto|offline|(anthropic|openai|offline):\S+)$")]
+ImageModelName = Annotated[str, StringConstraints(pattern=r"^(auto|offline|openai:\S+)$")]
+FallbackName = Annotated[str, StringConstraints(pattern=r"^(offline|(anthropic|openai|offline):\S+)?$")]
+
+
+def setting(name: str | AliasChoices, default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
+    return Field(default, validation_alias=name, description=meaning, json_schema_extra={"takes": takes}, **bounds)
+
+
+class Config(BaseSettings):
+    """What the operator chose. Built by `load`; handed on as values, never whole."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", env_ignore_empty=True, case_sensitive=True, env_file_encoding="utf-8"
+    )
+
+    host: Text = setting("BOOKGEN_HOST", "127.0.0.1", "an address of this machine", "Address it listens on.")
+    port: int = setting("BOOKGEN_PORT", 8000, "0 to 65535", "Port it listens on; 0 picks a free one.", ge=0, le=65535)
+    public_url: Url | None = setting(
+        "BOOKGEN_PUBLIC_URL", None, "an address like https://books.example.org", "Address in mails and URLs."
+    )
+    data_dir: Path = setting(
+        "BOOKGEN_DATA_DIR", Path("data"), "a folder", "Folder of the embedded database, the secret key and the outbox."
+    )
+    database_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
+        AliasChoices("BOOKGEN_DATABASE_URL", "DATABASE_URL"),
+        None,
+        "a URL like postgresql://user:password@host/name",
+        "A PostgreSQL 15+ server (also read from `DATABASE_URL`); without it an embedded one under the data folder.",
+    )
+    secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = setting(
+        "BOOKGEN_SECRET_KEY",
+        None,
+        "at least 32 bytes",
+        "Key of the tokens; made on first start and kept in the data folder.",
+    )
+
+    model: TextModelName = setting(
+        "BOOKGEN_MODEL", "auto", "auto, offline, anthropic:MODEL or openai:MODEL",
+        "Who writes. `auto`: Anthropic if its key is set, else OpenAI if its key is set, else offline.",
+    )  # fmt: skip
+    image_model: ImageModelName = setting(
+        "BOOKGEN_IMAGE_MODEL", "auto", "auto, offline or openai:MODEL", "Who paints covers and illustrations."
+    )
+    fallback_model: FallbackName = setting(
+        "BOOKGEN_FALLBACK_MODEL", "", "anthropic:MODEL, openai:MODEL or offline",
+        "Used when the first model refuses or stays away.",
+    )  # fmt: skip
+    anthropic_api_key: SecretStr | None = setting("ANTHROPIC_API_KEY", None, "a key", "Anthropic's key.")
+    anthropic_base_url: Url | None = setting("ANTHROPIC_BASE_URL", None, "an http(s) URL", "Another Anthropic server.")
+    openai_api_key: SecretStr | None = setting("OPENAI_API_KEY", None, "a key", "OpenAI's key.")
+    openai_base_url: Url | None = setting(
+        "OPENAI_BASE_URL", None, "an http(s) URL", "Another OpenAI server, also a local one."
+    )
+    model_timeout: float = setting(
+        "BOOKGEN_MODEL_TIMEOUT", 180.0, "seconds above 0", "Bound of one model call in seconds.", gt=0
+    )
+    model_retries: int = setting("BOOKGEN_MODEL_RETRIES", 4, "1 or more", "Tries of one model call.", ge=1)
+    model_concurrency: int = setting("BOOKGEN_MODEL_CONCURRENCY", 16, "1 or more", "Model calls at once.", ge=1)
+    model_rpm: int = setting("BOOKGEN_MODEL_RPM", 0, "0 or more", "Model requests a minute; 0 for no bound.", ge=0)
+    book_cost_cap: Money | None = setting(
+        "BOOKGEN_BOOK_COST_CAP", None, "an amount like 12.50", "What one book may cost at most."
+    )
+    account_daily_cost_cap: Money | None = setting(
+        "BOOKGEN_ACCOUNT_DAILY_COST_CAP", None, "an amount like 12.50", "What one account may cost a day at most."
+    )
+    drain_seconds: float = setting(
+        "BOOKGEN_DRAIN_SECONDS", 25.0, "seconds, 0 or more", "How long SIGTERM lets model calls in flight finish.", ge=0
+    )
+
+    billing: Literal["auto", "on", "off"] = setting(
+        "BOOKGEN_BILLING", "auto", "auto, on or off", "Plans and payments. `auto`: on if a payment key is set."
+    )
+    stripe_secret_key: SecretStr | None = setting("STRIPE_SECRET_KEY", None, "a key", "Stripe's secret key.")
+    stripe_webhook_secret: SecretStr | None = setting(
+        "STRIPE_WEBHOOK_SECRET", None, "a secret", "Secret of the webhook's signatures."
+    )
+    stripe_publishable_key: Text = setting(
+        "STRIPE_PUBLISHABLE_KEY", "", "a key", "Stripe's public key, shown to browsers."
+    )
+    stripe_api_base: Url | None = setting("STRIPE_API_BASE", None, "an http(s) URL", "Another Stripe server.")
+
+    smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+$")] | None = setting(
+        "BOOKGEN_SMTP_URL", None, "smtp[s]://user:password@host:port",
+        "Mail server; without it mails are written to `outbox/` in the data folder.",
+    )  # fmt: skip
+    mail_from: Text = setting("BOOKGEN_MAIL_FROM", "bookgen@localhost", "an e-mail address", "Sender of the mails.")
+    registration: Literal["open", "closed"] = setting(
+        "BOOKGEN_REGISTRATION", "open", "open or closed", "Whether anybody may register."
+    )
+    email_verification: Literal["off", "mandatory"] = setting(
+        "BOOKGEN_EMAIL_VERIFICATION",
+        "off",
+        "off or mandatory",
+        "Whether a new account must follow a mailed link first.",
+    )
+    google_client_id: Text = setting("BOOKGEN_GOOGLE_CLIENT_ID", "", "a client id", "Turns sign-in with Google on.")
+    google_api_base: Url | None = setting("BOOKGEN_GOOGLE_API_BASE", None, "an http(s) URL", "Another identity server.")
+    allowed_origins: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(_words)] = setting(
+        "BOOKGEN_ALLOWED_ORIGINS", (), "origins like https://app.example.org, with commas between",
+        "Other origins for CORS and return URLs.",
+    )  # fmt: skip
+    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_words)] = setting(
+        "BOOKGEN_TRUSTED_PROXIES", (), "networks like 10.0.0.0/8, with commas between",
+        "Networks whose X-Forwarded-For counts.",
+    )  # fmt: skip
+
+    rate_read: Rate = setting("BOOKGEN_RATE_READ", "300/minute", "a rate like 300/minute", "Reads of an account.")
+    rate_write: Rate = setting("BOOKGEN_RATE_WRITE", "120/minute", "a rate like 120/minute", "Writes of an account.")
+    rate_expensive: Rate = setting(
+        "BOOKGEN_RATE_EXPENSIVE", "20/minute", "a rate like 20/minute", "Generating and exporting, of an account."
+    )
+    rate_public: Rate = setting(
+        "BOOKGEN_RATE_PUBLIC", "60/minute", "a rate like 60/minute", "Calls without a token, of an address."
+    )
+    rate_auth: Rate = setting(
+        "BOOKGEN_RATE_AUTH", "20/minute", "a rate like 20/minute", "Registering and signing in, of an address."
+    )
+    metrics_token: SecretStr | None = setting(
+        "BOOKGEN_METRICS_TOKEN", None, "a token", "Opens `/metrics` to its bearer from anywhere."
+    )
+    pg_bindir: Path | None = setting(
+        "BOOKGEN_PG_BINDIR",
+        None,
+        "a folder",
+        "PostgreSQL's programs for the embedded database, instead of the bundled ones.",
+    )
+    log_format: Literal["console", "json"] | None = setting(
+        "BOOKGEN_LOG_FORMAT", None, "console or json", "Form of the log; `console` on a terminal, else `json`."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = setting(
+        "BOOKGEN_LOG_LEVEL", "info", "debug, info, warning or error", "What is logged."
+    )
+
+    @property
+    def billing_enabled(self) -> bool:
+        return self.billing == "on" or (self.billing == "auto" and self.stripe_secret_key is not None)
+
+
+def load(env_file: Path | None = Path(".env")) -> Config:
+    """The settings, or a StartupError with a line for each that is wrong."""
+    problems = [*_unknown(_given(env_file))]
+    try:
+        config = Config(_env_file=env_file)  # type: ignore[call-arg]
+    except ValidationError as error:
+        problems += _wrong(error)
+    if problems:
+        raise StartupError("\n".join(problems))
+    return config
+
+
+def names() -> dict[str, str]:
+    """Field name -> the setting's name, in the order of the documentation."""
+    return {field: _name(info.validation_alias) for field, info in Config.model_fields.items()}
+
+
+def reveal(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret is not None else None
+
+
+def _name(alias: object) -> str:
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else str(alias)
+
+
+def _given(env_file: Path | None) -> set[str]:
+    from_file: Mapping[str, str | None] = dotenv_values(env_file) if env_file is not None else {}
+    return {*os.environ, *from_file}
+
+
+def _unknown(given: Iterable[str]) -> Iterable[str]:
+    known = list(names().values())
+    for name in sorted(given):
+        if name.startswith(PREFIX) and name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            yield f"{name} is not a setting." + (f" Did you mean {near[0]}?" if near else "")
+
+
+def _wrong(error: ValidationError) -> Iterable[str]:
+    fields = {name: Config.model_fields[field] for field, name in names().items()}
+    for name, value in {str(problem["loc"][0]): problem["input"] for problem in reversed(error.errors())}.items():
+        field = fields[name]
+        alias = field.validation_alias
+        called = " or ".join(map(str, alias.choices)) if isinstance(alias, AliasChoices) else name
+        takes = field.json_schema_extra["takes"] if isinstance(field.json_schema_extra, dict) else ""
+        yield f"{called} takes {takes}, not {_shown(field.annotation, value)}."
+
+
+def _shown(annotation: object, value: object) -> str:
+    """What was given, unless it is a secret or an echo would not help."""
+    return "what it was given" if "SecretStr" in str(annotation) else repr(value)

@@ -1,0 +1,124 @@
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from bookgen import config
+from bookgen.config import Config
+from bookgen.errors import StartupError
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in (*config.names().values(), "DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_without_any_setting_the_defaults_hold() -> None:
+    settings = config.load()
+
+    assert (settings.host, settings.port, settings.data_dir) == ("127.0.0.1", 8000, Path("data"))
+    assert settings.database_url is None
+    assert not settings.billing_enabled
+
+
+def test_a_config_can_not_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        config.load().port = 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("BOOKGEN_PORT", "abc", "BOOKGEN_PORT takes 0 to 65535, not 'abc'."),
+        ("BOOKGEN_PORT", "70000", "BOOKGEN_PORT takes 0 to 65535, not '70000'."),
+        ("BOOKGEN_MODEL", "gpt", "BOOKGEN_MODEL takes auto, offline, anthropic:MODEL or openai:MODEL, not 'gpt'."),
+        ("BOOKGEN_RATE_READ", "300", "BOOKGEN_RATE_READ takes a rate like 300/minute, not '300'."),
+        ("BOOKGEN_BILLING", "yes", "BOOKGEN_BILLING takes auto, on or off, not 'yes'."),
+        ("BOOKGEN_SECRET_KEY", "short", "BOOKGEN_SECRET_KEY takes at least 32 bytes, not what it was given."),
+        (
+            "DATABASE_URL",
+            "mysql://u:hush@h/d",
+            "BOOKGEN_DATABASE_URL or DATABASE_URL takes a URL like postgresql://user:password@host/name, not what it was given.",
+        ),
+        (
+            "BOOKGEN_TRUSTED_PROXIES",
+            "10.0.0.0/8, nonsense",
+            "BOOKGEN_TRUSTED_PROXIES takes networks like 10.0.0.0/8, with commas between, not 'nonsense'.",
+        ),
+        ("BOOKGEN_BOOK_COST_CAP", "-1", "BOOKGEN_BOOK_COST_CAP takes an amount like 12.50, not '-1'."),
+        ("BOOKGEN_PROT", "1", "BOOKGEN_PROT is not a setting. Did you mean BOOKGEN_PORT?"),
+        ("BOOKGEN_ZZZZZZZZ", "1", "BOOKGEN_ZZZZZZZZ is not a setting."),
+    ],
+)
+def test_a_wrong_setting_is_one_line_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, line: str
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(StartupError) as refused:
+        config.load()
+
+    assert str(refused.value) == line
+
+
+def test_every_problem_has_its_own_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKGEN_PORT", "abc")
+    monkeypatch.setenv("BOOKGEN_HOSTS", "x")
+
+    with pytest.raises(StartupError) as refused:
+        config.load()
+
+    assert len(str(refused.value).splitlines()) == 2
+
+
+def test_a_dotenv_file_is_read_and_the_environment_wins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("BOOKGEN_PORT=9000\nBOOKGEN_HOST=0.0.0.0\nOTHER=1\n")
+    monkeypatch.setenv("BOOKGEN_HOST", "::1")
+
+    settings = config.load()
+
+    assert (settings.port, settings.host) == (9000, "::1")
+
+
+def test_an_unknown_name_in_the_dotenv_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("BOOKGEN_COLOUR=blue\n")
+
+    with pytest.raises(StartupError, match="BOOKGEN_COLOUR is not a setting"):
+        config.load()
+
+
+def test_an_empty_setting_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKGEN_DATABASE_URL", "")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://u@h/d")
+
+    assert config.reveal(config.load().database_url) == "postgresql://u@h/d"
+
+
+def test_lists_are_written_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKGEN_ALLOWED_ORIGINS", "https://a.example, http://b.example:3000")
+
+    assert config.load().allowed_origins == ("https://a.example", "http://b.example:3000")
+
+
+def test_billing_turns_on_with_a_payment_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRIPE_SECRET_KEY", "sk_test_x")
+    assert config.load().billing_enabled
+
+    monkeypatch.setenv("BOOKGEN_BILLING", "off")
+    assert not config.load().billing_enabled
+
+
+def test_secrets_do_not_show_in_the_config(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKGEN_DATABASE_URL", "postgresql://u:hush@h/d")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hush")
+
+    assert "hush" not in repr(config.load())
+
+
+def test_every_setting_says_what_it_takes_and_means() -> None:
+    for field in Config.model_fields.values():
+        assert isinstance(field.json_schema_extra, dict)
+        assert field.json_schema_extra["takes"]
+        assert field.description
