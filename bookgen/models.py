@@ -61,6 +61,25 @@ class RevisionOrigin(StrEnum):
     PROOFREADING = "proofreading"
 
 
+class LinkPurpose(StrEnum):
+    """What a mailed one-time link is good for; also the name of its page."""
+
+    VERIFY_EMAIL = "verify-email"
+    RESET_PASSWORD = "reset-password"
+    MAGIC_LOGIN = "magic-login"
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """`message_id` is the same for every attempt, so that a mailbox can drop a repeated one."""
+
+    recipient: str
+    subject: str
+    text: str
+    html: str
+    message_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     id: int

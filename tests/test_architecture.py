@@ -10,8 +10,10 @@ PACKAGE = Path(__file__).parent.parent / "bookgen"
 
 NOUNS = {"models", "errors", "words", "keyfile"}
 PROTOCOLS = {"providers.text", "providers.images"}
-SERVICE = {"billing", "store", "writing", "render", "tokens"} | PROTOCOLS | NOUNS
-SERVICES = {"accounts", "artwork", "proofreading", "publishing", "support", "operator"}
+# What the accounts service is made of.
+ACCOUNTS = {"tokens", "passwords", "signup", "standing", "letters", "providers.google", "providers.mail"}
+SERVICE = {"billing", "store", "writing", "render"} | ACCOUNTS | PROTOCOLS | NOUNS
+SERVICES = {"accounts", "mailing", "artwork", "proofreading", "publishing", "support", "operator"}
 MAY_IMPORT = {
     "words": set(),
     "errors": set(),
@@ -19,6 +21,10 @@ MAY_IMPORT = {
     "keyfile": set(),
     "config": {"errors"},
     "tokens": NOUNS,
+    "passwords": NOUNS,
+    "signup": NOUNS,
+    "letters": NOUNS,
+    "standing": {"store"} | NOUNS,
     "limits": NOUNS,
     "telemetry": NOUNS,
     "providers": NOUNS,
@@ -28,7 +34,7 @@ MAY_IMPORT = {
     "billing": {"store"} | NOUNS,
     **dict.fromkeys(SERVICES, SERVICE),
     "actors": {"writing", "billing", "store"} | NOUNS,
-    "http": {"actors", "billing", "store", "limits", "telemetry", "tokens"} | SERVICES | NOUNS,
+    "http": {"actors", "billing", "store", "limits", "telemetry", "tokens", "passwords", "signup"} | SERVICES | NOUNS,
     "client": NOUNS,
 }
 # The composition root and its two doors see everything.

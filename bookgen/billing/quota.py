@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from bookgen.billing import credits as wallet
-from bookgen.billing.plans import UNLIMITED, covers_words, left
+from bookgen.billing.plans import covers_words, left
 from bookgen.billing.standing import Standing, find_standing
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
 from bookgen.models import Allowance, CreationOptions, CreditLot, FundingSource, Hold, Plan, UsagePeriod

@@ -11,6 +11,7 @@ import structlog
 from aiohttp import web
 
 from bookgen import telemetry
+from bookgen.accounts import Identity
 from bookgen.errors import AuthenticationRequired, PermissionDenied, RateLimited, TokenInvalid, Unauthenticated
 from bookgen.http import bodies, contract, cors, errors, unmatched
 from bookgen.http.keys import (
@@ -83,7 +84,7 @@ async def _authenticate(request: web.Request, route: Route) -> None:
     if route.public:
         return
     try:
-        identity = await request.app[ACCOUNTS].authenticate(_token(request, route))
+        identity = await _identity(request, route)
     except (Unauthenticated, PermissionDenied):
         _admit_stranger(request)  # guessing tokens costs the guesser's address
         raise
@@ -91,16 +92,16 @@ async def _authenticate(request: web.Request, route: Route) -> None:
     request[ACCOUNT_ID] = identity.account_id
 
 
-def _token(request: web.Request, route: Route) -> str:
+async def _identity(request: web.Request, route: Route) -> Identity:
     header = request.headers.get("Authorization")
     if header is None and route.cookie and SESSION_COOKIE in request.cookies:
-        return request.cookies[SESSION_COOKIE]
-    scheme, *rest = (header or "").split() or [""]
+        return await request.app[ACCOUNTS].authenticate_session(request.cookies[SESSION_COOKIE])
+    scheme, *rest = (header or "").split(" ")
     if scheme != "Bearer":
         raise AuthenticationRequired
     if len(rest) != 1:
         raise TokenInvalid
-    return rest[0]
+    return await request.app[ACCOUNTS].authenticate(rest[0])
 
 
 async def _admit(request: web.Request, route: Route) -> None:

@@ -1,0 +1,156 @@
+"""Registering, signing in and out, and refreshing tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+from marshmallow import Schema, fields, validate, validates_schema
+from marshmallow.exceptions import ValidationError
+
+from bookgen.accounts import Registration
+from bookgen.errors import InvalidCredentials, PermissionDenied, RateLimited, TokenInvalid
+from bookgen.http import replies, users
+from bookgen.http.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.keys import ACCOUNTS, BODY, LIMITER, VERDICT
+from bookgen.http.middleware import SESSION_COOKIE
+from bookgen.http.schemas import Body, Text
+from bookgen.limits import Budget, LimitClass
+from bookgen.passwords import MAX_LENGTH, MIN_LENGTH
+
+EMAIL_CHARACTERS = 254
+TOKEN_CHARACTERS = 4096
+# Guessing one account's password from many addresses is bounded as well: the address's budget, spread
+# over five of its windows.
+LOGIN_WINDOWS = 5
+
+
+class Password(fields.String):
+    """A password that is being chosen. Nothing of it is trimmed."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(validate=validate.Length(min=MIN_LENGTH, max=MAX_LENGTH), **kwargs)
+
+
+class GivenPassword(fields.String):
+    """A password that is being tried."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(validate=validate.Length(min=1, max=1024), **kwargs)
+
+
+class RegisterBody(Body):
+    username = Text(150, minimum=3, required=True)
+    email = Text(EMAIL_CHARACTERS, minimum=3, required=True)
+    password = Password(required=True)
+    first_name = Text(150, load_default="")
+    last_name = Text(150, load_default="")
+
+
+class LoginBody(Body):
+    email = Text(EMAIL_CHARACTERS, minimum=1)
+    username = Text(150, minimum=1)
+    password = GivenPassword(required=True)
+
+    @validates_schema
+    def require_a_name(self, data: dict[str, Any], **_: Any) -> None:
+        if "email" not in data and "username" not in data:
+            raise ValidationError({"email": ["Send an e-mail address or a username."]})
+
+
+class RefreshBody(Body):
+    refresh = Text(TOKEN_CHARACTERS, minimum=1, required=True)
+
+
+class GoogleBody(Body):
+    access_token = Text(TOKEN_CHARACTERS, minimum=1, required=True)
+
+
+class Registered(Schema):
+    user = fields.Nested(users.NewUser)
+    tokens = fields.Nested(users.TokenPairShape)
+    message = fields.String()
+    email_verification_required = fields.Boolean()
+
+
+@docs(tags=["auth"], summary="Register an account")
+@json_schema(RegisterBody)
+@response_schema(Registered, 201)
+@refuses(PermissionDenied, RateLimited)
+async def register(request: web.Request) -> web.Response:
+    form = Registration(**request[BODY])
+    account, tokens = await request.app[ACCOUNTS].register(form, users.caller(request))
+    body: dict[str, Any] = {"user": users.new_user(account)}
+    if tokens is None:
+        body["message"] = "Follow the link in the mail we sent you to verify your address."
+        body["email_verification_required"] = True
+    else:
+        body["tokens"] = users.token_pair(tokens)
+        body["message"] = "Welcome. Your account is ready."
+    return replies.json(body, status=201)
+
+
+@docs(tags=["auth"], summary="Sign in by e-mail address or username")
+@json_schema(LoginBody)
+@response_schema(users.SignedInUser, 200)
+@refuses(InvalidCredentials, PermissionDenied, RateLimited)
+async def login(request: web.Request) -> web.Response:
+    body = request[BODY]
+    email, username = body.get("email"), body.get("username")
+    _count_login(request, email or body["username"])
+    result = await request.app[ACCOUNTS].login(
+        email=email, username=username, password=body["password"], caller=users.caller(request)
+    )
+    return await users.signed_in(request, result)
+
+
+@docs(tags=["auth"], summary="Exchange a refresh token for a new pair")
+@json_schema(RefreshBody)
+@response_schema(users.TokenPairShape, 200)
+@refuses(TokenInvalid, PermissionDenied)
+async def refresh(request: web.Request) -> web.Response:
+    tokens = await request.app[ACCOUNTS].refresh(request[BODY]["refresh"])
+    return replies.json(users.token_pair(tokens))
+
+
+@docs(tags=["auth"], summary="Sign in with a Google access token")
+@json_schema(GoogleBody)
+@response_schema(users.SignedInUser, 200)
+@refuses(InvalidCredentials, PermissionDenied, RateLimited)
+async def google(request: web.Request) -> web.Response:
+    result = await request.app[ACCOUNTS].google(request[BODY]["access_token"], users.caller(request))
+    return await users.signed_in(request, result)
+
+
+@docs(tags=["auth"], summary="Sign in by a mailed link")
+@response_schema(users.SignedInUser, 200)
+@refuses(PermissionDenied)
+async def magic_login(request: web.Request) -> web.Response:
+    uid, token = request.match_info["uid"], request.match_info["token"]
+    result = await request.app[ACCOUNTS].magic_login(uid, token, users.caller(request))
+    return await users.signed_in(request, result)
+
+
+@docs(tags=["auth"], summary="Sign out: forget the session cookie", description="Tokens stay good until they expire.")
+@response_schema(users.Message, 200)
+async def logout(request: web.Request) -> web.Response:
+    response = replies.json({"message": "You are signed out."})
+    response.del_cookie(SESSION_COOKIE, httponly=True, samesite="Lax")
+    return response
+
+
+def _count_login(request: web.Request, name: str) -> None:
+    limiter = request.app[LIMITER]
+    per_address = limiter.budgets[LimitClass.AUTH]
+    budget = Budget(per_address.capacity, per_address.seconds * LOGIN_WINDOWS)
+    verdict = limiter.take_from("login", name.lower(), budget)
+    if not verdict.allowed:
+        request[VERDICT] = verdict
+        raise RateLimited(
+            "Too many attempts to sign in to this account.",
+            retry_after=verdict.retry_after,
+            limit=verdict.limit,
+            remaining=0,
+            reset_seconds=verdict.reset,
+            scope="login",
+        )

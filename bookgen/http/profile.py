@@ -1,0 +1,54 @@
+"""The caller's own profile."""
+
+from __future__ import annotations
+
+from aiohttp import web
+from marshmallow import Schema, fields
+
+from bookgen.http import replies, users
+from bookgen.http.auth import EMAIL_CHARACTERS
+from bookgen.http.contract import docs, json_schema, response_schema
+from bookgen.http.keys import ACCOUNT_ID, ACCOUNTS, BODY
+from bookgen.http.schemas import Body, Text
+
+
+class ProfileBody(Body):
+    first_name = Text(150)
+    last_name = Text(150)
+    email = Text(EMAIL_CHARACTERS, minimum=3)
+
+
+class UpdatedProfile(Schema):
+    id = fields.Integer()
+    username = fields.String()
+    email = fields.String()
+    first_name = fields.String()
+    last_name = fields.String()
+    avatar_url = fields.String(allow_none=True)
+    message = fields.String()
+
+
+@docs(tags=["profile"], summary="Read your profile")
+@response_schema(users.User, 200)
+async def read(request: web.Request) -> web.Response:
+    account = await request.app[ACCOUNTS].profile(request[ACCOUNT_ID])
+    return replies.json(await users.user(request, account))
+
+
+@docs(tags=["profile"], summary="Change your names or e-mail address")
+@json_schema(ProfileBody)
+@response_schema(UpdatedProfile, 200)
+async def update(request: web.Request) -> web.Response:
+    changes = request[BODY]
+    account = await request.app[ACCOUNTS].update_profile(request[ACCOUNT_ID], changes)
+    return replies.json(
+        {
+            "id": account.id,
+            "username": account.username,
+            "email": account.email,
+            "first_name": account.first_name,
+            "last_name": account.last_name,
+            "avatar_url": account.avatar_url,
+            "message": "Your profile is saved.",
+        }
+    )

@@ -1,0 +1,78 @@
+"""Password hashing by argon2id, in threads of its own and never more of it than the machine bears."""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from bookgen.errors import RateLimited
+
+MIN_LENGTH = 8
+MAX_LENGTH = 128
+
+T = TypeVar("T")
+
+
+class Passwords:
+    """Hashes and checks passwords off the event loop.
+
+    The defaults are OWASP's minimum for argon2id: 19 MiB and some 50 ms a hash, so that a flood of
+    logins fills a short queue and is told to come back, instead of filling the memory.
+    """
+
+    def __init__(
+        self, *, time_cost: int = 2, memory_kib: int = 19_456, threads: int = 2, max_waiting: int = 64
+    ) -> None:
+        self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=1)
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="password")
+        self._max_waiting = max_waiting
+        self._waiting = 0
+        # What an absent account is checked against, so that it takes as long as a present one.
+        self._nobody = self._hasher.hash("nobody has this password")
+
+    async def hash(self, password: str) -> str:
+        return await self._run(lambda: self._hasher.hash(_normal(password)))
+
+    async def verify(self, password: str, password_hash: str | None) -> bool:
+        """Whether the password is right; without a hash the work is done all the same, and it is not."""
+        right = await self._run(lambda: self._verify(_normal(password), password_hash or self._nobody))
+        return right and password_hash is not None
+
+    def outdated(self, password_hash: str) -> bool:
+        return self._hasher.check_needs_rehash(password_hash)
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _verify(self, password: str, password_hash: str) -> bool:
+        try:
+            return self._hasher.verify(password_hash, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if self._waiting >= self._max_waiting:
+            raise RateLimited(
+                "Too many sign-ins at once. Try again in a moment.",
+                retry_after=3,
+                limit=self._max_waiting,
+                remaining=0,
+                reset_seconds=3,
+                scope="passwords",
+            )
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        finally:
+            self._waiting -= 1
+
+
+def _normal(password: str) -> str:
+    """One spelling for what two keyboards type differently."""
+    return unicodedata.normalize("NFKC", password)

@@ -1,0 +1,104 @@
+"""Google sign-in: whose access token this is, if it was given to us."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import orjson
+
+from bookgen.errors import InvalidCredentials, InvalidInput, Unavailable
+
+TOKENINFO_URL = "https://oauth2.googleapis.com/tokeninfo"
+USERINFO_URL = "https://openidconnect.googleapis.com/v1/userinfo"
+TIMEOUT_SECONDS = 5.0
+MAX_REPLY_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class GooglePerson:
+    subject: str
+    email: str
+    first_name: str = ""
+    last_name: str = ""
+    avatar_url: str | None = None
+
+
+class GoogleSignIn:
+    """Asks Google about access tokens. Without a client id nobody can sign in this way."""
+
+    def __init__(self, session: aiohttp.ClientSession, *, client_id: str | None, api_base: str | None = None) -> None:
+        self._session = session
+        self._client_id = client_id
+        self._tokeninfo_url = f"{api_base.rstrip('/')}/tokeninfo" if api_base else TOKENINFO_URL
+        self._userinfo_url = f"{api_base.rstrip('/')}/v1/userinfo" if api_base else USERINFO_URL
+
+    async def identify(self, access_token: str) -> GooglePerson:
+        if not self._client_id:
+            raise InvalidInput("Google sign-in is not set up on this server.", access_token=["Not accepted here."])
+        token = await self._ask("POST", self._tokeninfo_url, data={"access_token": access_token})
+        # A token that another site was given would otherwise open its visitors' accounts here.
+        if token.get("aud") != self._client_id:
+            raise InvalidCredentials("The Google token was not issued for this service.")
+        user = await self._ask("GET", self._userinfo_url, headers={"Authorization": f"Bearer {access_token}"})
+        return _person(token, user)
+
+    async def _ask(self, method: str, url: str, **call: Any) -> Mapping[str, Any]:
+        try:
+            async with (
+                asyncio.timeout(TIMEOUT_SECONDS),
+                self._session.request(method, url, allow_redirects=False, **call) as reply,
+            ):
+                status, body = reply.status, await _read(reply)
+        except ValueError:
+            # A token that no header can carry.
+            raise InvalidCredentials("Google does not accept this token.") from None
+        except (aiohttp.ClientError, TimeoutError):
+            raise Unavailable("Google cannot be reached right now.") from None
+        if 400 <= status < 500 and status != 429:
+            raise InvalidCredentials("Google does not accept this token.")
+        if status != 200:
+            raise Unavailable("Google cannot answer right now.")
+        return _object(body)
+
+
+async def _read(reply: aiohttp.ClientResponse) -> bytes:
+    body = b""
+    async for part in reply.content.iter_any():
+        body += part
+        if len(body) > MAX_REPLY_BYTES:
+            raise Unavailable("Google's answer is too long.")
+    return body
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        value = None
+    if not isinstance(value, dict):
+        raise Unavailable("Google's answer could not be read.")
+    return value
+
+
+def _person(token: Mapping[str, Any], user: Mapping[str, Any]) -> GooglePerson:
+    subject, email = user.get("sub"), user.get("email")
+    if not isinstance(subject, str) or not subject or token.get("sub") != subject:
+        raise InvalidCredentials("Google does not accept this token.")
+    # tokeninfo says "true", userinfo says true.
+    if not isinstance(email, str) or user.get("email_verified") not in (True, "true"):
+        raise InvalidInput(access_token=["Google has not verified this account's e-mail address."])
+    return GooglePerson(
+        subject=subject,
+        email=email.strip(),
+        first_name=_text(user.get("given_name")),
+        last_name=_text(user.get("family_name")),
+        avatar_url=_text(user.get("picture"), 2000) or None,
+    )
+
+
+def _text(value: object, longest: int = 150) -> str:
+    return value.replace("\0", "")[:longest] if isinstance(value, str) else ""

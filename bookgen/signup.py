@@ -1,0 +1,94 @@
+"""Rules for a new account: its name, its e-mail address and where it comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from disposable_email_domains import blocklist
+from email_validator import EmailNotValidError, validate_email
+
+from bookgen.errors import InvalidInput
+
+USERNAME = re.compile(r"[\w.@+-]{3,150}")
+GMAIL = frozenset({"gmail.com", "googlemail.com"})
+FINGERPRINT_ACCOUNTS = 2
+FINGERPRINT_RETRY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Where a request comes from: its address and, if the browser told one, its fingerprint."""
+
+    address: str
+    fingerprint: str | None = None
+
+    @property
+    def fingerprint_hash(self) -> str | None:
+        text = (self.fingerprint or "").strip()
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest() if text else None
+
+    @property
+    def network(self) -> str | None:
+        """The address, or an IPv6 caller's /64, which is one household; None for a local socket."""
+        try:
+            address = ipaddress.ip_address(self.address)
+        except ValueError:
+            return None
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+            address = address.ipv4_mapped
+        prefix = 32 if address.version == 4 else 64
+        return str(ipaddress.ip_network(f"{address}/{prefix}", strict=False))
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """What bans are kept by."""
+        known = {"fingerprint": self.fingerprint_hash, "address": self.network}
+        return {kind: value for kind, value in known.items() if value}
+
+
+def valid_email(text: str) -> str:
+    """The address in its normal form. Nothing is looked up: whether it exists, the mailed link shows."""
+    try:
+        # The test environment is what lets an installation under .test be tried.
+        found = validate_email(text.strip(), check_deliverability=False, allow_smtputf8=False, test_environment=True)
+    except EmailNotValidError:
+        raise InvalidInput(email=["Not a valid e-mail address."]) from None
+    if "." not in found.ascii_domain:
+        raise InvalidInput(email=["Not a valid e-mail address."])
+    return found.normalized
+
+
+def personal_email(text: str) -> str:
+    """A valid address that is neither thrown away after use nor one of many names of the same mailbox."""
+    email = valid_email(text)
+    local, _, domain = email.lower().rpartition("@")
+    if any(parent in blocklist for parent in _parents(domain)):
+        raise InvalidInput(email=["Disposable e-mail addresses are not accepted."])
+    if domain in GMAIL and ("." in local or "+" in local):
+        raise InvalidInput(email=["Gmail aliases are not accepted: write the address without dots and plus."])
+    return email
+
+
+def valid_username(text: str) -> str:
+    if not USERNAME.fullmatch(text):
+        raise InvalidInput(username=["Use 3 to 150 letters, digits and the characters . _ @ + -"])
+    return text
+
+
+def suggested_usernames(email: str) -> Iterator[str]:
+    """Names for somebody who chose none: the address's own first, then ever longer odds."""
+    local = re.sub(r"[^\w.+-]", "", email.partition("@")[0])[:100]
+    stem = local if len(local) >= 3 else f"{local}author"
+    yield stem
+    while True:
+        yield f"{stem}-{secrets.token_hex(3)}"
+
+
+def _parents(domain: str) -> Iterator[str]:
+    labels = domain.split(".")
+    return (".".join(labels[start:]) for start in range(len(labels) - 1))

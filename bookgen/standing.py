@@ -1,0 +1,71 @@
+"""Whether an account may still call, remembered for a few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import structlog
+
+from bookgen.store import accounts
+from bookgen.store.accounts import Standing
+from bookgen.store.database import DB
+
+REMEMBERED_SECONDS = 20.0
+REMEMBERED_ACCOUNTS = 50_000
+LOOK_EVERY_SECONDS = 5.0
+LOOK_BACK = timedelta(minutes=2)
+
+log = structlog.get_logger(__name__)
+
+
+class Standings:
+    """The standing of accounts that called lately, at most REMEMBERED_SECONDS old.
+
+    A block in this process is forgotten knowledge at once. One that came from another process, such as
+    the operator's command, is found by `watch` and told to `on_blocked`.
+    """
+
+    def __init__(self, db: DB, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._db = db
+        self._clock = clock
+        self._known: OrderedDict[int, tuple[float, Standing]] = OrderedDict()
+        self._forgotten = 0
+
+    async def of(self, account_id: int) -> Standing | None:
+        known = self._known.get(account_id)
+        if known is not None and known[0] > self._clock():
+            return known[1]
+        return await self._look_up(account_id)
+
+    def forget(self, account_id: int) -> None:
+        self._known.pop(account_id, None)
+        self._forgotten += 1
+
+    async def watch(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
+        """Until cancelled: tell of each account that was blocked, whoever blocked it."""
+        told: set[int] = set()
+        while True:
+            try:
+                blocked = await accounts.blocked_within(self._db, LOOK_BACK)
+                for account_id in blocked - told:
+                    self.forget(account_id)
+                    await on_blocked(account_id)
+                told = blocked
+            except Exception:
+                log.exception("blocked_accounts_not_read")
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    async def _look_up(self, account_id: int) -> Standing | None:
+        forgotten = self._forgotten
+        standing = await accounts.standing(self._db, account_id)
+        # A row read before somebody was blocked must not be remembered after it.
+        if standing is not None and forgotten == self._forgotten:
+            self._known[account_id] = (self._clock() + REMEMBERED_SECONDS, standing)
+            self._known.move_to_end(account_id)
+            if len(self._known) > REMEMBERED_ACCOUNTS:
+                self._known.popitem(last=False)
+        return standing

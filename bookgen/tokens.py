@@ -1,0 +1,144 @@
+"""Signed bearer tokens and mailed one-time links: made and judged here, without a database."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import jwt
+
+from bookgen.errors import TokenExpired, TokenInvalid
+
+ALGORITHM = "HS256"
+MAX_TOKEN_CHARACTERS = 4096
+MAX_ID = 2**63 - 1
+
+
+class TokenType(StrEnum):
+    """`session` is the cookie's: a stolen cookie is no bearer token, and the other way round."""
+
+    ACCESS = "access"
+    REFRESH = "refresh"
+    SESSION = "session"
+
+
+LIFETIME_SECONDS = {
+    TokenType.ACCESS: 24 * 3600,
+    TokenType.REFRESH: 30 * 24 * 3600,
+    TokenType.SESSION: 24 * 3600,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    access: str
+    refresh: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    token_type: str
+    account_id: int
+    expires_at: int
+
+
+class Tokens:
+    """Signs and verifies the tokens of one secret key.
+
+    Tokens whose signature was found good are remembered, so that a polling client costs no HMAC;
+    the expiry is looked at every time.
+    """
+
+    def __init__(self, secret_key: str, *, clock: Callable[[], float] = time.time, remembered: int = 10_000) -> None:
+        self._key = secret_key.encode()
+        self._clock = clock
+        self._remembered = remembered
+        self._seen: OrderedDict[str, Claims] = OrderedDict()
+
+    def pair(self, account_id: int) -> TokenPair:
+        return TokenPair(
+            access=self.sign(TokenType.ACCESS, account_id), refresh=self.sign(TokenType.REFRESH, account_id)
+        )
+
+    def sign(self, token_type: TokenType, account_id: int) -> str:
+        claims = {
+            "token_type": token_type.value,
+            "exp": int(self._clock()) + LIFETIME_SECONDS[token_type],
+            "user_id": account_id,
+            "jti": secrets.token_hex(16),
+        }
+        return jwt.encode(claims, self._key, algorithm=ALGORITHM)
+
+    def verify(self, token: str, token_type: TokenType) -> int:
+        """The account id of a good token of this type."""
+        claims = self._claims(token)
+        if claims.token_type != token_type:
+            raise TokenInvalid
+        if claims.expires_at <= self._clock():
+            if token_type is TokenType.ACCESS:
+                raise TokenExpired(token_type=token_type.value)
+            raise TokenInvalid
+        return claims.account_id
+
+    def _claims(self, token: str) -> Claims:
+        claims = self._seen.get(token)
+        if claims is not None:
+            self._seen.move_to_end(token)
+            return claims
+        claims = _decode(token, self._key)
+        self._seen[token] = claims
+        if len(self._seen) > self._remembered:
+            self._seen.popitem(last=False)
+        return claims
+
+
+def _decode(token: str, key: bytes) -> Claims:
+    if len(token) > MAX_TOKEN_CHARACTERS or not token.isascii():
+        raise TokenInvalid
+    try:
+        payload = jwt.decode(
+            token,
+            key,
+            algorithms=[ALGORITHM],
+            options={"require": ["exp", "user_id", "token_type"], "verify_exp": False},
+        )
+    # The header is parsed before the signature is checked, so its nesting is the caller's choice.
+    except (jwt.InvalidTokenError, RecursionError):
+        raise TokenInvalid from None
+    token_type, account_id, expires_at = payload["token_type"], payload["user_id"], payload["exp"]
+    if type(account_id) is not int or type(expires_at) is not int or not 0 < account_id <= MAX_ID:
+        raise TokenInvalid
+    return Claims(str(token_type), account_id, expires_at)
+
+
+def new_link_token() -> str:
+    """An unguessable token for a mailed link. Store only its `link_token_hash`."""
+    return secrets.token_urlsafe(32)
+
+
+def link_token_hash(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def encode_uid(account_id: int) -> str:
+    return base64.urlsafe_b64encode(str(account_id).encode()).decode().rstrip("=")
+
+
+def decode_uid(uid: str) -> int | None:
+    """The account id in a mailed link, or None if the text is no uid."""
+    if len(uid) > 32 or not uid.isascii():
+        return None
+    try:
+        text = base64.b64decode(uid + "=" * (-len(uid) % 4), altchars=b"-_", validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        return None
+    if not text.isdecimal() or not 0 < int(text) <= MAX_ID:
+        return None
+    return int(text)
