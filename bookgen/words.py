@@ -12,14 +12,22 @@ CHARACTERS_PER_WORD = {"han_kana": 1.7, "thai_lao_khmer_myanmar": 4.5}
 
 _HAN_KANA = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 _SEA = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_COUNTED_BY_CHARACTER = re.compile(f"(?P<han_kana>[{_HAN_KANA}])|(?P<thai_lao_khmer_myanmar>[{_SEA}])")
+_HAN_KANA_CHARACTER = re.compile(f"[{_HAN_KANA}]")
+_SEA_CHARACTER = re.compile(f"[{_SEA}]")
 _SPACED_WORD = re.compile(rf"[^\W_{_HAN_KANA}{_SEA}]+(?:[\u0300-\u036f]|['’\-‐.](?=\w)[^\W_{_HAN_KANA}{_SEA}]+)*")
 
 
 def count_words(text: str) -> int:
     """The number of words in `text` (plain or Markdown), by Unicode."""
-    spaced = len(_SPACED_WORD.findall(text))
-    characters = dict.fromkeys(CHARACTERS_PER_WORD, 0)
-    for match in _COUNTED_BY_CHARACTER.finditer(text):
-        characters[match.lastgroup or ""] += 1
-    return spaced + sum(round(characters[script] / each) for script, each in CHARACTERS_PER_WORD.items())
+    return round(measure(text))
+
+
+def measure(text: str) -> float:
+    """The length of `text` in words, not rounded: the lengths of its pieces add up to it."""
+    han_kana = len(_HAN_KANA_CHARACTER.findall(text))
+    southeast = len(_SEA_CHARACTER.findall(text))
+    return (
+        len(_SPACED_WORD.findall(text))
+        + han_kana / CHARACTERS_PER_WORD["han_kana"]
+        + southeast / CHARACTERS_PER_WORD["thai_lao_khmer_myanmar"]
+    )

@@ -11,7 +11,7 @@ PART_WORDS = 800  # a part is asked for in 600 to 1,000 words: models keep such 
 MOST_PART_WORDS = 1_000
 NEAR_ENOUGH = 0.04  # of a chapter's budget: not worth another call
 OVERLONG = 0.06  # of a chapter's budget: cut at a sentence end
-CARRY = 0.04  # of a chapter's budget: how far it makes up for the length of those before it
+CARRY = 0.03  # of a chapter's budget: how far it makes up for the length of those before it
 
 
 def spread(total: int, count: int) -> list[int]:
@@ -35,8 +35,8 @@ class Part:
 class Pace:
     """What a model does with the lengths that it is asked for, learned within a chapter."""
 
-    asked: int = PART_WORDS  # as if it had kept one length already: the first reply is no proof
-    wrote: int = PART_WORDS
+    asked: int = 200  # as if it had kept one short length already: a single reply is no proof
+    wrote: int = 200
 
     def learn(self, asked: int, wrote: int) -> None:
         self.asked += asked
@@ -44,7 +44,7 @@ class Pace:
 
     def ask_for(self, words: int) -> int:
         ratio = self.wrote / self.asked
-        return round(words / min(max(ratio, 0.4), 1.6))
+        return round(words / min(max(ratio, 0.25), 1.8))
 
 
 def next_part(aim: int, written: int, done: int, pace: Pace) -> Part | None:

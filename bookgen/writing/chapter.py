@@ -191,8 +191,8 @@ def _request(desk: Desk, part: budget.Part, task: str) -> TextRequest:
         stage="chapter",
         system=desk.system(),
         messages=_turns(desk, Message("user", prompt, cache=not last)),
-        # Twice what is asked for: a model that writes on is trimmed at a sentence end, not cut by its provider.
-        max_tokens=tongue.tokens(part.ask * 2) + 400,
+        # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
+        max_tokens=tongue.tokens(max(part.ask, part.words * 2)) + 400,
         chapter_number=chapter.chapter_number,
         account_id=desk.book.account_id,
     )

@@ -74,16 +74,18 @@ def _without_title(text: str, chapter: Chapter, *, opening: bool) -> str:
     return text
 
 
-LONGEST_OVERLAP = 6  # sentences
+LONGEST_OVERLAP = 40  # sentences
 
 
 def without_overlap(before: str, piece: str) -> str:
     """`piece` without the sentences at its beginning that repeat the end of `before`."""
-    ahead = [_plain(sentence) for sentence in sentences.split(before[-4_000:])]
+    tail = [_plain(sentence) for sentence in sentences.split(before[-8_000:])][-LONGEST_OVERLAP:]
     starts, marks = _opening_sentences(piece, LONGEST_OVERLAP)
-    for count in range(min(len(starts), len(ahead)), 0, -1):
-        if starts[:count] == ahead[-count:] and (count > 1 or len(starts[0]) > 12):
-            return piece[marks[count - 1] :].lstrip()
+    for back in range(len(tail) if starts else 0, 0, -1):
+        # The whole of a piece may repeat what stands a little further back.
+        count = min(back, len(starts))
+        if starts[:count] == tail[-back:][:count] and (count > 1 or len(starts[0]) > 12):
+            return piece[marks[count - 1] :].lstrip() if count == back or len(starts) == count else piece
     return piece
 
 
@@ -92,7 +94,7 @@ def _opening_sentences(piece: str, most: int) -> tuple[list[str], list[int]]:
     starts: list[str] = []
     marks: list[int] = []
     position = 0
-    for sentence in sentences.split(piece[:4_000])[:most]:
+    for sentence in sentences.split(piece[:8_000])[:most]:
         position = piece.index(sentence, position) + len(sentence)
         starts.append(_plain(sentence))
         marks.append(position)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bookgen.words import count_words
+from bookgen.words import measure
 
 _CLOSERS = "\"'”’»«›‹)\\]】」』）〉》*_"
 # A stop that needs no space after it, or any stop that is followed by white space or the end.
@@ -120,12 +120,12 @@ def cut_to(text: str, words: int, *, slack: float) -> str:
     return text[:best].rstrip() if best else text
 
 
-def _cuts(text: str) -> Iterator[tuple[int, int, bool]]:
+def _cuts(text: str) -> Iterator[tuple[int, float, bool]]:
     """Each place where `text` may be cut: offset, words before it, whether a paragraph ends there."""
-    start = count = 0
+    start, count = 0, 0.0
     marks = clause_ends(text) if has_no_stops(text) else ends(text)
     for end in marks:
-        count += count_words(text[start:end])
+        count += measure(text[start:end])
         start = end
         ends_paragraph = not text[end:].strip() or bool(_PARAGRAPH.match(text, end))
         paragraph = text[text.rfind("\n\n", 0, end) + 1 : end]

@@ -232,3 +232,8 @@ def some_material(chapters: int = 3, *, words: int = 3_000, **book: Any) -> Mate
         a_book(**{"chapter_count": chapters, "target_word_count": chapters * words, **book}),
         tuple(a_chapter(number, words=words) for number in range(1, chapters + 1)),
     )
+
+
+def numbers_in(text: str) -> list[int]:
+    """The numbers of the sentences in a text: consecutive when nothing is doubled or missing."""
+    return [int(found) for found in re.findall(r"\d+", text)]
