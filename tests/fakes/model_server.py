@@ -1,0 +1,503 @@
+"""A model provider to talk to: Anthropic Messages, OpenAI Responses and OpenAI Chat on one address, told what to do.
+
+In the process of a test:
+
+    async with ModelServer() as server:
+        server.anthropic_url, server.openai_url       # base URLs for the SDKs; any path before them works as well
+        server.script(fault("status", status=429, retry_after=2), fault("cut"))
+        await server.arrived(2)                       # until two calls have come in
+        server.requests[0].body, .headers, .path, .stage, .brief, .ended
+        server.ledger                                 # tokens as the server counted and told them
+
+As a process (prints one line, its address; ends with SIGTERM):
+
+    python -m tests.fakes.model_server --port 0
+
+and over HTTP from anywhere, JSON in and out:
+
+    POST   /control/script     [{"fault": "status", "status": 500, "times": 2, "stage": "chapter"}, …]   appends
+    DELETE /control/script     forgets what is left of it
+    POST   /control/settings   {"length_factor": 0.5, "delay": 0.2, …}                                   changes these
+    POST   /control/release    lets go of every call that `hold`, `hang` or `stall` keeps
+    POST   /control/reset      script, settings, requests, ledger and cache as at the start
+    GET    /control/requests   ?since=N   the calls so far: number, protocol, path, stage, brief, body, headers, ended
+    GET    /control/ledger     {"calls", "input", "output", "cache_write", "cache_read", "in_flight", "most_in_flight"}
+
+Replies. A call with a brief (`<brief>{…}</brief>` in the last user message) is answered as the offline model answers
+it: chapters of the asked length in the book's terms, outlines of the asked count, JSON of the asked schema.
+A call without one gets prose.
+
+Settings (all calls): `length_factor` (a number, or [least, most] drawn by the prompt), `delay` (seconds before a
+reply), `chunk` (characters an event), `chunk_delay`, `usage` (false: none is told), `reasoning` (text told as
+reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think> tags), `protocols`
+(others answer 404), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in `param`, "plain"
+in the message alone, "pydantic" as FastAPI servers do with 422).
+
+A step of the script is one fault, used up by the first `times` (1) calls that match its `stage`, `chapter_number` and
+`protocol` (absent: any). Without a match a call is answered well.
+
+    status        status (500), retry_after (seconds, or "date:SECONDS" for an HTTP date), message, param, code
+    hang          accepts and says nothing, not even headers, until released or left
+    hold          as hang, but answers well once released
+    drop          closes the connection without a word
+    stall         headers and `after` (80) characters, then silence
+    drip          one character each `interval` (0.2) seconds
+    cut           closes the connection after `after` characters
+    error_event   an error event after `after` characters
+    broken_event  an event whose data is not JSON after `after` characters
+    refusal       refuses, with `text`
+    filter        stopped by a content filter after `after` characters
+    truncate      `fraction` (0.6) of the text, said to be cut by length
+    truncate_flagged_end   the same, said to be finished
+    empty         no text, finished
+    huge          `size` (50 MB) of text
+    no_usage      tells no usage
+    html          200 with a web page instead of JSON or events
+    text          exactly `text`
+    garbage       `kind`: one of GARBAGE, what models make of JSON
+    wait          answers well after `seconds`
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import hashlib
+import json
+import random
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any, Self
+
+from aiohttp import web
+
+from bookgen.providers.offline import answer
+from bookgen.providers.text import Message, TextRequest
+from tests.fakes.model_cache import PrefixCache, anthropic_blocks, tokens
+from tests.fakes.model_wires import WIRES, ErrorEvent, Reply, Stream
+
+_BRIEF = re.compile(r"<brief>(.*?)</brief>", re.DOTALL)
+
+
+@dataclasses.dataclass
+class Fault:
+    kind: str
+    times: int = 1
+    stage: str | None = None
+    chapter_number: int | None = None
+    protocol: str | None = None
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def matches(self, call: Call) -> bool:
+        return (
+            self.stage in (None, call.stage)
+            and self.chapter_number in (None, call.brief.get("chapter_number"))
+            and self.protocol in (None, call.protocol)
+        )
+
+
+def fault(kind: str, **fields: Any) -> Fault:
+    named = {key: fields.pop(key) for key in ("times", "stage", "chapter_number", "protocol") if key in fields}
+    return Fault(kind, options=fields, **named)
+
+
+@dataclasses.dataclass
+class Settings:
+    length_factor: float | list[float] = 1.0
+    delay: float = 0.0
+    chunk: int = 400
+    chunk_delay: float = 0.0
+    usage: bool = True
+    reasoning: str = ""
+    think_tags: bool = False
+    protocols: list[str] = dataclasses.field(default_factory=lambda: ["anthropic", "responses", "chat"])
+    rejects: list[str] = dataclasses.field(default_factory=list)
+    reject_style: str = "openai"
+
+
+@dataclasses.dataclass
+class Call:
+    """`ended`: "" while it runs, then "answered", or "left" when the caller closed the connection."""
+
+    number: int
+    protocol: str
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    stage: str
+    brief: dict[str, Any]
+    fault: str = ""
+    ended: str = ""
+
+
+class _Cut(Exception):
+    pass
+
+
+class ModelServer:
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._host, self._port = host, port
+        self._news = asyncio.Condition()
+        self._released = asyncio.Event()
+        self.reset()
+        self.app = web.Application(client_max_size=64 << 20)
+        self.app.router.add_route("*", "/control/{what}", self._control)
+        self.app.router.add_post("/{path:.*}", self._call)
+        self.app.router.add_get("/{path:.*}", self._models)
+
+    # For tests in the same process
+
+    def reset(self) -> None:
+        self.settings = Settings()
+        self.requests: list[Call] = []
+        self.ledger = dict.fromkeys(("calls", "input", "output", "cache_write", "cache_read"), 0)
+        self.in_flight = self.most_in_flight = 0
+        self._script: list[Fault] = []
+        self._cache = PrefixCache()
+
+    def script(self, *steps: Fault) -> None:
+        self._script += [dataclasses.replace(step) for step in steps]
+
+    def configure(self, **settings: Any) -> None:
+        self.settings = dataclasses.replace(self.settings, **settings)
+
+    def release(self) -> None:
+        self._released.set()
+        self._released = asyncio.Event()
+
+    async def arrived(self, count: int) -> Call:
+        """The call numbered `count`, once it is here."""
+        await self.until(lambda: len(self.requests) >= count)
+        return self.requests[count - 1]
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with self._news:
+            await self._news.wait_for(condition)
+
+    @property
+    def anthropic_url(self) -> str:
+        return self.url
+
+    @property
+    def openai_url(self) -> str:
+        return f"{self.url}/v1"
+
+    async def __aenter__(self) -> Self:
+        self._runner = web.AppRunner(self.app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, self._port)
+        await site.start()
+        self.url = f"http://{self._host}:{self._runner.addresses[0][1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._runner.cleanup()
+
+    # Calls
+
+    async def _call(self, request: web.Request) -> web.StreamResponse:
+        wire = WIRES.get(request.path.rpartition("/")[2])
+        if wire is None or wire.name not in self.settings.protocols:
+            return web.json_response({"error": {"message": f"no route {request.path}"}}, status=404)
+        call = _recorded(len(self.requests) + 1, wire.name, request, await request.json())
+        self.requests.append(call)
+        self.in_flight += 1
+        self.most_in_flight = max(self.in_flight, self.most_in_flight)
+        await self._tell()
+        try:
+            response = await self._answer(request, call)
+            call.ended = "answered"
+            return response
+        except _Cut:
+            call.ended = "cut"
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response()
+        except (asyncio.CancelledError, ConnectionError):
+            call.ended = "left"
+            raise
+        finally:
+            self.in_flight -= 1
+            await asyncio.shield(self._tell())
+
+    async def _tell(self) -> None:
+        async with self._news:
+            self._news.notify_all()
+
+    async def _answer(self, request: web.Request, call: Call) -> web.StreamResponse:
+        wire = next(wire for wire in WIRES.values() if wire.name == call.protocol)
+        for field in self.settings.rejects:
+            if _has(call.body, field):
+                return _rejection(wire, field, self.settings.reject_style)
+        step = self._next_step(call)
+        call.fault = step.kind if step else ""
+        options = step.options if step else {}
+        if call.fault == "status":
+            return _status(wire, **options)
+        if call.fault in ("hang", "hold"):
+            await self._released.wait()
+        if call.fault in ("hang", "drop"):
+            raise _Cut
+        if call.fault == "html":
+            return web.Response(text="<html><body>Welcome to the proxy</body></html>", content_type="text/html")
+        delay = options.get("seconds", self.settings.delay) if call.fault == "wait" else self.settings.delay
+        if delay:
+            await asyncio.sleep(delay)
+        reply = await self._reply(call, call.fault, options)
+        if not call.body.get("stream"):
+            return await self._whole(wire, call, reply, options)
+        return await self._streamed(request, wire, call, reply, options)
+
+    def _next_step(self, call: Call) -> Fault | None:
+        step = next((step for step in self._script if step.matches(call)), None)
+        if step is not None:
+            step.times -= 1
+            if step.times <= 0:
+                self._script.remove(step)
+        return step
+
+    async def _whole(self, wire: Any, call: Call, reply: Reply, options: dict[str, Any]) -> web.Response:
+        if call.fault in ("cut", "stall", "error_event"):
+            raise _Cut
+        self._count(reply)
+        return web.json_response(wire.message(reply))
+
+    async def _streamed(
+        self, request: web.Request, wire: Any, call: Call, reply: Reply, options: dict[str, Any]
+    ) -> web.StreamResponse:
+        stream = Stream(request)
+        await stream.open()
+        told = wire.name == "anthropic"  # the only one that tells the input's tokens before the text
+        if told:
+            self._count(reply, output=False)
+        await wire.stream(stream, reply, self._pieces(reply.text, call.fault, options, stream))
+        if call.fault != "error_event":
+            self._count(reply, input_=not told, calls=not told)
+        return await stream.close()
+
+    def _count(self, reply: Reply, *, output: bool = True, input_: bool = True, calls: bool = True) -> None:
+        if reply.usage is None:
+            return
+        self.ledger["calls"] += calls
+        for name, value in reply.usage.items():
+            self.ledger[name] += value if (output if name == "output" else input_) else 0
+
+    async def _pieces(self, text: str, kind: str, options: dict[str, Any], stream: Stream) -> AsyncIterator[str]:
+        after, sent = options.get("after", 80), 0
+        size = 1 if kind == "drip" else self.settings.chunk
+        if kind in ("stall", "cut", "error_event", "broken_event"):
+            size = min(size, after)
+        while sent < len(text):
+            if sent >= after and kind in ("stall", "cut", "error_event", "broken_event"):
+                await self._break(kind, stream)
+            yield text[sent : sent + size]
+            sent += size
+            pause = options.get("interval", 0.2) if kind == "drip" else self.settings.chunk_delay
+            if pause:
+                await asyncio.sleep(pause)
+
+    async def _break(self, kind: str, stream: Stream) -> None:
+        match kind:
+            case "stall":
+                await self._released.wait()
+                raise _Cut
+            case "cut":
+                raise _Cut
+            case "error_event":
+                raise ErrorEvent
+            case "broken_event":
+                await stream.send('{"type": "content_block_delta", "delta":', "content_block_delta")
+
+    async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> Reply:
+        text = await asyncio.to_thread(_text, call, self._factor(call))
+        stop, reasoning = "end", self.settings.reasoning
+        match kind:
+            case "refusal":
+                text, stop = options.get("text", ""), "refusal"
+            case "filter":
+                text, stop = text[: options.get("after", 80)], "filter"
+            case "truncate" | "truncate_flagged_end":
+                text = text[: int(len(text) * options.get("fraction", 0.6))]
+                stop = "length" if kind == "truncate" else "end"
+            case "empty":
+                text = ""
+            case "huge":
+                text = text + "x" * options.get("size", 50 << 20)
+            case "text":
+                text = options["text"]
+            case "garbage":
+                text = GARBAGE[options["kind"]](text)
+        if self.settings.think_tags and reasoning:
+            text, reasoning = f"<think>\n{reasoning}\n</think>\n\n{text}", ""
+        told = self.settings.usage and kind != "no_usage"
+        return Reply(text, stop, call.body.get("model", ""), self._usage(call, text) if told else None, reasoning)
+
+    def _factor(self, call: Call) -> float:
+        factor = self.settings.length_factor
+        if isinstance(factor, int | float):
+            return float(factor)
+        seed = hashlib.sha256(_user_text(call.body).encode()).digest()
+        return random.Random(int.from_bytes(seed)).uniform(*factor)
+
+    def _usage(self, call: Call, text: str) -> dict[str, int]:
+        model = str(call.body.get("model"))
+        blocks = anthropic_blocks(call.body) if call.protocol == "anthropic" else [(_prompt(call.body), False)]
+        written, read = 0, 0
+        if call.protocol == "anthropic":
+            written, read = self._cache.anthropic(model, blocks)
+        else:
+            read = self._cache.openai(model, blocks[0][0])
+        asked = sum(tokens(block) for block, _ in blocks)
+        return {"input": asked, "output": tokens(text), "cache_write": written, "cache_read": read}
+
+    # Control
+
+    async def _models(self, request: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": "scripted", "object": "model"}]})
+
+    async def _control(self, request: web.Request) -> web.Response:
+        body = await request.json() if request.can_read_body else None
+        match request.method, request.match_info["what"]:
+            case "POST", "script":
+                self.script(*(fault(step.pop("fault"), **step) for step in body))
+            case "DELETE", "script":
+                self._script.clear()
+            case "POST", "settings":
+                self.configure(**body)
+            case "POST", "release":
+                self.release()
+            case "POST", "reset":
+                self.reset()
+            case "GET", "requests":
+                since = int(request.query.get("since", "0"))
+                return web.json_response([dataclasses.asdict(call) for call in self.requests[since:]])
+            case "GET", "ledger":
+                flight = {"in_flight": self.in_flight, "most_in_flight": self.most_in_flight}
+                return web.json_response({**self.ledger, **flight})
+            case _:
+                return web.json_response({"error": "no such control"}, status=404)
+        return web.json_response({"ok": True})
+
+
+# What models make of JSON when they were asked for it
+
+GARBAGE: dict[str, Callable[[str], str]] = {
+    "fenced": lambda text: f"```json\n{text}\n```",
+    "talkative": lambda text: f"Sure! Here is the JSON you asked for:\n\n{text}\n\nLet me know if it needs changes.",
+    "trailing_comma": lambda text: re.sub(r"([\]}])", r",\1", text),
+    "single_quotes": lambda text: text.replace('"', "'"),
+    "cut": lambda text: text[: len(text) * 2 // 3],
+    "no_quotes_on_keys": lambda text: re.sub(r'"(\w+)":', r"\1:", text),
+    "comments": lambda text: text.replace("{", "{ // the object\n", 1),
+    "wrong_shape": lambda text: json.dumps({"result": "done"}),
+    "prose": lambda text: "I would rather describe the outline in my own words: it begins by the sea.",
+    "twice": lambda text: f"{text}\n{text}",
+    "wrapped": lambda text: json.dumps({"response": json.loads(text)}),
+    "null": lambda text: "null",
+}
+
+
+def _text(call: Call, factor: float) -> str:
+    fields = {**call.brief}
+    for name in ("words", "characters"):
+        if fields.get(name):
+            fields[name] = max(1, round(fields[name] * factor))
+    user = _user_text(call.body)
+    asked = _BRIEF.sub("", user) + (f"<brief>{json.dumps(fields)}</brief>" if fields else "")
+    return answer(TextRequest(call.stage, (), (Message("user", asked),), 0, schema=_schema(call.body)))
+
+
+def _schema(body: dict[str, Any]) -> dict[str, Any] | None:
+    anthropic = (body.get("output_config") or {}).get("format") or {}
+    responses = (body.get("text") or {}).get("format") or {}
+    chat = (body.get("response_format") or {}).get("json_schema") or {}
+    return anthropic.get("schema") or responses.get("schema") or chat.get("schema")
+
+
+def _recorded(number: int, protocol: str, request: web.Request, body: dict[str, Any]) -> Call:
+    block = _BRIEF.search(_user_text(body))
+    brief = json.loads(block[1]) if block else {}
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    return Call(number, protocol, request.path, headers, body, brief.get("stage", ""), brief)
+
+
+def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
+    given = body.get("messages") or body.get("input") or []
+    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+
+
+def _content(message: dict[str, Any]) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _user_text(body: dict[str, Any]) -> str:
+    users = [message for message in _messages(body) if message.get("role") == "user"]
+    return _content(users[-1]) if users else ""
+
+
+def _prompt(body: dict[str, Any]) -> str:
+    return "".join([str(body.get("instructions") or ""), *(_content(message) for message in _messages(body))])
+
+
+def _has(body: dict[str, Any], field: str) -> bool:
+    value: Any = body
+    for name in field.split("."):
+        if not isinstance(value, dict) or name not in value:
+            return False
+        value = value[name]
+    return True
+
+
+def _rejection(wire: Any, field: str, style: str) -> web.Response:
+    message = f"Unsupported parameter: '{field}' is not supported with this model."
+    if style == "pydantic":
+        detail = [{"type": "extra_forbidden", "loc": ["body", *field.split(".")], "msg": "Extra inputs not permitted"}]
+        return web.json_response({"detail": detail}, status=422)
+    if style == "plain":
+        return web.json_response({"error": message}, status=400)
+    return web.json_response(wire.error(400, message, field, "unsupported_parameter"), status=400)
+
+
+def _status(
+    wire: Any,
+    status: int = 500,
+    retry_after: float | str | None = None,
+    message: str = "scripted",
+    param: str | None = None,
+    code: str | None = None,
+) -> web.Response:
+    headers = {}
+    if isinstance(retry_after, str):
+        later = datetime.now(UTC) + timedelta(seconds=float(retry_after.removeprefix("date:")))
+        headers["Retry-After"] = format_datetime(later, usegmt=True)
+    elif retry_after is not None:
+        headers["Retry-After"] = f"{retry_after:g}"
+    return web.json_response(wire.error(status, message, param, code), status=status, headers=headers)
+
+
+async def _serve(host: str, port: int) -> None:
+    async with ModelServer(host, port) as server:
+        print(server.url, flush=True)
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(name, stopped.set)
+        await stopped.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A scriptable model provider.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    arguments = parser.parse_args()
+    asyncio.run(_serve(arguments.host, arguments.port))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
