@@ -40,7 +40,8 @@ def test_a_config_can_not_be_changed() -> None:
         (
             "DATABASE_URL",
             "mysql://u:hush@h/d",
-            "BOOKGEN_DATABASE_URL or DATABASE_URL takes a URL like postgresql://user:password@host/name, not what it was given.",
+            "BOOKGEN_DATABASE_URL or DATABASE_URL takes a URL like "
+            "postgresql://user:password@host/name, not what it was given.",
         ),
         (
             "BOOKGEN_TRUSTED_PROXIES",

@@ -1,0 +1,51 @@
+# make book    an idea becomes a book: PDF, DOCX and EPUB in out/ (no key, no other step)
+# make test    linters, types and every test
+# make serve   the service on http://127.0.0.1:8000
+
+TITLE ?= The Lighthouse at the End of Winter
+IDEA ?= The keeper of a lighthouse that no ship needs any more finds letters in the lamp room, one for each winter to come.
+BIN := .venv/bin
+UV := $(shell command -v uv 2>/dev/null)
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -q --disable-pip-version-check)
+
+.PHONY: book test serve chaos pages clean
+
+book: .venv/.runtime
+	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
+
+test: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+serve: .venv/.runtime
+	@$(BIN)/bookgen serve
+
+chaos: .venv/.test
+	$(BIN)/pytest tests/chaos
+
+# Pages of the book in out/ as pictures, for the README.
+pages: .venv/.test
+	$(BIN)/python docs/pages.py out docs
+
+clean:
+	rm -rf .venv out
+
+# The set-up. The stamps say what is installed, so that a second call does nothing.
+.venv/.runtime: pyproject.toml | .venv/bin/python
+	@echo "Setting up .venv (once, about a minute) ..."
+	@$(INSTALL) -e .
+	@touch $@
+
+.venv/.test: pyproject.toml | .venv/bin/python
+	@echo "Setting up .venv with the test tools (once, about a minute) ..."
+	@$(INSTALL) -e ".[test]"
+	@touch $@ .venv/.runtime
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "bookgen needs Python 3.11 or newer; found none."; exit 1; }
+	@$(if $(UV),$(UV) venv -q --python $(PYTHON) .venv,$(PYTHON) -m venv .venv \
+		|| { rm -rf .venv; echo "On Debian and Ubuntu first: apt install python3-venv"; exit 1; })
