@@ -112,6 +112,12 @@ class Quota:
         """Refuses a book that nothing could pay for now. Takes nothing: that is `hold_book`."""
         self._require_source(await self._funds(db, account_id), target_word_count)
 
+    async def require_words(self, db: DB, account_id: int, target_word_count: int) -> None:
+        """Refuses a length that neither the plan nor a credit covers, whatever is left of either."""
+        funds = await self._funds(db, account_id)
+        if not covers_words(funds.standing.plan, target_word_count) and not funds.lot_that_pays(target_word_count):
+            raise self._too_long(funds, target_word_count)
+
     async def hold_book(
         self, connection: DB, account_id: int, book_id: int, run_id: UUID, target_word_count: int
     ) -> FundingSource:
@@ -191,16 +197,19 @@ class Quota:
             return
         plan = funds.standing.plan
         if not covers_words(plan, words):
-            allowed = max(plan.features.max_word_count_per_book, funds.max_words)
-            raise PlanUpgradeRequired(
-                f"Your plan and credits cover books of up to {allowed:,} words.",
-                requested=words,
-                max_allowed=allowed,
-                upgrade_url=self.upgrade_url,
-            )
+            raise self._too_long(funds, words)
         details = self._exhausted(funds.standing, Allowance.BOOKS, funds.books_used, funds.books_held)
         upgrade = {"url": self.upgrade_url, "plan": plan.slug, "credits_url": self.credits_url}
         raise BookQuotaExceeded(SENTENCES[Allowance.BOOKS], **details, upgrade=upgrade)
+
+    def _too_long(self, funds: Funds, words: int) -> PlanUpgradeRequired:
+        allowed = max(funds.standing.plan.features.max_word_count_per_book, funds.max_words)
+        return PlanUpgradeRequired(
+            f"Your plan and credits cover books of up to {allowed:,} words.",
+            requested=words,
+            max_allowed=allowed,
+            upgrade_url=self.upgrade_url,
+        )
 
     def _exhausted(self, standing: Standing, allowance: Allowance, used: int, held: int) -> dict[str, object]:
         limit = standing.plan.features.limit(allowance)

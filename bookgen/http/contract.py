@@ -12,23 +12,35 @@ Refusals that follow from the route (401, 404 of an id, 405, 413, 429, 500, 503)
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol, TypeVar
 
-from aiohttp_apispec import docs, json_schema, querystring_schema, response_schema
+import aiohttp_apispec
 from marshmallow import Schema
 
 from bookgen.errors import BookgenError
 from bookgen.http.routing import Handler
 
-__all__ = ["body_schema", "docs", "json_schema", "query_schema", "querystring_schema", "refusals", "refuses",
-           "response_schema"]  # fmt: skip
+_F = TypeVar("_F", bound=Handler)
+
+
+class Mark(Protocol):
+    """A decorator that notes something on a handler and gives it back."""
+
+    def __call__(self, handler: _F, /) -> _F: ...
+
+
+docs: Callable[..., Mark] = aiohttp_apispec.docs
+json_schema: Callable[..., Mark] = aiohttp_apispec.json_schema
+querystring_schema: Callable[..., Mark] = aiohttp_apispec.querystring_schema
+response_schema: Callable[..., Mark] = aiohttp_apispec.response_schema
 
 _REFUSES = "__refuses__"
 
 
-def refuses(*refusals: type[BookgenError]) -> Callable[[Handler], Handler]:
+def refuses(*refusals: type[BookgenError]) -> Mark:
     """Names the errors that this handler may answer with, besides those of its route."""
 
-    def mark(handler: Handler) -> Handler:
+    def mark(handler: _F, /) -> _F:
         setattr(handler, _REFUSES, refusals)
         return handler
 

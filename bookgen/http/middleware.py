@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import structlog
 from aiohttp import web
@@ -32,6 +33,9 @@ from bookgen.http.routing import Handler, Route
 from bookgen.http.schemas import load
 from bookgen.limits import LimitClass, Verdict, address_bucket, client_address
 from bookgen.store import buckets
+
+if TYPE_CHECKING:
+    from bookgen.accounts import Identity
 
 log = structlog.get_logger("bookgen.http")
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bookgen.http import auth, operation, passwords, profile
+from bookgen.http import auth, books, chapters, operation, passwords, profile
 from bookgen.http.routing import Route
 from bookgen.limits import LimitClass
 
 READ, WRITE, EXPENSIVE, PUBLIC, AUTH = LimitClass
 
-# Relative to /api/v1 and to its alias /api.
-ROUTES: tuple[Route, ...] = (
+# Paths are relative to /api/v1 and to its alias /api.
+ACCOUNT: tuple[Route, ...] = (
     Route("POST", "/auth/register/", auth.register, AUTH, public=True),
     Route("POST", "/auth/login/", auth.login, AUTH, public=True),
     Route("POST", "/auth/token/refresh/", auth.refresh, AUTH, public=True),
@@ -23,6 +23,34 @@ ROUTES: tuple[Route, ...] = (
     Route("PATCH", "/auth/profile/", profile.update, WRITE),
     Route("POST", "/auth/change-password/", passwords.change, WRITE),
 )
+
+PAYMENT: tuple[Route, ...] = ()
+
+BOOKS: tuple[Route, ...] = (
+    Route("GET", "/books/", books.list_books, READ),
+    Route("POST", "/books/", books.create_book, WRITE, gate="books_per_month, max_word_count_per_book"),
+    Route("GET", "/books/dropdown/", books.dropdown, READ),
+    Route("GET", "/books/{id}/", books.read_book, READ),
+    Route("PATCH", "/books/{id}/", books.change_book, WRITE, gate="max_word_count_per_book"),
+    Route("DELETE", "/books/{id}/", books.delete_book, WRITE),
+    Route("POST", "/books/{id}/duplicate/", books.duplicate_book, WRITE),
+)
+
+EXPORTS: tuple[Route, ...] = ()
+
+CHAPTERS: tuple[Route, ...] = (
+    Route("GET", "/chapters/", chapters.list_chapters, READ),
+    Route("GET", "/chapters/{id}/", chapters.read_chapter, READ),
+    Route("PATCH", "/chapters/{id}/", chapters.change_chapter, WRITE),
+    Route("POST", "/chapters/{id}/regenerate/", chapters.regenerate_chapter, EXPENSIVE, gate="ai_edits_per_month"),
+    Route("GET", "/chapters/{id}/revisions/", chapters.list_revisions, READ),
+    Route("GET", "/chapters/{id}/revisions/{revision_id}/", chapters.read_revision, READ),
+    Route("POST", "/chapters/{id}/revisions/{revision_id}/restore/", chapters.restore_revision, WRITE),
+)
+
+SITE: tuple[Route, ...] = ()
+
+ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *SITE)
 
 # Outside the API, at the root.
 OUTSIDE: tuple[Route, ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
@@ -40,13 +40,19 @@ class Integer(fields.Integer):
 
 
 class Text(fields.String):
-    """Trimmed text of at most `maximum` characters. What must not be empty says `minimum=1`."""
+    """Text of at most `maximum` characters, its ends trimmed. What must not be empty says `minimum=1`."""
 
-    def __init__(self, maximum: int, *, minimum: int = 0, **kwargs: Any) -> None:
-        super().__init__(validate=validate.Length(min=minimum, max=maximum), **kwargs)
+    def __init__(self, maximum: int, *, minimum: int = 0, trim: bool = True, **kwargs: Any) -> None:
+        super().__init__(validate=validate.Length(min=minimum or None, max=maximum), **kwargs)
+        self._trim = trim
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        return str(super()._deserialize(value, attr, data, **kwargs)).strip()
+        text = str(super()._deserialize(value, attr, data, **kwargs))
+        return text.strip() if self._trim else text
+
+
+def choice(values: Iterable[str]) -> validate.OneOf:
+    return validate.OneOf([str(value) for value in values])
 
 
 def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -105,16 +105,12 @@ INSERT = """
 """
 
 
-async def insert(db: DB, book_id: int, chapter_number: int, entry: Mapping[str, Any]) -> None:
-    await db.execute(
-        INSERT, book_id, chapter_number, entry["title"], entry.get("summary", ""), entry["target_word_count"]
-    )
+async def insert(db: DB, book_id: int, chapter_number: int, title: str, summary: str, target_word_count: int) -> None:
+    await db.execute(INSERT, book_id, chapter_number, title, summary, target_word_count)
 
 
 DESCRIBE = """
-    UPDATE chapter
-       SET title = $2, summary = $3, target_word_count = $4, updated_at = now()
-     WHERE id = $1 AND (title, summary, target_word_count) IS DISTINCT FROM ($2, $3, $4)
+    UPDATE chapter SET title = $2, summary = $3, target_word_count = $4, updated_at = now() WHERE id = $1
 """
 
 

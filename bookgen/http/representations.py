@@ -1,0 +1,101 @@
+"""Books and chapters as the contract shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from bookgen.errors import NotFound
+from bookgen.http import replies
+from bookgen.http.keys import ACCOUNT_ID, DATABASE, ESTIMATE, SITE, SUPERVISOR
+from bookgen.models import Book, Chapter
+from bookgen.store import books, chapters, stats
+
+
+async def book_answer(request: web.Request, book_id: int, *, status: int = 200) -> web.Response:
+    """The whole book in its detail form; NotFound unless it is the caller's."""
+    db = request.app[DATABASE].http
+    book = await books.find(db, request[ACCOUNT_ID], book_id)
+    if book is None:
+        raise NotFound
+    written = await chapters.of_book(db, book_id)
+    usage = asdict(await stats.book_usage(db, book_id)) | {"currency": request.app[SITE].currency}
+    estimate = request.app[ESTIMATE](book, written) if written else None
+    body = {
+        **listed_book(book, len(written), sum(chapter.word_count for chapter in written)),
+        "generation_progress": await progress(request, book_id),
+        "chapters": [chapter_body(chapter) for chapter in written],
+        "covers": [],
+        "usage": usage,
+        "estimated_cost_micros": estimate and estimate.cost_micros,
+        "estimated_seconds": estimate and estimate.seconds,
+    }
+    return replies.json(body, status=status)
+
+
+async def list_answer(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
+    return [
+        listed_book(each.book, each.chapters_count, each.word_count)
+        | {"generation_progress": await progress(request, each.book.id)}
+        for each in listed
+    ]
+
+
+async def progress(request: web.Request, book_id: int) -> dict[str, Any] | None:
+    """GenerationStatus without its outline; None for a book that never had a run."""
+    try:
+        encoded = await request.app[SUPERVISOR].generation_status(request[ACCOUNT_ID], book_id)
+    except NotFound:
+        return None
+    status: dict[str, Any] = orjson.loads(encoded)
+    del status["outline"]
+    return status
+
+
+def listed_book(book: Book, chapters_count: int, word_count: int) -> dict[str, Any]:
+    return {
+        "id": book.id,
+        "title": book.title,
+        "subtitle": book.subtitle,
+        "author_name": book.author_name,
+        "genre": book.genre,
+        "target_audience": book.target_audience,
+        "description": book.description,
+        "style_notes": book.style_notes,
+        "chapter_count": book.chapter_count,
+        "target_word_count": book.target_word_count,
+        "trim_size": book.trim_size,
+        "content_language": book.content_language,
+        "status": book.status,
+        "generation_progress": None,
+        "cover_image_url": None,
+        "chapters_count": chapters_count,
+        "word_count": word_count,
+        "funding_source": book.funding_source,
+        "created_at": book.created_at,
+        "updated_at": book.updated_at,
+    }
+
+
+def chapter_body(chapter: Chapter) -> Mapping[str, Any]:
+    return listed_chapter(chapter) | {"content": chapter.content}
+
+
+def listed_chapter(chapter: Chapter) -> dict[str, Any]:
+    return {
+        "id": chapter.id,
+        "book": chapter.book_id,
+        "chapter_number": chapter.chapter_number,
+        "title": chapter.title,
+        "summary": chapter.summary,
+        "word_count": chapter.word_count,
+        "target_word_count": chapter.target_word_count,
+        "status": chapter.status,
+        "illustrations": [],
+        "created_at": chapter.created_at,
+        "updated_at": chapter.updated_at,
+    }
