@@ -233,10 +233,8 @@ class Client:
 
     async def finished(self, book_id: int, every: float = POLL_SECONDS) -> JSON:
         """The last status of the run, once it has ended."""
-        status: JSON = {}
-        async for status in self.progress(book_id, every):
-            pass
-        return status
+        statuses = [status async for status in self.progress(book_id, every)]
+        return statuses[-1]
 
     # Files
 
@@ -252,7 +250,7 @@ class Client:
 
     async def _json(self, method: str, path: str, body: Any = None, *, tries: int = 3) -> JSON:
         _, content = await self._send(method, path, body, tries=tries)
-        return json.loads(content) if content else {}  # type: ignore[no-any-return]
+        return json.loads(content) if content else {}
 
     async def _send(
         self, method: str, path: str, body: Any = None, *, tries: int = 3
@@ -306,7 +304,7 @@ def _retry_after(error: ApiError, delay: float | None) -> float | None:
     if delay is None:
         return None
     if error.code == "SERVER_ERROR" or (isinstance(error, UpstreamAIError) and error.details.get("retryable", True)):
-        return delay + random.uniform(0, 1)  # noqa: S311
+        return delay + random.uniform(0, 1)
     if isinstance(error, RateLimited) or error.code == "SERVICE_UNAVAILABLE":
         return max(error.retry_after, delay) if error.retry_after <= LONGEST_WAIT_SECONDS else None
     return None

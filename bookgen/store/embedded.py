@@ -156,7 +156,7 @@ class EmbeddedPostgres:
                 stderr=output,
                 cwd="/",
                 start_new_session=True,  # Ctrl-C in the terminal must not reach the server before we have drained
-                preexec_fn=functools.partial(_die_with_parent, os.getpid()),
+                preexec_fn=functools.partial(die_with_parent, os.getpid(), signal.SIGINT),
                 pass_fds=descriptors,
                 **self._runner.credentials,
             )
@@ -194,10 +194,10 @@ class EmbeddedPostgres:
             return []
 
 
-def _die_with_parent(parent: int) -> None:
-    """Runs between fork and exec: a clean, fast shutdown when the parent goes, however it goes."""
+def die_with_parent(parent: int, with_signal: signal.Signals) -> None:
+    """Runs between fork and exec: the child gets the signal when the parent goes, however it goes."""
     if _libc is not None:
-        _libc.prctl(1, signal.SIGINT)  # PR_SET_PDEATHSIG
+        _libc.prctl(1, with_signal)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:
             os._exit(1)
 

@@ -1,0 +1,148 @@
+"""What `bookgen write` shows: a live bar on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+Status = Mapping[str, Any]
+AGAIN = "Run the same command again to go on."
+
+
+class Display(Protocol):
+    def say(self, text: str) -> None: ...
+
+    def outline(self, book: Mapping[str, Any]) -> None: ...
+
+    def following(self) -> contextlib.AbstractContextManager[Callable[[Status], None]]: ...
+
+    def paused(self) -> None: ...
+
+    def failed(self, message: str, details: Mapping[str, Any]) -> int: ...
+
+    def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None: ...
+
+
+def make_display() -> Display:
+    return Terminal() if sys.stdout.isatty() else Lines()
+
+
+class Lines:
+    """One line for each thing that happened."""
+
+    def say(self, text: str) -> None:
+        print(text, flush=True)
+
+    def outline(self, book: Mapping[str, Any]) -> None:
+        self.say(
+            f"{book['title']}: {len(book['chapters'])} chapters, {book['target_word_count']:,} words{_effort(book)}"
+        )
+        for chapter in book["chapters"]:
+            self.say(f"{chapter['chapter_number']:>4}. {chapter['title']}")
+
+    @contextlib.contextmanager
+    def following(self) -> Iterator[Callable[[Status], None]]:
+        told: set[str] = set()
+
+        def show(status: Status) -> None:
+            line = f"{_chapters(status)}, {_words(status)}"
+            if line not in told:
+                told.add(line)
+                self.say(f"{line}{_time_left(status)}")
+
+        yield show
+
+    def paused(self) -> None:
+        self.say(f"Paused; what is written is kept. {AGAIN}")
+
+    def failed(self, message: str, details: Mapping[str, Any]) -> int:
+        print(f"bookgen: {message}", *_reasons(details), sep="\nbookgen: ", file=sys.stderr)
+        if details.get("retryable"):
+            self.say(AGAIN)
+        return 1
+
+    def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None:
+        self.say(f"{book['title']} is done: {book['chapters_count']} chapters, {book['word_count']:,} words.")
+        for file in files:
+            self.say(str(file))
+
+
+class Terminal(Lines):
+    """The same words, with a bar that moves while the book is written."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False)
+
+    def say(self, text: str) -> None:
+        self._console.print(escape(text))
+
+    @contextlib.contextmanager
+    def following(self) -> Iterator[Callable[[Status], None]]:
+        columns = [
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[words]}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+        ]
+        with Progress(*columns, console=self._console) as progress:
+            bar = progress.add_task("Waiting", total=100, words="", left="")
+
+            def show(status: Status) -> None:
+                progress.update(
+                    bar,
+                    completed=status["percentage"],
+                    description=_now(status),
+                    words=_words(status),
+                    left=_time_left(status).lstrip(", "),
+                )
+
+            yield show
+
+
+def _now(status: Status) -> str:
+    current = status.get("current_chapter")
+    if status["generation_status"] == "running" and current:
+        return f"Chapter {current} of {status['total_chapters']}"
+    return escape(str(status["status_message"]))
+
+
+def _chapters(status: Status) -> str:
+    return f"{status['completed_chapters']} of {status['total_chapters']} chapters"
+
+
+def _words(status: Status) -> str:
+    return f"{status.get('words_written') or 0:,} words"
+
+
+def _time_left(status: Status) -> str:
+    seconds = status.get("estimated_seconds_remaining")
+    return f", {_span(seconds)} left" if seconds and status["generation_status"] == "running" else ""
+
+
+def _effort(book: Mapping[str, Any]) -> str:
+    seconds, micros = book.get("estimated_seconds"), book.get("estimated_cost_micros")
+    cost = f", about {micros / 1_000_000:.2f} {book.get('usage', {}).get('currency', '')}".rstrip() if micros else ""
+    return (f", about {_span(seconds)}" if seconds else "") + cost
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _reasons(details: Mapping[str, Any]) -> list[str]:
+    """The messages of a validation error, field by field."""
+    return [
+        f"{field}: {' '.join(map(str, messages))}" for field, messages in details.items() if isinstance(messages, list)
+    ]
