@@ -185,7 +185,7 @@ class Accounts:
         await self._refuse_registration(caller)
         async with self._db.acquire() as connection, connection.transaction():
             new = NewAccount(
-                username=await free_username(connection, person.email),
+                username=await accounts.first_free_username(connection, signup.suggested_usernames(person.email)),
                 email=person.email,
                 first_name=person.first_name,
                 last_name=person.last_name,
@@ -260,14 +260,6 @@ class Accounts:
     async def watch_blocked(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
         """Until cancelled: `on_blocked` hears of every account that is blocked, by whomever."""
         await self._standings.watch(on_blocked)
-
-
-async def free_username(connection: asyncpg.Connection, email: str) -> str:
-    """A username nobody has, made from the address."""
-    for username in signup.suggested_usernames(email):
-        if not await accounts.username_taken(connection, username):
-            return username
-    raise AssertionError("suggestions never end")
 
 
 async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str) -> None:

@@ -57,9 +57,9 @@ def valid_email(text: str) -> str:
         # The test environment is what lets an installation under .test be tried.
         found = validate_email(text.strip(), check_deliverability=False, allow_smtputf8=False, test_environment=True)
     except EmailNotValidError:
-        raise InvalidInput(email=["Not a valid e-mail address."]) from None
+        raise _unfit("email", "Not a valid e-mail address.") from None
     if "." not in found.ascii_domain:
-        raise InvalidInput(email=["Not a valid e-mail address."])
+        raise _unfit("email", "Not a valid e-mail address.")
     return found.normalized
 
 
@@ -68,15 +68,15 @@ def personal_email(text: str) -> str:
     email = valid_email(text)
     local, _, domain = email.lower().rpartition("@")
     if any(parent in blocklist for parent in _parents(domain)):
-        raise InvalidInput(email=["Disposable e-mail addresses are not accepted."])
+        raise _unfit("email", "Disposable e-mail addresses are not accepted.")
     if domain in GMAIL and ("." in local or "+" in local):
-        raise InvalidInput(email=["Gmail aliases are not accepted: write the address without dots and plus."])
+        raise _unfit("email", "Gmail aliases are not accepted: write the address without dots and plus.")
     return email
 
 
 def valid_username(text: str) -> str:
     if not USERNAME.fullmatch(text):
-        raise InvalidInput(username=["Use 3 to 150 letters, digits and the characters . _ @ + -"])
+        raise _unfit("username", "A username is 3 to 150 letters, digits and the characters . _ @ + -")
     return text
 
 
@@ -92,3 +92,7 @@ def suggested_usernames(email: str) -> Iterator[str]:
 def _parents(domain: str) -> Iterator[str]:
     labels = domain.split(".")
     return (".".join(labels[start:]) for start in range(len(labels) - 1))
+
+
+def _unfit(field: str, sentence: str) -> InvalidInput:
+    return InvalidInput(sentence, **{field: [sentence]})

@@ -40,9 +40,9 @@ class GivenPassword(fields.String):
 
 
 class RegisterBody(Body):
-    username = Text(150, minimum=3, required=True)
-    email = Text(EMAIL_CHARACTERS, minimum=3, required=True)
-    password = Password(required=True)
+    username = Text(150, minimum=3, required=True, metadata={"example": "ada"})
+    email = Text(EMAIL_CHARACTERS, minimum=3, required=True, metadata={"example": "ada@example.com"})
+    password = Password(required=True, metadata={"example": "correct horse battery"})
     first_name = Text(150, load_default="")
     last_name = Text(150, load_default="")
 
@@ -67,9 +67,11 @@ class GoogleBody(Body):
 
 
 class Registered(Schema):
-    user = fields.Nested(users.NewUser)
+    """`tokens`, unless the address has to be verified first: then `email_verification_required`."""
+
+    user = fields.Nested(users.NewUser, required=True)
+    message = fields.String(required=True)
     tokens = fields.Nested(users.TokenPairShape)
-    message = fields.String()
     email_verification_required = fields.Boolean()
 
 

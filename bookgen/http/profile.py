@@ -19,13 +19,13 @@ class ProfileBody(Body):
 
 
 class UpdatedProfile(Schema):
-    id = fields.Integer()
-    username = fields.String()
-    email = fields.String()
-    first_name = fields.String()
-    last_name = fields.String()
-    avatar_url = fields.String(allow_none=True)
-    message = fields.String()
+    id = fields.Integer(required=True)
+    username = fields.String(required=True)
+    email = fields.String(required=True)
+    first_name = fields.String(required=True)
+    last_name = fields.String(required=True)
+    avatar_url = fields.String(allow_none=True, required=True)
+    message = fields.String(required=True)
 
 
 @docs(tags=["profile"], summary="Read your profile")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bookgen.http import auth, books, chapters, operation, passwords, profile
+from bookgen.http import admin, auth, books, chapters, operation, pages, passwords, profile
 from bookgen.http.routing import Route
 from bookgen.limits import LimitClass
 
@@ -22,6 +22,7 @@ ACCOUNT: tuple[Route, ...] = (
     Route("GET", "/auth/profile/", profile.read, READ, cookie=True),
     Route("PATCH", "/auth/profile/", profile.update, WRITE),
     Route("POST", "/auth/change-password/", passwords.change, WRITE),
+    Route("GET", "/admin/overview/", admin.read_overview, READ),
 )
 
 PAYMENT: tuple[Route, ...] = ()
@@ -57,4 +58,7 @@ OUTSIDE: tuple[Route, ...] = (
     Route("GET", "/healthz", operation.alive, None, public=True, quiet=True),
     Route("GET", "/readyz", operation.ready, None, public=True, quiet=True),
     Route("GET", "/metrics", operation.metrics, None, public=True, quiet=True),
+    Route("GET", "/verify-email/{uid}/{token}/", pages.verify_email, PUBLIC, public=True),
+    Route("GET", "/reset-password/{uid}/{token}/", pages.reset_password, PUBLIC, public=True),
+    Route("GET", "/magic-login/{uid}/{token}/", pages.magic_login, PUBLIC, public=True),
 )

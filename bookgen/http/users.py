@@ -19,52 +19,52 @@ from bookgen.tokens import LIFETIME_SECONDS, TokenPair, TokenType
 
 
 class PlanShape(Schema):
-    id = fields.Integer()
-    name = fields.String()
-    slug = fields.String()
-    price_monthly = fields.String()
-    price_yearly = fields.String()
-    description = fields.String()
-    is_active = fields.Boolean()
-    sort_order = fields.Integer()
-    features = fields.Dict()
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    slug = fields.String(required=True)
+    price_monthly = fields.String(required=True)
+    price_yearly = fields.String(required=True)
+    description = fields.String(required=True)
+    is_active = fields.Boolean(required=True)
+    sort_order = fields.Integer(required=True)
+    features = fields.Dict(required=True)
 
 
 class SubscriptionShape(Schema):
-    id = fields.Integer()
-    status = fields.String()
-    plan = fields.Nested(PlanShape)
-    current_period_end = fields.DateTime()
+    id = fields.Integer(required=True)
+    status = fields.String(required=True)
+    plan = fields.Nested(PlanShape, required=True)
+    current_period_end = fields.DateTime(required=True)
 
 
 class NewUser(Schema):
-    id = fields.Integer()
-    username = fields.String()
-    email = fields.String()
-    first_name = fields.String()
-    last_name = fields.String()
-    email_verified = fields.Boolean()
+    id = fields.Integer(required=True)
+    username = fields.String(required=True)
+    email = fields.String(required=True)
+    first_name = fields.String(required=True)
+    last_name = fields.String(required=True)
+    email_verified = fields.Boolean(required=True)
 
 
 class User(NewUser):
-    avatar_url = fields.String(allow_none=True)
-    is_staff = fields.Boolean()
-    is_superuser = fields.Boolean()
-    subscription = fields.Nested(SubscriptionShape, allow_none=True)
+    avatar_url = fields.String(allow_none=True, required=True)
+    is_staff = fields.Boolean(required=True)
+    is_superuser = fields.Boolean(required=True)
+    subscription = fields.Nested(SubscriptionShape, allow_none=True, required=True)
 
 
 class TokenPairShape(Schema):
-    access = fields.String()
-    refresh = fields.String()
+    access = fields.String(required=True)
+    refresh = fields.String(required=True)
 
 
 class SignedInUser(Schema):
-    user = fields.Nested(User)
-    tokens = fields.Nested(TokenPairShape)
+    user = fields.Nested(User, required=True)
+    tokens = fields.Nested(TokenPairShape, required=True)
 
 
 class Message(Schema):
-    message = fields.String()
+    message = fields.String(required=True)
 
 
 def new_user(account: Account) -> dict[str, Any]:

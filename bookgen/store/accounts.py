@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from asyncpg import Connection, Record, UniqueViolationError
@@ -108,8 +108,12 @@ async def credentials_of(db: DB, account_id: int) -> Credentials | None:
     return row and Credentials(_account(row), row["password_hash"])
 
 
-async def username_taken(db: DB, username: str) -> bool:
-    return await db.fetchrow(FIND_BY_USERNAME, username) is not None
+async def first_free_username(db: DB, suggestions: Iterable[str]) -> str:
+    """The first of endless suggestions that nobody has."""
+    for username in suggestions:
+        if await db.fetchrow(FIND_BY_USERNAME, username) is None:
+            return username
+    raise AssertionError("suggestions never end")
 
 
 STANDING = "SELECT is_staff, blocked_at IS NOT NULL AS blocked FROM account WHERE id = $1"
@@ -209,6 +213,34 @@ async def make_staff(db: DB, account_id: int) -> None:
     await db.execute(MAKE_STAFF, account_id)
 
 
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """An account as the operator's list shows it."""
+
+    id: int
+    email: str
+    username: str
+    plan: str | None
+    books: int
+    is_staff: bool
+    blocked: bool
+    created_at: datetime
+
+
+LIST = """
+    SELECT account.id, email, username, plan.slug AS plan, is_staff, blocked_at IS NOT NULL AS blocked,
+           account.created_at, (SELECT count(*) FROM book WHERE book.account_id = account.id) AS books
+      FROM account
+      LEFT JOIN subscription ON subscription.account_id = account.id
+      LEFT JOIN plan ON plan.id = subscription.plan_id
+     ORDER BY account.id
+"""
+
+
+async def list_all(db: DB) -> list[Overview]:
+    return [Overview(**row) for row in await db.fetch(LIST)]
+
+
 LOCK_FINGERPRINT = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 COUNT_BY_FINGERPRINT = "SELECT count(*) FROM account WHERE fingerprint = $1"
 
@@ -247,10 +279,13 @@ def _account(row: Record) -> Account:
     )
 
 
+TAKEN = {
+    "account_username": ("username", "This username is taken."),
+    "account_email": ("email", "An account with this e-mail address exists."),
+    "account_google_subject_key": ("access_token", "This Google account belongs to another account."),
+}
+
+
 def _taken(violation: UniqueViolationError) -> InvalidInput:
-    details: dict[str, Any] = {
-        "account_username": {"username": ["This username is taken."]},
-        "account_email": {"email": ["An account with this e-mail address exists."]},
-        "account_google_subject_key": {"access_token": ["This Google account belongs to another account."]},
-    }[violation.constraint_name]
-    return InvalidInput("The account cannot be saved like this.", **details)
+    field, sentence = TAKEN[violation.constraint_name]
+    return InvalidInput(sentence, **{field: [sentence]})

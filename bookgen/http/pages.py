@@ -1,0 +1,91 @@
+"""The pages that mailed links open. They ask before they act, so that a mail scanner uses no link up."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from aiohttp import web
+
+STYLE = """
+body { margin: 0; padding: 2rem; background: #f5f3ef; color: #222; font: 1.1rem/1.5 Georgia, serif }
+main { max-width: 30rem; margin: 10vh auto 0; padding: 2rem; background: #fff; border-radius: 4px }
+h1 { margin-top: 0; font-size: 1.5rem; font-weight: normal }
+input { display: block; box-sizing: border-box; width: 100%; margin: .3rem 0 1rem; padding: .5rem; font: inherit }
+button { padding: .5rem 1.2rem; border: 0; border-radius: 4px; background: #234; color: #fff; font: inherit }
+output { display: block; margin-top: 1rem; overflow-wrap: anywhere }
+"""
+
+# The call is the page's own path below the API's.
+SCRIPT = """
+const form = document.querySelector("form"), output = document.querySelector("output");
+const [, root, call] = location.pathname.match(/^(.*?)(\\/(?:verify-email|reset-password|magic-login)\\/.*)$/);
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const method = form.dataset.method, fields = Object.fromEntries(new FormData(form));
+  const options = method === "GET" ? {} : {
+    method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(fields) };
+  try {
+    const reply = await fetch(root + "/api/v1/auth" + call, options);
+    const body = await reply.json();
+    if (reply.ok) form.hidden = true;
+    output.textContent = reply.ok
+      ? body.message || `You are signed in as ${body.user.username}. Your access token: ${body.tokens.access}`
+      : Object.values(body.error.details || {}).flat().join(" ") || body.error.message;
+  } catch { output.textContent = "The service cannot be reached. Try again in a moment."; }
+});
+"""
+
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<form data-method="{method}">{fields}<button>{action}</button></form>
+<output role="status"></output>
+<noscript>This page needs JavaScript to talk to the service.</noscript>
+</main>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+PASSWORD_FIELD = (
+    '<label>New password, at least 8 characters<input type="password" name="new_password" minlength="8" '
+    'maxlength="128" autocomplete="new-password" required autofocus></label>'
+)
+
+
+def _source(inline: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode() + "'"
+
+
+CSP = (
+    f"default-src 'none'; script-src {_source(SCRIPT)}; style-src {_source(STYLE)}; connect-src 'self'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+async def verify_email(request: web.Request) -> web.Response:
+    return _page(title="Verify your e-mail address", method="GET", action="Verify my address")
+
+
+async def reset_password(request: web.Request) -> web.Response:
+    return _page(title="Set a new password", method="POST", action="Set it", fields=PASSWORD_FIELD)
+
+
+async def magic_login(request: web.Request) -> web.Response:
+    return _page(title="Sign in", method="POST", action="Sign in")
+
+
+def _page(*, title: str, method: str, action: str, fields: str = "") -> web.Response:
+    html = PAGE.format(title=title, method=method, action=action, fields=fields, style=STYLE, script=SCRIPT)
+    return web.Response(text=html, content_type="text/html", headers={"Content-Security-Policy": CSP})
