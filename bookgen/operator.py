@@ -26,8 +26,7 @@ WORDS_PER_CREDIT = 50_000
 GREATEST = 2**31 - 1
 
 
-def add_parser(subparsers: _SubParsersAction[Any]) -> None:
-    parser = subparsers.add_parser("account", help="create, list and change accounts")
+def add_options(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="account_command", metavar="COMMAND", required=True)
 
     create = _command(commands, "create", "create an account", _create)
