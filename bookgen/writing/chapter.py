@@ -9,8 +9,9 @@ from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message, StopReason, TextReply, TextRequest
 from bookgen.words import count_words
-from bookgen.writing import brief, budget, clean, context, continuity, sentences
+from bookgen.writing import brief, budget, clean, context, continuity, quality, residue, revision, sentences
 from bookgen.writing.fingerprint import content_hash
+from bookgen.writing.flaw import paragraphs
 from bookgen.writing.language import language
 from bookgen.writing.material import ChapterDraft, Finding, Material
 from bookgen.writing.refusal import raise_if_refused
@@ -19,6 +20,7 @@ from bookgen.writing.window import clip, tokens
 
 TAIL_WORDS = 180  # of the chapter before, verbatim
 MOST_CONTINUATIONS = 3  # of one part
+MOST_FINDINGS = 40
 MOST_EMPTY = 2  # replies in a row without a sentence that can be kept
 SO_FAR = 7_000  # tokens of the chapter's own conversation that go with each call
 
@@ -33,9 +35,9 @@ async def write_chapter(
     """
     chapter = _chapter(material, chapter_number)
     digests = await continuity.digests_before(material, chapter_number, steps)
-    desk = Desk(material, chapter, digests)
+    desk = Desk(material, chapter, digests, await quality.avoid(material, chapter))
     content = await _write(desk, steps, on_words or (lambda words: None))
-    findings: list[Finding] = []
+    content, findings = await _mended(desk, content, steps)
     digest = await continuity.digest_of(material.book, chapter, content, continuity.open_threads(digests), steps)
     if digest is None:
         findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
@@ -56,6 +58,7 @@ class Desk:
     material: Material
     chapter: Chapter
     digests: Sequence[Digest]
+    avoid: Sequence[str] = ()
     text: str = ""
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
     turns: list[Message] = field(default_factory=list)
@@ -140,13 +143,26 @@ def _fitted(desk: Desk) -> str:
     return sentences.cut_to(desk.text, desk.aim, slack=budget.NEAR_ENOUGH)
 
 
+async def _mended(desk: Desk, content: str, steps: Steps) -> tuple[str, list[Finding]]:
+    """The chapter after one repair of each passage that the quality gate faults, and what is still to be said."""
+    content = residue.without_residue(content, desk.chapter)
+    flaws = await quality.inspect(content, desk.material, desk.chapter, desk.digests)
+    if repairs := revision.to_repair(flaws):
+        blocks = paragraphs(content)
+        for index, found in repairs.items():
+            blocks[index] = await revision.revise(blocks, index, found, desk.book, desk.chapter, desk.system(), steps)
+        content = "\n\n".join(blocks)
+        flaws = await quality.inspect(content, desk.material, desk.chapter, desk.digests)
+    return content, [each.finding() for each in flaws[:MOST_FINDINGS]]
+
+
 FIRST_PART = """\
 Write chapter {number} of {chapters}. Its title, and what it has to do:
 {summary}
 
 {after}
-{threads}{tail}{former}The chapter shall have {length} in all; you write it in {parts}. Now write {this_part}, about \
-{part_length}: {position}
+{threads}{avoid}{tail}{former}The chapter shall have {length} in all; you write it in {parts}. \
+Now write {this_part}, about {part_length}: {position}
 
 """
 
@@ -263,6 +279,10 @@ THREADS = """
 Still open from earlier chapters; take up those that belong here, and leave the others open:
 {threads}
 """
+AVOID = """
+Earlier chapters have used these sentences, openings and endings; use neither them nor their like again:
+{worn}
+"""
 TAIL = """
 The chapter before it ends with these words, which the reader has just read:
 {tail}
@@ -287,6 +307,9 @@ def _first_part(desk: Desk, part: budget.Part) -> dict[str, object]:
         "summary": _task(chapter),
         "after": NEXT_CHAPTER.format(summary=_task(following)) if following else LAST_CHAPTER,
         "threads": THREADS.format(threads="\n".join(f"- {thread}" for thread in threads)) if threads else "",
+        "avoid": AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in desk.avoid)))
+        if desk.avoid
+        else "",
         "tail": TAIL.format(tail=context.data(tail)) if tail else "\n",
         "former": FORMER.format(opening=context.data(clip(chapter.content, 120))) if chapter.content.strip() else "",
         "parts": "one go" if part.count == 1 else f"{part.count} parts",

@@ -6,6 +6,7 @@ import re
 
 from bookgen.models import Chapter
 from bookgen.writing import sentences
+from bookgen.writing.units import UNIT, units
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
@@ -74,35 +75,30 @@ def _without_title(text: str, chapter: Chapter, *, opening: bool) -> str:
     return text
 
 
-LONGEST_OVERLAP = 40  # sentences
+LONGEST_OVERLAP = 8_000  # characters
+SHORTEST_OVERLAP = 4  # units: fewer may be said twice
 
 
 def without_overlap(before: str, piece: str) -> str:
-    """`piece` without the sentences at its beginning that repeat the end of `before`."""
-    tail = [_plain(sentence) for sentence in sentences.split(before[-8_000:])][-LONGEST_OVERLAP:]
-    starts, marks = _opening_sentences(piece, LONGEST_OVERLAP)
-    for back in range(len(tail) if starts else 0, 0, -1):
-        # The whole of a piece may repeat what stands a little further back.
-        count = min(back, len(starts))
-        if starts[:count] == tail[-back:][:count] and (count > 1 or len(starts[0]) > 12):
-            return piece[marks[count - 1] :].lstrip() if count == back or len(starts) == count else piece
+    """`piece` without its beginning where that repeats the end of `before`; empty when all of it does."""
+    tail = units(before[-LONGEST_OVERLAP:])
+    found = list(UNIT.finditer(piece[:LONGEST_OVERLAP]))
+    head = [match[0].casefold() for match in found]
+    if len(head) >= SHORTEST_OVERLAP and len(piece) <= LONGEST_OVERLAP and _contains(tail, head):
+        return ""
+    for count in range(min(len(tail), len(head)), SHORTEST_OVERLAP - 1, -1):
+        if tail[-count:] == head[:count]:
+            rest = piece[found[count - 1].end() :]
+            return rest[len(rest) - len(rest.lstrip(_STOPS)) :].lstrip()
     return piece
 
 
-def _opening_sentences(piece: str, most: int) -> tuple[list[str], list[int]]:
-    """The first sentences, made comparable, and where each ends in `piece`."""
-    starts: list[str] = []
-    marks: list[int] = []
-    position = 0
-    for sentence in sentences.split(piece[:8_000])[:most]:
-        position = piece.index(sentence, position) + len(sentence)
-        starts.append(_plain(sentence))
-        marks.append(position)
-    return starts, marks
+_STOPS = ".!?…。！？｡؟।॥\"'”’»)]】」』*_"
 
 
-def _plain(sentence: str) -> str:
-    return re.sub(r"[\W_]+", " ", sentence).casefold().strip()
+def _contains(whole: list[str], part: list[str]) -> bool:
+    starts = (start for start, unit in enumerate(whole) if unit == part[0])
+    return any(whole[start : start + len(part)] == part for start in starts)
 
 
 def join(before: str, piece: str, *, same_paragraph: bool) -> str:

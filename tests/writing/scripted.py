@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -55,51 +56,31 @@ def says(text: str, stop: StopReason = StopReason.END) -> TextReply:
     return TextReply(text, stop, Usage(calls=1, input_tokens=1, output_tokens=1), "scripted")
 
 
-NOUNS = [
-    "harbour",
-    "lantern",
-    "ledger",
-    "orchard",
-    "violin",
-    "staircase",
-    "kettle",
-    "compass",
-    "winter",
-    "letter",
-    "garden",
-    "tunnel",
-]
-VERBS = [
-    "kept",
-    "found",
-    "carried",
-    "mended",
-    "hid",
-    "counted",
-    "painted",
-    "followed",
-    "remembered",
-    "sold",
-    "drew",
-    "opened",
-]
-SENTENCES = {
-    "en": "The {noun} that {name} {verb} on day {number} stood by the {other} until evening.",
-    "zh": "第{number}天，{name}在港口边找到了那盏旧灯笼，把它挂在门口。",
-    "ja": "{number}日目の朝、{name}は古い灯台のそばで小さな手紙を見つけた。",
-    "th": "ในวันที่ {number} {name} เดินไปที่ท่าเรือเก่าและพบโคมไฟดวงเล็กแขวนอยู่หน้าประตูบ้านริมน้ำ",
-    "ru": "На {number} день {name} нашла у старого причала маленький фонарь и повесила его над дверью.",
+NOUNS = ("harbour", "lantern", "ledger", "orchard", "violin", "staircase", "kettle", "compass", "winter", "letter")
+
+_ALPHABETS = {
+    "en": ("bcdfglmnprstv", "aeiou"),
+    "ru": ("бвгдклмнпрст", "аеиоу"),
+    "th": ("กขคงจชดตนบปมรลว", "าอะ"),
 }
 
 
-def sentence(number: int, language: str = "en", name: str = "Mara") -> str:
-    return SENTENCES[language].format(
-        number=number,
-        name=name,
-        noun=NOUNS[number % 12],
-        verb=VERBS[number // 12 % 12],
-        other=NOUNS[number // 144 % 12],
-    )
+def sentence(number: int, language: str = "en") -> str:
+    """A sentence that holds its number, like no other in the world, in words that mean nothing."""
+    rng = random.Random(number)
+    if language in ("zh", "ja"):
+        letters = [chr(rng.randint(0x4E00, 0x8FFF)) for _ in range(rng.randint(16, 40))]
+        if language == "ja":
+            letters[1::2] = [chr(rng.randint(0x3042, 0x3082)) for _ in letters[1::2]]
+        return "".join(letters[:8]) + str(number) + "".join(letters[8:]) + "。"
+    words = [_word(rng, language) for _ in range(rng.randint(8, 20))]
+    words[rng.randint(1, 6)] = str(number)
+    return " ".join(words) if language == "th" else f"{words[0].capitalize()} {' '.join(words[1:])}."
+
+
+def _word(rng: random.Random, language: str) -> str:
+    consonants, vowels = _ALPHABETS[language]
+    return "".join(rng.choice(consonants) + rng.choice(vowels) for _ in range(rng.randint(1, 4)))
 
 
 def prose(words: int, first: int, language: str = "en") -> str:
@@ -128,8 +109,8 @@ def outline_reply(brief: dict[str, Any]) -> str:
         "chapters": [
             {
                 "number": number,
-                "title": f"The {NOUNS[number % 12].title()} of Day {number}",
-                "summary": f"Mara learns on day {number} what the {NOUNS[number % 12]} meant, and must choose.",
+                "title": f"The {NOUNS[number % 10].title()} of Day {number}",
+                "summary": f"Mara learns on day {number} what the {NOUNS[number % 10]} meant, and must choose.",
             }
             for number in numbers
         ]
@@ -177,6 +158,8 @@ def obedient(request: TextRequest, brief: dict[str, Any], call: int) -> str:
             return digest_reply(brief)
         case "chapter":
             return prose(brief["words"], next_number(request, brief), brief["language"])
+        case "revise":
+            return prose(brief["words"], random.Random(brief["passage"]).randint(10**7, 10**8), brief["language"])
     raise AssertionError(brief["stage"])
 
 

@@ -1,0 +1,101 @@
+"""Paragraphs that are not in the language of the book."""
+
+from __future__ import annotations
+
+import re
+
+from bookgen.writing.flaw import Flaw, paragraphs
+
+LEAST_LETTERS = 40  # fewer may be a name, a title or an exclamation
+LEAST_WORDS = 12
+
+_SCRIPTS = {
+    "latin": "A-Za-zÀ-ɏḀ-ỿ",
+    "cyrillic": "Ѐ-ӿ",
+    "greek": "Ͱ-Ͽἀ-῿",
+    "hebrew": "֐-׿",
+    "arabic": "؀-ۿݐ-ݿ",
+    "devanagari": "ऀ-ॿ",
+    "bengali": "ঀ-৿",
+    "thai": "฀-๿",
+    "lao": "຀-໿",
+    "khmer": "ក-៿",
+    "burmese": "က-႟",
+    "hangul": "가-힯ᄀ-ᇿ",
+    "han": "㐀-䶿一-鿿",
+    "kana": "぀-ヿ",
+}
+_SCRIPT = {name: re.compile(f"[{letters}]") for name, letters in _SCRIPTS.items()}
+_LETTER = re.compile(r"[^\W\d_]")
+_OF_LANGUAGE = {
+    **dict.fromkeys(("ru", "uk", "bg"), ("cyrillic",)),
+    "el": ("greek",),
+    "he": ("hebrew",),
+    **dict.fromkeys(("ar", "fa"), ("arabic",)),
+    "hi": ("devanagari",),
+    "bn": ("bengali",),
+    "th": ("thai",),
+    "lo": ("lao",),
+    "km": ("khmer",),
+    "my": ("burmese",),
+    "ko": ("hangul", "han"),
+    "zh": ("han",),
+    "ja": ("han", "kana"),
+}
+
+_COMMON = {
+    "en": "the and of to in was that he she it with for had his her on at as but not they you were from this",
+    "de": "der die das und ist nicht ein eine zu den mit sich auf für er sie es war dem im hatte wie auch aus",
+    "fr": "le la les de des et un une est dans que qui pas pour il elle sur ne se avec était ce au plus son",
+    "es": "el la los las de y que en un una no se por con para su al lo como más pero había era del",
+    "it": "il la di e che un una non per in con si è del della gli le ma come era aveva più sono al",
+    "pt": "o a os as de e que um uma não se por com para em do da no na mais mas como era seu",
+    "nl": "de het een en van ik dat niet in is op te zijn met voor hij ze was maar aan er had ook",
+    "sv": "och att det som en på är av för den till inte med han hon ett var jag om hade sig men från",
+    "pl": "i w nie na się z do to że jest o jak a był była po co od ale za czy przez jej jego",
+    "cs": "a se v na je že to s z do o i jako ale byl byla po za jeho by si ve tak když",
+    "tr": "bir ve bu da de için ile ne o çok gibi ama daha değil kadar olan sonra var ben ki mi onun",
+    "da": "og at det en den til er som på de med han af for ikke der var mig sig men et har om",
+    "vi": "và của là có không một những được trong cho người với như đã này khi đó ông bà tôi cũng",
+}
+_WORDS = {tag: frozenset(words.split()) for tag, words in _COMMON.items()}
+_WORD = re.compile(r"[^\W\d_]+")
+MUCH, LITTLE = 0.16, 0.07  # of a paragraph's words: common words of the other language, of the book's own
+
+
+def foreign(content: str, tag: str) -> list[Flaw]:
+    primary = tag.lower().split("-")[0]
+    return [
+        Flaw("wrong_language", index, paragraph[:200], f"It is not in the book's language ({tag}).")
+        for index, paragraph in enumerate(paragraphs(content))
+        if not _is_in(primary, paragraph)
+    ]
+
+
+def _is_in(primary: str, paragraph: str) -> bool:
+    letters = len(_LETTER.findall(paragraph))
+    if letters < LEAST_LETTERS // (3 if primary in ("zh", "ja", "ko") else 1):
+        return True
+    scripts = _OF_LANGUAGE.get(primary, ("latin",))
+    own = sum(len(_SCRIPT[script].findall(paragraph)) for script in scripts)
+    if own < letters * 0.4:
+        return False
+    kana = len(_SCRIPT["kana"].findall(paragraph))
+    if primary == "ja" and kana < own * 0.05:
+        return False
+    if primary == "zh" and kana > own * 0.2:
+        return False
+    return scripts != ("latin",) or _latin_fits(primary, paragraph)
+
+
+def _latin_fits(primary: str, paragraph: str) -> bool:
+    words = _WORD.findall(paragraph.casefold())
+    if len(words) < LEAST_WORDS:
+        return True
+    share = {tag: sum(word in common for word in words) / len(words) for tag, common in _WORDS.items()}
+    own = share.get(primary, 0.0)
+    other = max((value for tag, value in share.items() if tag != primary), default=0.0)
+    if primary not in share:
+        # A language whose common words are not known here: only English is told from it for certain.
+        return share["en"] < 2 * MUCH
+    return own >= LITTLE or other < MUCH

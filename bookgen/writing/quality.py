@@ -1,0 +1,71 @@
+"""The quality gate: rules that cost no tokens, one targeted repair for what they see, then it is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from bookgen.models import Book, Chapter, Digest
+from bookgen.words import count_words
+from bookgen.writing.contradictions import contradictions
+from bookgen.writing.flaw import Flaw
+from bookgen.writing.foreign import foreign
+from bookgen.writing.material import Material
+from bookgen.writing.repetition import repeated, same_edges, to_avoid
+from bookgen.writing.residue import residue
+
+SHORT, LONG = 0.9, 1.1  # of its budget: a chapter outside is said to be so
+
+# What harms a reader most is repaired first.
+ORDER = (
+    "meta_text",
+    "placeholder",
+    "wrong_language",
+    "contradiction",
+    "repeated_sentence",
+    "repeated_phrases",
+    "same_opening",
+    "same_ending",
+    "duplicate_heading",
+    "length",
+)
+
+
+async def inspect(content: str, material: Material, chapter: Chapter, digests: Sequence[Digest]) -> list[Flaw]:
+    """Every flaw of a chapter, the worst first. Off the event loop: a long book takes longer than it may wait."""
+    earlier = texts_before(material, chapter)
+    return await asyncio.to_thread(_inspect, content, material.book, chapter, earlier, digests)
+
+
+def _inspect(
+    content: str, book: Book, chapter: Chapter, earlier: Sequence[str], digests: Sequence[Digest]
+) -> list[Flaw]:
+    flaws = [
+        *residue(content, chapter),
+        *foreign(content, book.content_language),
+        *(contradictions(content, book.bible, digests) if book.content_language.startswith("en") else ()),
+        *repeated(content, earlier),
+        *same_edges(content, earlier),
+        *_length(content, chapter),
+    ]
+    return sorted(flaws, key=lambda flaw: (ORDER.index(flaw.kind), flaw.paragraph or 0))
+
+
+def _length(content: str, chapter: Chapter) -> list[Flaw]:
+    words, budget = count_words(content), chapter.target_word_count
+    if SHORT * budget - 20 <= words <= LONG * budget + 20:
+        return []
+    return [Flaw("length", None, "", f"It has {words} words; {budget} were asked for.")]
+
+
+def texts_before(material: Material, chapter: Chapter) -> list[str]:
+    return [
+        each.content
+        for each in material.chapters
+        if each.chapter_number < chapter.chapter_number and each.content.strip()
+    ]
+
+
+async def avoid(material: Material, chapter: Chapter) -> list[str]:
+    """What earlier chapters have worn out, for the next one to leave alone."""
+    return await asyncio.to_thread(to_avoid, texts_before(material, chapter))

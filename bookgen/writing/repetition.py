@@ -1,0 +1,129 @@
+"""What a chapter says that the book has said before: sentences, phrases, openings and endings."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from bookgen.writing import sentences
+from bookgen.writing.flaw import Flaw, paragraphs
+from bookgen.writing.units import by_character, units
+
+SENTENCE_WORDS = 6  # a shorter sentence may well come twice
+PHRASE_WORDS = 8
+PHRASES_OF_A_PARAGRAPH = 0.3  # of its phrases: said before in other sentences
+ALIKE = 0.6  # of the words of two openings
+EDGE_WORDS = 14
+SAME_UNITS = 5
+MOST_AVOIDED = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A chapter as the gate remembers it. Hashes are of the text alone, the same in every process."""
+
+    sentences: frozenset[int]
+    phrases: frozenset[int]
+    opening: tuple[str, ...]
+    ending: tuple[str, ...]
+
+
+@lru_cache(maxsize=512)
+def profile(content: str) -> Profile:
+    said = [units(sentence) for sentence in sentences.split(content)]
+    return Profile(
+        frozenset(_hash(each) for each in said if _counts(each)),
+        frozenset(phrase for each in said for phrase in _phrases(each)),
+        tuple(said[0][:EDGE_WORDS]) if said else (),
+        tuple(said[-1][-EDGE_WORDS:]) if said else (),
+    )
+
+
+def _counts(said: Sequence[str]) -> bool:
+    return len(said) >= (2 * SENTENCE_WORDS if by_character(said) else SENTENCE_WORDS)
+
+
+def _hash(said: Sequence[str]) -> int:
+    return zlib.crc32(" ".join(said).encode())
+
+
+def _phrases(said: Sequence[str]) -> Iterator[int]:
+    length = 2 * PHRASE_WORDS if by_character(said) else PHRASE_WORDS
+    for start in range(len(said) - length + 1):
+        phrase = _hash(said[start : start + length])
+        if phrase % 4 == 0:  # a quarter stands for all: the same quarter in every chapter
+            yield phrase
+
+
+def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
+    """The paragraphs of `content` that repeat sentences or phrases of the book before, or of the chapter itself."""
+    known = [profile(each) for each in earlier]
+    known_sentences = frozenset().union(*(each.sentences for each in known))
+    known_phrases = frozenset().union(*(each.phrases for each in known))
+    flaws: list[Flaw] = []
+    own: set[int] = set()
+    for index, paragraph in enumerate(paragraphs(content)):
+        said = [(sentence, units(sentence)) for sentence in sentences.split(paragraph)]
+        again = [text for text, each in said if _counts(each) and _hash(each) in known_sentences]
+        within = [text for text, each in said if _counts(each) and _hash(each) in own]
+        phrases = [phrase for _, each in said for phrase in _phrases(each)]
+        if again:
+            flaws.append(Flaw("repeated_sentence", index, again[0], "An earlier chapter has the same sentence."))
+        elif within:
+            flaws.append(Flaw("repeated_sentence", index, within[0], "The chapter has the same sentence twice."))
+        elif _mostly_known(phrases, known_phrases):
+            flaws.append(Flaw("repeated_phrases", index, paragraph[:200], "Earlier chapters say it in these phrases."))
+        own.update(_hash(each) for _, each in said if _counts(each))
+    return flaws
+
+
+def _mostly_known(phrases: Sequence[int], known: frozenset[int]) -> bool:
+    return len(phrases) >= 4 and sum(phrase in known for phrase in phrases) >= len(phrases) * PHRASES_OF_A_PARAGRAPH
+
+
+def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
+    """An opening or an ending like that of an earlier chapter."""
+    own = profile(content)
+    flaws = []
+    last = len(paragraphs(content)) - 1
+    profiles = [profile(each) for each in earlier]
+    if any(alike(own.opening, each.opening) for each in profiles):
+        flaws.append(Flaw("same_opening", 0, " ".join(own.opening), "Another chapter begins like this."))
+    if last > 0 and any(alike(own.ending[::-1], each.ending[::-1]) for each in profiles):
+        flaws.append(Flaw("same_ending", last, " ".join(own.ending), "Another chapter ends like this."))
+    return flaws
+
+
+def alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two texts begin with the same units, or have most units of their beginnings in common."""
+    same = 2 * SAME_UNITS if by_character(one) else SAME_UNITS
+    if min(len(one), len(other)) < same:
+        return False
+    common = sum((Counter(one) & Counter(other)).values())
+    return one[:same] == other[:same] or common >= ALIKE * max(len(one), len(other))
+
+
+def to_avoid(earlier: Sequence[str]) -> list[str]:
+    """What the next chapter should not say again: sentences that came twice, then how chapters began and ended.
+
+    In the order in which they were first written, so that the same book gives the same words.
+    """
+    seen: dict[int, int] = {}
+    texts: dict[int, str] = {}
+    for content in earlier:
+        for key in profile(content).sentences:
+            seen[key] = seen.get(key, 0) + 1
+    worn = {key for key, count in seen.items() if count > 1}
+    if worn:
+        for content in earlier:
+            for sentence in sentences.split(content):
+                key = _hash(units(sentence))
+                if key in worn:
+                    texts.setdefault(key, sentence)
+    recent = [sentences.split(content) for content in earlier[-5:]]
+    edges = [each[0] for each in recent if each] + [each[-1] for each in recent if len(each) > 1]
+    most_worn = sorted(texts, key=lambda key: -seen[key])[:MOST_AVOIDED]
+    return list(dict.fromkeys([texts[key] for key in most_worn] + edges))

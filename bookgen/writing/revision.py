@@ -1,0 +1,107 @@
+"""One passage put differently: the targeted repair of what the quality gate sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bookgen.models import Book, Chapter
+from bookgen.providers.text import Block, Message, StopReason, TextRequest
+from bookgen.words import count_words
+from bookgen.writing import brief, clean, context, sentences
+from bookgen.writing.flaw import Flaw
+from bookgen.writing.language import language
+from bookgen.writing.refusal import Refused, raise_if_refused
+from bookgen.writing.steps import Steps
+from bookgen.writing.window import clip
+
+MOST_REPAIRS = 5  # of a chapter, one a paragraph
+NO_REPAIR = frozenset({"length"})
+
+REVISE = """\
+One passage of chapter {number} has to be put differently. What is wrong with it:
+{problems}
+
+What stands before it:
+{before}
+
+The passage:
+{passage}
+
+What stands after it:
+{after}
+
+Write the passage anew, in {language}, about {length}, so that it says what the chapter needs at this place, fits \
+what stands around it, and the fault is gone. Send the new passage alone.
+
+"""
+
+
+def to_repair(flaws: Sequence[Flaw]) -> dict[int, list[Flaw]]:
+    """The flaws by paragraph, the worst first, as many paragraphs as a chapter may have repaired."""
+    found: dict[int, list[Flaw]] = {}
+    for flaw in flaws:
+        if flaw.paragraph is not None and flaw.kind not in NO_REPAIR:
+            found.setdefault(flaw.paragraph, []).append(flaw)
+    return dict(list(found.items())[:MOST_REPAIRS])
+
+
+async def revise(
+    blocks: Sequence[str],
+    index: int,
+    flaws: Sequence[Flaw],
+    book: Book,
+    chapter: Chapter,
+    system: tuple[Block, ...],
+    steps: Steps,
+) -> str:
+    """The paragraph `index` written anew; unchanged when the reply cannot stand in its place."""
+    request = _request(blocks, index, flaws, book, chapter, system)
+    try:
+        reply = await steps.reply(request)
+        raise_if_refused(reply, request)
+    except Refused:
+        return blocks[index]
+    passage = clean.prose(reply.text, chapter, opening=index == 0)
+    if reply.stop is StopReason.LENGTH or not sentences.is_finished(passage):
+        passage = sentences.complete(passage)
+    return passage if _fits(passage, blocks[index]) else blocks[index]
+
+
+def _fits(passage: str, former: str) -> bool:
+    words, before = count_words(passage), count_words(former)
+    return bool(passage) and passage != former and 0.5 * before - 15 <= words <= 1.6 * before + 15
+
+
+def _request(
+    blocks: Sequence[str], index: int, flaws: Sequence[Flaw], book: Book, chapter: Chapter, system: tuple[Block, ...]
+) -> TextRequest:
+    passage, tongue = blocks[index], language(book.content_language)
+    problems = [f"{flaw.detail} ({clip(flaw.excerpt, 60)})" for flaw in flaws]
+    task = REVISE.format(
+        number=chapter.chapter_number,
+        problems="\n".join(f"- {problem}" for problem in problems),
+        before=context.data(clip(blocks[index - 1], 200) if index else "Nothing: the chapter begins with it."),
+        passage=context.data(passage),
+        after=context.data(
+            clip(blocks[index + 1], 200) if index + 1 < len(blocks) else "Nothing: the chapter ends with it."
+        ),
+        language=tongue.name,
+        length=tongue.length(max(count_words(passage), 10)),
+    ) + brief.block(
+        "revise",
+        book,
+        chapter_number=chapter.chapter_number,
+        chapter_title=chapter.title,
+        problem="; ".join(problems),
+        passage=passage,
+        words=max(count_words(passage), 10),
+        seed="",
+    )
+    return TextRequest(
+        stage="revise",
+        system=system,
+        messages=(Message("user", task),),
+        max_tokens=tongue.tokens(count_words(passage) * 2) + 400,
+        chapter_number=chapter.chapter_number,
+        account_id=book.account_id,
+    )
