@@ -1,0 +1,81 @@
+"""Serves until told to stop: binds the port, listens, and at the end lets work in flight finish."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+
+from aiohttp import web
+
+from bookgen.errors import StartupError
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """The port is ours from here on; nobody is answered before `listen`."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except socket.gaierror as error:
+        raise StartupError(f"BOOKGEN_HOST={host} is not an address of this machine: {error.strerror}.") from error
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(1024)
+    except OSError as error:
+        bound.close()
+        raise StartupError(
+            f"BOOKGEN_PORT={port} on {host} can't be used: {error.strerror}. "
+            "Stop the program that uses it or set another port."
+        ) from error
+    return bound
+
+
+def address(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def listen(runner: web.AppRunner, bound: socket.socket) -> None:
+    await runner.setup()
+    await web.SockSite(runner, bound).start()
+
+
+class Stop:
+    """The first SIGTERM or SIGINT asks for the drain, the second cuts it short."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.cut = asyncio.Event()
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[Stop]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._signal)
+        try:
+            yield self
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+    def _signal(self) -> None:
+        (self.cut if self.asked.is_set() else self.asked).set()
+
+
+async def drain(work: Callable[[float], Awaitable[None]], seconds: float, cut: asyncio.Event) -> None:
+    """`work(seconds)`, or `work(0)` as soon as the drain is cut short."""
+    draining = asyncio.ensure_future(work(seconds))
+    cutting = asyncio.ensure_future(cut.wait())
+    await asyncio.wait((draining, cutting), return_when=asyncio.FIRST_COMPLETED)
+    cutting.cancel()
+    if not draining.done():
+        draining.cancel()
+        await asyncio.wait((draining,))
+        await work(0)
+    elif error := draining.exception():
+        raise error

@@ -1,0 +1,63 @@
+import asyncio
+import contextlib
+import os
+import signal
+
+import pytest
+
+from bookgen import serving
+from bookgen.errors import StartupError
+
+
+def test_a_busy_port_is_said_in_one_line() -> None:
+    with serving.bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            StartupError, match=rf"^BOOKGEN_PORT={port} on 127\.0\.0\.1 can't be used: .*another port\.$"
+        ):
+            serving.bind("127.0.0.1", port)
+
+
+def test_a_host_of_another_machine_is_said_in_one_line() -> None:
+    with pytest.raises(StartupError, match=r"192\.0\.2\.1"):
+        serving.bind("192.0.2.1", 0)
+    with pytest.raises(StartupError, match="BOOKGEN_HOST=no such host is not an address"):
+        serving.bind("no such host", 0)
+
+
+def test_the_address_names_the_port_that_was_picked() -> None:
+    with serving.bind("127.0.0.1", 0) as bound:
+        assert serving.address(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
+
+
+async def test_the_first_signal_asks_and_the_second_cuts() -> None:
+    with serving.Stop().listening() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await stop.asked.wait()
+        assert not stop.cut.is_set()
+
+        os.kill(os.getpid(), signal.SIGINT)
+        await stop.cut.wait()
+
+
+async def test_a_cut_drain_is_finished_without_waiting() -> None:
+    seen: list[float] = []
+    cut = asyncio.Event()
+
+    async def drain(seconds: float) -> None:
+        seen.append(seconds)
+        if seconds:
+            cut.set()
+            await asyncio.Event().wait()
+
+    await serving.drain(drain, 25, cut)
+
+    assert seen == [25, 0]
+
+
+async def test_a_failing_drain_is_not_hidden() -> None:
+    async def drain(_: float) -> None:
+        raise StartupError("it broke")
+
+    with pytest.raises(StartupError, match="it broke"), contextlib.suppress(asyncio.CancelledError):
+        await serving.drain(drain, 1, asyncio.Event())
