@@ -378,3 +378,53 @@ class CreditTransaction:
     description: str
     book_id: int | None
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Addon:
+    """A price of None: not sold that way."""
+
+    id: int
+    slug: str
+    name: str
+    description: str
+    price_monthly: Decimal | None
+    price_per_use: Decimal | None
+    is_active: bool
+
+    @property
+    def billing_types(self) -> list[str]:
+        prices = {"monthly": self.price_monthly, "per_use": self.price_per_use}
+        return [billing_type for billing_type, price in prices.items() if price is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedAddon:
+    """An account's add-on. Of the uses `bought`, `taken` are used or held by a production."""
+
+    id: int
+    addon: Addon
+    billing_type: str
+    status: SubscriptionStatus
+    processor_id: str | None
+    current_period_end: datetime | None
+    past_due_since: datetime | None
+    bought: int
+    taken: int
+    used_this_period: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """One attempt to buy something, with what was offered. `account_id` is None for a guest who has not paid yet."""
+
+    id: int
+    account_id: int | None
+    kind: str
+    slug: str
+    billing: str
+    amount_cents: int
+    credits: int | None
+    words_per_book: int | None
+    session_id: str | None
+    status: str

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from bookgen.billing import credits as wallet
+from bookgen.billing.periods import Period
 from bookgen.billing.plans import covers_words, left
 from bookgen.billing.standing import Standing, find_standing
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
@@ -84,9 +85,12 @@ class Quota:
     async def plan(self, db: DB, account_id: int) -> Plan:
         return (await self.standing(db, account_id)).plan
 
+    async def period(self, db: DB, account_id: int) -> Period:
+        return (await self.standing(db, account_id)).period
+
     async def usage(self, db: DB, account_id: int) -> UsagePeriod:
         """The current period's counters."""
-        period = (await self.standing(db, account_id)).period
+        period = await self.period(db, account_id)
         return await usage.find(db, account_id, period.start, period.end)
 
     async def usage_history(self, db: DB, account_id: int) -> list[UsagePeriod]:
@@ -162,7 +166,7 @@ class Quota:
             return
         await subscriptions.lock(connection, hold.account_id)
         if wrote:
-            period = (await self.standing(connection, hold.account_id)).period
+            period = await self.period(connection, hold.account_id)
             await holds.keep(connection, hold.id, until=period.end)
         else:
             await holds.remove(connection, hold.id)

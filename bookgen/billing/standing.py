@@ -17,8 +17,11 @@ PAST_DUE_GRACE = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
+    """`current_period_end` is the end of what was paid for, or of the allowances' period where nobody pays."""
+
     plan: Plan
     period: Period
+    current_period_end: datetime
 
 
 async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool) -> Standing:
@@ -26,13 +29,11 @@ async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool
     if found is None:
         raise NotFound
     subscription, signed_up_at = found
-    if not billing:
-        return Standing(await plans.get(db, SELF_HOSTED), period_at(signed_up_at, now))
-    if subscription and entitled(
-        subscription.status, subscription.current_period_end, subscription.past_due_since, now
-    ):
-        return Standing(subscription.plan, period_at(subscription.anchor, now))
-    return Standing(await plans.get(db, FREE), period_at(signed_up_at, now))
+    if billing and subscription and _entitled(subscription, now):
+        period = period_at(subscription.anchor, now)
+        return Standing(subscription.plan, period, subscription.current_period_end or period.end)
+    period = period_at(signed_up_at, now)
+    return Standing(await plans.get(db, FREE if billing else SELF_HOSTED), period, period.end)
 
 
 def entitled(
@@ -48,6 +49,10 @@ def entitled(
             return period_end is not None and now < period_end
         case SubscriptionStatus.INCOMPLETE:
             return False
+
+
+def _entitled(subscription: Subscription, now: datetime) -> bool:
+    return entitled(subscription.status, subscription.current_period_end, subscription.past_due_since, now)
 
 
 def is_live(subscription: Subscription) -> bool:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from bookgen.http import admin, auth, books, chapters, operation, pages, passwords, profile
+from bookgen.http import (
+    addons,
+    admin,
+    auth,
+    books,
+    chapters,
+    credits,
+    operation,
+    pages,
+    passwords,
+    profile,
+    subscriptions,
+    webhooks,
+)
 from bookgen.http.routing import Route
 from bookgen.limits import LimitClass
 
@@ -25,7 +38,24 @@ ACCOUNT: tuple[Route, ...] = (
     Route("GET", "/admin/overview/", admin.read_overview, READ),
 )
 
-PAYMENT: tuple[Route, ...] = ()
+PAYMENT: tuple[Route, ...] = (
+    Route("GET", "/auth/subscriptions/plans/", subscriptions.list_plans, PUBLIC, public=True),
+    Route("GET", "/auth/subscriptions/current/", subscriptions.read_current, READ),
+    Route("GET", "/auth/subscriptions/usage/", subscriptions.list_usage, READ),
+    Route("GET", "/auth/subscriptions/book-creation-options/", subscriptions.read_creation_options, READ),
+    Route("POST", "/auth/subscriptions/checkout/", subscriptions.checkout, WRITE),
+    Route("POST", "/auth/subscriptions/portal/", subscriptions.open_portal, WRITE),
+    Route("GET", "/auth/subscriptions/payments/", subscriptions.list_payments, READ),
+    Route("GET", "/auth/addons/available/", addons.list_available, PUBLIC, public=True),
+    Route("GET", "/auth/addons/my_addons/", addons.list_owned, READ),
+    Route("POST", "/auth/addons/checkout/", addons.checkout, WRITE),
+    Route("GET", "/auth/credits/packages/", credits.list_packages, PUBLIC, public=True),
+    Route("GET", "/auth/credits/balance/", credits.read_balance, READ),
+    Route("GET", "/auth/credits/transactions/", credits.list_transactions, READ),
+    Route("POST", "/auth/credits/checkout/", credits.checkout, WRITE),
+    Route("POST", "/auth/credits/guest-checkout/", credits.guest_checkout, PUBLIC, public=True),
+    Route("POST", "/webhooks/stripe/", webhooks.receive, None, public=True),
+)
 
 BOOKS: tuple[Route, ...] = (
     Route("GET", "/books/", books.list_books, READ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
@@ -10,31 +9,12 @@ from marshmallow import Schema, fields
 
 from bookgen.accounts import SignedIn
 from bookgen.http import replies
-from bookgen.http.keys import CLIENT, DATABASE, QUOTA, SITE
+from bookgen.http.keys import CLIENT, SITE
 from bookgen.http.middleware import SESSION_COOKIE
-from bookgen.models import Account, Plan
+from bookgen.http.plan_schemas import SubscriptionShape, subscription_of
+from bookgen.models import Account
 from bookgen.signup import Caller
-from bookgen.store import subscriptions
 from bookgen.tokens import LIFETIME_SECONDS, TokenPair, TokenType
-
-
-class PlanShape(Schema):
-    id = fields.Integer(required=True)
-    name = fields.String(required=True)
-    slug = fields.String(required=True)
-    price_monthly = fields.String(required=True)
-    price_yearly = fields.String(required=True)
-    description = fields.String(required=True)
-    is_active = fields.Boolean(required=True)
-    sort_order = fields.Integer(required=True)
-    features = fields.Dict(required=True)
-
-
-class SubscriptionShape(Schema):
-    id = fields.Integer(required=True)
-    status = fields.String(required=True)
-    plan = fields.Nested(PlanShape, required=True)
-    current_period_end = fields.DateTime(required=True)
 
 
 class NewUser(Schema):
@@ -84,7 +64,7 @@ async def user(request: web.Request, account: Account) -> dict[str, Any]:
         "avatar_url": account.avatar_url,
         "is_staff": account.is_staff,
         "is_superuser": account.is_superuser,
-        "subscription": await _subscription(request, account.id),
+        "subscription": await subscription_of(request, account.id),
     }
 
 
@@ -107,31 +87,3 @@ async def signed_in(request: web.Request, result: SignedIn) -> web.Response:
 
 def caller(request: web.Request) -> Caller:
     return Caller(address=request[CLIENT], fingerprint=request.headers.get("X-Browser-Fingerprint"))
-
-
-async def _subscription(request: web.Request, account_id: int) -> Mapping[str, Any] | None:
-    db = request.app[DATABASE].http
-    subscription = await subscriptions.find(db, account_id)
-    if subscription is None:
-        return None
-    standing = await request.app[QUOTA].standing(db, account_id)
-    return {
-        "id": subscription.id,
-        "status": subscription.status,
-        "plan": _plan(standing.plan),
-        "current_period_end": standing.period.end,
-    }
-
-
-def _plan(plan: Plan) -> dict[str, Any]:
-    return {
-        "id": plan.id,
-        "name": plan.name,
-        "slug": plan.slug,
-        "price_monthly": str(plan.price_monthly),
-        "price_yearly": str(plan.price_yearly),
-        "description": plan.description,
-        "is_active": plan.is_active,
-        "sort_order": plan.sort_order,
-        "features": plan.limits,
-    }

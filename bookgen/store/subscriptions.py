@@ -32,6 +32,14 @@ SET_PLAN = """
      WHERE account_id = $1
 """
 
+SUBSCRIBE = """
+    UPDATE subscription
+       SET plan_id = p.id, status = $3, billing_interval = $4, anchor = $5, current_period_end = $6,
+           past_due_since = $7, cancel_at_period_end = $8, processor_id = $9, updated_at = now()
+      FROM plan p
+     WHERE account_id = $1 AND p.slug = $2
+"""
+
 
 async def find(db: DB, account_id: int) -> Subscription | None:
     found = await find_with_sign_up(db, account_id)
@@ -54,6 +62,34 @@ async def lock(connection: DB, account_id: int) -> None:
 async def set_plan(connection: DB, account_id: int, slug: str) -> None:
     """A plan by the operator's hand, which nobody pays for; its allowances keep their period."""
     await connection.execute(SET_PLAN, account_id, slug)
+
+
+async def subscribe(
+    connection: DB,
+    account_id: int,
+    slug: str,
+    *,
+    status: SubscriptionStatus,
+    interval: str,
+    anchor: datetime,
+    period_end: datetime,
+    past_due_since: datetime | None,
+    cancel_at_period_end: bool,
+    processor_id: str,
+) -> None:
+    """What the payment processor says of the account's plan."""
+    await connection.execute(
+        SUBSCRIBE,
+        account_id,
+        slug,
+        status,
+        interval,
+        anchor,
+        period_end,
+        past_due_since,
+        cancel_at_period_end,
+        processor_id,
+    )
 
 
 def _subscription(row: Record | dict[str, Any]) -> Subscription:

@@ -1,0 +1,222 @@
+"""Buying: hosted checkout sessions, changes of plan in place, the portal, the invoices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import asyncpg
+
+from bookgen.billing.catalog import Offer, addon_offer, package_offer, plan_offer
+from bookgen.billing.fulfilment import Fulfilment
+from bookgen.billing.gateway import Gateway
+from bookgen.billing.plans import FREE
+from bookgen.billing.processor import Invoice, ProcessorSubscription
+from bookgen.billing.returns import checked_url, origin_of
+from bookgen.billing.standing import entitled, is_live
+from bookgen.billing.webhook import Webhook
+from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured
+from bookgen.store import accounts, addons, credits, payments, plans, subscriptions
+
+NEWEST_INVOICES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnUrls:
+    success_url: str | None = None
+    cancel_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostedCheckout:
+    session_id: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """The plan was changed in place: there is nothing to pay on another page."""
+
+    redirect_url: str
+
+
+class Payments:
+    """Without a gateway every call that needs the processor says that there is none."""
+
+    def __init__(
+        self,
+        db: asyncpg.Pool,
+        gateway: Gateway | None,
+        *,
+        public_url: str,
+        webhook_secrets: Collection[str] = (),
+        allowed_origins: Collection[str] = (),
+        wake_mail: Callable[[], None] = lambda: None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._db = db
+        self._gateway = gateway
+        self._public_url = public_url
+        self._origins = {origin_of(url) for url in (public_url, *allowed_origins)}
+        self._clock = clock
+        self._fulfilment = Fulfilment(db, gateway, clock) if gateway else None
+        self._webhook = (
+            Webhook(db, gateway, self._fulfilment, tuple(webhook_secrets), wake_mail, clock)
+            if gateway and self._fulfilment and webhook_secrets
+            else None
+        )
+
+    async def close(self) -> None:
+        if self._gateway:
+            await self._gateway.close()
+
+    # --- buying -------------------------------------------------------------------------------------
+
+    async def buy_plan(self, account_id: int, slug: str, interval: str, urls: ReturnUrls) -> HostedCheckout | Upgraded:
+        gateway, fulfilment = self._configured()
+        plan = await plans.find(self._db, slug)
+        if plan is None or not plan.is_active:
+            raise InvalidInput(plan=["No such plan."])
+        if plan.slug == FREE:
+            raise InvalidInput(plan=["The free plan is not for sale."])
+        offer = plan_offer(plan, interval)
+        present = await subscriptions.find(self._db, account_id)
+        if present is None or not is_live(present):
+            return await self._open_session(account_id, offer, urls)
+        if (present.plan.slug, present.billing_interval) == (slug, interval):
+            raise Conflict("You are on this plan already.")
+        return await self._change_plan(gateway, fulfilment, account_id, present.processor_id, offer, urls)
+
+    async def buy_addon(self, account_id: int, slug: str, billing_type: str, urls: ReturnUrls) -> HostedCheckout:
+        self._configured()
+        addon = await addons.find(self._db, slug)
+        if addon is None or not addon.is_active:
+            raise InvalidInput(addon=["No such add-on."])
+        offer = addon_offer(addon, billing_type)
+        if offer is None:
+            raise InvalidInput(billing_type=["This add-on is not sold that way."])
+        if billing_type == "monthly" and await self._owns_monthly(account_id, slug):
+            raise Conflict("You own this add-on already.")
+        return await self._open_session(account_id, offer, urls)
+
+    async def buy_credits(self, account_id: int | None, slug: str, urls: ReturnUrls) -> HostedCheckout:
+        """Credits for an account, or for a guest whose address the hosted page asks for."""
+        self._configured()
+        package = await credits.find_package(self._db, slug)
+        if package is None:
+            raise NotFound("No such credit package.")
+        return await self._open_session(account_id, package_offer(package), urls)
+
+    async def _open_session(self, account_id: int | None, offer: Offer, urls: ReturnUrls) -> HostedCheckout:
+        gateway, _ = self._configured()
+        success_url, cancel_url = self._return_urls(urls)
+        customer = await self._customer(gateway, account_id) if account_id is not None else None
+        if account_id is not None and offer.billing in ("monthly", "yearly"):
+            await self._close_others(gateway, account_id, offer.kind)
+        checkout_id = await self._note(account_id, offer)
+        session = await gateway.open_session(
+            offer,
+            checkout_id=checkout_id,
+            account_id=account_id,
+            customer=customer,
+            success_url=success_url,
+            cancel_url=cancel_url,
+        )
+        await payments.name_session(self._db, checkout_id, session.id)
+        return HostedCheckout(session.id, session.url or "")
+
+    async def _change_plan(
+        self,
+        gateway: Gateway,
+        fulfilment: Fulfilment,
+        account_id: int,
+        processor_id: str | None,
+        offer: Offer,
+        urls: ReturnUrls,
+    ) -> Upgraded:
+        success_url, _ = self._return_urls(urls)
+        customer = await self._customer(gateway, account_id)
+        running = await self._running(gateway, customer, processor_id)
+        changed = await gateway.change_plan(running, offer, checkout_id=await self._note(account_id, offer))
+        await fulfilment.refresh_customer(customer)
+        if changed.tag != offer.tag:
+            raise Conflict("The payment was not completed, so the plan is as it was.", payment_url=changed.payment_url)
+        return Upgraded(success_url)
+
+    async def _note(self, account_id: int | None, offer: Offer) -> int:
+        """Our row of this attempt, before the processor hears of it: its number makes the call repeatable."""
+        return await payments.open_checkout(
+            self._db,
+            account_id,
+            offer.kind,
+            offer.slug,
+            offer.billing,
+            offer.amount_cents,
+            offer.credits,
+            offer.words_per_book,
+        )
+
+    async def _close_others(self, gateway: Gateway, account_id: int, kind: str) -> None:
+        """Two open pages could be paid twice; a subscription is bought on the newest one."""
+        for session_id in await payments.open_sessions(self._db, account_id, kind):
+            await gateway.expire_session(session_id)
+
+    async def _running(self, gateway: Gateway, customer: str, processor_id: str | None) -> ProcessorSubscription:
+        for each in await gateway.subscriptions(customer):
+            if each.id == processor_id:
+                return each
+        raise Conflict("The subscription is being changed. Try again in a moment.")
+
+    async def _owns_monthly(self, account_id: int, slug: str) -> bool:
+        now = self._clock()
+        return any(
+            each.addon.slug == slug
+            and each.billing_type == "monthly"
+            and entitled(each.status, each.current_period_end, each.past_due_since, now)
+            for each in await addons.owned(self._db, account_id, now, now)
+        )
+
+    # --- what was bought ----------------------------------------------------------------------------
+
+    async def portal_url(self, account_id: int) -> str:
+        gateway, _ = self._configured()
+        customer = await payments.customer_of(self._db, account_id)
+        if customer is None:
+            raise InvalidInput("You have not bought anything yet, so there is nothing to manage.")
+        return await gateway.portal_url(customer, self._public_url)
+
+    async def invoices(self, account_id: int) -> list[Invoice]:
+        customer = await payments.customer_of(self._db, account_id)
+        if customer is None:
+            return []
+        gateway, _ = self._configured()
+        return await gateway.invoices(customer, NEWEST_INVOICES)
+
+    async def receive(self, payload: bytes, signature: str) -> None:
+        """An event from the processor, as it came over the wire."""
+        if self._webhook is None:
+            raise PaymentsNotConfigured
+        await self._webhook.receive(payload, signature)
+
+    async def _customer(self, gateway: Gateway, account_id: int) -> str:
+        customer = await payments.customer_of(self._db, account_id)
+        if customer is not None:
+            return customer
+        account = await accounts.find(self._db, account_id)
+        if account is None:
+            raise NotFound
+        await payments.bind_customer(self._db, account_id, await gateway.create_customer(account_id, account.email))
+        return await self._customer(gateway, account_id)
+
+    def _return_urls(self, urls: ReturnUrls) -> tuple[str, str]:
+        page = f"{self._public_url}/"
+        return (
+            checked_url("success_url", urls.success_url, f"{page}?checkout=success", self._origins),
+            checked_url("cancel_url", urls.cancel_url, f"{page}?checkout=canceled", self._origins),
+        )
+
+    def _configured(self) -> tuple[Gateway, Fulfilment]:
+        if self._gateway is None or self._fulfilment is None:
+            raise PaymentsNotConfigured
+        return self._gateway, self._fulfilment

@@ -1,0 +1,224 @@
+"""Makes our rows say what the payment processor says: once, in any order, as often as it is asked.
+
+Nothing here believes an event. The object that it names is read again at the processor, and the rows become a
+function of what was read, so that late, repeated and swapped events all end in the same state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import asyncpg
+import structlog
+
+from bookgen.billing import credits as wallet
+from bookgen.billing import guests
+from bookgen.billing.catalog import CURRENCY
+from bookgen.billing.gateway import Gateway
+from bookgen.billing.plans import FREE
+from bookgen.billing.processor import CheckoutSession, ProcessorSubscription
+from bookgen.billing.standing import entitled
+from bookgen.errors import Unavailable
+from bookgen.models import Checkout, CreditKind, SubscriptionStatus
+from bookgen.store import addons, credits, payments, subscriptions
+from bookgen.store.database import DB
+
+log = structlog.get_logger()
+
+ATTEMPTS = 20
+
+
+class Outcome(NamedTuple):
+    """What an effect did, kept with the event. With `customer` there is more to do: that customer's subscriptions."""
+
+    said: str
+    customer: str | None = None
+
+
+# Applies what was read, in the given transaction.
+Effect = Callable[[DB], Awaitable[Outcome]]
+
+
+class Fulfilment:
+    def __init__(self, db: asyncpg.Pool, gateway: Gateway, clock: Callable[[], datetime]) -> None:
+        self._db = db
+        self._gateway = gateway
+        self._clock = clock
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def refresh_session(self, session_id: str, event_id: str | None = None) -> None:
+        await self._refresh(session_id, lambda: self.read_session(session_id), event_id)
+
+    async def refresh_customer(self, customer: str, event_id: str | None = None) -> None:
+        await self._refresh(customer, lambda: self.read_customer(customer), event_id)
+
+    async def read_session(self, session_id: str) -> Effect:
+        session = await self._gateway.session(session_id)
+        if session is None:
+            return _nothing
+        return lambda connection: self._apply_session(connection, session)
+
+    async def read_customer(self, customer: str) -> Effect:
+        subscribed = await self._gateway.subscriptions(customer)
+        return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
+
+    async def _refresh(self, object_id: str, read: Callable[[], Awaitable[Effect]], event_id: str | None) -> None:
+        turn = self._turns.setdefault(object_id, asyncio.Lock())
+        async with turn:
+            outcome = await self._read_and_apply(object_id, read, event_id)
+        if outcome and outcome.customer:
+            await self.refresh_customer(outcome.customer, event_id)
+
+    async def _read_and_apply(
+        self, object_id: str, read: Callable[[], Awaitable[Effect]], event_id: str | None
+    ) -> Outcome | None:
+        """Reads outside of any transaction, applies in one; reads again when somebody applied meanwhile."""
+        for _ in range(ATTEMPTS):
+            if event_id and await payments.is_applied(self._db, event_id):
+                return None
+            seen = await payments.version(self._db, object_id)
+            effect = await read()
+            async with self._db.acquire() as connection, connection.transaction():
+                if not await payments.advance(connection, object_id, seen):
+                    continue
+                outcome = await effect(connection)
+                if event_id and not outcome.customer:
+                    await payments.mark_applied(connection, event_id, outcome.said)
+                return outcome
+        raise Unavailable("Many events of one payment arrive at once.")
+
+    # --- one payment: credits, uses of an add-on ----------------------------------------------------
+
+    async def _apply_session(self, connection: DB, session: CheckoutSession) -> Outcome:
+        checkout = await payments.find_checkout(connection, session.checkout_id) if session.checkout_id else None
+        if checkout is None or checkout.session_id not in (None, session.id):
+            return Outcome("not a checkout of ours")
+        if not session.paid:
+            return await _settle(connection, checkout, session, _unpaid(session), checkout.account_id)
+        if (session.amount, session.currency) != (checkout.amount_cents, CURRENCY):
+            log.error("payment_differs_from_offer", checkout=checkout.id, paid=session.amount)
+            return Outcome(f"paid {session.amount} {session.currency}, offered {checkout.amount_cents} {CURRENCY}")
+        account_id = await self._buyer(connection, checkout, session)
+        if account_id is None:
+            return Outcome("paid without an account or an e-mail address")
+        await subscriptions.lock(connection, account_id)
+        status = "refunded" if _credits_refunded(1, session) else "paid"
+        outcome = await _settle(connection, checkout, session, status, account_id)
+        if checkout.kind == "credits":
+            await self._credit(connection, checkout, session, account_id)
+        elif checkout.billing == "per_use":
+            await addons.own_by_use(connection, account_id, checkout.slug)
+        elif session.customer:
+            return Outcome(outcome.said, session.customer)
+        return outcome
+
+    async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
+        """Who bought it. A customer made for a guest stays out of an account that was there before."""
+        account_id, bind = checkout.account_id, True
+        if account_id is None and session.email:
+            account_id, bind = await guests.account_for(connection, session.email)
+        if account_id is not None and session.customer and bind:
+            await payments.bind_customer(connection, account_id, session.customer)
+        return account_id
+
+    async def _credit(self, connection: DB, checkout: Checkout, session: CheckoutSession, account_id: int) -> None:
+        """Grants what was paid for and takes back what is left of what was refunded."""
+        assert checkout.credits is not None
+        assert checkout.words_per_book is not None
+        await wallet.grant(
+            connection,
+            account_id,
+            checkout.credits,
+            checkout.words_per_book,
+            CreditKind.PURCHASE,
+            "1 credit bought" if checkout.credits == 1 else f"{checkout.credits} credits bought",
+            checkout.id,
+        )
+        due = _credits_refunded(checkout.credits, session)
+        if due:
+            await credits.raise_refund_due(connection, checkout.id, due)
+        await wallet.settle(connection, account_id, self._clock())
+
+    # --- what a customer is subscribed to -----------------------------------------------------------
+
+    async def _apply_subscriptions(
+        self, connection: DB, customer: str, subscribed: Sequence[ProcessorSubscription]
+    ) -> Outcome:
+        account_id = await payments.account_of(connection, customer)
+        if account_id is None:
+            return Outcome("not a customer of ours")
+        await subscriptions.lock(connection, account_id)
+        by_kind: dict[tuple[str, str], list[ProcessorSubscription]] = {}
+        for each in subscribed:
+            kind, _, rest = each.tag.partition(":")
+            name = "" if kind == "plan" else rest.partition(":")[0]
+            by_kind.setdefault((kind, name), []).append(each)
+        said = []
+        for (kind, name), candidates in sorted(by_kind.items()):
+            best = max(candidates, key=self._weight)
+            if kind == "plan":
+                said.append(await self._apply_plan(connection, account_id, best))
+            elif kind == "addon":
+                said.append(await self._apply_addon(connection, account_id, name, best))
+        return Outcome("; ".join(said) or "nothing of ours")
+
+    async def _apply_plan(self, connection: DB, account_id: int, best: ProcessorSubscription) -> str:
+        _, slug, interval = best.tag.split(":")
+        present = await subscriptions.find(connection, account_id)
+        by_hand = present is not None and present.processor_id is None and present.plan.slug != FREE
+        if by_hand and not self._entitles(best):
+            return "an operator's plan stays"
+        await subscriptions.subscribe(
+            connection,
+            account_id,
+            slug,
+            status=best.status,
+            interval=interval,
+            anchor=best.started_at,
+            period_end=best.period_end,
+            past_due_since=best.past_due_since,
+            cancel_at_period_end=best.cancel_at_period_end,
+            processor_id=best.id,
+        )
+        return f"plan {slug}: {best.status}"
+
+    async def _apply_addon(self, connection: DB, account_id: int, slug: str, best: ProcessorSubscription) -> str:
+        await addons.own_by_month(
+            connection, account_id, slug, best.status, best.id, best.period_end, best.past_due_since
+        )
+        return f"add-on {slug}: {best.status}"
+
+    def _weight(self, each: ProcessorSubscription) -> tuple[bool, bool, datetime, str]:
+        """What counts when there are several: one that entitles, then a living one, then the newest."""
+        return self._entitles(each), each.status is not SubscriptionStatus.CANCELED, each.created_at, each.id
+
+    def _entitles(self, each: ProcessorSubscription) -> bool:
+        return entitled(each.status, each.period_end, each.past_due_since, self._clock())
+
+
+async def _settle(
+    connection: DB, checkout: Checkout, session: CheckoutSession, status: str, account_id: int | None
+) -> Outcome:
+    await payments.settle_checkout(connection, checkout.id, status, account_id, session.id, session.payment_intent)
+    return Outcome(f"{checkout.kind} {checkout.slug}: {status}")
+
+
+def _unpaid(session: CheckoutSession) -> str:
+    if session.failed:
+        return "failed"
+    return "expired" if session.status == "expired" else "open"
+
+
+def _credits_refunded(bought: int, session: CheckoutSession) -> int:
+    """The part of the credits whose price was paid back, rounded; a disputed payment is one that was."""
+    if session.disputed or session.refunded >= session.amount:
+        return bought
+    return (2 * bought * session.refunded + session.amount) // (2 * session.amount)
+
+
+async def _nothing(connection: DB) -> Outcome:
+    return Outcome("the processor knows no such session")

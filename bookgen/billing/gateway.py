@@ -1,0 +1,262 @@
+"""The payment processor. The only file that knows its library."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import aiohttp
+import structlog
+
+from bookgen.billing import processor
+from bookgen.billing.catalog import CURRENCY, RECURRING, Offer
+from bookgen.billing.processor import CheckoutSession, Invoice, ProcessorSubscription
+from bookgen.errors import Conflict, Unavailable
+
+log = structlog.get_logger()
+
+SECONDS_PER_CALL = 8
+RETRIES = 2
+UNREACHABLE = "The payment processor can't be reached right now. Try again in a moment."
+PORTAL_FEATURES = {
+    "invoice_history": {"enabled": True},
+    "payment_method_update": {"enabled": True},
+    "subscription_cancel": {"enabled": True, "mode": "at_period_end"},
+}
+WEBHOOK_EVENTS = (
+    "checkout.session.completed",
+    "checkout.session.async_payment_succeeded",
+    "checkout.session.async_payment_failed",
+    "checkout.session.expired",
+    "customer.subscription.created",
+    "customer.subscription.updated",
+    "customer.subscription.deleted",
+    "invoice.paid",
+    "invoice.payment_failed",
+    "charge.refunded",
+    "charge.dispute.created",
+)
+
+
+class Gateway:
+    """Speaks to the processor; every write carries an idempotency key made from a row of ours."""
+
+    def __init__(self, secret_key: str, *, api_base: str | None = None) -> None:
+        self._secret_key = secret_key
+        self._api_base = api_base
+        self._loading = asyncio.Lock()
+        self._session: aiohttp.ClientSession | None = None
+        self._client: Any = None
+        self._prices: dict[tuple[str, int], str] = {}
+        self._portal: str | None = None
+
+    async def close(self) -> None:
+        if self._session:
+            await self._session.close()
+
+    # --- buying -------------------------------------------------------------------------------------
+
+    async def create_customer(self, account_id: int, email: str) -> str:
+        params = {"email": email, "metadata": {"bookgen_account": str(account_id)}}
+        created = await self._call("customers.create", params, key=f"customer:{account_id}")
+        return str(created["id"])
+
+    async def open_session(
+        self,
+        offer: Offer,
+        *,
+        checkout_id: int,
+        account_id: int | None,
+        customer: str | None,
+        success_url: str,
+        cancel_url: str,
+    ) -> CheckoutSession:
+        """A hosted page where `offer` can be paid for; of a guest it asks the e-mail address."""
+        params: dict[str, Any] = {
+            "line_items": [{"price": await self.price(offer), "quantity": 1}],
+            "metadata": {"bookgen_checkout": str(checkout_id)},
+            "success_url": success_url,
+            "cancel_url": cancel_url,
+        }
+        if offer.billing in RECURRING:
+            params |= {"mode": "subscription", "subscription_data": {"metadata": {"bookgen_account": str(account_id)}}}
+        else:
+            # One currency and one amount: what was paid is compared with what was offered.
+            params |= {
+                "mode": "payment",
+                "invoice_creation": {"enabled": True},
+                "adaptive_pricing": {"enabled": False},
+            }
+        params |= {"customer": customer} if customer else {"customer_creation": "always"}
+        return processor.checkout_session(
+            await self._call("checkout.sessions.create", params, key=f"checkout:{checkout_id}")
+        )
+
+    async def expire_session(self, session_id: str) -> None:
+        """Closes the page; one that was paid or has ended is left as it is."""
+        with contextlib.suppress(Refused):
+            await self._call("checkout.sessions.expire", session_id)
+
+    async def change_plan(
+        self, subscription: ProcessorSubscription, offer: Offer, *, checkout_id: int
+    ) -> ProcessorSubscription:
+        """Moves the subscription to another price now and bills the difference; unpaid, it stays as it was."""
+        params = {
+            "items": [{"id": subscription.item_id, "price": await self.price(offer)}],
+            "proration_behavior": "always_invoice",
+            "payment_behavior": "pending_if_incomplete",
+            "expand": ["latest_invoice"],
+        }
+        changed = await self._call("subscriptions.update", subscription.id, params, key=f"change:{checkout_id}")
+        return processor.subscription(changed)
+
+    async def portal_url(self, customer: str, return_url: str) -> str:
+        params = {"customer": customer, "return_url": return_url, "configuration": await self.portal()}
+        return str((await self._call("billing_portal.sessions.create", params))["url"])
+
+    # --- reading ------------------------------------------------------------------------------------
+
+    async def session(self, session_id: str) -> CheckoutSession | None:
+        """The session as it is now, with what was paid back of it; None when the processor has none."""
+        try:
+            found = await self._call(
+                "checkout.sessions.retrieve", session_id, {"expand": ["payment_intent.latest_charge"]}
+            )
+        except Refused:
+            return None
+        return processor.checkout_session(found)
+
+    async def session_of_payment(self, payment_intent: str) -> str | None:
+        found = await self._call("checkout.sessions.list", {"payment_intent": payment_intent, "limit": 1})
+        return found["data"][0]["id"] if found["data"] else None
+
+    async def subscriptions(self, customer: str) -> list[ProcessorSubscription]:
+        """All of the customer's, ended ones too."""
+        found: list[ProcessorSubscription] = []
+        after: dict[str, str] = {}
+        while True:
+            params = {"customer": customer, "status": "all", "limit": 100, **after}
+            page = await self._call("subscriptions.list", params)
+            found += [processor.subscription(each) for each in page["data"]]
+            if not page["has_more"]:
+                return found
+            after = {"starting_after": page["data"][-1]["id"]}
+
+    async def invoices(self, customer: str, limit: int) -> list[Invoice]:
+        found = await self._call("invoices.list", {"customer": customer, "limit": limit})
+        return [processor.invoice(each) for each in found["data"]]
+
+    # --- the catalogue ------------------------------------------------------------------------------
+
+    async def find_price(self, offer: Offer) -> tuple[str, int] | None:
+        """Id and amount of the price that is sold under the offer's name now."""
+        found = await self._call("prices.list", {"lookup_keys": [offer.lookup_key], "active": True})
+        return (found["data"][0]["id"], found["data"][0]["unit_amount"]) if found["data"] else None
+
+    async def price(self, offer: Offer) -> str:
+        """The offer's price, found or made. A changed amount is a new price that takes over the name."""
+        known = self._prices.get((offer.lookup_key, offer.amount_cents))
+        if known is None:
+            found = await self.find_price(offer)
+            known = found[0] if found and found[1] == offer.amount_cents else await self._make_price(offer)
+            self._prices[offer.lookup_key, offer.amount_cents] = known
+        return known
+
+    async def portal(self) -> str:
+        """The portal's configuration, found or made."""
+        if self._portal is None:
+            found = await self._call("billing_portal.configurations.list", {"active": True, "limit": 100})
+            ours = [each["id"] for each in found["data"] if (each.get("metadata") or {}).get("bookgen")]
+            self._portal = ours[0] if ours else await self._make_portal()
+        return self._portal
+
+    async def webhook_urls(self) -> list[str]:
+        found = await self._call("webhook_endpoints.list", {"limit": 100})
+        return [each["url"] for each in found["data"]]
+
+    async def create_webhook(self, url: str) -> str:
+        """The signing secret, which the processor tells only now."""
+        params = {"url": url, "enabled_events": list(WEBHOOK_EVENTS)}
+        return str((await self._call("webhook_endpoints.create", params))["secret"])
+
+    async def _make_price(self, offer: Offer) -> str:
+        with contextlib.suppress(Refused):  # it is there already
+            await self._call("products.create", {"id": offer.product_id, "name": f"bookgen: {offer.name}"})
+        params: dict[str, Any] = {
+            "product": offer.product_id,
+            "currency": CURRENCY,
+            "unit_amount": offer.amount_cents,
+            "lookup_key": offer.lookup_key,
+            "transfer_lookup_key": True,
+            "metadata": {"bookgen": offer.tag},
+        }
+        if offer.billing in RECURRING:
+            params["recurring"] = {"interval": RECURRING[offer.billing]}
+        return str((await self._call("prices.create", params))["id"])
+
+    async def _make_portal(self) -> str:
+        params = {"features": PORTAL_FEATURES, "metadata": {"bookgen": "portal"}}
+        return str((await self._call("billing_portal.configurations.create", params))["id"])
+
+    # --- calling ------------------------------------------------------------------------------------
+
+    async def _call(self, name: str, *arguments: Any, key: str | None = None) -> dict[str, Any]:
+        """One call, say `checkout.sessions.create`; its answer as a plain dict."""
+        if self._client is None:
+            await self._load()
+        service = self._client.v1
+        *path, verb = name.split(".")
+        for part in path:
+            service = getattr(service, part)
+        if key:
+            arguments = (*arguments, {"idempotency_key": f"bookgen:{key}"})
+        with _errors(name):
+            answer = await getattr(service, f"{verb}_async")(*arguments)
+        return dict(answer.to_dict())
+
+    async def _load(self) -> None:
+        async with self._loading:
+            if self._client is None:
+                self._session = self._session or aiohttp.ClientSession()
+                # Importing the library takes a quarter of a second: not on the loop.
+                self._client = await asyncio.to_thread(self._build)
+
+    def _build(self) -> Any:
+        import stripe
+
+        timeout = aiohttp.ClientTimeout(total=SECONDS_PER_CALL)
+        client = stripe.StripeClient(
+            self._secret_key,
+            base_addresses={"api": self._api_base} if self._api_base else None,
+            max_network_retries=RETRIES,
+            http_client=stripe.AIOHTTPClient(timeout=timeout, session=self._session),
+        )
+        # Each service is a module of its own, loaded when it is first named.
+        for group in (client.v1, client.v1.checkout, client.v1.billing_portal):
+            for service in ("customers", "products", "prices", "subscriptions", "invoices", "webhook_endpoints"):
+                getattr(group, service, None)
+            for service in ("sessions", "configurations"):
+                getattr(group, service, None)
+        return client
+
+
+class Refused(Exception):
+    """The processor does not do what was asked of it."""
+
+
+@contextlib.contextmanager
+def _errors(name: str) -> Iterator[None]:
+    """The library's errors as ours. A request that it calls invalid is `Refused`, for the caller to judge."""
+    import stripe
+
+    try:
+        yield
+    except stripe.CardError as error:
+        raise Conflict("The payment was declined. Update the payment method and try again.") from error
+    except stripe.InvalidRequestError as error:
+        raise Refused(str(error)) from error
+    except stripe.StripeError as error:
+        log.warning("payment_processor_failed", call=name, error=type(error).__name__, status=error.http_status)
+        raise Unavailable(UNREACHABLE) from error

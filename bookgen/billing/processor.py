@@ -1,0 +1,176 @@
+"""The payment processor's objects as we read them: small, typed and without its library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from bookgen.models import SubscriptionStatus
+
+Object = Mapping[str, Any]
+
+# A subscription that was never paid for gives nothing, one that stopped being paid has the days of grace.
+STATUSES = {
+    "active": SubscriptionStatus.ACTIVE,
+    "trialing": SubscriptionStatus.TRIALING,
+    "past_due": SubscriptionStatus.PAST_DUE,
+    "unpaid": SubscriptionStatus.PAST_DUE,
+    "canceled": SubscriptionStatus.CANCELED,
+    "paused": SubscriptionStatus.INCOMPLETE,
+    "incomplete": SubscriptionStatus.INCOMPLETE,
+    "incomplete_expired": SubscriptionStatus.INCOMPLETE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    id: str
+    type: str
+    created_at: datetime
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class CheckoutSession:
+    """`checkout_id` is the number of our row. The amounts are in cents."""
+
+    id: str
+    url: str | None
+    checkout_id: int | None
+    is_subscription: bool
+    status: str
+    paid: bool
+    failed: bool
+    amount: int
+    currency: str
+    customer: str | None
+    email: str | None
+    payment_intent: str | None
+    refunded: int
+    disputed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorSubscription:
+    """`tag` is the catalogue's: kind, slug and interval of what is subscribed to."""
+
+    id: str
+    item_id: str
+    tag: str
+    status: SubscriptionStatus
+    created_at: datetime
+    started_at: datetime
+    period_start: datetime
+    period_end: datetime
+    cancel_at_period_end: bool
+    account_id: int | None
+    payment_url: str | None
+
+    @property
+    def past_due_since(self) -> datetime | None:
+        """The unpaid period's first moment: the same however late we hear of it."""
+        return self.period_start if self.status is SubscriptionStatus.PAST_DUE else None
+
+
+@dataclass(frozen=True, slots=True)
+class Invoice:
+    id: str
+    number: str | None
+    amount: str
+    currency: str
+    status: str
+    created_at: datetime
+    period_start: datetime
+    period_end: datetime
+    hosted_invoice_url: str | None
+    invoice_pdf: str | None
+
+
+def event(found: Object) -> Event:
+    return Event(found["id"], found["type"], _moment(found["created"]), found["data"]["object"])
+
+
+def checkout_session(found: Object) -> CheckoutSession:
+    intent = found.get("payment_intent")
+    payment = intent if isinstance(intent, Mapping) else {}
+    charge = payment.get("latest_charge")
+    charge = charge if isinstance(charge, Mapping) else {}
+    return CheckoutSession(
+        id=found["id"],
+        url=found.get("url"),
+        checkout_id=_number((found.get("metadata") or {}).get("bookgen_checkout")),
+        is_subscription=found["mode"] == "subscription",
+        status=found["status"],
+        paid=found["payment_status"] == "paid",
+        failed=found["status"] == "complete" and payment.get("status") in ("requires_payment_method", "canceled"),
+        amount=found["amount_total"] or 0,
+        currency=found["currency"] or "",
+        customer=reference(found.get("customer")),
+        email=(found.get("customer_details") or {}).get("email"),
+        payment_intent=reference(intent),
+        refunded=charge.get("amount_refunded", 0),
+        disputed=charge.get("disputed", False),
+    )
+
+
+def subscription(found: Object) -> ProcessorSubscription:
+    item = found["items"]["data"][0]
+    invoice = found.get("latest_invoice")
+    return ProcessorSubscription(
+        id=found["id"],
+        item_id=item["id"],
+        tag=(item["price"].get("metadata") or {}).get("bookgen", ""),
+        status=STATUSES[found["status"]],
+        created_at=_moment(found["created"]),
+        started_at=_moment(found["start_date"]),
+        period_start=_moment(item["current_period_start"]),
+        period_end=_end(found, item),
+        cancel_at_period_end=found["cancel_at_period_end"],
+        account_id=_number((found.get("metadata") or {}).get("bookgen_account")),
+        payment_url=invoice.get("hosted_invoice_url")
+        if found.get("pending_update") and isinstance(invoice, Mapping)
+        else None,
+    )
+
+
+def invoice(found: Object) -> Invoice:
+    """Its period is the one it bills for, which the lines say; the invoice's own is the one before."""
+    lines = (found.get("lines") or {}).get("data") or [{}]
+    period = lines[-1].get("period") or {"start": found["period_start"], "end": found["period_end"]}
+    return Invoice(
+        id=found["id"],
+        number=found.get("number"),
+        amount=str(Decimal(found["total"]).scaleb(-2)),
+        currency=found["currency"],
+        status=found.get("status") or "draft",
+        created_at=_moment(found["created"]),
+        period_start=_moment(period["start"]),
+        period_end=_moment(period["end"]),
+        hosted_invoice_url=found.get("hosted_invoice_url"),
+        invoice_pdf=found.get("invoice_pdf"),
+    )
+
+
+def reference(value: Any) -> str | None:
+    """The id of an object that the processor sends as an id or, expanded, as itself."""
+    found: str | None = value["id"] if isinstance(value, Mapping) else value
+    return found
+
+
+def _end(found: Object, item: Object) -> datetime:
+    """Until when it was paid for. One that ended because nobody paid has no paid time left."""
+    reason = (found.get("cancellation_details") or {}).get("reason")
+    if found["status"] == "canceled" and reason == "payment_failed":
+        return _moment(min(item["current_period_start"], found["ended_at"]))
+    return _moment(item["current_period_end"])
+
+
+def _moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _number(text: Any) -> int | None:
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -1,0 +1,28 @@
+"""Where the hosted pages may send a buyer back to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from bookgen.errors import InvalidInput
+
+
+def checked_url(field: str, url: str | None, default: str, origins: Collection[str]) -> str:
+    """`url` if it is on one of `origins`, so that a link of ours never leads to a stranger's page."""
+    if url is None:
+        return default
+    try:
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}".lower()
+    except ValueError:
+        origin = ""
+    # A backslash is a slash to a browser, and not to urlsplit.
+    if origin not in origins or "\\" in url or any(ord(character) < 33 for character in url):
+        raise InvalidInput(**{field: ["Not on this service's own origin or one that it allows."]})
+    return url
+
+
+def origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()

@@ -1,0 +1,31 @@
+"""Whether the payment processor signed these bytes, lately."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from hashlib import sha256
+
+from bookgen.errors import InvalidInput
+
+TOLERANCE_SECONDS = 300
+
+
+def require_signature(payload: bytes, header: str, secrets: Sequence[str], now: float) -> None:
+    """Refuses a body that none of `secrets` signed, or not within five minutes of now in either direction.
+
+    Several secrets are in use while one is replaced by the next. The raw bytes are signed, so they are
+    checked before anybody parses them.
+    """
+    parts = [part.strip().partition("=") for part in header.split(",")]
+    timestamp = next((value for name, _, value in parts if name == "t"), "")
+    given = [value for name, _, value in parts if name == "v1"]
+    if not (timestamp.isascii() and timestamp.isdigit() and abs(now - int(timestamp)) <= TOLERANCE_SECONDS):
+        raise InvalidInput("The signature is missing, too old or from the future.")
+    expected = [_sign(payload, timestamp, secret) for secret in secrets]
+    if not any(hmac.compare_digest(one.encode(), other.encode()) for one in expected for other in given):
+        raise InvalidInput("The signature does not match the body.")
+
+
+def _sign(payload: bytes, timestamp: str, secret: str) -> str:
+    return hmac.new(secret.encode(), timestamp.encode() + b"." + payload, sha256).hexdigest()

@@ -1,0 +1,131 @@
+"""Add-ons for sale and owned, and the uses made of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from asyncpg import Record
+
+from bookgen.models import Addon, OwnedAddon, SubscriptionStatus
+from bookgen.store.database import DB
+
+LIST_ACTIVE = """
+    SELECT id, slug, name, description, price_monthly, price_per_use, is_active
+      FROM addon
+     WHERE is_active
+     ORDER BY sort_order, id
+"""
+
+FIND = """
+    SELECT id, slug, name, description, price_monthly, price_per_use, is_active
+      FROM addon
+     WHERE slug = $1
+"""
+
+# Uses bought are counted from the paid checkouts, so that nothing has to be kept equal to them.
+# $2 and $3 bound the current period, in which uses are shown.
+OWNED = """
+    SELECT o.id AS owned_id, o.billing_type, o.status, o.processor_id, o.current_period_end, o.past_due_since,
+           a.id, a.slug, a.name, a.description, a.price_monthly, a.price_per_use, a.is_active,
+           (SELECT count(*) FROM checkout c
+             WHERE c.account_id = o.account_id AND c.kind = 'addon' AND c.slug = a.slug
+               AND c.billing = 'per_use' AND c.status = 'paid') AS bought,
+           (SELECT count(*) FROM addon_use u WHERE u.account_addon_id = o.id) AS taken,
+           (SELECT count(*) FROM addon_use u
+             WHERE u.account_addon_id = o.id AND u.used_at >= $2 AND u.used_at < $3) AS used_this_period
+      FROM account_addon o
+      JOIN addon a ON a.id = o.addon_id
+     WHERE o.account_id = $1
+     ORDER BY a.sort_order, o.billing_type
+"""
+
+OWN_BY_USE = """
+    INSERT INTO account_addon (account_id, addon_id, billing_type)
+    SELECT $1, id, 'per_use' FROM addon WHERE slug = $2
+    ON CONFLICT (account_id, addon_id, billing_type) DO NOTHING
+"""
+
+OWN_BY_MONTH = """
+    INSERT INTO account_addon AS o
+           (account_id, addon_id, billing_type, status, processor_id, current_period_end, past_due_since)
+    SELECT $1, id, 'monthly', $3, $4, $5, $6 FROM addon WHERE slug = $2
+    ON CONFLICT (account_id, addon_id, billing_type)
+    DO UPDATE SET status = $3, processor_id = $4, current_period_end = $5, past_due_since = $6
+"""
+
+HOLD_USE = """
+    INSERT INTO addon_use (run_id, account_addon_id, book_id) VALUES ($1, $2, $3) ON CONFLICT (run_id) DO NOTHING
+"""
+
+COUNT_USE = "UPDATE addon_use SET used_at = $2 WHERE run_id = $1 AND used_at IS NULL"
+
+RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL"
+
+
+async def list_active(db: DB) -> list[Addon]:
+    return [_addon(row) for row in await db.fetch(LIST_ACTIVE)]
+
+
+async def find(db: DB, slug: str) -> Addon | None:
+    row = await db.fetchrow(FIND, slug)
+    return row and _addon(row)
+
+
+async def owned(db: DB, account_id: int, period_start: datetime, period_end: datetime) -> list[OwnedAddon]:
+    return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end)]
+
+
+async def own_by_use(connection: DB, account_id: int, slug: str) -> None:
+    await connection.execute(OWN_BY_USE, account_id, slug)
+
+
+async def own_by_month(
+    connection: DB,
+    account_id: int,
+    slug: str,
+    status: SubscriptionStatus,
+    processor_id: str,
+    period_end: datetime,
+    past_due_since: datetime | None,
+) -> None:
+    await connection.execute(OWN_BY_MONTH, account_id, slug, status, processor_id, period_end, past_due_since)
+
+
+async def hold_use(connection: DB, run_id: UUID, owned_id: int, book_id: int) -> None:
+    await connection.execute(HOLD_USE, run_id, owned_id, book_id)
+
+
+async def count_use(connection: DB, run_id: UUID, now: datetime) -> None:
+    await connection.execute(COUNT_USE, run_id, now)
+
+
+async def release_use(connection: DB, run_id: UUID) -> None:
+    await connection.execute(RELEASE_USE, run_id)
+
+
+def _addon(row: Record) -> Addon:
+    return Addon(
+        id=row["id"],
+        slug=row["slug"],
+        name=row["name"],
+        description=row["description"],
+        price_monthly=row["price_monthly"],
+        price_per_use=row["price_per_use"],
+        is_active=row["is_active"],
+    )
+
+
+def _owned(row: Record) -> OwnedAddon:
+    return OwnedAddon(
+        id=row["owned_id"],
+        addon=_addon(row),
+        billing_type=row["billing_type"],
+        status=SubscriptionStatus(row["status"]),
+        processor_id=row["processor_id"],
+        current_period_end=row["current_period_end"],
+        past_due_since=row["past_due_since"],
+        bought=row["bought"],
+        taken=row["taken"],
+        used_this_period=row["used_this_period"],
+    )

@@ -1,0 +1,158 @@
+"""What was bought, from whom, and every event that the payment processor sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from bookgen.models import Checkout
+from bookgen.store.database import DB
+
+OPEN_CHECKOUT = """
+    INSERT INTO checkout (account_id, kind, slug, billing, amount_cents, credits, words_per_book)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    RETURNING id
+"""
+
+FIND_CHECKOUT = """
+    SELECT id, account_id, kind, slug, billing, amount_cents, credits, words_per_book, session_id, status
+      FROM checkout
+     WHERE id = $1
+"""
+
+NAME_SESSION = "UPDATE checkout SET session_id = $2, updated_at = now() WHERE id = $1"
+
+OPEN_SESSIONS = """
+    SELECT session_id
+      FROM checkout
+     WHERE account_id = $1 AND kind = $2 AND billing IN ('monthly', 'yearly')
+       AND status = 'open' AND session_id IS NOT NULL
+"""
+
+UNSETTLED_SESSIONS = """
+    SELECT session_id FROM checkout WHERE session_id IS NOT NULL AND status <> 'expired' ORDER BY id
+"""
+
+SETTLE_CHECKOUT = """
+    UPDATE checkout
+       SET status = $2, account_id = coalesce(account_id, $3), session_id = $4, payment_intent = $5, updated_at = now()
+     WHERE id = $1
+"""
+
+CUSTOMER_OF = "SELECT customer_id FROM payment_customer WHERE account_id = $1"
+
+ACCOUNT_OF = "SELECT account_id FROM payment_customer WHERE customer_id = $1"
+
+# The first one stays: an account is one customer, whatever races.
+BIND_CUSTOMER = "INSERT INTO payment_customer (account_id, customer_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+
+CUSTOMERS = "SELECT customer_id FROM payment_customer ORDER BY account_id"
+
+KEEP_EVENT = """
+    INSERT INTO payment_event (id, type, payload, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING
+"""
+
+APPLIED = "SELECT EXISTS (SELECT FROM payment_event WHERE id = $1 AND applied_at IS NOT NULL)"
+
+MARK_APPLIED = """
+    UPDATE payment_event SET applied_at = now(), outcome = $2 WHERE id = $1 AND applied_at IS NULL RETURNING true
+"""
+
+WAITING_EVENTS = "SELECT payload FROM payment_event WHERE applied_at IS NULL ORDER BY created_at, id"
+
+ALL_EVENTS = "SELECT payload FROM payment_event ORDER BY created_at, id"
+
+VERSION = "SELECT coalesce((SELECT version FROM payment_object WHERE id = $1), 0)"
+
+ADVANCE = """
+    INSERT INTO payment_object AS o (id, version) VALUES ($1, 1)
+    ON CONFLICT (id) DO UPDATE SET version = o.version + 1 WHERE o.version = $2
+    RETURNING version = $2 + 1
+"""
+
+
+async def open_checkout(
+    db: DB,
+    account_id: int | None,
+    kind: str,
+    slug: str,
+    billing: str,
+    amount_cents: int,
+    credits: int | None,
+    words_per_book: int | None,
+) -> int:
+    checkout_id: int = await db.fetchval(
+        OPEN_CHECKOUT, account_id, kind, slug, billing, amount_cents, credits, words_per_book
+    )
+    return checkout_id
+
+
+async def find_checkout(db: DB, checkout_id: int) -> Checkout | None:
+    row = await db.fetchrow(FIND_CHECKOUT, checkout_id)
+    return row and Checkout(**row)
+
+
+async def name_session(db: DB, checkout_id: int, session_id: str) -> None:
+    await db.execute(NAME_SESSION, checkout_id, session_id)
+
+
+async def open_sessions(db: DB, account_id: int, kind: str) -> list[str]:
+    """Sessions of this account in which a subscription of this kind can still be bought."""
+    return [row["session_id"] for row in await db.fetch(OPEN_SESSIONS, account_id, kind)]
+
+
+async def unsettled_sessions(db: DB) -> list[str]:
+    """Every session about which the processor may know more than we do."""
+    return [row["session_id"] for row in await db.fetch(UNSETTLED_SESSIONS)]
+
+
+async def settle_checkout(
+    connection: DB, checkout_id: int, status: str, account_id: int | None, session_id: str, payment_intent: str | None
+) -> None:
+    await connection.execute(SETTLE_CHECKOUT, checkout_id, status, account_id, session_id, payment_intent)
+
+
+async def customer_of(db: DB, account_id: int) -> str | None:
+    customer: str | None = await db.fetchval(CUSTOMER_OF, account_id)
+    return customer
+
+
+async def account_of(db: DB, customer_id: str) -> int | None:
+    account_id: int | None = await db.fetchval(ACCOUNT_OF, customer_id)
+    return account_id
+
+
+async def bind_customer(db: DB, account_id: int, customer_id: str) -> None:
+    await db.execute(BIND_CUSTOMER, account_id, customer_id)
+
+
+async def customers(db: DB) -> list[str]:
+    return [row["customer_id"] for row in await db.fetch(CUSTOMERS)]
+
+
+async def keep_event(db: DB, event_id: str, type: str, payload: Mapping[str, Any], created_at: datetime) -> None:
+    await db.execute(KEEP_EVENT, event_id, type, payload, created_at)
+
+
+async def is_applied(db: DB, event_id: str) -> bool:
+    return bool(await db.fetchval(APPLIED, event_id))
+
+
+async def mark_applied(connection: DB, event_id: str, outcome: str) -> bool:
+    """Whether nobody had applied it before; the caller's transaction holds the effect."""
+    return bool(await connection.fetchval(MARK_APPLIED, event_id, outcome))
+
+
+async def events(db: DB, *, waiting_only: bool) -> list[Mapping[str, Any]]:
+    return [row["payload"] for row in await db.fetch(WAITING_EVENTS if waiting_only else ALL_EVENTS)]
+
+
+async def version(db: DB, object_id: str) -> int:
+    found: int = await db.fetchval(VERSION, object_id)
+    return found
+
+
+async def advance(connection: DB, object_id: str, seen: int) -> bool:
+    """False when somebody applied a newer view of the object since `seen` was read."""
+    return bool(await connection.fetchval(ADVANCE, object_id, seen))
