@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import Schema, fields, validate
 
 from bookgen.http.chapter_schemas import Chapter
 from bookgen.http.choices import LANGUAGES, TRIM_SIZES
-from bookgen.http.schemas import Body, Integer, Text, choice
+from bookgen.http.schemas import Body, Flag, Integer, Text, choice
 from bookgen.models import BookStatus, FundingSource
 
 MAX_CHAPTERS = 100
 MAX_WORDS = 10_000_000
 DEFAULT_WORDS = 20_000
 
-_TAG = r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*"
-_LANGUAGES = frozenset(language.value for language in LANGUAGES)
-
-
-def known_language(tag: str) -> None:
-    if tag.partition("-")[0].lower() not in _LANGUAGES:
-        raise ValidationError("Not one of the languages in /public-settings/.")
+LANGUAGE_TAG = f"^({'|'.join(language.value for language in LANGUAGES)})(-[A-Za-z0-9]{{1,8}}){{0,4}}$"
 
 
 class BookCreation(Body):
@@ -44,7 +38,7 @@ class BookCreation(Body):
     trim_size = fields.String(load_default="6x9", validate=choice(size.value for size in TRIM_SIZES))
     content_language = fields.String(
         load_default="en",
-        validate=validate.And(validate.Regexp(f"^{_TAG}$", error="Not a BCP 47 tag."), known_language),
+        validate=validate.Regexp(LANGUAGE_TAG, error="Not a BCP 47 tag of a language in /public-settings/."),
         metadata={"description": "A BCP 47 tag of a language in /public-settings/.", "example": "en"},
     )
 
@@ -71,7 +65,7 @@ class OutlineChanges(Body):
         validate=validate.Length(max=MAX_CHAPTERS),
         metadata={"example": [{"chapter_number": 1, "title": "The First Ship"}]},
     )
-    replace = fields.Boolean(load_default=False, truthy={True}, falsy={False})
+    replace = Flag(load_default=False)
 
 
 class ChapterSelection(Body):

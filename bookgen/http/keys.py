@@ -82,6 +82,7 @@ LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")
 SITE: web.AppKey[Site] = web.AppKey("site")
 ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], RunEstimate]] = web.AppKey("estimate")
 READY: web.AppKey[Callable[[], bool]] = web.AppKey("ready")
+DOCUMENT: web.AppKey[bytes] = web.AppKey("document")  # the encoded OpenAPI document
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")
 CLIENT: web.RequestKey[str] = web.RequestKey("client")  # the caller's address

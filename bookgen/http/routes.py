@@ -9,10 +9,12 @@ from bookgen.http import (
     books,
     chapters,
     credits,
+    documents,
     operation,
     pages,
     passwords,
     profile,
+    site,
     subscriptions,
     webhooks,
 )
@@ -79,7 +81,16 @@ CHAPTERS: tuple[Route, ...] = (
     Route("POST", "/chapters/{id}/revisions/{revision_id}/restore/", chapters.restore_revision, WRITE),
 )
 
-SITE: tuple[Route, ...] = ()
+SITE: tuple[Route, ...] = (
+    Route("GET", "/books/demo/", site.demo, PUBLIC, public=True),
+    Route("GET", "/stats/", site.show_stats, READ),
+    Route("GET", "/public-settings/", site.public_settings, PUBLIC, public=True),
+    Route("POST", "/chatbot/ask/", site.ask, PUBLIC, public=True),
+    Route("GET", "/schema/", documents.schema, PUBLIC, public=True),
+    Route("GET", "/docs/", documents.browse, PUBLIC, public=True),
+    Route("GET", "/docs/errors/", documents.error_catalogue, PUBLIC, public=True),
+    Route("GET", "/docs/agents/", documents.agents_guide, PUBLIC, public=True),
+)
 
 ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *SITE)
 
@@ -87,6 +98,8 @@ ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *SITE)
 OUTSIDE: tuple[Route, ...] = (
     Route("GET", "/healthz", operation.alive, None, public=True, quiet=True),
     Route("GET", "/readyz", operation.ready, None, public=True, quiet=True),
+    Route("GET", "/llms.txt", documents.llms, PUBLIC, public=True),
+    Route("GET", "/docs-assets/{name}", documents.asset, None, public=True, quiet=True),
     Route("GET", "/metrics", operation.metrics, None, public=True, quiet=True),
     Route("GET", "/verify-email/{uid}/{token}/", pages.verify_email, PUBLIC, public=True),
     Route("GET", "/reset-password/{uid}/{token}/", pages.reset_password, PUBLIC, public=True),

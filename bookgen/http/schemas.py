@@ -21,10 +21,13 @@ class Body(Schema):
 
 
 class Integer(fields.Integer):
-    """An int, a whole float or a string of digits; no bool, no fraction, nothing beyond a bigint."""
+    """A JSON integer (5 or 5.0), in a query its digits; no bool, no fraction, nothing beyond a bigint."""
 
-    def __init__(self, *, minimum: int = -LARGEST - 1, maximum: int = LARGEST, **kwargs: Any) -> None:
+    def __init__(
+        self, *, minimum: int = -LARGEST - 1, maximum: int = LARGEST, from_text: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(validate=validate.Range(min=minimum, max=maximum), **kwargs)
+        self._from_text = from_text
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         match value:
@@ -34,20 +37,33 @@ class Integer(fields.Integer):
                 return value
             case float() if value.is_integer() and abs(value) < 2**53:
                 return int(value)
-            case str() if re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", value):
+            case str() if self._from_text and re.fullmatch(r"[+-]?[0-9]{1,19}", value):
                 return int(value)
         raise self.make_error("invalid", input=value)
 
 
+class Flag(fields.Boolean):
+    """true or false, nothing that merely resembles them."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid", input=value)
+        return value
+
+
 class Text(fields.String):
-    """Text of at most `maximum` characters, its ends trimmed. What must not be empty says `minimum=1`."""
+    """Text of at most `maximum` characters, its ends trimmed. What must not be blank says `minimum=1`."""
 
     def __init__(self, maximum: int, *, minimum: int = 0, trim: bool = True, **kwargs: Any) -> None:
         super().__init__(validate=validate.Length(min=minimum or None, max=maximum), **kwargs)
+        self._maximum = maximum
         self._trim = trim
+        self.pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$" if minimum else r"^[^\u0000]*$"
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = str(super()._deserialize(value, attr, data, **kwargs))
+        if len(text) > self._maximum:
+            raise ValidationError(f"Longer than maximum length {self._maximum}.")
         return text.strip() if self._trim else text
 
 
@@ -62,7 +78,22 @@ def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
     except ValidationError as error:
         messages: dict[str, Any] = error.normalized_messages()  # type: ignore[no-untyped-call]
         raise InvalidInput(**_by_field(messages)) from None
+    for name, value in loaded.items():
+        if _holds_nul(value):
+            raise InvalidInput(**{name: ["Text must not contain the character U+0000."]})
     return loaded
+
+
+def _holds_nul(value: Any) -> bool:
+    """PostgreSQL's text cannot hold U+0000, which JSON can."""
+    match value:
+        case str():
+            return "\0" in value
+        case Mapping():
+            return any(_holds_nul(key) or _holds_nul(member) for key, member in value.items())
+        case list():
+            return any(map(_holds_nul, value))
+    return False
 
 
 def _by_field(messages: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from aiohttp import web
 
-from bookgen.http import bodies, keys
+from bookgen.http import bodies, keys, openapi, replies
 from bookgen.http.keys import Services
 from bookgen.http.middleware import TABLE, edge
 from bookgen.http.routes import OUTSIDE, ROUTES
@@ -18,7 +18,7 @@ PREFIXES = ("/api/v1", "/api")
 KEEPALIVE_SECONDS = 30.0
 
 
-def build_app(services: Services, routes: Iterable[Route] = ROUTES) -> web.Application:
+def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Application:
     app = web.Application(middlewares=[edge], client_max_size=bodies.MAX_BYTES)
     _provide(app, services)
     table: dict[web.AbstractRoute, Route] = {}
@@ -30,6 +30,7 @@ def build_app(services: Services, routes: Iterable[Route] = ROUTES) -> web.Appli
         for bound in _bind(app, "", route):
             table[bound] = route
     app[TABLE] = table
+    app[keys.DOCUMENT] = replies.dump(openapi.build(routes, services.site.public_url))
     return app
 
 

@@ -1,0 +1,144 @@
+"""Every error code as callers should read it: when it comes, what to do, what its details look like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+_UPGRADE = "https://books.example.org/api/v1/auth/subscriptions/plans/"
+_SPENT: dict[str, Any] = {
+    "limit": 1,
+    "used": 1,
+    "remaining": 0,
+    "period_end": "2026-12-01T00:00:00Z",
+    "upgrade_url": _UPGRADE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One code. `remedy` is what a client should do; `details` an example, empty where there are none."""
+
+    code: str
+    status: int
+    condition: str
+    remedy: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+CATALOGUE = (
+    Entry(
+        "VALIDATION_ERROR", 400,
+        "A field is missing, has the wrong type or a value that is not allowed; the body is not a JSON object.",
+        "Correct the fields named in `details`; each holds a list of messages. Do not retry unchanged.",
+        {"title": ["Missing data for required field."]},
+    ),
+    Entry(
+        "GENERATION_IN_PROGRESS", 400,
+        "A generation run is active on this book.",
+        "Read its generation-status. `running` means that your first call worked. Pause or stop it to edit.",
+    ),
+    Entry(
+        "AUTHENTICATION_REQUIRED", 401,
+        "There is no Authorization header, or its scheme word is not exactly `Bearer`.",
+        "Attach `Authorization: Bearer <ACCESS_TOKEN>` and retry once.",
+    ),
+    Entry(
+        "INVALID_CREDENTIALS", 401,
+        "The login or the password is wrong, or the identity provider does not vouch for the token.",
+        "Stop. Do not retry with guesses.",
+    ),
+    Entry(
+        "TOKEN_EXPIRED", 401,
+        "The access token is older than 24 hours.",
+        "Refresh once at `/auth/token/refresh/`, store both new tokens and replay once.",
+        {"token_type": "access"},
+    ),
+    Entry(
+        "TOKEN_INVALID", 401,
+        "The token is malformed, of the wrong type, wrongly signed, or an expired refresh token.",
+        "Log in again. Refreshing will not help.",
+    ),
+    Entry(
+        "PLAN_UPGRADE_REQUIRED", 402,
+        "The action is not in the plan: an export format, chapter images, an add-on, or a book that is too long.",
+        "Ask for what `details` allows, or change the plan at `upgrade_url`.",
+        {"requested_format": "docx", "allowed_formats": ["pdf"], "upgrade_url": _UPGRADE},
+    ),
+    Entry(
+        "quota_exceeded", 402,
+        "No book is left in the period's allowance and no credit covers this book.",
+        "Waiting helps only once the period rolls over at `period_end`; else upgrade or buy credits.",
+        {
+            "quota_type": "books",
+            **_SPENT,
+            "upgrade": {
+                "url": _UPGRADE,
+                "plan": "free",
+                "credits_url": "https://books.example.org/api/v1/auth/credits/packages/",
+            },
+        },
+    ),
+    Entry(
+        "PERMISSION_DENIED", 403,
+        "The endpoint is for staff, the account is blocked or not verified, or registration is not open to you.",
+        "Stop. Another attempt will not help.",
+    ),
+    Entry(
+        "NOT_FOUND", 404,
+        "The path does not exist, or the object does not exist or is another account's.",
+        "Check the id. The service does not tell a stranger's object from a missing one.",
+    ),
+    Entry(
+        "METHOD_NOT_ALLOWED", 405,
+        "The path exists, but not with this method.",
+        "Use a method of the `Allow` header.",
+    ),
+    Entry(
+        "CONFLICT", 409,
+        "The request contradicts the current state, such as pausing a run that has ended.",
+        "Read the resource again and decide anew.",
+    ),
+    Entry(
+        "PAYMENTS_NOT_CONFIGURED", 409,
+        "This server has no payment keys, so nothing can be bought on it.",
+        "Stop. An operator has to configure payments.",
+    ),
+    Entry(
+        "PAYLOAD_TOO_LARGE", 413,
+        "The request body is larger than 2 MiB.",
+        "Send less.",
+        {"limit_bytes": 2097152},
+    ),
+    Entry(
+        "QUOTA_EXCEEDED", 429,
+        "An allowance of the billing period is used up: images, AI edits or proofreading checks.",
+        "Waiting a minute will not clear it: it does so at `period_end`, or by an upgrade.",
+        {"quota_type": "ai_edits", **_SPENT},
+    ),
+    Entry(
+        "RATE_LIMIT_EXCEEDED", 429,
+        "Too many requests of this class from this account or address.",
+        "Wait as many seconds as `Retry-After` says, then retry.",
+        {"limit": 60, "remaining": 0, "reset_seconds": 60, "scope": "public"},
+    ),
+    Entry(
+        "UPSTREAM_AI_ERROR", 502,
+        "The model provider failed, timed out or refused.",
+        "If `retryable`, back off 2 s, 4 s, 8 s plus jitter, at most three attempts.",
+        {"stage": "outline", "chapter_number": None, "retryable": True},
+    ),
+    Entry(
+        "SERVICE_UNAVAILABLE", 503,
+        "The database or the payment processor is not reachable, or the server is stopping.",
+        "Retry after as many seconds as `Retry-After` says.",
+    ),
+    Entry(
+        "SERVER_ERROR", 500,
+        "Something failed that nobody foresaw.",
+        "Back off 2 s, 4 s, 8 s plus jitter, at most three attempts; then report the `request_id`.",
+        {"request_id": "3f1c0a9be2d44f60"},
+    ),
+)  # fmt: skip
+
+BY_CODE = {entry.code: entry for entry in CATALOGUE}

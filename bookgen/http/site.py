@@ -1,0 +1,81 @@
+"""What is not about one book: statistics, public settings, the demo book and the support assistant."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.http import demo_book, replies
+from bookgen.http.book_schemas import Book
+from bookgen.http.choices import GENRES, LANGUAGES, TRIM_SIZES
+from bookgen.http.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPPORT
+from bookgen.http.representations import list_answer
+from bookgen.http.site_schemas import Answer, PublicSettings, Question, Stats
+from bookgen.store import books, stats
+
+RECENT_BOOKS = 5
+
+
+@docs(tags=["site"], summary="Sums over your books")
+@response_schema(Stats)
+async def show_stats(request: web.Request) -> web.Response:
+    db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
+    sums = await stats.of_account(db, account_id)
+    usage = await request.app[QUOTA].usage(db, account_id)
+    recent = await books.recent(db, account_id, limit=RECENT_BOOKS)
+    body = {
+        "books_total": sum(sums.books_by_status.values()),
+        "books_by_status": sums.books_by_status,
+        "chapters_total": sums.chapters_total,
+        "chapters_written": sums.chapters_written,
+        "words_total": sums.words_total,
+        "words_this_period": usage.words_generated,
+        "exports_total": sums.exports_total,
+        "images_total": sums.images_total,
+        "recent_books": await list_answer(request, recent),
+    }
+    return replies.json(body)
+
+
+@docs(tags=["site"], summary="Settings of this service that everybody may see")
+@response_schema(PublicSettings)
+async def public_settings(request: web.Request) -> web.Response:
+    site = request.app[SITE]
+    body = {
+        "site_name": site.site_name,
+        "registration_enabled": site.registration_enabled,
+        "email_verification_required": site.email_verification_required,
+        "google_client_id": site.google_client_id,
+        "billing_enabled": site.billing_enabled,
+        "stripe_publishable_key": site.stripe_publishable_key,
+        "models": list(site.models),
+        "genres": list(GENRES),
+        "trim_sizes": [size._asdict() for size in TRIM_SIZES],
+        "languages": [language._asdict() for language in LANGUAGES],
+        "export_settings": dict(site.export_defaults),
+        "features": {
+            "google_sign_in": site.google_client_id is not None,
+            "billing": site.billing_enabled,
+            "registration": site.registration_enabled,
+            "support_assistant": True,
+        },
+    }
+    return replies.json(body)
+
+
+@docs(tags=["books"], summary="A complete demo book with chapters")
+@response_schema(Book)
+async def demo(_request: web.Request) -> web.Response:
+    return replies.encoded(demo_book.body())
+
+
+@docs(tags=["site"], summary="Ask the support assistant about the product")
+@json_schema(Question)
+@response_schema(Answer)
+@refuses(errors.UpstreamAIError)
+async def ask(request: web.Request) -> web.Response:
+    asked = request[BODY]
+    answer = await request.app[SUPPORT].answer(asked["question"], asked["history"])
+    sources = [{"title": source.title, "url": source.url} for source in answer.sources]
+    return replies.json({"answer": answer.text, "sources": sources})
