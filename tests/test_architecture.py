@@ -12,13 +12,14 @@ NOUNS = {"models", "errors", "words", "keyfile"}
 PROTOCOLS = {"providers.text", "providers.images"}
 # What the accounts service is made of.
 ACCOUNTS = {"tokens", "passwords", "signup", "standing", "letters", "providers.google", "providers.mail"}
-SERVICE = {"billing", "store", "writing", "render"} | ACCOUNTS | PROTOCOLS | NOUNS
+SERVICE = {"retrieval", "billing", "store", "writing", "render"} | ACCOUNTS | PROTOCOLS | NOUNS
 SERVICES = {"accounts", "mailing", "artwork", "proofreading", "publishing", "support", "operator"}
 MAY_IMPORT = {
     "words": set(),
     "errors": set(),
     "models": {"errors", "words"},
     "keyfile": set(),
+    "retrieval": set(),
     "config": {"errors"},
     "tokens": NOUNS,
     "passwords": NOUNS,

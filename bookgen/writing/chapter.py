@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Book, Chapter, Digest
@@ -77,7 +77,7 @@ class Desk:
         return budget.aim_for(self.chapter, self.material.chapters)
 
     def system(self) -> tuple[Block, ...]:
-        return context.system(self.book, self.material.chapters, self.digests)
+        return context.system(self.book, self.material.chapters, self.digests, first_call=not self.turns)
 
 
 async def _write(desk: Desk, steps: Steps, on_words: Callable[[int], None]) -> str:
@@ -247,8 +247,10 @@ def _people(book: Book) -> list[str]:
 
 
 def _turns(desk: Desk, turn: Message) -> tuple[Message, ...]:
-    """The conversation so far and `turn`. Only the newest end of a prefix stays marked."""
-    earlier = [Message(message.role, message.text) for message in desk.turns]
+    """The conversation so far and `turn`. The turn before it stays marked: the prefix is read from there."""
+    earlier = [replace(message, cache=False) for message in desk.turns]
+    if len(earlier) > 1:
+        earlier[-2] = replace(earlier[-2], cache=True)
     while len(earlier) > 2 and sum(tokens(message.text) for message in earlier) > SO_FAR:
         # The first turn holds the task; the oldest stretch of the chapter gives way to its outline.
         earlier = _shortened(earlier)

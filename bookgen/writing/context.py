@@ -62,15 +62,20 @@ BOOK = """\
 {outline}"""
 
 
-def system(book: Book, chapters: Sequence[Chapter], digests: Sequence[Digest]) -> tuple[Block, ...]:
-    """The system prompt of a call that writes: the book, then what its earlier chapters told."""
+def system(
+    book: Book, chapters: Sequence[Chapter], digests: Sequence[Digest], *, first_call: bool = False
+) -> tuple[Block, ...]:
+    """The system prompt of a call that writes: the book, then what its earlier chapters told.
+
+    The first call of a chapter also marks where the prefix of the chapter before it ended, to read it from there.
+    """
     static = BOOK.format(
         craft=craft(book),
         book=book_data(book),
         bible=data(clip(bible(book.bible), BIBLE)),
         outline=data(outline(chapters)),
     )
-    return (Block(static, cache=True), *told(chapters, digests))
+    return (Block(static, cache=True), *told(chapters, digests, marks=2 if first_call else 1))
 
 
 def bible(settled: Mapping[str, Any]) -> str:
@@ -105,14 +110,18 @@ def outline(chapters: Sequence[Chapter]) -> str:
     )
 
 
-def told(chapters: Sequence[Chapter], digests: Sequence[Digest]) -> tuple[Block, ...]:
-    """One block for each earlier chapter. A block never changes while its chapter's text does not."""
+def told(chapters: Sequence[Chapter], digests: Sequence[Digest], *, marks: int = 0) -> tuple[Block, ...]:
+    """One block for each earlier chapter. A block never changes while its chapter's text does not.
+
+    The last `marks` blocks end a cached prefix.
+    """
     titles = {chapter.chapter_number: chapter.title for chapter in chapters}
     most = share(ALL_DIGESTS, len(chapters), MOST_OF_A_DIGEST)
-    blocks = [Block(clip(_told(digest, titles.get(digest.chapter_number, "")), most)) for digest in digests]
-    if blocks:
-        blocks[-1] = Block(blocks[-1].text, cache=True)
-    return tuple(blocks)
+    marked = len(digests) - marks
+    return tuple(
+        Block(clip(_told(digest, titles.get(digest.chapter_number, "")), most), cache=place >= marked)
+        for place, digest in enumerate(digests)
+    )
 
 
 def _told(digest: Digest, title: str) -> str:

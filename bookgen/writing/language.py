@@ -85,7 +85,12 @@ class Language:
         return None if self.characters_per_word is None else round(words * self.characters_per_word)
 
     def tokens(self, words: int) -> int:
+        """The most that `words` may take: bounds a reply."""
         return round(words * self.tokens_per_word)
+
+    def usual_tokens(self, words: int) -> int:
+        """What `words` usually take: for estimates."""
+        return round(words * self.tokens_per_word * 0.875)
 
 
 def language(tag: str) -> Language:

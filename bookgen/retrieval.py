@@ -1,0 +1,118 @@
+"""Finding the passages of a few documents that speak of a question: words, weighed by how rare they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+LONGEST_PASSAGE = 1_800  # characters
+IN_TITLE = 3  # how much a word of the title weighs against one of the text
+
+_HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*#*$")
+_WORD = re.compile(r"\w+")
+_STOP_WORDS = """
+    a an and are as at be by can do does for from how i if in is it its me my of on or so that the this to what when
+    where which who why will with you your there they we was not but s
+"""
+STOP = frozenset(_STOP_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    title: str
+    url: str
+    text: str
+
+
+def passages_of(file: Path, url: str) -> list[Passage]:
+    """The sections of a Markdown file, each under its headings; long ones in several passages."""
+    passages: list[Passage] = []
+    trail: list[str] = []
+    lines: list[str] = []
+    fenced = False
+
+    def close() -> None:
+        text = "\n".join(lines).strip()
+        lines.clear()
+        if text and trail:
+            title = " › ".join(part for part in trail if part)
+            address = f"{url}{file.stem}/#{slug(trail[-1])}"
+            passages.extend(Passage(title, address, piece) for piece in _pieces(text))
+
+    for line in file.read_text(encoding="utf-8").splitlines():
+        fenced ^= line.lstrip().startswith("```")
+        heading = None if fenced else _HEADING.match(line)
+        if heading:
+            close()
+            depth = len(heading[1])
+            trail[depth - 1 :] = [heading[2].strip("`* ")]
+        else:
+            lines.append(line)
+    close()
+    return passages
+
+
+def slug(heading: str) -> str:
+    """A heading's anchor, as code hosts make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def _pieces(text: str) -> list[str]:
+    pieces = [""]
+    for paragraph in re.split(r"\n\s*\n", text):
+        if pieces[-1] and len(pieces[-1]) + len(paragraph) > LONGEST_PASSAGE:
+            pieces.append("")
+        pieces[-1] = f"{pieces[-1]}\n\n{paragraph[:LONGEST_PASSAGE]}".strip()
+    return pieces
+
+
+class Shelf:
+    """Passages that can be asked."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._passages = list(passages)
+        self._counts = [_counted(passage) for passage in self._passages]
+        holders = Counter(word for counts in self._counts for word in counts)
+        self._weight = {word: math.log(1 + len(self._passages) / held) for word, held in holders.items()}
+        self._mean = sum(map(Counter.total, self._counts)) / max(len(self._counts), 1)
+
+    def best(self, question: str, most: int) -> list[Passage]:
+        """The passages that have most to say about the question; none when no word of it is in them."""
+        asked = frozenset(words(question))
+        scores = [self._score(asked, counts) for counts in self._counts]
+        ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+        return [self._passages[place] for place in ranked[:most] if scores[place] > 0]
+
+    def first(self, most: int) -> list[Passage]:
+        return self._passages[:most]
+
+    def _score(self, asked: frozenset[str], counts: Counter[str]) -> float:
+        # BM25 with the usual constants.
+        longer = 0.25 + 0.75 * counts.total() / max(self._mean, 1)
+        return sum(
+            self._weight[word] * counts[word] * 2.2 / (counts[word] + 1.2 * longer) for word in asked if word in counts
+        )
+
+
+def _counted(passage: Passage) -> Counter[str]:
+    counts = Counter(words(passage.text))
+    for word in words(passage.title):
+        counts[word] += IN_TITLE
+    return counts
+
+
+def words(text: str) -> list[str]:
+    """The words that carry meaning, folded, without the commonest English endings."""
+    found = [word for word in _WORD.findall(text.casefold().replace("_", " ")) if word not in STOP]
+    return [_stem(word) for word in found]
+
+
+def _stem(word: str) -> str:
+    for ending in ("ings", "ing", "ies", "ers", "er", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)].rstrip("e")
+    return word.rstrip("e") if len(word) > 3 else word

@@ -1,0 +1,86 @@
+"""What writing a book will take, before it is written: calls, tokens, cost, seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bookgen.models import Book, Chapter, Usage
+from bookgen.writing import context
+from bookgen.writing.budget import PART_WORDS
+from bookgen.writing.language import language
+from bookgen.writing.window import tokens
+
+Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usage with a model; None: price unknown
+
+TURN = 330  # tokens of a user's turn that goes on with a chapter, brief included
+TASK = 520  # … of the one that begins it, beside the tail and the threads
+TAIL = 250
+THREAD = 16
+DIGEST = 130  # of a chapter's digest as later calls are given it
+DIGEST_TASK = 560
+DIGEST_REPLY = 190
+EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, lengths missed, repairs
+LEAST_CACHED = 1_024  # tokens: a shorter prefix is not cached
+
+SECONDS_A_CALL = 2.0
+TOKENS_A_SECOND = 60.0
+OFFLINE_SECONDS_A_CALL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """`cost_micros` is None when the model's price is not known."""
+
+    cost_micros: int | None
+    seconds: int
+    calls: int
+    usage: Usage
+
+
+def estimate(book: Book, chapters: Sequence[Chapter], model_name: str, prices: Prices) -> Estimate:
+    """What a full run over `chapters` takes with `model_name`."""
+    total = Usage()
+    static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
+    for place, chapter in enumerate(chapters):
+        total += _chapter(book, chapter, static, min(place, len(chapters)), len(chapters))
+    return Estimate(prices(model_name, total), _seconds(model_name, total), total.calls, total)
+
+
+def _chapter(book: Book, chapter: Chapter, static: int, before: int, chapters: int) -> Usage:
+    """A chapter's calls: each reads the prefix that the one before it left, and writes what it adds."""
+    written = language(book.content_language).usual_tokens(max(chapter.target_word_count, 1))
+    parts = max(round(chapter.target_word_count / PART_WORDS), 1)
+    told = before * min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MOST_OF_A_DIGEST))
+    task = TASK + (TAIL + min(before, 20) * THREAD if before else 0)
+    read = static + told if before else 0
+    write = task + (0 if before else static) + (parts - 1) * TURN + written * (parts - 1) // parts
+    for part in range(1, parts):
+        read += static + told + task + (part - 1) * (TURN + written // parts)
+    last_turn = TURN if parts > 1 else task  # the last turn of a chapter is read by none, so it is not written
+    prose = Usage(
+        calls=parts,
+        input_tokens=last_turn,
+        output_tokens=written,
+        cache_write_tokens=max(write - last_turn, 0),
+        cache_read_tokens=read if static >= LEAST_CACHED else 0,
+    )
+    digest = Usage(calls=1, input_tokens=DIGEST_TASK + written, output_tokens=DIGEST_REPLY)
+    return _with_extras(prose) + digest
+
+
+def _with_extras(usage: Usage) -> Usage:
+    more = 1 + EXTRA_CALLS
+    return Usage(
+        calls=round(usage.calls * more),
+        input_tokens=round(usage.input_tokens * more),
+        output_tokens=round(usage.output_tokens * more),
+        cache_write_tokens=round(usage.cache_write_tokens * more),
+        cache_read_tokens=round(usage.cache_read_tokens * more),
+    )
+
+
+def _seconds(model_name: str, usage: Usage) -> int:
+    if model_name == "offline":
+        return max(round(usage.calls * OFFLINE_SECONDS_A_CALL), 1)
+    return round(usage.calls * SECONDS_A_CALL + usage.output_tokens / TOKENS_A_SECOND)
