@@ -141,7 +141,11 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run over a book's chapters. `epoch` fences its owner, `call_no` its call in flight."""
+    """One run over a book's chapters. `epoch` fences its owner, `call_no` its chapter in flight.
+
+    `done` of `total` chapters need no writing any more; `written` of them this run wrote itself.
+    `call_started_at` is set while a chapter is being written, also when the run was paused meanwhile.
+    """
 
     id: UUID
     book_id: int
@@ -162,6 +166,9 @@ class Run:
     started_at: datetime
     updated_at: datetime
     finished_at: datetime | None
+    written: int = 0
+    writing_seconds: float = 0.0
+    call_started_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "writing": PROTOCOLS | NOUNS,
     "billing": {"store"} | NOUNS,
     **dict.fromkeys(SERVICES, SERVICE),
-    "actors": {"writing", "billing", "store"} | NOUNS,
+    "actors": {"writing", "billing", "store"} | PROTOCOLS | NOUNS,
     "http": {"actors", "billing", "store", "limits", "telemetry", "tokens", "passwords", "signup"} | SERVICES | NOUNS,
     "client": NOUNS,
     "progress": NOUNS,

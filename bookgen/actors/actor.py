@@ -1,0 +1,121 @@
+"""A mailbox and the one place where its messages are handled, in order. Knows no books."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import structlog
+
+from bookgen.errors import BookgenError, RateLimited, Unavailable
+
+log = structlog.get_logger()
+
+MAX_WAITING = 32
+ANSWER_SECONDS = 5.0
+
+# Tasks that nobody awaits: the loop itself keeps only weak references to them.
+_running: set[asyncio.Task[Any]] = set()
+
+
+def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """Starts a task that is kept alive and does not inherit the context of the request that caused it."""
+    task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
+    _running.add(task)
+    task.add_done_callback(_running.discard)
+    return task
+
+
+class Actor:
+    """Takes messages one at a time. Idle, it has neither a task nor a mailbox.
+
+    A domain error raised while answering goes to the asker and the actor lives. Anything else goes to the asker
+    and crashes the actor: those still waiting hear Unavailable, and `_on_crash` is told.
+    """
+
+    __slots__ = ("_asked", "_inbox", "_on_crash", "_task")
+
+    def __init__(self, on_crash: Callable[[Actor, Exception], None]) -> None:
+        self._inbox: deque[tuple[Any, asyncio.Future[Any] | None]] | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._asked = 0
+        self._on_crash = on_crash
+
+    async def receive(self, message: Any) -> Any:
+        """Handles one message. Waits for nothing slower than the database."""
+        raise NotImplementedError
+
+    @property
+    def idle(self) -> bool:
+        return self._task is None
+
+    def tell(self, message: Any) -> None:
+        """Leaves a message. Never refused: what the actor's own work reports must not be lost."""
+        self._post(message, None)
+
+    async def ask(self, message: Any, seconds: float = ANSWER_SECONDS) -> Any:
+        """Leaves a message and waits for the answer. Giving up does not take the message back."""
+        if self._asked >= MAX_WAITING:
+            raise RateLimited("Too many commands are waiting for this book.", retry_after=1)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked += 1
+        self._post(message, answer)
+        try:
+            async with asyncio.timeout(seconds):
+                return await answer
+        except TimeoutError:
+            raise Unavailable("The book is busy. Read its generation status before trying again.") from None
+
+    def _post(self, message: Any, answer: asyncio.Future[Any] | None) -> None:
+        if self._inbox is None:
+            self._inbox = deque()
+        self._inbox.append((message, answer))
+        if self._task is None:
+            self._task = spawn(self._work())
+
+    async def _work(self) -> None:
+        try:
+            while self._inbox:
+                message, answer = self._inbox.popleft()
+                if answer is not None:
+                    self._asked -= 1
+                await self._handle(message, answer)
+        except Exception as error:
+            self._give_up(error)
+        finally:
+            self._task = None
+            self._inbox = None
+
+    async def _handle(self, message: Any, answer: asyncio.Future[Any] | None) -> None:
+        try:
+            result = await self.receive(message)
+        except BookgenError as error:
+            if answer is None:
+                raise
+            _answer(answer, error=error)
+        except BaseException as error:
+            if answer is not None:
+                _answer(answer, error=Unavailable() if isinstance(error, asyncio.CancelledError) else error)
+            raise
+        else:
+            if answer is not None:
+                _answer(answer, result)
+
+    def _give_up(self, error: Exception) -> None:
+        waiting, self._inbox, self._asked = self._inbox or deque(), None, 0
+        for _, answer in waiting:
+            if answer is not None:
+                _answer(answer, error=Unavailable())
+        self._on_crash(self, error)
+
+
+def _answer(answer: asyncio.Future[Any], result: Any = None, *, error: BaseException | None = None) -> None:
+    if answer.done():  # the asker has gone
+        return
+    if error is not None:
+        answer.set_exception(error)
+    else:
+        answer.set_result(result)

@@ -1,0 +1,271 @@
+"""The actor of one book: its run, a chapter at a time, and every other model work on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import uuid4
+
+import structlog
+
+from bookgen.actors.actor import Actor, spawn
+from bookgen.actors.faults import fault
+from bookgen.actors.health import TRANSIENT
+from bookgen.actors.jobs import Jobs
+from bookgen.actors.material import load_material
+from bookgen.actors.messages import (
+    Abandon,
+    Advance,
+    ChapterFailed,
+    ChapterHalted,
+    Command,
+    DraftOutline,
+    Failure,
+    Generate,
+    Message,
+    Pause,
+    Resume,
+    ReworkChapters,
+    RewriteChapter,
+    RowChanged,
+    Stop,
+    TaskEnded,
+    WriteNext,
+)
+from bookgen.actors.resources import Resources
+from bookgen.actors.steps import CallsHalted, CostCapReached, StoredSteps, Work
+from bookgen.actors.transaction import Committed, Transactions
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Run, RunStatus
+from bookgen.store import runs
+from bookgen.store.runs import Checkpoint
+from bookgen.writing.material import ChapterDraft
+
+log = structlog.get_logger()
+
+COMMAND_SECONDS = 4.0
+RETRY_SECONDS = 0.25
+
+
+class Office(Protocol):
+    """What a book's actor needs of the process around it."""
+
+    resources: Resources
+    transactions: Transactions
+    jobs: Jobs
+    draining: bool
+
+    async def checkpoint(self, row: Checkpoint) -> Run | None: ...
+
+    def moved(self, committed: Committed) -> None: ...
+
+
+@dataclass(slots=True)
+class ChapterInFlight:
+    """A chapter being written. `epoch` and `call_no` are what its text will be let in by."""
+
+    run: Run
+    chapter_id: int
+    seen: int
+    steps: StoredSteps
+    task: asyncio.Task[ChapterDraft] | None = None
+
+
+class BookActor(Actor):
+    """Writes one book, a chapter at a time.
+
+    The actor never waits for the model. A chapter is written in a task whose end comes back as a message, so a
+    pause is answered at once and every change of state happens here, in order. After each change `_follow` makes
+    the task match the row: what is in the database decides, not how it came about.
+    """
+
+    __slots__ = (
+        "_in_flight",
+        "_office",
+        "account_id",
+        "book_id",
+        "last_used",
+        "status",
+        "status_at",
+        "version",
+    )
+
+    def __init__(
+        self, office: Office, account_id: int, book_id: int, on_crash: Callable[[Actor, Exception], None]
+    ) -> None:
+        super().__init__(on_crash)
+        self.account_id = account_id
+        self.book_id = book_id
+        self.status: bytes | None = None
+        self.status_at = 0.0
+        self.version = 0
+        self.last_used = 0.0
+        self._office = office
+        self._in_flight: ChapterInFlight | None = None
+
+    @property
+    def writing(self) -> bool:
+        return self._in_flight is not None
+
+    @property
+    def calls_in_flight(self) -> int:
+        return self._in_flight.steps.in_flight if self._in_flight else 0
+
+    def halt(self) -> None:
+        """Makes no further model call; the one in flight may finish and its reply is kept."""
+        if self._in_flight:
+            self._in_flight.steps.closed = True
+
+    def cancel(self) -> None:
+        """Drops what is in flight. Its text, should it still come, finds no way in."""
+        if self._in_flight and self._in_flight.task:
+            self._in_flight.task.cancel()
+        self._in_flight = None
+
+    async def receive(self, message: Message) -> Any:
+        match message:
+            case Generate() | Pause() | Resume() | Stop() | Abandon():
+                return await self._steer(message)
+            case DraftOutline() | ReworkChapters() | RewriteChapter():
+                return await self._office.jobs.start(self.account_id, self.book_id, message)
+            case _:
+                return await self._despite_outages(message)
+
+    async def _despite_outages(self, message: RowChanged | WriteNext | TaskEnded) -> None:
+        """While the database is away the message waits outside the mailbox, and a finished text with it."""
+        try:
+            match message:
+                case RowChanged():
+                    self._follow(await runs.newest(self._office.resources.pool, self.book_id))
+                case WriteNext(run=run):
+                    await self._write_next(run)
+                case TaskEnded(task=task):
+                    await self._chapter_ended(task)
+        except TRANSIENT as error:
+            self._office.resources.health.saw(error)
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self.tell, message)
+        else:
+            self._office.resources.health.saw_success()
+
+    async def _steer(self, command: Command) -> Run | None:
+        op, transactions = uuid4(), self._office.transactions
+        committed = await self._office.resources.health.through_outages(
+            lambda: transactions.steer(self.account_id, self.book_id, command, op), seconds=COMMAND_SECONDS
+        )
+        self._moved(committed)
+        return committed.run
+
+    def _moved(self, committed: Committed) -> None:
+        self.version += 1
+        self.status = None
+        self._office.moved(committed)
+        self._follow(committed.run)
+
+    def _follow(self, run: Run | None) -> None:
+        """Makes what this process does about the book equal to what its row says."""
+        mine = run is not None and run.owner == self._office.resources.boot_id and run.status.active
+        if self._in_flight and not (mine and run and self._in_flight.run.epoch == run.epoch):
+            self.cancel()
+        if run is None or not mine:
+            return
+        if run.status is not RunStatus.RUNNING or self._office.draining:
+            self.halt()
+        elif self._in_flight:
+            self._in_flight.steps.closed = False
+        else:
+            self.tell(WriteNext(run))
+
+    async def _write_next(self, run: Run) -> None:
+        if self._in_flight or self._office.draining:
+            return
+        resources = self._office.resources
+        begun = await runs.begin_chapter(resources.pool, run.id, run.epoch)
+        if begun is None:
+            await self._nothing_to_begin(run)
+            return
+        await fault("begin.after", self.book_id)
+        self.version += 1
+        self.status = None
+        material = await load_material(resources.pool, self.account_id, self.book_id)
+        chapter = next((c for c in material.chapters if c.chapter_number == begun.current_chapter), None)
+        if chapter is None:  # the outline was edited in between
+            self.tell(WriteNext(run))
+            return
+        # Beyond one begin and one checkpoint a chapter, something was begun and not finished: it may have left replies.
+        replay = begun.call_no > 2 * begun.written + 1
+        steps = StoredSteps(resources, Work(self.account_id, self.book_id, run.id, run.id), replay=replay)
+        self._in_flight = ChapterInFlight(begun, chapter.id, chapter.content_version, steps)
+        self._in_flight.task = spawn(resources.writing.write_chapter(material, chapter.chapter_number, steps))
+        self._in_flight.task.add_done_callback(lambda task: self.tell(TaskEnded(task)))
+
+    async def _nothing_to_begin(self, run: Run) -> None:
+        """No chapter is left, or the row has changed: the reducer says which."""
+        op, transactions = uuid4(), self._office.transactions
+        committed = await transactions.steer(self.account_id, self.book_id, Advance(), op)
+        if committed.run and committed.run.status is RunStatus.RUNNING and committed.run.epoch == run.epoch:
+            raise RuntimeError(f"run {run.id} has chapters left and none to begin")
+        self._moved(committed)
+
+    async def _chapter_ended(self, task: asyncio.Task[ChapterDraft]) -> None:
+        flight = self._in_flight
+        if flight is None or flight.task is not task or task.cancelled():
+            return
+        committed = await self._commit(flight, _outcome(flight, task))
+        if self._in_flight is flight:
+            self._in_flight = None
+        self._moved(committed)
+
+    async def _commit(
+        self, flight: ChapterInFlight, outcome: ChapterDraft | ChapterFailed | ChapterHalted
+    ) -> Committed:
+        transactions = self._office.transactions
+        if not isinstance(outcome, ChapterDraft):
+            return await transactions.steer(self.account_id, self.book_id, outcome, uuid4())
+        row = _checkpoint(flight, outcome)
+        await fault("checkpoint.before", self.book_id)
+        if flight.run.total - flight.run.done <= 1:
+            committed = await transactions.finish(self.account_id, self.book_id, row)
+        else:
+            committed = Committed(await self._office.checkpoint(row))
+        await fault("checkpoint.after", self.book_id)
+        run = committed.run or await runs.newest(self._office.resources.pool, self.book_id)
+        if run and run.status in (RunStatus.PAUSED, RunStatus.QUEUED):
+            return Committed(run, committed.promoted or await transactions.promote(self.account_id))
+        return Committed(run, committed.promoted)
+
+
+def _checkpoint(flight: ChapterInFlight, draft: ChapterDraft) -> Checkpoint:
+    return Checkpoint(
+        run_id=flight.run.id,
+        epoch=flight.run.epoch,
+        call_no=flight.run.call_no,
+        op=uuid4(),
+        chapter_id=flight.chapter_id,
+        seen=flight.seen,
+        content=draft.content,
+        word_count=draft.word_count,
+        quality=[{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings],
+        digest={name: getattr(draft.digest, name) for name in DIGEST_FIELDS} if draft.digest else None,
+    )
+
+
+DIGEST_FIELDS = ("content_hash", "summary", "facts", "threads_opened", "threads_closed")
+
+
+def _outcome(flight: ChapterInFlight, task: asyncio.Task[ChapterDraft]) -> ChapterDraft | ChapterFailed | ChapterHalted:
+    """What came of a chapter's task. An error that is nobody's but ours crashes the actor."""
+    try:
+        return task.result()
+    except CallsHalted:
+        return ChapterHalted(flight.run.epoch, flight.run.call_no)
+    except UpstreamAIError as error:
+        spoilt = flight.steps.failed is None
+        return ChapterFailed(flight.run.epoch, flight.run.call_no, _failure(flight.run, error), spoilt)
+
+
+def _failure(run: Run, error: UpstreamAIError) -> Failure:
+    code = "COST_CAP_REACHED" if isinstance(error, CostCapReached) else "UPSTREAM_AI_ERROR"
+    number = error.chapter_number or run.current_chapter
+    return Failure(code, str(error), error.stage, number, error.retryable)

@@ -1,0 +1,220 @@
+"""The whole life of a run as one pure function: what it is, what it hears, what becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from uuid import UUID
+
+from bookgen.actors.messages import (
+    Abandon,
+    Advance,
+    ChapterFailed,
+    ChapterHalted,
+    ChapterWritten,
+    Command,
+    Event,
+    Failure,
+    Generate,
+    GiveUp,
+    Pause,
+    Promote,
+    Resume,
+    Stop,
+)
+from bookgen.errors import Conflict, GenerationInProgress, NoOutline, NotFound
+from bookgen.models import Run, RunMode, RunStatus
+
+CRASHES_TO_SUSPECT = 2
+CRASHES_TO_QUARANTINE = 3
+
+
+class Effect(Enum):
+    """What the deciding transaction does besides writing the run."""
+
+    INSERT = auto()  # a new run
+    REWRITE = auto()  # … over chapters that all have content
+    HOLD = auto()  # set an allowance aside
+    RELEASE = auto()  # give it back, or keep it for the book when something was written
+    CONSUME = auto()  # count it as used
+    TO_TAIL = auto()  # a new place at the end of the account's queue
+    PROMOTE = auto()  # the account's turn is free
+    SETTLE = auto()  # no chapter is being written any more
+    FORGET_STEPS = auto()  # stored replies of the failed chapter led nowhere
+    CLOSE_STEPS = auto()  # the run is over: its stored replies are not needed again
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The book's newest run and what else a decision depends on.
+
+    `slot_free`: no other run of the account is running, waiting or finishing a call.
+    """
+
+    run: Run | None
+    chapters: int
+    written: int
+    todo: int
+    slot_free: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`run` as it shall be; no effects and the same run mean that nothing is written."""
+
+    run: Run | None
+    effects: frozenset[Effect] = frozenset()
+
+
+def decide(snapshot: Snapshot, message: Command | Event, fresh: Run) -> Decision:
+    """What becomes of the book's run. `fresh` lends its identity to a run that has to be made.
+
+    Raises NotFound, NoOutline, GenerationInProgress or Conflict for a command that the state refuses.
+    """
+    match message:
+        case Generate():
+            return _generate(snapshot, message, fresh)
+        case Abandon():
+            return _stop(snapshot) if snapshot.run and snapshot.run.status.active else Decision(snapshot.run)
+        case Promote():
+            return _promote(snapshot)
+        case Advance():
+            return _advance(snapshot)
+        case GiveUp(failure=failure):
+            running = snapshot.run is not None and snapshot.run.status is RunStatus.RUNNING
+            return _failed(snapshot.run, failure) if running and snapshot.run else Decision(snapshot.run)
+        case ChapterWritten() | ChapterFailed() | ChapterHalted():
+            return _chapter_ended(snapshot, message)
+    if snapshot.run is None:
+        raise NotFound
+    match message:
+        case Pause():
+            return _pause(snapshot.run)
+        case Resume():
+            return _resume(snapshot, snapshot.run)
+        case Stop():
+            return _stop(snapshot)
+
+
+def _generate(snapshot: Snapshot, message: Generate, fresh: Run) -> Decision:
+    if snapshot.run and snapshot.run.status.active:
+        hint = " It is paused: resume it." if snapshot.run.status is RunStatus.PAUSED else ""
+        raise GenerationInProgress(f"{GenerationInProgress.__doc__}{hint}")
+    if not snapshot.chapters:
+        raise NoOutline
+    partly = 0 < snapshot.written < snapshot.chapters
+    everything = snapshot.written == snapshot.chapters
+    run = replace(
+        fresh,
+        status=RunStatus.RUNNING if snapshot.slot_free else RunStatus.QUEUED,
+        mode=RunMode.AUTOMATED if message.automated else RunMode.CONTINUE if partly else RunMode.FULL,
+        total=snapshot.chapters,
+        done=snapshot.written if partly else 0,
+    )
+    return Decision(run, frozenset({Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if everything else set())))
+
+
+def _pause(run: Run) -> Decision:
+    match run.status:
+        case RunStatus.PAUSED:
+            return Decision(run)
+        case RunStatus.QUEUED:
+            return Decision(replace(run, status=RunStatus.PAUSED), frozenset({Effect.SETTLE}))
+        case RunStatus.RUNNING:
+            return Decision(replace(run, status=RunStatus.PAUSED), frozenset({Effect.PROMOTE}))
+    raise _impossible("paused", run)
+
+
+def _resume(snapshot: Snapshot, run: Run) -> Decision:
+    going = RunStatus.RUNNING if snapshot.slot_free else RunStatus.QUEUED
+    match run.status:
+        case RunStatus.QUEUED | RunStatus.RUNNING:
+            return Decision(run)
+        case RunStatus.PAUSED:
+            return Decision(replace(run, status=going), frozenset({Effect.TO_TAIL}))
+        case RunStatus.ERROR if run.failure and run.failure["retryable"]:
+            suspect = CRASHES_TO_SUSPECT if run.failure["code"] == "quarantined" else 0
+            again = replace(run, status=going, failure=None, crash_count=suspect, call_started_at=None)
+            return Decision(again, frozenset({Effect.TO_TAIL, Effect.HOLD}))
+    raise _impossible("resumed", run)
+
+
+def _stop(snapshot: Snapshot) -> Decision:
+    run = snapshot.run
+    assert run is not None
+    stopped = replace(run, status=RunStatus.STOPPED, call_started_at=None)
+    match run.status:
+        case RunStatus.STOPPED:
+            return Decision(run)
+        case RunStatus.ERROR:
+            return Decision(stopped)
+        case RunStatus.QUEUED | RunStatus.RUNNING | RunStatus.PAUSED:
+            return Decision(stopped, frozenset({Effect.RELEASE, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
+    raise _impossible("stopped", run)
+
+
+def _promote(snapshot: Snapshot) -> Decision:
+    run = snapshot.run
+    if run is None or run.status is not RunStatus.QUEUED:
+        return Decision(run)
+    return Decision(replace(run, status=RunStatus.RUNNING))
+
+
+def _advance(snapshot: Snapshot) -> Decision:
+    run = snapshot.run
+    if run is None or run.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
+        return Decision(run)
+    if snapshot.todo == 0:
+        return _completed(run)
+    if run.status is RunStatus.RUNNING and run.crash_count >= CRASHES_TO_QUARANTINE:
+        return _failed(run, quarantined(run))
+    return Decision(run)
+
+
+def _chapter_ended(snapshot: Snapshot, message: ChapterWritten | ChapterFailed | ChapterHalted) -> Decision:
+    run = snapshot.run
+    if run is None or not run.status.active:
+        return Decision(run)
+    if (run.epoch, run.call_no) != (message.epoch, message.call_no):
+        return Decision(run)
+    quiet = replace(run, call_started_at=None)
+    turn = frozenset({Effect.PROMOTE} if run.status is not RunStatus.RUNNING else set())
+    match message:
+        case ChapterWritten() if snapshot.todo <= 1:
+            return _completed(replace(quiet, done=run.done + 1))
+        case ChapterWritten():
+            return Decision(replace(quiet, done=run.done + 1, call_no=run.call_no + 1, crash_count=0), turn)
+        case ChapterFailed(failure=failure, spoilt=spoilt) if run.status is RunStatus.RUNNING or not failure.retryable:
+            return _failed(quiet, failure, spoilt)
+        case _:
+            return Decision(quiet, turn | {Effect.SETTLE})
+
+
+def _completed(run: Run) -> Decision:
+    done = replace(run, status=RunStatus.COMPLETED, done=run.total, call_started_at=None, crash_count=0)
+    return Decision(done, frozenset({Effect.CONSUME, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
+
+
+def _failed(run: Run, failure: Failure, spoilt: bool = False) -> Decision:
+    effects = {Effect.RELEASE, Effect.PROMOTE, Effect.SETTLE} | ({Effect.FORGET_STEPS} if spoilt else set())
+    ended = replace(run, status=RunStatus.ERROR, failure=failure.as_json(), call_started_at=None)
+    return Decision(ended, frozenset(effects))
+
+
+def quarantined(run: Run) -> Failure:
+    return Failure(
+        code="quarantined",
+        message="Writing this book has ended the process three times without progress. Resume tries again.",
+        stage="chapter",
+        chapter_number=run.current_chapter,
+        retryable=True,
+    )
+
+
+def taken_by(run: Run, owner: UUID) -> Run:
+    """The run in the hands of another process: whatever the former owner still brings is fenced off."""
+    return replace(run, owner=owner, epoch=run.epoch + 1, call_started_at=None)
+
+
+def _impossible(what: str, run: Run) -> Conflict:
+    return Conflict(f"A run that is {run.status} cannot be {what}.", generation_status=str(run.status))

@@ -1,0 +1,108 @@
+"""Model work on a book outside a run: its outline, reworked chapters, one chapter written again.
+
+A job is exclusive with a run and with other jobs of the book, in every process: its row in `book_job` is written
+under the same lock that a run is accepted under. It ends by itself, whether or not its caller still waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+import asyncpg
+
+from bookgen.actors.actor import spawn
+from bookgen.actors.material import load_material
+from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter
+from bookgen.actors.resources import Resources
+from bookgen.actors.steps import StoredSteps, Work
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
+from bookgen.store import material as store
+from bookgen.store import runs
+from bookgen.store.material import Plan
+from bookgen.writing.material import Material, OutlineChapter
+
+Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
+
+KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "chapter"}
+
+
+class Jobs:
+    """Starts jobs and saves what they bring."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self, account_id: int, book_id: int, job: Job) -> asyncio.Task[None]:
+        """Takes the book for `job` and lets it run. GenerationInProgress while a run is active."""
+        async with self._locked(account_id, book_id) as (connection, state):
+            if state.job:
+                raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
+            if state.run and state.run.status.active:
+                raise GenerationInProgress
+            await store.take_job(connection, book_id, self._resources.boot_id, KINDS[type(job)])
+        task = spawn(self._run(account_id, book_id, job))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
+
+    async def _run(self, account_id: int, book_id: int, job: Job) -> None:
+        health, boot_id = self._resources.health, self._resources.boot_id
+        try:
+            material = await load_material(self._resources.pool, account_id, book_id)
+            steps = StoredSteps(self._resources, Work(account_id, book_id, uuid4()), replay=False)
+            save = await self._work(material, job, steps)
+            await health.through_outages(lambda: self._save(account_id, book_id, save))
+        finally:
+            await asyncio.shield(
+                spawn(health.through_outages(lambda: store.end_job(self._resources.pool, book_id, boot_id)))
+            )
+
+    async def _work(self, material: Material, job: Job, steps: StoredSteps) -> Save:
+        match job:
+            case DraftOutline():
+                return await self._outline(material, steps)
+            case ReworkChapters():
+                return await self._rework(material, job, steps)
+            case RewriteChapter():
+                return await self._rewrite(material, job, steps)
+
+    async def _outline(self, material: Material, steps: StoredSteps) -> Save:
+        outline = await self._resources.writing.draft_outline(material.book, steps)
+        plans = [_plan(number, chapter) for number, chapter in enumerate(outline.chapters, 1)]
+        return lambda connection: store.replace_outline(connection, material.book.id, outline.bible, plans)
+
+    async def _rework(self, material: Material, job: ReworkChapters, steps: StoredSteps) -> Save:
+        numbers = [c.chapter_number for c in material.chapters if c.id in set(job.chapter_ids)]
+        if len(numbers) < len(set(job.chapter_ids)):
+            raise InvalidInput(chapter_ids=["Not all of these are chapters of this book."])
+        reworked = await self._resources.writing.rework_chapters(material, numbers, job.instructions, steps)
+        plans = [_plan(number, chapter) for number, chapter in reworked.items()]
+        return lambda connection: store.rework(connection, material.book.id, plans)
+
+    async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps) -> Save:
+        draft = await self._resources.writing.write_chapter(material, job.chapter_number, steps)
+        quality = [{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings]
+        return lambda connection: store.rewrite(
+            connection, job.chapter_id, draft.content, draft.word_count, quality, draft.digest
+        )
+
+    async def _save(self, account_id: int, book_id: int, save: Save) -> None:
+        async with self._locked(account_id, book_id) as (connection, _):
+            await save(connection)
+
+    @asynccontextmanager
+    async def _locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, Any]]:
+        async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
+            state = await runs.lock_book(connection, account_id, book_id, self._resources.call_seconds)
+            if state is None:
+                raise NotFound
+            yield connection, state
+
+
+def _plan(number: int, chapter: OutlineChapter) -> Plan:
+    return Plan(number, chapter.title, chapter.summary, chapter.target_word_count)

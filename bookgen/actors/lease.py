@@ -1,0 +1,114 @@
+"""This process's right to write runs: a row that it renews, and a clock of its own that stops it in time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+import structlog
+
+from bookgen.actors.resources import Resources
+from bookgen.store import processes
+
+log = structlog.get_logger()
+
+TTL_SECONDS = 30.0
+RENEW_SECONDS = 10.0
+# Counted from the start of the last renewal that succeeded, on a clock that no NTP step moves.
+FENCE_SECONDS = 20.0
+
+
+class Lease:
+    """Registers this process, renews its lease, and calls `on_lost` before anybody else may take its runs."""
+
+    def __init__(self, resources: Resources, on_lost: Callable[[], None]) -> None:
+        self._resources = resources
+        self._on_lost = on_lost
+        self._fence: asyncio.TimerHandle | None = None
+        self.neighbours = 0
+
+    async def take(self) -> None:
+        """Gets a lease under a new name."""
+        started = asyncio.get_running_loop().time()
+        self._resources.boot_id = uuid4()
+        await processes.register(
+            self._resources.pool,
+            self._resources.boot_id,
+            this_host(),
+            os.getpid(),
+            started_at(os.getpid()),
+            TTL_SECONDS,
+        )
+        self._set_fence(started)
+
+    async def renew(self) -> None:
+        """Renews, or takes a new lease when this one is not known any more."""
+        started = asyncio.get_running_loop().time()
+        others = await processes.renew(self._resources.pool, self._resources.boot_id, TTL_SECONDS)
+        if others is None:
+            self._lost()
+            await self.take()
+            return
+        self.neighbours = others
+        self._set_fence(started)
+
+    async def give_up(self) -> None:
+        if self._fence:
+            self._fence.cancel()
+        await processes.expire(self._resources.pool, self._resources.boot_id)
+
+    async def bury_dead_neighbours(self) -> None:
+        """A process of this machine that no longer exists needs no waiting for its lease to run out."""
+        for neighbour in await processes.on_host(self._resources.pool, this_host(), self._resources.boot_id):
+            if started_at(neighbour.pid) != neighbour.pid_started:
+                await processes.expire(self._resources.pool, neighbour.boot_id)
+
+    def _set_fence(self, started: float) -> None:
+        if self._fence:
+            self._fence.cancel()
+        self._fence = asyncio.get_running_loop().call_at(started + FENCE_SECONDS, self._ran_out)
+
+    def _ran_out(self) -> None:
+        # Alone, nobody can have taken the runs: what is finished waits in memory for the database to come back.
+        if self.neighbours:
+            self._lost()
+
+    def _lost(self) -> None:
+        log.warning("lease_lost", boot_id=str(self._resources.boot_id))
+        self._resources.boot_id = uuid4()
+        self._on_lost()
+
+
+def this_host() -> str:
+    """What makes a process id mean something: the machine, its boot and the namespace of its process ids."""
+    boot = _read("/proc/sys/kernel/random/boot_id")
+    try:
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        namespace = ""
+    return f"{socket.gethostname()} {boot} {namespace}".strip()
+
+
+def started_at(pid: int) -> str:
+    """When the process began, in the system's own words; empty when there is none or no way to tell them apart."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    if fields:
+        return "" if fields[0] in ("Z", "X") else fields[19]
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        return "alive"
+    return "alive"
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""

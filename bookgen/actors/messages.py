@@ -1,0 +1,140 @@
+"""What a book's actor can be told. Commands come from callers, events from its own tasks and neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from bookgen.models import Run
+from bookgen.writing.material import ChapterDraft
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Start a run over the chapters that have no content; over all of them when none is missing."""
+
+    automated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Make no further model call. The one in flight may finish and its text is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Go on with a paused run, or retry the chapter at which a run failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the run now; the call in flight is cancelled, finished chapters stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon:
+    """End the run because its book is deleted or its account blocked. Never refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run ended in error, as its owner reads it."""
+
+    code: str
+    message: str
+    stage: str | None
+    chapter_number: int | None
+    retryable: bool
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterWritten:
+    """A chapter's task brought its text."""
+
+    epoch: int
+    call_no: int
+    draft: ChapterDraft
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterFailed:
+    """A chapter's task gave up. `spoilt`: stored replies led nowhere, so a retry must not replay them."""
+
+    epoch: int
+    call_no: int
+    failure: Failure
+    spoilt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterHalted:
+    """A chapter's task ended between two model calls because no further call was wanted."""
+
+    epoch: int
+    call_no: int
+
+
+@dataclass(frozen=True, slots=True)
+class Promote:
+    """The account's turn is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """Look at what is left: complete when nothing is, give up when the run has killed too many processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The book's actor has crashed too often."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class DraftOutline:
+    """Make a new outline; it replaces the chapters."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReworkChapters:
+    """Rework titles and summaries of some chapters to fit the rest."""
+
+    chapter_ids: tuple[int, ...]
+    instructions: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteChapter:
+    """Write one chapter again."""
+
+    chapter_id: int
+    chapter_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowChanged:
+    """The run's row may have been changed by another process; look."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteNext:
+    """Begin the run's next chapter."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnded:
+    """The actor's own task is over; what came of it is in the task."""
+
+    task: Any
+
+
+Command: TypeAlias = Generate | Pause | Resume | Stop | Abandon
+Event: TypeAlias = ChapterWritten | ChapterFailed | ChapterHalted | Promote | Advance | GiveUp
+Job: TypeAlias = DraftOutline | ReworkChapters | RewriteChapter
+Message: TypeAlias = Command | Job | RowChanged | WriteNext | TaskEnded

@@ -1,0 +1,67 @@
+"""What every actor of this process works with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from bookgen.actors.health import Health
+from bookgen.models import Book, FundingSource, Usage
+from bookgen.providers.text import TextModel
+from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
+from bookgen.writing.steps import Steps
+
+
+class Quota(Protocol):
+    """What a run asks of billing, always inside the transaction that moves the run."""
+
+    async def hold_book(
+        self, connection: asyncpg.Connection, account_id: int, book_id: int, run_id: UUID, target_word_count: int
+    ) -> FundingSource: ...
+
+    async def consume_book(
+        self, connection: asyncpg.Connection, account_id: int, book_id: int, run_id: UUID, words: int
+    ) -> None: ...
+
+    async def release_book(self, connection: asyncpg.Connection, book_id: int, *, wrote: bool) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a book is written: the entry points of `bookgen.writing`."""
+
+    draft_outline: Callable[[Book, Steps], Awaitable[Outline]]
+    rework_chapters: Callable[[Material, Sequence[int], str, Steps], Awaitable[dict[int, OutlineChapter]]]
+    write_chapter: Callable[[Material, int, Steps], Coroutine[Any, Any, ChapterDraft]]
+
+
+@dataclass(frozen=True, slots=True)
+class CostCaps:
+    """Bounds on spending, in millionths of `currency`; None is no bound."""
+
+    book: int | None = None
+    account_day: int | None = None
+    currency: str = "USD"
+
+
+def no_price(_model: str, _usage: Usage) -> int | None:
+    return None
+
+
+@dataclass(slots=True)
+class Resources:
+    """`boot_id` is who this process is to the database; it changes when its lease was lost."""
+
+    pool: asyncpg.Pool
+    quota: Quota
+    writing: Writing
+    model: TextModel
+    price: Callable[[str, Usage], int | None] = no_price
+    caps: CostCaps = field(default_factory=CostCaps)
+    call_seconds: float = 180.0
+    boot_id: UUID = field(default_factory=uuid4)
+    health: Health = field(default_factory=Health)

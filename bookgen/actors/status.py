@@ -1,0 +1,75 @@
+"""A run as its owner sees it: the body of GenerationStatus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from bookgen.models import Run, RunStatus
+from bookgen.store.runs import RunReport
+
+
+def encode(report: RunReport) -> bytes:
+    return orjson.dumps(as_json(report), option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
+
+
+def as_json(report: RunReport) -> dict[str, Any]:
+    run = report.run
+    return {
+        "generation_status": shown(run),
+        "completed_chapters": run.done,
+        "total_chapters": run.total,
+        "percentage": round(100 * run.done / run.total, 1) if run.total else 0.0,
+        "status_message": message(report),
+        "task_id": str(run.id),
+        "mode": run.mode,
+        "current_chapter": run.current_chapter if run.status.active else None,
+        "words_written": run.words_written,
+        "started_at": run.started_at,
+        "updated_at": run.updated_at,
+        "finished_at": run.finished_at,
+        "estimated_seconds_remaining": seconds_remaining(run),
+        "failure": run.failure,
+        "outline": report.outline,
+    }
+
+
+def shown(run: Run) -> str:
+    """The state as the contract names it: a run that waits for its turn is running."""
+    return RunStatus.RUNNING if run.status is RunStatus.QUEUED else run.status
+
+
+def message(report: RunReport) -> str:
+    run = report.run
+    progress = f"{run.done} of {run.total} chapters"
+    match run.status:
+        case RunStatus.QUEUED:
+            return f"Waiting for another book of this account. Place {report.place} in the queue."
+        case RunStatus.RUNNING if run.call_started_at and run.current_chapter:
+            return f"Writing chapter {run.current_chapter} of {run.total}{_title(report)}."
+        case RunStatus.RUNNING:
+            return f"Writing. {progress} finished."
+        case RunStatus.PAUSED if run.call_started_at and run.current_chapter:
+            return f"Paused; finishing chapter {run.current_chapter}."
+        case RunStatus.PAUSED:
+            return f"Paused. {progress} finished."
+        case RunStatus.STOPPED:
+            return f"Stopped. {progress} finished."
+        case RunStatus.COMPLETED:
+            return f"Completed. All {run.total} chapters are written."
+        case RunStatus.ERROR:
+            return f"Failed after {progress}. {(run.failure or {}).get('message', '')}".rstrip()
+
+
+def _title(report: RunReport) -> str:
+    number = report.run.current_chapter
+    title = next((entry["title"] for entry in report.outline if entry["chapter_number"] == number), "")
+    return f": {title}" if title else ""
+
+
+def seconds_remaining(run: Run) -> int | None:
+    """From the pace of this run so far; None before its first chapter and when nothing is being written."""
+    if run.status is not RunStatus.RUNNING or not run.written:
+        return None
+    return round((run.total - run.done) * run.writing_seconds / run.written)

@@ -1,0 +1,136 @@
+"""Model calls that are paid for once: each reply is stored under the hash of what was asked."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from bookgen.actors.faults import fault
+from bookgen.actors.resources import Resources
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Usage
+from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.store import steps as store
+
+
+class CallsHalted(UpstreamAIError):
+    """No further model call is wanted right now."""
+
+    def __init__(self, request: TextRequest) -> None:
+        super().__init__(self.__doc__, stage=request.stage, retryable=True, chapter_number=request.chapter_number)
+
+
+class CostCapReached(UpstreamAIError):
+    """The cost cap is reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """On whose account steps are taken. `salt` separates one attempt at a text from a deliberate other one."""
+
+    account_id: int
+    book_id: int
+    salt: UUID
+    run_id: UUID | None = None
+
+
+class StoredSteps:
+    """Implements `writing.steps.Steps`.
+
+    Closed, it answers what is stored and refuses new calls; the call in flight is not disturbed. `failed` is the
+    error that a model call of its own raised, as opposed to one that writing found in the replies.
+    """
+
+    def __init__(self, resources: Resources, work: Work, *, replay: bool) -> None:
+        self._resources = resources
+        self._work = work
+        self._replay = replay
+        self.closed = False
+        self.in_flight = 0
+        self.failed: UpstreamAIError | None = None
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        key = step_key(self._work.salt, request, attempt)
+        if self._replay and (stored := await self._stored(key)):
+            return stored
+        await self._resources.health.wait()
+        await self._within_caps(request)
+        if self.closed:
+            raise CallsHalted(request)
+        reply = _storable(await self._call(request))
+        await self._store(key, request, reply)
+        return reply
+
+    async def _stored(self, key: str) -> TextReply | None:
+        pool, book_id = self._resources.pool, self._work.book_id
+        stored = await self._resources.health.through_outages(lambda: store.find(pool, book_id, key))
+        return _from_json(stored) if stored else None
+
+    async def _within_caps(self, request: TextRequest) -> None:
+        caps = self._resources.caps
+        if caps.book is None and caps.account_day is None:
+            return
+        pool, work = self._resources.pool, self._work
+        book, today = await self._resources.health.through_outages(
+            lambda: store.spent(pool, work.account_id, work.book_id)
+        )
+        for spent, cap, whose in ((book, caps.book, "this book"), (today, caps.account_day, "this account's day")):
+            if cap is not None and spent >= cap:
+                amounts = f"{spent / 1e6:.2f} of {cap / 1e6:.2f} {caps.currency} are spent"
+                self.failed = CostCapReached(
+                    f"The cost cap of {whose} is reached: {amounts}.",
+                    stage=request.stage,
+                    retryable=True,
+                    chapter_number=request.chapter_number,
+                )
+                raise self.failed
+
+    async def _call(self, request: TextRequest) -> TextReply:
+        await fault("call.before", self._work.book_id)
+        self.in_flight += 1
+        try:
+            return await self._resources.model.complete(request)
+        except UpstreamAIError as error:
+            self.failed = error
+            raise
+        finally:
+            self.in_flight -= 1
+
+    async def _store(self, key: str, request: TextRequest, reply: TextReply) -> None:
+        await fault("step.before", self._work.book_id)
+        work = self._work
+        call = store.PaidCall(
+            account_id=work.account_id,
+            book_id=work.book_id,
+            run_id=work.run_id,
+            key=key,
+            stage=request.stage,
+            chapter_number=request.chapter_number,
+            reply=asdict(reply),
+            model=reply.model,
+            usage=reply.usage,
+            cost_micros=self._resources.price(reply.model, reply.usage),
+        )
+        await self._resources.health.through_outages(lambda: store.save(self._resources.pool, call))
+        await fault("step.after", self._work.book_id)
+
+
+def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:
+    """The hash of everything that was asked, so that another question never gets this answer."""
+    asked = orjson.dumps({"request": request, "attempt": attempt}, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(salt.bytes + asked).hexdigest()
+
+
+def _from_json(stored: dict[str, Any]) -> TextReply:
+    return TextReply(stored["text"], StopReason(stored["stop"]), Usage(**stored["usage"]), stored["model"])
+
+
+def _storable(reply: TextReply) -> TextReply:
+    """PostgreSQL keeps neither U+0000 nor lone surrogates, and no reader misses them."""
+    if reply.text.isascii() and "\0" not in reply.text:
+        return reply
+    return replace(reply, text=reply.text.replace("\0", "").encode("utf-8", "ignore").decode())

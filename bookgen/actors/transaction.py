@@ -1,0 +1,185 @@
+"""One decision, one transaction: what `decide` says becomes rows, or nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from bookgen.actors.decide import Decision, Effect, Snapshot, decide, taken_by
+from bookgen.actors.faults import fault
+from bookgen.actors.messages import Advance, Command, Event, Generate, Resume
+from bookgen.actors.resources import Resources
+from bookgen.errors import Conflict, NotFound
+from bookgen.models import BookStatus, Run, RunMode, RunStatus
+from bookgen.store import material as store
+from bookgen.store import runs
+from bookgen.store.runs import BookState, Checkpoint
+
+BOOK_STATUS = {
+    RunStatus.QUEUED: BookStatus.GENERATING,
+    RunStatus.RUNNING: BookStatus.GENERATING,
+    RunStatus.PAUSED: BookStatus.GENERATING,
+    RunStatus.COMPLETED: BookStatus.COMPLETED,
+    RunStatus.STOPPED: BookStatus.OUTLINE,
+    RunStatus.ERROR: BookStatus.OUTLINE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What is in the database now. `promoted` is the account's next run, which has to be started."""
+
+    run: Run | None
+    promoted: Run | None = None
+
+
+class Transactions:
+    """The transactions of one process. Each can be repeated: `op` tells whether it had landed before."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    async def steer(
+        self,
+        account_id: int,
+        book_id: int,
+        message: Command | Event,
+        op: UUID,
+    ) -> Committed:
+        """Decides a message under the locks of the book's run and writes what was decided."""
+        point = type(message).__name__.lower()
+        async with self._locked(account_id, book_id) as (connection, state):
+            if state.run and state.run.last_op == op:
+                return Committed(state.run)
+            if state.job and isinstance(message, Generate | Resume):
+                raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
+            decision = decide(_snapshot(state), message, self._fresh(account_id, book_id))
+            committed = await self._carry_out(connection, state, decision, op)
+            await fault(f"{point}.before", book_id)
+        await fault(f"{point}.after", book_id)
+        return committed
+
+    async def finish(self, account_id: int, book_id: int, row: Checkpoint) -> Committed:
+        """Commits what is likely the last chapter, and with it the end of the run.
+
+        `run` is None when the text was fenced off.
+        """
+        async with self._locked(account_id, book_id) as (connection, state):
+            if state.run and state.run.last_op == row.op:
+                return Committed(state.run)
+            if not await runs.checkpoint(connection, [row]):
+                return Committed(None)
+            state = await self._state(connection, account_id, book_id)
+            decision = decide(_snapshot(state), Advance(), self._fresh(account_id, book_id))
+            committed = await self._carry_out(connection, state, decision, row.op)
+            await fault("finish.before", book_id)
+        await fault("finish.after", book_id)
+        return committed
+
+    async def promote(self, account_id: int) -> Run | None:
+        """Starts the account's next run if its turn is free."""
+        async with self._resources.pool.acquire() as connection, connection.transaction():
+            await runs.lock_slot(connection, account_id)
+            return await self._promote(connection, account_id)
+
+    async def delete_book(self, account_id: int, book_id: int) -> None:
+        async with self._locked(account_id, book_id) as (connection, state):
+            if state.run and state.run.status.active:
+                raise Conflict("A run of this book has just been started. Delete it again.")
+            await store.delete_book(connection, account_id, book_id)
+
+    @asynccontextmanager
+    async def _locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
+        async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
+            yield connection, await self._state(connection, account_id, book_id)
+
+    async def _state(self, connection: asyncpg.Connection, account_id: int, book_id: int) -> BookState:
+        state = await runs.lock_book(connection, account_id, book_id, self._resources.call_seconds)
+        if state is None:
+            raise NotFound
+        return state
+
+    async def _carry_out(
+        self, connection: asyncpg.Connection, state: BookState, decision: Decision, op: UUID
+    ) -> Committed:
+        if decision.run is None or (decision.run == state.run and not decision.effects):
+            return Committed(state.run)
+        effects = decision.effects
+        run = replace(self._owned(state, decision.run), last_op=op)
+        if Effect.INSERT in effects:
+            run = await runs.insert(connection, run, rewrite=Effect.REWRITE in effects)
+        else:
+            run = await runs.save(connection, run, to_tail=Effect.TO_TAIL in effects)
+        await self._settle_quota(connection, state, run, effects)
+        await self._settle_rows(connection, run, effects)
+        promoted = await self._promote(connection, run.account_id) if Effect.PROMOTE in effects else None
+        return Committed(run, promoted)
+
+    async def _settle_quota(
+        self, connection: asyncpg.Connection, state: BookState, run: Run, effects: frozenset[Effect]
+    ) -> None:
+        quota, source = self._resources.quota, None
+        if Effect.HOLD in effects:
+            source = await quota.hold_book(connection, run.account_id, run.book_id, run.id, state.target_word_count)
+        if Effect.CONSUME in effects:
+            await quota.consume_book(connection, run.account_id, run.book_id, run.id, run.words_written)
+        if Effect.RELEASE in effects:
+            await quota.release_book(connection, run.book_id, wrote=state.wrote)
+        if state.run is None or state.run.status is not run.status:
+            await runs.set_book_status(connection, run.book_id, BOOK_STATUS[run.status], source)
+
+    async def _settle_rows(self, connection: asyncpg.Connection, run: Run, effects: frozenset[Effect]) -> None:
+        failed: int | None = run.failure["chapter_number"] if run.failure else None
+        if Effect.SETTLE in effects:
+            await runs.settle_chapters(connection, run.book_id, failed)
+        if Effect.CLOSE_STEPS in effects:
+            await runs.forget_steps(connection, run.id)
+        if Effect.FORGET_STEPS in effects:
+            await runs.forget_steps(connection, run.id, failed)
+
+    async def _promote(self, connection: asyncpg.Connection, account_id: int) -> Run | None:
+        resources = self._resources
+        return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
+
+    def _owned(self, state: BookState, run: Run) -> Run:
+        """A run that begins to run belongs to this process, unless another one is just finishing its call."""
+        before = state.run
+        if run.status is not RunStatus.RUNNING or (before and before.status is RunStatus.RUNNING):
+            return run
+        in_flight = run.call_started_at is not None
+        if in_flight and (run.owner == self._resources.boot_id or state.owner_alive):
+            return run
+        return taken_by(run, self._resources.boot_id)
+
+    def _fresh(self, account_id: int, book_id: int) -> Run:
+        now = datetime.now(UTC)
+        return Run(
+            id=uuid4(),
+            book_id=book_id,
+            account_id=account_id,
+            status=RunStatus.QUEUED,
+            mode=RunMode.FULL,
+            total=0,
+            done=0,
+            call_no=0,
+            epoch=0,
+            owner=None,
+            crash_count=0,
+            queue_seq=0,
+            current_chapter=None,
+            words_written=0,
+            failure=None,
+            last_op=None,
+            started_at=now,
+            updated_at=now,
+            finished_at=None,
+        )
+
+
+def _snapshot(state: BookState) -> Snapshot:
+    return Snapshot(state.run, state.chapters, state.written, state.todo, state.slot_free)

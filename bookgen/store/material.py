@@ -1,0 +1,195 @@
+"""What a book's actor reads before it writes, and what model work outside a run writes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+from asyncpg import Record
+
+from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, Digest, FundingSource
+from bookgen.store.database import DB
+
+BOOK = "SELECT * FROM book WHERE id = $1 AND account_id = $2"
+
+CHAPTERS = "SELECT * FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
+
+# A digest belongs to a text, not to a chapter: `content_hash` tells writing whether it still fits.
+DIGESTS = """
+    SELECT DISTINCT ON (c.id) c.chapter_number, d.content_hash, d.summary, d.facts, d.threads_opened, d.threads_closed
+      FROM chapter c JOIN digest d ON d.chapter_id = c.id
+     WHERE c.book_id = $1 AND c.content <> ''
+     ORDER BY c.id, d.created_at DESC
+"""
+
+
+async def book(db: DB, account_id: int, book_id: int) -> Book | None:
+    row = await db.fetchrow(BOOK, book_id, account_id)
+    return row and _book(row)
+
+
+async def chapters(db: DB, book_id: int) -> tuple[Chapter, ...]:
+    return tuple(_chapter(row) for row in await db.fetch(CHAPTERS, book_id))
+
+
+async def digests(db: DB, book_id: int) -> dict[int, Digest]:
+    return {row["chapter_number"]: _digest(row) for row in await db.fetch(DIGESTS, book_id)}
+
+
+OWNER_OF_CHAPTER = """
+    SELECT c.book_id, c.chapter_number FROM chapter c JOIN book b ON b.id = c.book_id
+     WHERE c.id = $1 AND b.account_id = $2
+"""
+
+
+async def place_of(db: DB, account_id: int, chapter_id: int) -> tuple[int, int] | None:
+    """The book and the number of the account's chapter."""
+    row = await db.fetchrow(OWNER_OF_CHAPTER, chapter_id, account_id)
+    return row and (row["book_id"], row["chapter_number"])
+
+
+KEEP_TEXTS = """
+    INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
+    SELECT id, 'regenerate', content, word_count FROM chapter
+     WHERE book_id = $1 AND chapter_number = ANY($2::int[]) AND content <> ''
+"""
+
+REWORK = """
+    UPDATE chapter c
+       SET title = n.title, summary = n.summary, target_word_count = n.target_word_count,
+           content = '', word_count = 0, quality = '[]', status = 'pending', rewrite_run = NULL,
+           content_version = c.content_version + 1, updated_at = now()
+      FROM unnest($2::int[], $3::text[], $4::text[], $5::int[]) AS n (number, title, summary, target_word_count)
+     WHERE c.book_id = $1 AND c.chapter_number = n.number
+"""
+
+ADD_CHAPTERS = """
+    INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count)
+    SELECT $1, n.number, n.title, n.summary, n.target_word_count
+      FROM unnest($2::int[], $3::text[], $4::text[], $5::int[]) AS n (number, title, summary, target_word_count)
+    ON CONFLICT DO NOTHING
+"""
+
+DROP_CHAPTERS_BEYOND = "DELETE FROM chapter WHERE book_id = $1 AND chapter_number > $2"
+
+HAS_OUTLINE = """
+    UPDATE book SET status = 'outline', bible = coalesce($2, bible), updated_at = now() WHERE id = $1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A chapter as the outline has it."""
+
+    number: int
+    title: str
+    summary: str
+    target_word_count: int
+
+
+async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[Plan]) -> None:
+    """Gives chapters new plans; texts they had go to their revisions."""
+    columns = _columns(plans)
+    await connection.execute(KEEP_TEXTS, book_id, columns[0])
+    await connection.execute(REWORK, book_id, *columns)
+    await connection.execute(HAS_OUTLINE, book_id, None)
+
+
+async def replace_outline(
+    connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[Plan]
+) -> None:
+    """Makes the outline the book's only chapters. A number that stays keeps its row, and so its revisions."""
+    await connection.execute(DROP_CHAPTERS_BEYOND, book_id, len(plans))
+    await rework(connection, book_id, plans)
+    await connection.execute(ADD_CHAPTERS, book_id, *_columns(plans))
+    await connection.execute(HAS_OUTLINE, book_id, dict(bible))
+
+
+REWRITE = """
+    WITH former AS (
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
+        SELECT id, 'regenerate', content, word_count FROM chapter WHERE id = $1 AND content <> ''
+    )
+    UPDATE chapter
+       SET content = $2, word_count = $3, quality = $4, status = 'completed', content_version = content_version + 1,
+           updated_at = now()
+     WHERE id = $1
+"""
+
+SAVE_DIGEST = """
+    INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+"""
+
+
+async def rewrite(
+    connection: asyncpg.Connection,
+    chapter_id: int,
+    content: str,
+    word_count: int,
+    quality: list[dict[str, Any]],
+    digest: Digest | None,
+) -> None:
+    """Replaces a chapter's text; the former one goes to the revisions."""
+    await connection.execute(REWRITE, chapter_id, content, word_count, quality)
+    if digest:
+        await connection.execute(
+            SAVE_DIGEST, chapter_id, digest.content_hash, digest.summary, list(digest.facts),
+            list(digest.threads_opened), list(digest.threads_closed),
+        )  # fmt: skip
+
+
+TAKE_JOB = """
+    INSERT INTO book_job (book_id, owner, kind) VALUES ($1, $2, $3)
+    ON CONFLICT (book_id) DO UPDATE SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, started_at = now()
+"""
+
+END_JOB = "DELETE FROM book_job WHERE book_id = $1 AND owner = $2"
+
+
+async def take_job(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str) -> None:
+    """Says that model work outside a run has begun. The caller has seen that no living process has such work."""
+    await connection.execute(TAKE_JOB, book_id, owner, kind)
+
+
+async def end_job(db: DB, book_id: int, owner: UUID) -> None:
+    await db.execute(END_JOB, book_id, owner)
+
+
+DELETE_BOOK = "DELETE FROM book WHERE id = $1 AND account_id = $2"
+
+
+async def delete_book(connection: asyncpg.Connection, account_id: int, book_id: int) -> None:
+    await connection.execute(DELETE_BOOK, book_id, account_id)
+
+
+def _columns(plans: Sequence[Plan]) -> tuple[list[int], list[str], list[str], list[int]]:
+    return (
+        [plan.number for plan in plans],
+        [plan.title for plan in plans],
+        [plan.summary for plan in plans],
+        [plan.target_word_count for plan in plans],
+    )
+
+
+BOOK_FIELDS = tuple(Book.__dataclass_fields__)
+CHAPTER_FIELDS = tuple(Chapter.__dataclass_fields__)
+TUPLES = ("facts", "threads_opened", "threads_closed")
+
+
+def _book(row: Record) -> Book:
+    fields = {name: row[name] for name in BOOK_FIELDS}
+    source = row["funding_source"]
+    return Book(**fields | {"status": BookStatus(row["status"]), "funding_source": source and FundingSource(source)})
+
+
+def _chapter(row: Record) -> Chapter:
+    fields = {name: row[name] for name in CHAPTER_FIELDS}
+    return Chapter(**fields | {"status": ChapterStatus(row["status"])})
+
+
+def _digest(row: Record) -> Digest:
+    return Digest(**dict(row) | {name: tuple(row[name]) for name in TUPLES})

@@ -1,0 +1,69 @@
+"""Leases of serving processes: one row each, renewed by the database's clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from bookgen.store.database import DB
+
+REGISTER = """
+    INSERT INTO process (boot_id, host, pid, pid_started, lease_until)
+    VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second')
+"""
+
+
+async def register(db: DB, boot_id: UUID, host: str, pid: int, pid_started: str, seconds: float) -> None:
+    await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds))
+
+
+RENEW = """
+    UPDATE process SET lease_until = now() + $2 * interval '1 second' WHERE boot_id = $1
+    RETURNING (SELECT count(*) FROM process o WHERE o.boot_id <> $1 AND o.lease_until > now())
+"""
+
+
+async def renew(db: DB, boot_id: UUID, seconds: float) -> int | None:
+    """How many other processes are alive; None when this one is not known any more."""
+    others: int | None = await db.fetchval(RENEW, boot_id, float(seconds))
+    return others
+
+
+TRY = "UPDATE process SET probation = $2 WHERE boot_id = $1"
+
+
+async def set_probation(db: DB, boot_id: UUID, run_id: UUID | None) -> None:
+    await db.execute(TRY, boot_id, run_id)
+
+
+EXPIRE = "UPDATE process SET lease_until = now() WHERE boot_id = $1 AND lease_until > now()"
+
+
+async def expire(db: DB, boot_id: UUID) -> None:
+    await db.execute(EXPIRE, boot_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    boot_id: UUID
+    pid: int
+    pid_started: str
+
+
+ON_HOST = "SELECT boot_id, pid, pid_started FROM process WHERE host = $1 AND boot_id <> $2 AND lease_until > now()"
+
+
+async def on_host(db: DB, host: str, boot_id: UUID) -> list[Neighbour]:
+    """The other processes of this machine whose lease still runs."""
+    return [Neighbour(**row) for row in await db.fetch(ON_HOST, host, boot_id)]
+
+
+# A dead process is kept while runs name it, because its `probation` decides whom its crash is charged to.
+PRUNE = """
+    DELETE FROM process p
+     WHERE p.lease_until < now() - interval '1 minute' AND NOT EXISTS (SELECT FROM run r WHERE r.owner = p.boot_id)
+"""
+
+
+async def prune(db: DB) -> None:
+    await db.execute(PRUNE)

@@ -1,0 +1,212 @@
+"""A desk of a supervisor on a real database, with a model that the test lets speak."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+import asyncpg
+import orjson
+import pytest
+
+from bookgen.actors.resources import Writing
+from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.quota import Quota
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Book, Usage
+from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.store.database import Database
+from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
+from bookgen.writing.steps import Steps
+
+_names = itertools.count(1)
+
+
+class Model:
+    """Answers a chapter's call when the test says so; `free` answers at once."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.free = False
+        self.asked: Counter[tuple[int, int]] = Counter()
+        self.cancelled: Counter[tuple[int, int]] = Counter()
+        self.open = 0
+        self.most_open = 0
+        self._replies: dict[tuple[int, int], asyncio.Future[str]] = {}
+        self._changed = asyncio.Event()
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        call = tuple(orjson.loads(request.messages[-1].text))
+        self.asked[call] += 1
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        self._tell()
+        try:
+            text = f"Text of {call}." if self.free else await self._reply(call)
+        except asyncio.CancelledError:
+            self.cancelled[call] += 1
+            raise
+        finally:
+            self.open -= 1
+            self._tell()
+        return TextReply(text, StopReason.END, Usage(calls=1, input_tokens=10, output_tokens=20), self.name)
+
+    async def close(self) -> None:
+        pass
+
+    async def wait_until_asked(self, book: int, chapter: int, times: int = 1) -> None:
+        await self.until(lambda: self.asked[book, chapter] >= times)
+
+    async def until(self, reached: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not reached():
+                self._changed.clear()
+                await self._changed.wait()
+
+    def answer(self, book: int, chapter: int, text: str | None = None) -> None:
+        self._future((book, chapter)).set_result(text or f"Text of {(book, chapter)}.")
+
+    def fail(self, book: int, chapter: int, *, retryable: bool, error: Exception | None = None) -> None:
+        upstream = UpstreamAIError("It failed.", stage="chapter", retryable=retryable, chapter_number=chapter)
+        self._future((book, chapter)).set_exception(error or upstream)
+
+    async def _reply(self, call: tuple[int, int]) -> str:
+        try:
+            return await asyncio.shield(self._future(call))
+        finally:
+            self._replies.pop(call, None)
+
+    def _future(self, call: tuple[int, int]) -> asyncio.Future[str]:
+        return self._replies.setdefault(call, asyncio.get_running_loop().create_future())
+
+    def _tell(self) -> None:
+        self._changed.set()
+
+
+async def write_chapter(material: Material, number: int, steps: Steps) -> ChapterDraft:
+    request = ask("chapter", material.book.id, number)
+    text = (await steps.reply(request)).text
+    return ChapterDraft(text, len(text.split()), None)
+
+
+async def draft_outline(book: Book, steps: Steps) -> Outline:
+    await steps.reply(ask("outline", book.id, 0))
+    plans = tuple(OutlineChapter(f"New {n}", "Summary.", 500) for n in range(1, book.chapter_count + 1))
+    return Outline({"people": []}, plans)
+
+
+async def rework_chapters(
+    material: Material, numbers: Sequence[int], instructions: str, steps: Steps
+) -> dict[int, OutlineChapter]:
+    await steps.reply(ask("rework", material.book.id, 0))
+    return {number: OutlineChapter(f"Other {number}", instructions, 500) for number in numbers}
+
+
+def ask(stage: str, book: int, chapter: int) -> TextRequest:
+    text = orjson.dumps([book, chapter]).decode()
+    return TextRequest(stage, (), (Message("user", text),), 100, chapter_number=chapter or None)
+
+
+WRITING = Writing(draft_outline, rework_chapters, write_chapter)
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+Start = Callable[..., Awaitable[Supervisor]]
+
+
+@pytest.fixture
+async def start(database: Database, model: Model) -> AsyncIterator[Start]:
+    """Starts supervisors, as processes would be started on one database."""
+    started: list[Supervisor] = []
+
+    async def start(**settings: Any) -> Supervisor:
+        settings.setdefault("quota", Quota(billing=True))
+        supervisor = Supervisor(database, writing=WRITING, model=model, **settings)
+        await supervisor.start()
+        started.append(supervisor)
+        return supervisor
+
+    yield start
+    for supervisor in started:
+        await supervisor.drain(0)
+
+
+@pytest.fixture
+async def supervisor(start: Start) -> Supervisor:
+    return await start()
+
+
+class Shelf:
+    """Accounts and books, put straight into the database."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self.pool = pool
+
+    async def account(self, plan: str = "pro") -> int:
+        name = f"writer{next(_names)}"
+        account_id = await self.pool.fetchval(
+            "INSERT INTO account (username, email) VALUES ($1, $1 || '@example.com') RETURNING id", name
+        )
+        await self.pool.execute(
+            "UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = $2) WHERE account_id = $1",
+            account_id,
+            plan,
+        )
+        return int(account_id)
+
+    async def book(self, account_id: int, chapters: int = 3) -> int:
+        book_id = await self.pool.fetchval(
+            """INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language,
+                                 status)
+               VALUES ($1, 'A book', greatest($2, 1), 1500, '6x9', 'en', 'outline') RETURNING id""",
+            account_id,
+            chapters,
+        )
+        await self.pool.execute(
+            """INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
+               SELECT $1, n, 'Chapter ' || n, 500 FROM generate_series(1, $2::int) AS n""",
+            book_id,
+            chapters,
+        )
+        return int(book_id)
+
+    async def texts(self, book_id: int) -> list[str]:
+        rows = await self.pool.fetch("SELECT content FROM chapter WHERE book_id = $1 ORDER BY chapter_number", book_id)
+        return [row["content"] for row in rows]
+
+    async def chapter_id(self, book_id: int, number: int) -> int:
+        return int(
+            await self.pool.fetchval(
+                "SELECT id FROM chapter WHERE book_id = $1 AND chapter_number = $2", book_id, number
+            )
+        )
+
+    async def run(self, book_id: int) -> asyncpg.Record:
+        return await self.pool.fetchrow("SELECT * FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1", book_id)
+
+    async def value(self, sql: str, *arguments: object) -> Any:
+        return await self.pool.fetchval(sql, *arguments)
+
+    async def until(self, sql: str, *arguments: object) -> None:
+        """Waits until the query's value is true."""
+        async with asyncio.timeout(10):
+            while not await self.pool.fetchval(sql, *arguments):  # noqa: ASYNC110 (the signal is a row)
+                await asyncio.sleep(0.01)
+
+    async def until_status(self, book_id: int, status: str) -> None:
+        await self.until(
+            "SELECT status = $2 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1", book_id, status
+        )
+
+
+@pytest.fixture
+async def shelf(database: Database) -> Shelf:
+    return Shelf(database.http)

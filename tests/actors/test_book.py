@@ -1,0 +1,316 @@
+"""A book's run as its owner steers it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import orjson
+import pytest
+
+from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.actors.supervisor import Supervisor
+from bookgen.errors import BookQuotaExceeded, Conflict, GenerationInProgress, NoOutline, NotFound
+from bookgen.models import RunMode, RunStatus
+
+from .conftest import Model, Shelf
+
+
+async def test_a_run_writes_every_chapter_and_completes(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    model.free = True
+
+    run = await supervisor.ask(account, book, Generate())
+
+    assert (run.status, run.mode, run.total) == (RunStatus.RUNNING, RunMode.FULL, 3)
+    await shelf.until_status(book, "completed")
+    assert await shelf.texts(book) == [f"Text of ({book}, {n})." for n in (1, 2, 3)]
+    assert await shelf.value("SELECT status FROM book WHERE id = $1", book) == "completed"
+    assert await shelf.value("SELECT books_created FROM usage_period WHERE account_id = $1", account) == 1
+    assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", book) == 3
+
+
+async def test_another_accounts_book_is_not_found(supervisor: Supervisor, shelf: Shelf) -> None:
+    book = await shelf.book(await shelf.account())
+    stranger = await shelf.account()
+
+    with pytest.raises(NotFound):
+        await supervisor.ask(stranger, book, Generate())
+
+
+async def test_a_book_without_chapters_has_no_outline(supervisor: Supervisor, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=0)
+
+    with pytest.raises(NoOutline):
+        await supervisor.ask(account, book, Generate())
+
+
+async def test_a_second_generate_is_refused_while_a_run_is_active(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+
+    with pytest.raises(GenerationInProgress):
+        await supervisor.ask(account, book, Generate())
+
+
+async def test_a_pause_is_answered_while_a_chapter_is_still_being_written(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+
+    run = await supervisor.ask(account, book, Pause())
+
+    assert run.status is RunStatus.PAUSED
+    status = orjson.loads(await supervisor.generation_status(account, book))
+    assert status["status_message"] == "Paused; finishing chapter 1."
+
+
+async def test_a_call_in_flight_at_a_pause_is_kept_and_is_the_last(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await supervisor.ask(account, book, Pause())
+
+    model.answer(book, 1)
+
+    await shelf.until("SELECT done = 1 AND call_started_at IS NULL FROM run WHERE book_id = $1", book)
+    assert (await shelf.texts(book))[0]
+    assert model.asked[book, 2] == 0
+
+
+async def test_a_pause_in_the_last_chapter_still_completes_the_run(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await supervisor.ask(account, book, Pause())
+
+    model.answer(book, 1)
+
+    await shelf.until_status(book, "completed")
+
+
+async def test_a_resumed_run_goes_on_where_it_was(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await supervisor.ask(account, book, Pause())
+    model.answer(book, 1)
+    await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", book)
+
+    model.free = True
+    await supervisor.ask(account, book, Resume())
+
+    await shelf.until_status(book, "completed")
+    assert model.asked[book, 1] == 1
+
+
+async def test_a_stop_cancels_the_call_and_keeps_finished_chapters(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.answer(book, 1)
+    await model.wait_until_asked(book, 2)
+
+    run = await supervisor.ask(account, book, Stop())
+
+    assert run.status is RunStatus.STOPPED
+    await model.until(lambda: model.cancelled[book, 2] == 1)
+    assert [bool(text) for text in await shelf.texts(book)] == [True, False, False]
+    assert await shelf.value("SELECT status FROM book WHERE id = $1", book) == "outline"
+
+
+async def test_generating_again_right_behind_a_stop_writes_the_chapter_anew(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+
+    _, run = await asyncio.gather(supervisor.ask(account, book, Stop()), supervisor.ask(account, book, Generate()))
+
+    assert run.status is RunStatus.RUNNING
+    await model.wait_until_asked(book, 1, times=2)
+
+
+async def test_generating_after_a_stop_continues_with_what_is_missing(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.answer(book, 1, "The first text.")
+    await model.wait_until_asked(book, 2)
+    await supervisor.ask(account, book, Stop())
+
+    model.free = True
+    run = await supervisor.ask(account, book, Generate())
+
+    assert (run.mode, run.done) == (RunMode.CONTINUE, 1)
+    await shelf.until_status(book, "completed")
+    assert (await shelf.texts(book))[0] == "The first text."
+
+
+async def test_generating_a_completed_book_replaces_texts_and_keeps_them(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    model.free = True
+    await supervisor.ask(account, book, Generate())
+    await shelf.until_status(book, "completed")
+
+    model.free = False
+    run = await supervisor.ask(account, book, Generate())
+    for chapter in (1, 2, 3):
+        await model.wait_until_asked(book, chapter, times=2)
+        model.answer(book, chapter, f"Again {chapter}.")
+    await shelf.until_status(book, "completed")
+
+    assert run.mode is RunMode.FULL
+    assert await shelf.texts(book) == ["Again 1.", "Again 2.", "Again 3."]
+    assert await shelf.value("SELECT count(*) FROM chapter_revision") == 3
+    assert await shelf.value("SELECT books_created FROM usage_period WHERE account_id = $1", account) == 2
+
+
+async def test_a_failure_ends_the_run_and_resume_retries_the_chapter(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.fail(book, 1, retryable=True)
+    await shelf.until_status(book, "error")
+
+    status = orjson.loads(await supervisor.generation_status(account, book))
+    assert status["failure"] == {
+        "code": "UPSTREAM_AI_ERROR",
+        "message": "It failed.",
+        "stage": "chapter",
+        "chapter_number": 1,
+        "retryable": True,
+    }
+    model.free = True
+    await supervisor.ask(account, book, Resume())
+    await shelf.until_status(book, "completed")
+
+
+async def test_a_final_failure_can_not_be_resumed(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.fail(book, 1, retryable=False)
+    await shelf.until_status(book, "error")
+
+    with pytest.raises(Conflict):
+        await supervisor.ask(account, book, Resume())
+
+
+async def test_books_of_one_account_are_written_in_the_order_accepted(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    first, second, third = [await shelf.book(account, chapters=1) for _ in range(3)]
+    for book in (first, second, third):
+        await supervisor.ask(account, book, Generate())
+
+    status = orjson.loads(await supervisor.generation_status(account, third))
+    assert status["generation_status"] == "running"
+    assert status["status_message"] == "Waiting for another book of this account. Place 2 in the queue."
+    await model.wait_until_asked(first, 1)
+    model.answer(first, 1)
+    await model.wait_until_asked(second, 1)
+    assert model.asked[third, 1] == 0
+    await supervisor.ask(account, second, Stop())
+    await model.wait_until_asked(third, 1)
+
+
+async def test_an_edit_made_during_the_call_wins(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+
+    await shelf.pool.execute(
+        "UPDATE chapter SET content = 'Mine.', content_version = content_version + 1 WHERE book_id = $1", book
+    )
+    model.answer(book, 1, "The model's.")
+
+    await shelf.until_status(book, "completed")
+    assert await shelf.texts(book) == ["Mine."]
+    assert await shelf.value("SELECT content FROM chapter_revision") == "The model's."
+
+
+async def test_two_books_never_spend_the_same_allowance(supervisor: Supervisor, shelf: Shelf) -> None:
+    account = await shelf.account("free")
+    first, second = await shelf.book(account), await shelf.book(account)
+    await supervisor.ask(account, first, Generate())
+
+    with pytest.raises(BookQuotaExceeded):
+        await supervisor.ask(account, second, Generate())
+
+    await supervisor.ask(account, first, Stop())
+    await supervisor.ask(account, second, Generate())
+
+
+async def test_a_run_stopped_after_a_chapter_keeps_its_hold(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account("free")
+    first, second = await shelf.book(account), await shelf.book(account)
+    await supervisor.ask(account, first, Generate())
+    await model.wait_until_asked(first, 1)
+    model.answer(first, 1)
+    await model.wait_until_asked(first, 2)
+
+    await supervisor.ask(account, first, Stop())
+
+    with pytest.raises(BookQuotaExceeded):
+        await supervisor.ask(account, second, Generate())
+    await supervisor.ask(account, first, Generate())
+
+
+async def test_deleting_a_book_cancels_its_call(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    waiting = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await supervisor.ask(account, waiting, Generate())
+    await model.wait_until_asked(book, 1)
+
+    await supervisor.delete_book(account, book)
+
+    await model.until(lambda: model.cancelled[book, 1] == 1)
+    assert await shelf.value("SELECT count(*) FROM run WHERE book_id = $1", book) == 0
+    await model.wait_until_asked(waiting, 1)
+
+
+async def test_blocking_an_account_ends_all_its_runs(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    books = [await shelf.book(account) for _ in range(2)]
+    for book in books:
+        await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(books[0], 1)
+
+    await supervisor.account_blocked(account)
+
+    await model.until(lambda: model.cancelled[books[0], 1] == 1)
+    assert await shelf.value("SELECT count(*) FROM run WHERE status = 'stopped'") == 2
