@@ -67,6 +67,28 @@ class Payments:
             else None
         )
 
+    @classmethod
+    def with_keys(
+        cls,
+        db: asyncpg.Pool,
+        *,
+        secret_key: str | None,
+        webhook_secret: str | None,
+        api_base: str | None,
+        public_url: str,
+        allowed_origins: Collection[str] = (),
+        wake_mail: Callable[[], None] = lambda: None,
+    ) -> Payments:
+        """From the operator's settings. While a webhook secret is replaced both stand there, a comma between."""
+        return cls(
+            db,
+            Gateway(secret_key, api_base=api_base) if secret_key else None,
+            public_url=public_url,
+            webhook_secrets=[secret.strip() for secret in (webhook_secret or "").split(",") if secret.strip()],
+            allowed_origins=allowed_origins,
+            wake_mail=wake_mail,
+        )
+
     async def close(self) -> None:
         if self._gateway:
             await self._gateway.close()
