@@ -121,7 +121,8 @@ class UpstreamAIError(BookgenError):
     """The model provider failed.
 
     `stage` names the call ("outline", "chapter", ...), `retryable` says whether the same call may
-    succeed later, `chapter_number` counts from 1 and is None outside a chapter.
+    succeed later, `chapter_number` counts from 1 and is None outside a chapter. `spent`: the Usage of
+    tries that broke, which the provider charges all the same.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class UpstreamAIError(BookgenError):
         stage: str,
         retryable: bool,
         chapter_number: int | None = None,
+        spent: object = None,
     ) -> None:
         super().__init__(
             message or "The model provider failed.",
@@ -142,6 +144,7 @@ class UpstreamAIError(BookgenError):
         self.stage = stage
         self.retryable = retryable
         self.chapter_number = chapter_number
+        self.spent = spent
 
 
 class StartupError(BookgenError):

@@ -24,8 +24,8 @@ and over HTTP from anywhere, JSON in and out:
     GET    /control/ledger     {"calls", "input", "output", "cache_write", "cache_read", "in_flight", "most_in_flight"}
 
 Replies. A call with a brief (`<brief>{…}</brief>` in the last user message) is answered as the offline model answers
-it: chapters of the asked length in the book's terms, outlines of the asked count, JSON of the asked schema.
-A call without one gets prose.
+it: chapters of the asked length in the book's terms, outlines of the asked count, JSON of the asked schema (from the
+schema mode of each protocol, or from `<schema>{…}</schema>` in the last user message). A call without one gets prose.
 
 Settings (all calls): `length_factor` (a number, or [least, most] drawn by the prompt), `delay` (seconds before a
 reply), `chunk` (characters an event), `chunk_delay`, `usage` (false: none is told), `reasoning` (text told as
@@ -81,6 +81,7 @@ from bookgen.providers.text import Message, TextRequest
 from tests.fakes.model_cache import PrefixCache, anthropic_blocks, tokens
 from tests.fakes.model_wires import WIRES, ErrorEvent, Reply, Stream
 
+_SCHEMA = re.compile(r"<schema>(.*)</schema>", re.DOTALL)
 _BRIEF = re.compile(r"<brief>(.*?)</brief>", re.DOTALL)
 
 
@@ -264,7 +265,7 @@ class ModelServer:
     async def _whole(self, wire: Any, call: Call, reply: Reply, options: dict[str, Any]) -> web.Response:
         if call.fault in ("cut", "stall", "error_event"):
             raise _Cut
-        self._count(reply)
+        self._count(reply.usage, calls=1)
         return web.json_response(wire.message(reply))
 
     async def _streamed(
@@ -273,19 +274,23 @@ class ModelServer:
         stream = Stream(request)
         await stream.open()
         told = wire.name == "anthropic"  # the only one that tells the input's tokens before the text
-        if told:
-            self._count(reply, output=False)
+        started = {**reply.usage, "output": 1} if told and reply.usage is not None else None
+        self._count(started, calls=1)
         await wire.stream(stream, reply, self._pieces(reply.text, call.fault, options, stream))
-        if call.fault != "error_event":
-            self._count(reply, input_=not told, calls=not told)
+        if call.fault == "error_event":
+            return await stream.close()
+        if started is not None and reply.usage is not None:
+            self._count({"output": reply.usage["output"] - 1}, calls=0)
+        else:
+            self._count(reply.usage, calls=1)
         return await stream.close()
 
-    def _count(self, reply: Reply, *, output: bool = True, input_: bool = True, calls: bool = True) -> None:
-        if reply.usage is None:
+    def _count(self, told: dict[str, int] | None, *, calls: int) -> None:
+        if told is None:
             return
         self.ledger["calls"] += calls
-        for name, value in reply.usage.items():
-            self.ledger[name] += value if (output if name == "output" else input_) else 0
+        for name, value in told.items():
+            self.ledger[name] += value
 
     async def _pieces(self, text: str, kind: str, options: dict[str, Any], stream: Stream) -> AsyncIterator[str]:
         after, sent = options.get("after", 80), 0
@@ -353,7 +358,7 @@ class ModelServer:
         else:
             read = self._cache.openai(model, blocks[0][0])
         asked = sum(tokens(block) for block, _ in blocks)
-        return {"input": asked, "output": tokens(text), "cache_write": written, "cache_read": read}
+        return {"input": asked - written - read, "output": tokens(text), "cache_write": written, "cache_read": read}
 
     # Control
 
@@ -416,7 +421,9 @@ def _schema(body: dict[str, Any]) -> dict[str, Any] | None:
     anthropic = (body.get("output_config") or {}).get("format") or {}
     responses = (body.get("text") or {}).get("format") or {}
     chat = (body.get("response_format") or {}).get("json_schema") or {}
-    return anthropic.get("schema") or responses.get("schema") or chat.get("schema")
+    asked = _SCHEMA.search(_user_text(body))
+    written = json.loads(asked[1]) if asked else None
+    return anthropic.get("schema") or responses.get("schema") or chat.get("schema") or written
 
 
 def _recorded(number: int, protocol: str, request: web.Request, body: dict[str, Any]) -> Call:

@@ -71,7 +71,7 @@ class AnthropicWire:
 
     def usage(self, usage: dict[str, int]) -> dict[str, int]:
         return {
-            "input_tokens": usage["input"] - usage["cache_write"] - usage["cache_read"],
+            "input_tokens": usage["input"],
             "cache_creation_input_tokens": usage["cache_write"],
             "cache_read_input_tokens": usage["cache_read"],
             "output_tokens": usage["output"],
@@ -146,11 +146,11 @@ class ResponsesWire:
 
     def usage(self, usage: dict[str, int]) -> dict[str, Any]:
         return {
-            "input_tokens": usage["input"],
+            "input_tokens": usage["input"] + usage["cache_write"] + usage["cache_read"],
             "input_tokens_details": {"cached_tokens": usage["cache_read"], "cache_write_tokens": usage["cache_write"]},
             "output_tokens": usage["output"],
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": usage["input"] + usage["output"],
+            "total_tokens": sum(usage.values()),
         }
 
     async def stream(self, stream: Stream, reply: Reply, pieces: AsyncIterator[str]) -> None:
@@ -196,10 +196,10 @@ class ChatWire:
 
     def usage(self, usage: dict[str, int]) -> dict[str, Any]:
         return {
-            "prompt_tokens": usage["input"],
+            "prompt_tokens": usage["input"] + usage["cache_write"] + usage["cache_read"],
             "prompt_tokens_details": {"cached_tokens": usage["cache_read"]},
             "completion_tokens": usage["output"],
-            "total_tokens": usage["input"] + usage["output"],
+            "total_tokens": sum(usage.values()),
         }
 
     async def stream(self, stream: Stream, reply: Reply, pieces: AsyncIterator[str]) -> None:

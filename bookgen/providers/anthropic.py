@@ -1,0 +1,141 @@
+"""Anthropic's Messages API through its SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from bookgen.models import Usage
+from bookgen.providers.attempt import Heard
+from bookgen.providers.failures import said
+from bookgen.providers.schema import strict
+from bookgen.providers.sdk import SdkProvider
+from bookgen.providers.text import Block, Message, StopReason, TextRequest
+from bookgen.providers.transport import BoundedClient, Deadlines
+
+BASE_URL = "https://api.anthropic.com"
+MOST_BREAKPOINTS = 4
+THINKING_ROOM = 8000  # thinking counts against max_tokens; prose is given all that it asked for
+EFFORT = "low"
+_STOPS = {
+    "end_turn": StopReason.END,
+    "stop_sequence": StopReason.END,
+    "max_tokens": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
+    "pause_turn": StopReason.LENGTH,
+    "refusal": StopReason.REFUSAL,
+}
+
+
+class AnthropicProvider(SdkProvider):
+    def __init__(
+        self,
+        model: str,
+        *,
+        key: str = "",
+        base_url: str = "",
+        deadlines: Deadlines | None = None,
+        connections: int = 16,
+    ) -> None:
+        super().__init__("anthropic", model, deadlines or Deadlines())
+        self._key, self._connections = key, connections
+        self._base_url = (base_url or BASE_URL).rstrip("/").removesuffix("/v1")
+        self._unknown: set[str] = set()  # parts of output_config that this model or server does not know
+
+    def _open(self) -> Any:
+        import anthropic
+
+        return anthropic.AsyncAnthropic(
+            api_key=self._key or "none",
+            base_url=self._base_url,
+            max_retries=0,
+            http_client=BoundedClient(self._deadlines, connections=self._connections),
+        )
+
+    async def _ask(self, client: Any, request: TextRequest, heard: Heard) -> StopReason | None:
+        while True:
+            sent = self._options(request)
+            try:
+                stream = await client.messages.create(
+                    model=self._model,
+                    max_tokens=request.max_tokens + THINKING_ROOM,
+                    system=_system(request),
+                    messages=_messages(request),
+                    stream=True,
+                    **({"output_config": sent} if sent else {}),
+                )
+                break
+            except Exception as error:
+                if not self._learned(error, sent):
+                    raise
+        async with stream:
+            return await _listen(stream, heard)
+
+    def _options(self, request: TextRequest) -> dict[str, Any]:
+        options: dict[str, Any] = {"effort": EFFORT}
+        if request.schema is not None:
+            options["format"] = {"type": "json_schema", "schema": strict(request.schema)}
+        return {name: value for name, value in options.items() if name not in self._unknown}
+
+    def _learned(self, error: Exception, sent: Iterable[str]) -> bool:
+        """A 400 that names an optional field is about that field: never send it again."""
+        if getattr(error, "status_code", None) not in (400, 422):
+            return False
+        words = said(error)
+        named = {name for name in sent if name in words} or (set(sent) if "output_config" in words else set())
+        self._unknown |= named
+        return bool(named)
+
+
+def _system(request: TextRequest) -> list[dict[str, Any]]:
+    marked = _breakpoints(request)
+    return [_block(block, id(block) in marked) for block in request.system if block.text]
+
+
+def _messages(request: TextRequest) -> list[dict[str, Any]]:
+    marked = _breakpoints(request)
+    return [{"role": one.role, "content": [_block(one, id(one) in marked)]} for one in request.messages]
+
+
+def _breakpoints(request: TextRequest) -> set[int]:
+    """The ids of the parts that end a cached prefix: the last four that ask for it."""
+    parts: list[Block | Message] = [*request.system, *request.messages]
+    return {id(part) for part in [part for part in parts if part.cache and part.text][-MOST_BREAKPOINTS:]}
+
+
+def _block(part: Block | Message, marked: bool) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "text", "text": part.text}
+    return {**block, "cache_control": {"type": "ephemeral"}} if marked else block
+
+
+async def _listen(stream: Any, heard: Heard) -> StopReason | None:
+    reason, finished = None, False
+    async for event in stream:
+        heard.events += 1
+        match event.type:
+            case "message_start":
+                _hear_usage(heard, getattr(event.message, "usage", None))
+            case "content_block_delta" if event.delta.type == "text_delta":
+                heard.text.append(event.delta.text)
+            case "message_delta":
+                reason = event.delta.stop_reason
+                _hear_usage(heard, getattr(event, "usage", None))
+            case "message_stop":
+                finished = True
+    return _STOPS.get(reason or "", StopReason.END) if finished and reason else None
+
+
+def _hear_usage(heard: Heard, told: Any) -> None:
+    """The counts are running totals; the last one told holds."""
+    if told is None:
+        return
+    fields = {
+        "input_tokens": "input_tokens",
+        "output_tokens": "output_tokens",
+        "cache_write_tokens": "cache_creation_input_tokens",
+        "cache_read_tokens": "cache_read_input_tokens",
+    }
+    counts = {ours: getattr(told, theirs, None) for ours, theirs in fields.items()}
+    known: dict[str, Any] = {name: int(count) for name, count in counts.items() if count is not None}
+    heard.usage = replace(heard.usage if heard.usage.calls else Usage(calls=1), **known)

@@ -1,0 +1,71 @@
+"""A provider that is down is left alone for a while, then asked by one caller only."""
+
+from __future__ import annotations
+
+import asyncio
+
+THRESHOLD = 5
+OPEN_SECONDS = 30.0
+
+
+class CircuitBreaker:
+    """Opens after `threshold` calls in a row found nobody there; every `open_seconds` one probe may try.
+
+    Who waits here has not tried, so an outage costs a waiting caller none of its tries.
+    """
+
+    def __init__(self, threshold: int = THRESHOLD, open_seconds: float = OPEN_SECONDS) -> None:
+        self._threshold, self._open_seconds = threshold, open_seconds
+        self._failures = 0
+        self._opened_until: float | None = None
+        self._probing = False
+        self._changed = asyncio.Event()
+
+    @property
+    def closed(self) -> bool:
+        return self._opened_until is None
+
+    async def admitted(self) -> bool:
+        """Waits until this caller may try. True: it is the probe."""
+        while not self.closed:
+            if self._take_probe():
+                return True
+            await self._wait()
+        return False
+
+    def succeeded(self) -> None:
+        self._failures, self._opened_until, self._probing = 0, None, False
+        self._tell()
+
+    def failed(self) -> None:
+        self._failures += 1
+        if self._probing or self._failures >= self._threshold:
+            self._opened_until = asyncio.get_running_loop().time() + self._open_seconds
+        self._probing = False
+        self._tell()
+
+    def let_go(self) -> None:
+        """The probe was given up: the next caller may probe at once."""
+        self._probing = False
+        self._tell()
+
+    def _take_probe(self) -> bool:
+        if self._probing or self._seconds_left() > 0:
+            return False
+        self._probing = True
+        return True
+
+    def _seconds_left(self) -> float:
+        return (self._opened_until or 0) - asyncio.get_running_loop().time()
+
+    async def _wait(self) -> None:
+        changed = self._changed
+        try:
+            async with asyncio.timeout(None if self._probing else max(self._seconds_left(), 0)):
+                await changed.wait()
+        except TimeoutError:
+            return
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()

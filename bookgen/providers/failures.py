@@ -1,0 +1,103 @@
+"""What an SDK's error means for the next try.
+
+Both SDKs are made by the same generator and name things alike, so one reading serves both without importing either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+
+from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.transport import ReplyTooLarge
+
+MOST_DETAIL = 500
+_FILTERED = re.compile(r"content_filter|content_policy|moderation_blocked|content management policy|safety system")
+_SPENT = re.compile(r"insufficient_quota|billing|credit balance")
+_BUSY_EVENTS = ("rate_limit",)
+_DENIED_EVENTS = ("invalid_request", "authentication", "permission", "not_found")
+
+
+def failure_of(error: Exception) -> CallFailed:
+    """Any error of a call as a CallFailed."""
+    if isinstance(error, CallFailed):
+        return error
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= 400:
+        return _of_status(status, error)
+    detail = f"{type(error).__name__}: {error}"[:MOST_DETAIL]
+    if isinstance(error, TimeoutError):
+        return CallFailed("took too long", Failure.AWAY, detail=detail)
+    cause = error.__cause__ or error
+    if isinstance(cause, ReplyTooLarge):
+        return CallFailed("sent far more than was asked", Failure.GARBLED, detail=detail)
+    if isinstance(cause, httpx2.TimeoutException):
+        return CallFailed("did not answer in time", Failure.AWAY, detail=detail)
+    if isinstance(cause, httpx2.HTTPError | httpx2.StreamError | OSError):
+        return CallFailed("could not be reached or broke off", Failure.AWAY, detail=detail)
+    if _said_by_provider(error):
+        return _of_event(error, detail)
+    return CallFailed("sent something that is not a model's answer", Failure.GARBLED, detail=detail)
+
+
+def filtered(error: Exception) -> bool:
+    """A provider's content filter answered with an error instead of a stop reason."""
+    return getattr(error, "status_code", None) in (400, 403) and bool(_FILTERED.search(said(error)))
+
+
+def said(error: Exception) -> str:
+    """What the provider said of the error, in one string."""
+    return f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}".lower()
+
+
+def _of_status(status: int, error: Exception) -> CallFailed:
+    headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", {})
+    wait, detail = retry_after(headers), said(error)[:MOST_DETAIL]
+    if status == 429 and not _SPENT.search(said(error)):
+        return CallFailed("is busy", Failure.BUSY, retry_after=wait, detail=detail)
+    if status in (408, 409) or status >= 500:
+        return CallFailed(f"answered {status}", Failure.AWAY, retry_after=wait, detail=detail)
+    if status in (401, 403):
+        return CallFailed("does not accept this server's key", Failure.DENIED, detail=detail)
+    return CallFailed(f"answered {status}", Failure.DENIED, detail=detail)
+
+
+def _said_by_provider(error: Exception) -> bool:
+    return hasattr(error, "body") and hasattr(error, "request")
+
+
+def _of_event(error: Exception, detail: str) -> CallFailed:
+    """An error in mid-stream: the status was 200, so its kind is in the body."""
+    body: Any = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else {}
+    kind = str(inner.get("type", "")) if isinstance(inner, dict) else ""
+    if any(word in kind for word in _BUSY_EVENTS):
+        return CallFailed("is busy", Failure.BUSY, detail=detail)
+    if any(word in kind for word in _DENIED_EVENTS):
+        return CallFailed("refused the request", Failure.DENIED, detail=detail)
+    return CallFailed("failed in mid-answer", Failure.AWAY, detail=detail)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date."""
+    exact, usual = headers.get("retry-after-ms"), headers.get("retry-after")
+    try:
+        if exact is not None:
+            return max(float(exact) / 1000, 0.0)
+        return max(float(usual), 0.0) if usual is not None else None
+    except ValueError:
+        return _seconds_until(usual or "")
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)

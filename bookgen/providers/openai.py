@@ -1,0 +1,82 @@
+"""OpenAI through its SDK: Responses at OpenAI itself, Chat at every server that speaks its language."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from bookgen.providers.attempt import Heard
+from bookgen.providers.failures import said
+from bookgen.providers.openai_chat import ChatProtocol
+from bookgen.providers.openai_responses import ResponsesProtocol
+from bookgen.providers.sdk import SdkProvider
+from bookgen.providers.text import StopReason, TextRequest
+from bookgen.providers.transport import BoundedClient, Deadlines
+
+BASE_URL = "https://api.openai.com/v1"
+MOST_LESSONS = 8
+Protocol = Literal["responses", "chat"]
+
+
+class OpenAIProvider(SdkProvider):
+    """`protocol` None: Responses at OpenAI itself; elsewhere Chat, or Responses where only that is answered."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        key: str = "",
+        base_url: str = "",
+        deadlines: Deadlines | None = None,
+        connections: int = 16,
+        protocol: Protocol | None = None,
+    ) -> None:
+        super().__init__("openai", model, deadlines or Deadlines())
+        self._key, self._connections = key, connections
+        self._base_url = _with_version(base_url or BASE_URL)
+        official = urlsplit(self._base_url).hostname == urlsplit(BASE_URL).hostname
+        self._protocols: dict[Protocol, ResponsesProtocol | ChatProtocol] = {
+            "responses": ResponsesProtocol(model, official=official),
+            "chat": ChatProtocol(model),
+        }
+        self._spoken: Protocol = protocol or ("responses" if official else "chat")
+        self._sure = protocol is not None or official
+
+    def _open(self) -> Any:
+        import openai
+
+        return openai.AsyncOpenAI(
+            api_key=self._key or "none",
+            base_url=self._base_url,
+            max_retries=0,
+            http_client=BoundedClient(self._deadlines, connections=self._connections),
+        )
+
+    async def _ask(self, client: Any, request: TextRequest, heard: Heard) -> StopReason | None:
+        for _ in range(MOST_LESSONS):
+            protocol = self._protocols[self._spoken]
+            body = protocol.body(request)
+            try:
+                stream = await protocol.send(client, body)
+            except Exception as error:
+                if not (self._learned_protocol(error) or protocol.learned(error, body)):
+                    raise
+                continue
+            self._sure = True
+            async with stream:
+                return await protocol.listen(stream, heard)
+        raise RuntimeError("the server rejects one field after the other")
+
+    def _learned_protocol(self, error: Exception) -> bool:
+        """A server without Chat may have Responses; asked once, while nothing has been answered yet."""
+        no_route = getattr(error, "status_code", None) in (404, 405) and "model" not in said(error)
+        if self._sure or not no_route or self._spoken == "responses":
+            return False
+        self._spoken, self._sure = "responses", True
+        return True
+
+
+def _with_version(base_url: str) -> str:
+    """The SDK wants the version in the URL; `http://localhost:11434` means `http://localhost:11434/v1`."""
+    base_url = base_url.rstrip("/")
+    return base_url if urlsplit(base_url).path else f"{base_url}/v1"

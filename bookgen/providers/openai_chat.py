@@ -1,0 +1,136 @@
+"""Chat Completions as servers really speak it: Ollama, vLLM, LM Studio, llama.cpp, gateways.
+
+Only fields that they all know are sent, and what a server rejects by name is never sent to it again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from bookgen.models import Usage
+from bookgen.providers.attempt import Heard
+from bookgen.providers.failures import said
+from bookgen.providers.schema import strict
+from bookgen.providers.text import StopReason, TextRequest
+
+THINKING_ROOM = 8000
+_STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.REFUSAL}
+_UNKNOWN_FIELD = re.compile(
+    r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|forbidden|not allowed|invalid param|"
+    r"unavailable|must be|instead"
+)
+_TOO_LONG = re.compile(r"context length|context window|maximum context|too large|too long|exceeds")
+_THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*?</think(?:ing)?>\s*", re.DOTALL)
+_UNFINISHED_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*\Z", re.DOTALL)
+_TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
+_JSON_MODES = ("schema", "object", "asked")
+
+SCHEMA_ASKED = """
+
+Answer with one JSON object and nothing else, no code fence. It must fit this JSON Schema:
+<schema>{schema}</schema>"""
+
+
+class ChatProtocol:
+    """What a server was found to know lives as long as this object."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._token_field = _TOKEN_FIELDS[0]
+        self._json_mode = _JSON_MODES[0]
+        self._tells_usage = True
+        self._thinks = False
+
+    def body(self, request: TextRequest) -> dict[str, Any]:
+        room = THINKING_ROOM if self._thinks else 0
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": self._messages(request),
+            "stream": True,
+            self._token_field: request.max_tokens + room,
+        }
+        if self._tells_usage:
+            body["stream_options"] = {"include_usage": True}
+        if request.schema is not None and self._json_mode != "asked":
+            body["response_format"] = self._response_format(request)
+        return body
+
+    async def send(self, client: Any, body: dict[str, Any]) -> Any:
+        return await client.chat.completions.create(**body)
+
+    def learned(self, error: Exception, body: dict[str, Any]) -> bool:
+        """A 400 that says a field is unknown: the next request goes without it, or with its other name."""
+        words = said(error)
+        if getattr(error, "status_code", None) not in (400, 422, 501) or _TOO_LONG.search(words):
+            return False
+        if not _UNKNOWN_FIELD.search(words):
+            return False
+        if "response_format" in body and re.search(r"response_?format|json_schema|json_object|structured", words):
+            self._json_mode = _JSON_MODES[_JSON_MODES.index(self._json_mode) + 1]
+            return True
+        if "stream_options" in body and re.search(r"stream_options|include_usage", words):
+            self._tells_usage = False
+            return True
+        if self._token_field == _TOKEN_FIELDS[0] and _TOKEN_FIELDS[0] in words:
+            self._token_field = _TOKEN_FIELDS[1]
+            return True
+        return False
+
+    async def listen(self, stream: Any, heard: Heard) -> StopReason | None:
+        finish, refused = None, False
+        async for chunk in stream:
+            heard.events += 1
+            _hear_usage(heard, getattr(chunk, "usage", None))
+            for choice in getattr(chunk, "choices", None) or ():
+                finish = choice.finish_reason or finish
+                refused = refused or self._hear(heard, choice.delta)
+        heard.text[:] = [_without_thoughts("".join(heard.text))]
+        if finish is None:
+            return None
+        return StopReason.REFUSAL if refused else _STOPS.get(finish, StopReason.END)
+
+    def _hear(self, heard: Heard, delta: Any) -> bool:
+        """True: the model refuses."""
+        if delta is None:
+            return False
+        heard.text.append(getattr(delta, "content", None) or "")
+        thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+        self._thinks = self._thinks or bool(thought) or "<think" in heard.text[-1]
+        return bool(getattr(delta, "refusal", None))
+
+    def _messages(self, request: TextRequest) -> list[dict[str, str]]:
+        system = "\n\n".join(block.text for block in request.system if block.text)
+        turns = [{"role": one.role, "content": one.text} for one in request.messages]
+        if request.schema is not None and self._json_mode != "schema":
+            turns[-1]["content"] += SCHEMA_ASKED.format(schema=json.dumps(request.schema, ensure_ascii=False))
+        return [{"role": "system", "content": system}, *turns] if system else turns
+
+    def _response_format(self, request: TextRequest) -> dict[str, Any]:
+        if self._json_mode == "object" or request.schema is None:
+            return {"type": "json_object"}
+        schema = {"name": request.stage or "reply", "schema": strict(request.schema), "strict": True}
+        return {"type": "json_schema", "json_schema": schema}
+
+
+def _without_thoughts(text: str) -> str:
+    """Thinking models without a server that parses them think aloud before they answer."""
+    if "</think" in text:
+        return _THOUGHT.sub("", text, count=1)
+    return _UNFINISHED_THOUGHT.sub("", text)
+
+
+def _hear_usage(heard: Heard, told: Any) -> None:
+    if told is None or getattr(told, "prompt_tokens", None) is None:
+        return
+    details = getattr(told, "prompt_tokens_details", None)
+    read = int(getattr(details, "cached_tokens", None) or 0)
+    written = int(getattr(details, "cache_write_tokens", None) or 0)
+    heard.usage = Usage(
+        calls=1,
+        input_tokens=max(int(told.prompt_tokens) - read - written, 0),
+        output_tokens=int(getattr(told, "completion_tokens", None) or 0),
+        cache_write_tokens=written,
+        cache_read_tokens=read,
+    )

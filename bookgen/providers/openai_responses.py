@@ -1,0 +1,116 @@
+"""OpenAI's Responses API."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from bookgen.models import Usage
+from bookgen.providers.attempt import CallFailed, Failure, Heard
+from bookgen.providers.failures import said
+from bookgen.providers.schema import strict
+from bookgen.providers.text import StopReason, TextRequest
+
+THINKING_ROOM = 8000  # reasoning counts against max_output_tokens; prose is given all that it asked for
+EFFORT = "low"
+
+
+class ResponsesProtocol:
+    """`official`: OpenAI itself. Its own fields go nowhere else."""
+
+    def __init__(self, model: str, *, official: bool) -> None:
+        self._model, self._official = model, official
+        self._unknown: set[str] = set()
+
+    def body(self, request: TextRequest) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self._model,
+            "instructions": "\n\n".join(block.text for block in request.system if block.text),
+            "input": [{"role": one.role, "content": one.text} for one in request.messages],
+            "max_output_tokens": request.max_tokens + THINKING_ROOM,
+            "stream": True,
+            **(self._own_fields(request) if self._official else {}),
+        }
+        if request.schema is not None:
+            named = {"name": request.stage or "reply", "schema": strict(request.schema), "strict": True}
+            body["text"] = {"format": {"type": "json_schema", **named}}
+        return {name: value for name, value in body.items() if name not in self._unknown}
+
+    async def send(self, client: Any, body: dict[str, Any]) -> Any:
+        return await client.responses.create(**body)
+
+    def learned(self, error: Exception, body: dict[str, Any]) -> bool:
+        if getattr(error, "status_code", None) not in (400, 422):
+            return False
+        words, optional = said(error), {"store", "reasoning", "prompt_cache_key", "safety_identifier", "text"}
+        named = {name for name in optional & body.keys() if f"'{name}" in words or f'"{name}' in words}
+        self._unknown |= named
+        return bool(named)
+
+    async def listen(self, stream: Any, heard: Heard) -> StopReason | None:
+        refused, stop = False, None
+        async for event in stream:
+            heard.events += 1
+            match event.type:
+                case "response.output_text.delta":
+                    heard.text.append(event.delta)
+                case "response.refusal.delta" | "response.refusal.done":
+                    refused = True
+                case "response.completed" | "response.incomplete":
+                    _hear_usage(heard, event.response)
+                    refused = refused or _has_refusal(event.response)
+                    stop = _stop_of(event.response)
+                case "response.failed" | "error":
+                    raise _failure(event)
+        return StopReason.REFUSAL if refused and stop is not None else stop
+
+    def _own_fields(self, request: TextRequest) -> dict[str, Any]:
+        fields: dict[str, Any] = {"store": False, "reasoning": {"effort": EFFORT}}
+        stable = next((block.text for block in request.system if block.cache), "")
+        if stable:
+            fields["prompt_cache_key"] = _hash(stable)
+        if request.account_id is not None:
+            fields["safety_identifier"] = _hash(f"account {request.account_id}")
+        return fields
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _stop_of(response: Any) -> StopReason:
+    reason = getattr(getattr(response, "incomplete_details", None), "reason", None)
+    if reason == "content_filter":
+        return StopReason.REFUSAL
+    return StopReason.LENGTH if reason or response.status == "incomplete" else StopReason.END
+
+
+def _has_refusal(response: Any) -> bool:
+    parts = [part for item in getattr(response, "output", None) or () for part in getattr(item, "content", None) or ()]
+    return any(getattr(part, "type", "") == "refusal" for part in parts)
+
+
+def _failure(event: Any) -> CallFailed:
+    error = getattr(getattr(event, "response", None), "error", None) or event
+    code, message = str(getattr(error, "code", "")), str(getattr(error, "message", ""))
+    if "rate_limit" in code:
+        return CallFailed("is busy", Failure.BUSY, detail=message)
+    if "invalid" in code:
+        return CallFailed("refused the request", Failure.DENIED, detail=message)
+    return CallFailed("failed in mid-answer", Failure.AWAY, detail=message)
+
+
+def _hear_usage(heard: Heard, response: Any) -> None:
+    told = getattr(response, "usage", None)
+    if told is None:
+        return
+    details = getattr(told, "input_tokens_details", None)
+    read = int(getattr(details, "cached_tokens", None) or 0)
+    written = int(getattr(details, "cache_write_tokens", None) or 0)
+    heard.usage = Usage(
+        calls=1,
+        input_tokens=max(int(told.input_tokens) - read - written, 0),
+        output_tokens=int(told.output_tokens),
+        cache_write_tokens=written,
+        cache_read_tokens=read,
+    )

@@ -1,0 +1,87 @@
+"""What tokens cost, from a table that is data: integer micro-units of one currency."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bookgen.models import Usage
+
+FILE = Path(__file__).with_name("prices.toml")
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Micro-units for one million tokens of each kind; `above` for a call whose prompt has more than `over` tokens."""
+
+    input: int
+    output: int
+    cache_write: int
+    cache_read: int
+    over: int = 0
+    above: Price | None = None
+
+    def of(self, usage: Usage) -> int:
+        """The cost of one call, rounded up, so that a sum of calls never costs less than what was used."""
+        prompt = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
+        if self.above is not None and prompt > self.over:
+            return self.above.of(usage)
+        exact = (
+            usage.input_tokens * self.input
+            + usage.output_tokens * self.output
+            + usage.cache_write_tokens * self.cache_write
+            + usage.cache_read_tokens * self.cache_read
+        )
+        return -(-exact // MILLION)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    currency: str
+    verified_on: str
+    models: Mapping[str, Price]
+    defaults: Mapping[str, str]
+
+    def of(self, model: str) -> Price | None:
+        """The price of `provider:model`, or None. A dated name (`model-20261021`) has its model's price."""
+        exact = self.models.get(model)
+        if exact is not None:
+            return exact
+        base, _, date = model.rpartition("-")
+        return self.models.get(base) if date.isdigit() and len(date) == 8 else None
+
+    def priced(self, usage: Usage, model: str) -> Usage:
+        price = self.of(model)
+        if price is None:
+            return replace(usage, unknown_price=True)
+        return replace(usage, cost_micros=price.of(usage))
+
+
+@cache
+def prices() -> Prices:
+    table: dict[str, Any] = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    currency, verified_on = table.pop("currency"), table.pop("verified_on").isoformat()
+    defaults = table.pop("default")
+    models = {
+        provider if provider == name else f"{provider}:{name}": _price(rates)
+        for provider, named in table.items()
+        for name, rates in named.items()
+    }
+    return Prices(currency, verified_on, models, defaults)
+
+
+def _price(rates: Mapping[str, Any]) -> Price:
+    above = rates.get("above")
+    return Price(
+        rates["input"],
+        rates["output"],
+        rates["cache_write"],
+        rates["cache_read"],
+        over=above["tokens"] if above else 0,
+        above=_price(above) if above else None,
+    )

@@ -1,0 +1,182 @@
+"""The one retry loop of model calls. The SDKs' own loops are off.
+
+Written out instead of taken from a library, because its rules are about two kinds of waiting that such libraries
+know nothing of: a 429 and an open breaker cost no try, and while one call waits all others of the provider do too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import structlog
+
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Usage
+from bookgen.providers.attempt import CallFailed, Failure, Provider
+from bookgen.providers.breaker import CircuitBreaker
+from bookgen.providers.pacing import Pacing
+from bookgen.providers.text import TextReply, TextRequest
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRules:
+    """Seconds. `patience` bounds the waiting of one call for a busy or absent provider."""
+
+    tries: int = 4
+    first_delay: float = 2
+    busy_delay: float = 10
+    longest_wait: float = 120
+    patience: float = 900
+
+    def delay(self, failures: int) -> float:
+        """2, 4, 8 … seconds and up to a quarter more, so that many books do not come back in one moment."""
+        return self.first_delay * 2.0 ** (failures - 1) * random.uniform(1, 1.25)
+
+
+class BusyGate:
+    """Shut while a provider asks for patience; one 429 holds every call of the provider back."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def shut(self, seconds: float) -> None:
+        self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
+
+    async def opened(self) -> None:
+        while (left := self._until - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110 (only the clock opens it)
+            await asyncio.sleep(left)
+
+
+class RetryingModel:
+    """A TextModel over a provider: paced, retried, and quiet while the provider is down."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        pacing: Pacing,
+        breaker: CircuitBreaker | None = None,
+        rules: RetryRules | None = None,
+        waits: bool = True,
+    ) -> None:
+        """`waits`: whether to sit out an outage. Not where another model stands ready."""
+        self._provider, self._pacing = provider, pacing
+        self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
+        self._gate = BusyGate()
+        self._waits = waits
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    async def close(self) -> None:
+        await self._provider.close()
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        """The usage of the reply includes what broken tries cost."""
+        spent, failures, patience = Usage(), 0, _Patience(self._rules.patience)
+        while True:
+            try:
+                reply = await self._try(request, patience)
+            except _Failed as failure:
+                failed, spent = failure.call, spent + failure.call.usage
+                failures += failure.costs_a_try
+                self._log(request, failed, failures)
+                if failed.failure is Failure.DENIED or failures >= self._rules.tries:
+                    raise self._error(request, failed, spent) from failed
+                await self._back_off(failure, failures)
+            except _OutOfPatience as tired:
+                raise self._error(request, CallFailed(str(tired), Failure.AWAY), spent) from None
+            else:
+                if reply is not None:
+                    return replace(reply, usage=spent + reply.usage)
+
+    async def _try(self, request: TextRequest, patience: _Patience) -> TextReply | None:
+        """None: the provider went away while this call waited for its turn; no try was made."""
+        probe = await self._admitted(patience)
+        try:
+            async with self._pacing.turn(request.account_id):
+                if not probe and not self._breaker.closed:
+                    return None
+                reply = await self._provider.attempt(request)
+        except CallFailed as failed:
+            if failed.failure is Failure.AWAY:
+                self._breaker.failed()
+            else:
+                self._breaker.succeeded()
+            if failed.failure is Failure.BUSY:
+                self._gate.shut(min(failed.retry_after or self._rules.busy_delay, self._rules.longest_wait))
+            raise _Failed(failed, costs_a_try=not probe and failed.failure is not Failure.BUSY) from failed
+        except BaseException:
+            if probe:
+                self._breaker.let_go()
+            raise
+        self._breaker.succeeded()
+        return reply
+
+    async def _admitted(self, patience: _Patience) -> bool:
+        if not self._breaker.closed and not self._waits:
+            raise _OutOfPatience("is away")
+        async with patience.waiting():
+            await self._gate.opened()
+            return await self._breaker.admitted()
+
+    async def _back_off(self, failure: _Failed, failures: int) -> None:
+        if failure.costs_a_try:
+            asked = min(failure.call.retry_after or 0, self._rules.longest_wait)
+            await asyncio.sleep(max(self._rules.delay(failures), asked))
+
+    def _log(self, request: TextRequest, failed: CallFailed, failures: int) -> None:
+        log.warning(
+            "model_call_failed",
+            model=self.name,
+            stage=request.stage,
+            chapter_number=request.chapter_number,
+            failure=failed.failure.value,
+            tries=failures,
+            message=str(failed),
+            detail=failed.detail,
+        )
+
+    def _error(self, request: TextRequest, failed: CallFailed, spent: Usage) -> UpstreamAIError:
+        return UpstreamAIError(
+            f"The model provider {failed}.",
+            stage=request.stage,
+            chapter_number=request.chapter_number,
+            retryable=failed.failure is not Failure.DENIED,
+            spent=spent,
+        )
+
+
+class _Failed(Exception):
+    def __init__(self, call: CallFailed, *, costs_a_try: bool) -> None:
+        super().__init__(str(call))
+        self.call, self.costs_a_try = call, costs_a_try
+
+
+class _OutOfPatience(Exception):
+    pass
+
+
+class _Patience:
+    """The time that one call may still spend waiting."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        started = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(max(self._seconds, 0)):
+                yield
+        except TimeoutError:
+            raise _OutOfPatience("has been busy or away for too long") from None
+        finally:
+            self._seconds -= asyncio.get_running_loop().time() - started

@@ -1,0 +1,101 @@
+"""What both SDK providers share: a client made in a thread when first needed, one deadline, one reading of errors."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from abc import ABC, abstractmethod
+from typing import Any
+
+from bookgen.models import Usage
+from bookgen.providers.attempt import CallFailed, Failure, Heard
+from bookgen.providers.failures import failure_of, filtered
+from bookgen.providers.prices import prices
+from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.providers.transport import Deadlines
+
+CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
+LONGEST_REFUSAL = 600  # characters; prose that was asked for is longer
+_REFUSES = re.compile(
+    r"(?:i['’]m sorry|i am sorry|sorry|i apologi[sz]e|unfortunately)?[,.]?\s*(?:but )?"
+    r"(?:i (?:can['’]?t|can ?not|won['’]t|am unable to|am not able to)|i['’]m (?:unable|not able) to)\s+"
+    r"(?:help|assist|comply|continue|fulfil|write|create|provide|generate|do that|produce)",
+    re.IGNORECASE,
+)
+_ANSWERS_TO_PEOPLE = ("support",)
+
+
+class SdkProvider(ABC):
+    """`name` is `provider:model`, as in settings, ledger and price table."""
+
+    def __init__(self, provider: str, model: str, deadlines: Deadlines) -> None:
+        self.name = f"{provider}:{model}"
+        self._model, self._deadlines = model, deadlines
+        self._opening: asyncio.Task[Any] | None = None
+
+    async def attempt(self, request: TextRequest) -> TextReply:
+        client, heard = await self._client(), Heard()
+        try:
+            async with asyncio.timeout(self._deadlines.total):
+                stop = await self._ask(client, request, heard)
+            return self._reply(request, heard, stop)
+        except Exception as error:
+            if filtered(error):
+                return TextReply("", StopReason.REFUSAL, self._usage(request, heard), self.name)
+            failed = failure_of(error)
+            failed.usage = prices().priced(heard.usage, self.name) if heard.usage.calls else Usage()
+            raise failed from error
+
+    async def close(self) -> None:
+        if self._opening is not None:
+            client = await self._opening
+            await client.close()
+
+    @abstractmethod
+    def _open(self) -> Any:
+        """The SDK's client. Imports the SDK and reads the trust store, so it runs in a thread."""
+
+    @abstractmethod
+    async def _ask(self, client: Any, request: TextRequest, heard: Heard) -> StopReason | None:
+        """Sends the request and listens to the end. None: the reply ended without saying why."""
+
+    async def _client(self) -> Any:
+        if self._opening is None:
+            self._opening = asyncio.create_task(asyncio.to_thread(self._open))
+        return await asyncio.shield(self._opening)
+
+    def _reply(self, request: TextRequest, heard: Heard, stop: StopReason | None) -> TextReply:
+        text = "".join(heard.text)
+        if not heard.events:
+            raise CallFailed("sent something that is not a model's answer", Failure.GARBLED)
+        if stop is None:
+            raise CallFailed("broke off in mid-answer", Failure.AWAY)
+        if stop is StopReason.END and _reads_as_refusal(request, text):
+            stop = StopReason.REFUSAL
+        if stop is StopReason.REFUSAL:
+            return TextReply("", stop, self._usage(request, heard), self.name)
+        if not text.strip():
+            raise CallFailed("sent an empty answer", Failure.GARBLED)
+        return TextReply(text, stop, self._usage(request, heard), self.name)
+
+    def _usage(self, request: TextRequest, heard: Heard) -> Usage:
+        usage = heard.usage if heard.usage.calls else _guessed(request, heard)
+        return prices().priced(usage, self.name)
+
+
+def _reads_as_refusal(request: TextRequest, text: str) -> bool:
+    """A model may refuse in plain words and call that finished."""
+    if request.schema is not None or request.stage in _ANSWERS_TO_PEOPLE or len(text) > LONGEST_REFUSAL:
+        return False
+    return bool(_REFUSES.match(text.strip()))
+
+
+def _guessed(request: TextRequest, heard: Heard) -> Usage:
+    """By the length of the texts, where a server does not say."""
+    asked = sum(len(block.text) for block in request.system) + sum(len(message.text) for message in request.messages)
+    written = sum(len(piece) for piece in heard.text)
+    return Usage(calls=1, input_tokens=_tokens(asked), output_tokens=_tokens(written))
+
+
+def _tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_PER_TOKEN)

@@ -1,0 +1,85 @@
+"""The wire under the SDKs: deadlines for the first byte and for silence, a cap on the bytes of a reply.
+
+httpx2 knows one read timeout for the headers and for each chunk, and no cap. Both SDKs take a client, so the
+limits stand here once, for both, and count bytes rather than events: a provider that pings is alive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+MOST_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds. `total` bounds a call; the others are its parts."""
+
+    connect: float = 10
+    first_byte: float = 60
+    idle: float = 30
+    total: float = 180
+
+    @classmethod
+    def of(cls, total: float) -> Deadlines:
+        """The usual parts of a total: 10, 60 and 30 of 180. A slower server is given more of everything."""
+        return cls(connect=min(10, total), first_byte=total / 3, idle=total / 6, total=total)
+
+
+class ReplyTooLarge(httpx2.TransportError):
+    """The reply is larger than any chapter can be."""
+
+
+class BoundedClient(httpx2.AsyncClient):
+    """An httpx2 client as the SDKs want one. It reads the trust store, which takes its time: make it in a thread."""
+
+    def __init__(self, deadlines: Deadlines, *, connections: int, most_bytes: int = MOST_BYTES) -> None:
+        super().__init__(
+            timeout=httpx2.Timeout(connect=deadlines.connect, read=None, write=30, pool=None),
+            limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
+            follow_redirects=True,
+        )
+        self._deadlines, self._most_bytes = deadlines, most_bytes
+
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+        try:
+            async with asyncio.timeout(self._deadlines.connect + self._deadlines.first_byte):
+                response = await super().send(request, stream=True, **options)
+        except TimeoutError:
+            raise httpx2.ReadTimeout(f"no answer within {self._deadlines.first_byte:g} s", request=request) from None
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _BoundedStream(response.stream, request, self._deadlines, self._most_bytes)
+        if not stream:
+            await response.aread()
+        return response
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(
+        self, inner: httpx2.AsyncByteStream, request: httpx2.Request, deadlines: Deadlines, most_bytes: int
+    ) -> None:
+        self._inner, self._request, self._deadlines, self._most_bytes = inner, request, deadlines, most_bytes
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks, seconds, received = aiter(self._inner), self._deadlines.first_byte, 0
+        while True:
+            try:
+                async with asyncio.timeout(seconds):
+                    chunk = await anext(chunks)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                raise httpx2.ReadTimeout(f"silent for {seconds:g} s", request=self._request) from None
+            received += len(chunk)
+            if received > self._most_bytes:
+                raise ReplyTooLarge(f"more than {self._most_bytes} bytes", request=self._request)
+            yield chunk
+            seconds = self._deadlines.idle
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

@@ -1,0 +1,68 @@
+"""Requests and models as the tests of the providers make them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from bookgen.providers.anthropic import AnthropicProvider
+from bookgen.providers.attempt import Provider
+from bookgen.providers.breaker import CircuitBreaker
+from bookgen.providers.openai import OpenAIProvider
+from bookgen.providers.pacing import Pacing
+from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.text import Block, Message, TextRequest
+from bookgen.providers.transport import Deadlines
+from tests.fakes.model_server import ModelServer
+
+QUICK = Deadlines(connect=2, first_byte=0.5, idle=0.4, total=3)
+MakeProvider = Callable[..., Provider]
+
+
+def anthropic(server: ModelServer, deadlines: Deadlines = QUICK) -> Provider:
+    return AnthropicProvider("claude-sonnet-5-5", key="k", base_url=server.anthropic_url, deadlines=deadlines)
+
+
+def responses(server: ModelServer, deadlines: Deadlines = QUICK) -> Provider:
+    return OpenAIProvider(
+        "gpt-6.1-terra", key="k", base_url=server.openai_url, deadlines=deadlines, protocol="responses"
+    )
+
+
+def chat(server: ModelServer, deadlines: Deadlines = QUICK) -> Provider:
+    return OpenAIProvider("local", base_url=f"{server.url}/some/gateway/v1", deadlines=deadlines)
+
+
+PROVIDERS: dict[str, MakeProvider] = {"anthropic": anthropic, "responses": responses, "chat": chat}
+
+
+def steady(provider: Provider, *, tries: int = 3, waits: bool = True, **rules: float) -> RetryingModel:
+    return RetryingModel(
+        provider,
+        pacing=Pacing(concurrency=8),
+        breaker=CircuitBreaker(open_seconds=0.05),
+        rules=RetryRules(tries=tries, **{"first_delay": 0.01, "busy_delay": 0.05, **rules}),
+        waits=waits,
+    )
+
+
+def chapter_request(words: int = 120, *, schema: dict[str, Any] | None = None, **fields: Any) -> TextRequest:
+    brief = {
+        "stage": "chapter",
+        "language": "en",
+        "title": "The Harbour of Lamps",
+        "genre": "Mystery",
+        "chapter_count": 10,
+        "chapter_number": 3,
+        "chapter_title": "The Bell",
+        "chapter_summary": "Ida hears the bell.",
+        "part": 1,
+        "parts": 1,
+        "words": words,
+        **fields,
+    }
+    text = f"Write.\n\n<brief>\n{json.dumps(brief)}\n</brief>"
+    return TextRequest(
+        "chapter", (Block("You write books."),), (Message("user", text),), 2000, schema=schema, chapter_number=3
+    )
