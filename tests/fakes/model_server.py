@@ -7,6 +7,7 @@ In the process of a test:
         server.script(fault("status", status=429, retry_after=2), fault("cut"))
         await server.arrived(2)                       # until two calls have come in
         server.requests[0].body, .headers, .path, .stage, .brief, .ended
+        server.arrivals                               # when each came, on the monotonic clock
         server.ledger                                 # tokens as the server counted and told them
 
 As a process (prints one line, its address; ends with SIGTERM):
@@ -69,6 +70,7 @@ import random
 import re
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -156,6 +158,7 @@ class ModelServer:
     def reset(self) -> None:
         self.settings = Settings()
         self.requests: list[Call] = []
+        self.arrivals: list[float] = []
         self.ledger = dict.fromkeys(("calls", "input", "output", "cache_write", "cache_read"), 0)
         self.in_flight = self.most_in_flight = 0
         self._script: list[Fault] = []
@@ -207,6 +210,7 @@ class ModelServer:
             return web.json_response({"error": {"message": f"no route {request.path}"}}, status=404)
         call = _recorded(len(self.requests) + 1, wire.name, request, await request.json())
         self.requests.append(call)
+        self.arrivals.append(time.monotonic())
         self.in_flight += 1
         self.most_in_flight = max(self.in_flight, self.most_in_flight)
         await self._tell()

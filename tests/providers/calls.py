@@ -16,7 +16,7 @@ from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.providers.transport import Deadlines
 from tests.fakes.model_server import ModelServer
 
-QUICK = Deadlines(connect=2, first_byte=0.5, idle=0.4, total=3)
+QUICK = Deadlines(connect=0.5, first_byte=0.5, idle=0.4, total=2)
 MakeProvider = Callable[..., Provider]
 
 

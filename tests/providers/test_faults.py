@@ -1,0 +1,245 @@
+"""Every fault ends as documented, on every protocol, through the real SDKs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.text import StopReason
+from bookgen.providers.transport import Deadlines
+from tests.fakes.model_server import fault
+from tests.providers.calls import PROVIDERS, chapter_request, steady
+
+ANY = pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
+
+PASSING = [
+    fault("status", status=408),
+    fault("status", status=409),
+    fault("status", status=500),
+    fault("status", status=502),
+    fault("status", status=503),
+    fault("status", status=504),
+    fault("status", status=529),
+    fault("hang"),
+    fault("drop"),
+    fault("stall"),
+    fault("cut"),
+    fault("cut", after=0),
+    fault("error_event"),
+    fault("broken_event"),
+    fault("empty"),
+    fault("html"),
+    fault("huge", size=18 << 20),
+    fault("drip", interval=0.15),
+]
+
+
+def label(step) -> str:
+    return f"{step.kind}-{'-'.join(str(value) for value in step.options.values())}"
+
+
+@ANY
+@pytest.mark.parametrize("step", PASSING, ids=label)
+async def test_a_passing_fault_is_tried_again(server, make, step) -> None:
+    server.script(step)
+    model = steady(make(server))
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.stop is StopReason.END
+    assert len(server.requests) == 2
+    await model.close()
+
+
+@ANY
+@pytest.mark.parametrize("step", PASSING[2:3] + PASSING[7:8] + PASSING[10:11] + PASSING[14:15], ids=label)
+async def test_a_lasting_fault_ends_after_three_tries(server, make, step) -> None:
+    server.script(fault(step.kind, times=9, **step.options))
+    model = steady(make(server))
+
+    with pytest.raises(UpstreamAIError) as error:
+        await model.complete(chapter_request())
+
+    assert len(server.requests) == 3
+    assert error.value.stage == "chapter"
+    assert error.value.chapter_number == 3
+    assert error.value.retryable
+    await model.close()
+
+
+@ANY
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413])
+async def test_a_denied_call_is_not_tried_again(server, make, status) -> None:
+    server.script(fault("status", status=status, message="no such model", times=9))
+    model = steady(make(server))
+
+    with pytest.raises(UpstreamAIError) as error:
+        await model.complete(chapter_request())
+
+    assert len(server.requests) == 1
+    assert not error.value.retryable
+    await model.close()
+
+
+@ANY
+@pytest.mark.parametrize("retry_after", [1, "date:2"], ids=str)
+async def test_retry_after_is_kept_in_both_forms(server, make, retry_after) -> None:
+    server.script(fault("status", status=429, retry_after=retry_after))
+    model = steady(make(server))
+    await model.complete(chapter_request())  # the SDK is imported and the 429 is answered
+    first, second = server.arrivals
+
+    assert second - first >= 0.95
+    await model.close()
+
+
+@ANY
+async def test_being_busy_costs_no_try(server, make) -> None:
+    server.script(fault("status", status=429, retry_after=0.02, times=5))
+    model = steady(make(server), tries=1)
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.stop is StopReason.END
+    assert len(server.requests) == 6
+    await model.close()
+
+
+@ANY
+async def test_a_wait_is_never_longer_than_its_cap(server, make) -> None:
+    server.script(fault("status", status=429, retry_after=3600))
+    model = steady(make(server), longest_wait=0.1)
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.stop is StopReason.END
+    await model.close()
+
+
+@ANY
+async def test_patience_with_a_busy_provider_ends(server, make) -> None:
+    server.script(fault("status", status=429, retry_after=0.05, times=999))
+    model = steady(make(server), patience=0.3)
+
+    with pytest.raises(UpstreamAIError) as error:
+        await model.complete(chapter_request())
+
+    assert error.value.retryable
+    await model.close()
+
+
+async def test_a_spent_account_is_not_waited_for(server) -> None:
+    server.script(fault("status", status=429, code="insufficient_quota", message="You exceeded your quota"))
+    model = steady(PROVIDERS["responses"](server))
+
+    with pytest.raises(UpstreamAIError) as error:
+        await model.complete(chapter_request())
+
+    assert not error.value.retryable
+    await model.close()
+
+
+@ANY
+async def test_a_filter_that_answers_with_an_error_is_a_refusal(server, make) -> None:
+    server.script(fault("status", status=400, code="content_filter", message="content_filter: not this"))
+    model = steady(make(server))
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.stop is StopReason.REFUSAL
+    assert reply.text == ""
+    await model.close()
+
+
+@ANY
+async def test_silence_before_the_headers_ends_at_the_first_byte_deadline(server, make) -> None:
+    server.script(fault("hang"))
+    provider = make(server, Deadlines(connect=0.1, first_byte=0.3, idle=5, total=5))
+
+    await assert_ends_within(provider, 0.2, 2)
+
+
+@ANY
+async def test_silence_in_a_stream_ends_at_the_idle_deadline(server, make) -> None:
+    server.script(fault("stall"))
+    provider = make(server, Deadlines(connect=1, first_byte=5, idle=0.3, total=5))
+
+    await assert_ends_within(provider, 0.2, 2)
+
+
+@ANY
+async def test_a_drip_ends_at_the_total_deadline(server, make) -> None:
+    server.script(fault("drip", interval=0.1))
+    provider = make(server, Deadlines(connect=1, first_byte=2, idle=2, total=0.8))
+
+    await assert_ends_within(provider, 0.7, 3)
+
+
+async def assert_ends_within(provider, least: float, most: float) -> None:
+    await provider._client()  # importing an SDK is not what is measured
+    started = time.monotonic()
+    with pytest.raises(CallFailed) as failed:
+        await provider.attempt(chapter_request(600))
+
+    assert least <= time.monotonic() - started <= most
+    assert failed.value.failure is Failure.AWAY
+    await provider.close()
+
+
+@ANY
+async def test_a_server_that_is_not_there_is_away(server, make) -> None:
+    provider = make(server)
+    await server.__aexit__()
+
+    with pytest.raises(CallFailed) as failed:
+        await provider.attempt(chapter_request())
+
+    assert failed.value.failure is Failure.AWAY
+    await provider.close()
+
+
+@ANY
+@pytest.mark.parametrize("kind", ["hang", "stall"])
+async def test_cancelling_closes_the_connection(server, make, kind) -> None:
+    server.script(fault(kind))
+    provider = make(server, Deadlines())
+    call = asyncio.create_task(provider.attempt(chapter_request()))
+    request = await server.arrived(1)
+    await asyncio.sleep(0)
+
+    call.cancel()
+
+    async with asyncio.timeout(2):
+        await server.until(lambda: request.ended == "left")
+    assert call.cancelled()
+    await provider.close()
+
+
+@ANY
+async def test_a_broken_try_is_in_the_usage_as_the_server_told_it(server, make) -> None:
+    server.script(fault("cut"), fault("stall"))
+    model = steady(make(server))
+
+    usage = (await model.complete(chapter_request())).usage
+
+    assert usage.calls == server.ledger["calls"]
+    assert usage.input_tokens == server.ledger["input"]
+    assert usage.output_tokens == server.ledger["output"]
+    await model.close()
+
+
+@ANY
+async def test_a_server_that_tells_no_usage_is_counted_by_length(server, make) -> None:
+    server.configure(usage=False)
+    model = steady(make(server))
+
+    reply = await model.complete(chapter_request(400))
+
+    assert reply.usage.calls == 1
+    assert reply.usage.output_tokens == pytest.approx(len(reply.text) / 4, rel=0.05)
+    assert reply.usage.input_tokens > 0
+    await model.close()
