@@ -40,7 +40,7 @@ async def create_book(request: web.Request) -> web.Response:
     await request.app[QUOTA].require_book(db, account_id, new["target_word_count"])
     new["author_name"] = new["author_name"] or await _account_name(request)
     book = await books.create(db, account_id, new)
-    return await book_answer(request, book.id, status=201)
+    return await book_answer(request, book.id, code=201)
 
 
 @docs(tags=["books"], summary="Read a book with all its chapters")
@@ -83,7 +83,7 @@ async def duplicate_book(request: web.Request) -> web.Response:
         copy = await books.duplicate(connection, request[ACCOUNT_ID], path_id(request))
     if copy is None:
         raise errors.NotFound
-    return await book_answer(request, copy.id, status=201)
+    return await book_answer(request, copy.id, code=201)
 
 
 def _known(changes: dict[str, Any]) -> dict[str, Any]:

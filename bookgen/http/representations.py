@@ -9,14 +9,16 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from bookgen.actors import status
 from bookgen.errors import NotFound
 from bookgen.http import replies
 from bookgen.http.keys import ACCOUNT_ID, DATABASE, ESTIMATE, SITE, SUPERVISOR
 from bookgen.models import Book, Chapter
-from bookgen.store import books, chapters, stats
+from bookgen.store import books, chapters, runs, stats
+from bookgen.store.runs import RunReport
 
 
-async def book_answer(request: web.Request, book_id: int, *, status: int = 200) -> web.Response:
+async def book_answer(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
     """The whole book in its detail form; NotFound unless it is the caller's."""
     db = request.app[DATABASE].http
     book = await books.find(db, request[ACCOUNT_ID], book_id)
@@ -34,15 +36,21 @@ async def book_answer(request: web.Request, book_id: int, *, status: int = 200) 
         "estimated_cost_micros": estimate and estimate.cost_micros,
         "estimated_seconds": estimate and estimate.seconds,
     }
-    return replies.json(body, status=status)
+    return replies.json(body, status=code)
 
 
 async def list_answer(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
+    """Books in their list form, with the progress of those that had a run."""
+    reports = await runs.reports(request.app[DATABASE].http, request[ACCOUNT_ID])
     return [
         listed_book(each.book, each.chapters_count, each.word_count)
-        | {"generation_progress": await progress(request, each.book.id)}
+        | {"generation_progress": _progress_of(reports.get(each.book.id))}
         for each in listed
     ]
+
+
+def _progress_of(report: RunReport | None) -> dict[str, Any] | None:
+    return {k: v for k, v in status.as_json(report).items() if k != "outline"} if report else None
 
 
 async def progress(request: web.Request, book_id: int) -> dict[str, Any] | None:
@@ -51,9 +59,9 @@ async def progress(request: web.Request, book_id: int) -> dict[str, Any] | None:
         encoded = await request.app[SUPERVISOR].generation_status(request[ACCOUNT_ID], book_id)
     except NotFound:
         return None
-    status: dict[str, Any] = orjson.loads(encoded)
-    del status["outline"]
-    return status
+    body: dict[str, Any] = orjson.loads(encoded)
+    del body["outline"]
+    return body
 
 
 def listed_book(book: Book, chapters_count: int, word_count: int) -> dict[str, Any]:

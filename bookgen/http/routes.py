@@ -10,7 +10,9 @@ from bookgen.http import (
     chapters,
     credits,
     documents,
+    generation,
     operation,
+    outlines,
     pages,
     passwords,
     profile,
@@ -67,6 +69,14 @@ BOOKS: tuple[Route, ...] = (
     Route("PATCH", "/books/{id}/", books.change_book, WRITE, gate="max_word_count_per_book"),
     Route("DELETE", "/books/{id}/", books.delete_book, WRITE),
     Route("POST", "/books/{id}/duplicate/", books.duplicate_book, WRITE),
+    Route("POST", "/books/{id}/generate-outline/", outlines.generate_outline, EXPENSIVE),
+    Route("POST", "/books/{id}/update-outline/", outlines.update_outline, WRITE),
+    Route("POST", "/books/{id}/regenerate-chapters/", outlines.regenerate_chapters, EXPENSIVE),
+    Route("POST", "/books/{id}/generate/", generation.generate, EXPENSIVE, gate="books_per_month"),
+    Route("GET", "/books/{id}/generation-status/", generation.generation_status, READ, quiet=True),
+    Route("POST", "/books/{id}/pause-generation/", generation.pause_generation, WRITE),
+    Route("POST", "/books/{id}/resume-generation/", generation.resume_generation, WRITE),
+    Route("POST", "/books/{id}/stop-generation/", generation.stop_generation, WRITE),
 )
 
 EXPORTS: tuple[Route, ...] = ()

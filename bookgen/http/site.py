@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bookgen import errors
 from bookgen.http import demo_book, replies
 from bookgen.http.book_schemas import Book
 from bookgen.http.choices import GENRES, LANGUAGES, TRIM_SIZES
-from bookgen.http.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.contract import docs, json_schema, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPPORT
 from bookgen.http.representations import list_answer
 from bookgen.http.site_schemas import Answer, PublicSettings, Question, Stats
@@ -73,9 +72,8 @@ async def demo(_request: web.Request) -> web.Response:
 @docs(tags=["site"], summary="Ask the support assistant about the product")
 @json_schema(Question)
 @response_schema(Answer)
-@refuses(errors.UpstreamAIError)
 async def ask(request: web.Request) -> web.Response:
     asked = request[BODY]
-    answer = await request.app[SUPPORT].answer(asked["question"], asked["history"])
-    sources = [{"title": source.title, "url": source.url} for source in answer.sources]
-    return replies.json({"answer": answer.text, "sources": sources})
+    found = await request.app[SUPPORT].ask(asked["question"], asked["history"])
+    sources = [{"title": source.title, "url": source.url} for source in found.sources]
+    return replies.json({"answer": found.answer, "sources": sources})

@@ -405,6 +405,24 @@ async def report(db: DB, account_id: int, book_id: int) -> RunReport | None:
     return row and RunReport(_some_run(row), row["place"], row["outline"])
 
 
+REPORTS = """
+    SELECT DISTINCT ON (r.book_id) r.*,
+           (SELECT count(*) FROM run q
+             WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
+           (SELECT coalesce(jsonb_agg(jsonb_build_object('chapter_number', c.chapter_number, 'title', c.title)), '[]')
+              FROM chapter c WHERE c.book_id = r.book_id AND c.chapter_number = r.current_chapter) AS outline
+      FROM run r
+     WHERE r.account_id = $1
+     ORDER BY r.book_id, r.queue_seq DESC
+"""
+
+
+async def reports(db: DB, account_id: int) -> dict[int, RunReport]:
+    """The newest run of each of the account's books; of the outline only the chapter being written."""
+    rows = await db.fetch(REPORTS, account_id)
+    return {row["book_id"]: RunReport(_some_run(row), row["place"], row["outline"]) for row in rows}
+
+
 RUN_FIELDS = tuple(Run.__dataclass_fields__)
 
 

@@ -1,0 +1,80 @@
+"""Starting, watching and steering the writing of a book."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.actors import status
+from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
+from bookgen.http import replies
+from bookgen.http.book_schemas import GenerationStart, GenerationStatus, GenerationSteered
+from bookgen.http.contract import docs, refuses, response_schema
+from bookgen.http.keys import ACCOUNT_ID, SUPERVISOR
+from bookgen.http.routing import path_id
+
+
+@docs(
+    tags=["generation"],
+    summary="Start writing the book",
+    description=(
+        "Answers at once; the work goes on in the background. Not idempotent: before you retry, read the status, "
+        "since `running` means that the first call worked."
+    ),
+)
+@response_schema(GenerationStart, 202)
+@refuses(errors.NoOutline, errors.GenerationInProgress, errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
+async def generate(request: web.Request) -> web.Response:
+    run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), Generate())
+    body = {"message": "Generation started.", "book_id": run.book_id, "task_id": run.id, "mode": run.mode}
+    return replies.json(body, status=202)
+
+
+@docs(
+    tags=["generation"],
+    summary="How far the writing is",
+    description="Poll every 15 to 30 seconds. 404 when the book never had a run.",
+)
+@response_schema(GenerationStatus)
+async def generation_status(request: web.Request) -> web.Response:
+    return replies.encoded(await request.app[SUPERVISOR].generation_status(request[ACCOUNT_ID], path_id(request)))
+
+
+@docs(
+    tags=["generation"],
+    summary="Pause the run",
+    description="At once and for good: a call in flight may finish and its text is kept; no further call is made.",
+)
+@response_schema(GenerationSteered)
+@refuses(errors.Conflict)
+async def pause_generation(request: web.Request) -> web.Response:
+    return await _steer(request, Pause(), "Generation paused.")
+
+
+@docs(
+    tags=["generation"],
+    summary="Resume a paused run, or retry a failed one",
+    description="It goes to the end of the account's queue.",
+)
+@response_schema(GenerationSteered)
+@refuses(errors.Conflict, errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
+async def resume_generation(request: web.Request) -> web.Response:
+    return await _steer(request, Resume(), "Generation resumed.")
+
+
+@docs(
+    tags=["generation"],
+    summary="Stop the run",
+    description="The call in flight is cancelled; chapters finished so far stay.",
+)
+@response_schema(GenerationSteered)
+@refuses(errors.Conflict)
+async def stop_generation(request: web.Request) -> web.Response:
+    return await _steer(request, Stop(), "Generation stopped.")
+
+
+async def _steer(request: web.Request, command: Command, message: str) -> web.Response:
+    run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), command)
+    return replies.json(
+        {"message": message, "book_id": run.book_id, "task_id": run.id, "generation_status": status.shown(run)}
+    )

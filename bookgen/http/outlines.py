@@ -1,0 +1,60 @@
+"""Outlines: made by the model, edited by the author, reworked in part."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.http.book_schemas import Book, ChapterSelection, OutlineChanges
+from bookgen.http.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, SUPERVISOR
+from bookgen.http.representations import book_answer
+from bookgen.http.routing import path_id
+from bookgen.store import outlines
+
+
+@docs(
+    tags=["outline"],
+    summary="Have the outline made",
+    description="Synchronous; may take tens of seconds. Replaces the chapters that exist.",
+)
+@response_schema(Book)
+@refuses(errors.GenerationInProgress, errors.UpstreamAIError)
+async def generate_outline(request: web.Request) -> web.Response:
+    book_id = path_id(request)
+    await request.app[SUPERVISOR].draft_outline(request[ACCOUNT_ID], book_id)
+    return await book_answer(request, book_id)
+
+
+@docs(
+    tags=["outline"],
+    summary="Edit the outline",
+    description=(
+        "Entries match chapters by `id`, else by `chapter_number`; one that matches none is appended. With `replace` "
+        "the list is the whole outline, in its order. While a run is paused, chapters not yet written may change."
+    ),
+)
+@json_schema(OutlineChanges)
+@response_schema(Book)
+@refuses(errors.GenerationInProgress, errors.Conflict)
+async def update_outline(request: web.Request) -> web.Response:
+    book_id, changes = path_id(request), request[BODY]
+    async with request.app[DATABASE].http.acquire() as connection:
+        await outlines.revise(connection, request[ACCOUNT_ID], book_id, changes["chapters"], replace=changes["replace"])
+    return await book_answer(request, book_id)
+
+
+@docs(
+    tags=["outline"],
+    summary="Have some chapters' titles and summaries reworked",
+    description="Text that such a chapter had is kept as a revision and cleared, so the next run writes it again.",
+)
+@json_schema(ChapterSelection)
+@response_schema(Book)
+@refuses(errors.GenerationInProgress, errors.UpstreamAIError)
+async def regenerate_chapters(request: web.Request) -> web.Response:
+    book_id, chosen = path_id(request), request[BODY]
+    await request.app[SUPERVISOR].rework_chapters(
+        request[ACCOUNT_ID], book_id, list(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"]
+    )
+    return await book_answer(request, book_id)
