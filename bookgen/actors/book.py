@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import structlog
 
@@ -37,8 +38,8 @@ from bookgen.actors.messages import (
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import CallsHalted, CostCapReached, StoredSteps, Work
 from bookgen.actors.transaction import Committed, Transactions
-from bookgen.errors import UpstreamAIError
-from bookgen.models import Run, RunStatus
+from bookgen.errors import NotFound, UpstreamAIError
+from bookgen.models import Chapter, Run, RunStatus
 from bookgen.store import runs
 from bookgen.store.runs import Checkpoint
 from bookgen.writing.material import ChapterDraft
@@ -59,17 +60,22 @@ class Office(Protocol):
 
     async def checkpoint(self, row: Checkpoint) -> Run | None: ...
 
+    def begin(self, run: Run) -> None: ...
+
+    def turn(self) -> AbstractAsyncContextManager[None]: ...
+
     def moved(self, committed: Committed) -> None: ...
 
 
 @dataclass(slots=True)
 class ChapterInFlight:
-    """A chapter being written. `epoch` and `call_no` are what its text will be let in by."""
+    """A chapter being written. `run` is the row as it announced the chapter: its epoch and call number are what
+    the text will be let in by. `chapter` is known once the work has got its turn.
+    """
 
     run: Run
-    chapter_id: int
-    seen: int
     steps: StoredSteps
+    chapter: Chapter | None = None
     task: asyncio.Task[ChapterDraft] | None = None
 
 
@@ -110,13 +116,15 @@ class BookActor(Actor):
         return self._in_flight is not None
 
     @property
-    def calls_in_flight(self) -> int:
-        return self._in_flight.steps.in_flight if self._in_flight else 0
+    def run_in_flight(self) -> UUID | None:
+        return self._in_flight.run.id if self._in_flight else None
 
     def halt(self) -> None:
         """Makes no further model call; the one in flight may finish and its reply is kept."""
-        if self._in_flight:
-            self._in_flight.steps.closed = True
+        if flight := self._in_flight:
+            flight.steps.closed = True
+            if flight.chapter is None and flight.task:
+                flight.task.cancel()
 
     def cancel(self) -> None:
         """Drops what is in flight. Its text, should it still come, finds no way in."""
@@ -175,7 +183,7 @@ class BookActor(Actor):
         elif self._in_flight:
             self._in_flight.steps.closed = False
         else:
-            self.tell(WriteNext(run))
+            self._office.begin(run)
 
     async def _write_next(self, run: Run) -> None:
         if self._in_flight or self._office.draining:
@@ -188,17 +196,25 @@ class BookActor(Actor):
         await fault("begin.after", self.book_id)
         self.version += 1
         self.status = None
-        material = await load_material(resources.pool, self.account_id, self.book_id)
-        chapter = next((c for c in material.chapters if c.chapter_number == begun.current_chapter), None)
-        if chapter is None:  # the outline was edited in between
-            self.tell(WriteNext(run))
-            return
         # Beyond one begin and one checkpoint a chapter, something was begun and not finished: it may have left replies.
         replay = begun.call_no > 2 * begun.written + 1
         steps = StoredSteps(resources, Work(self.account_id, self.book_id, run.id, run.id), replay=replay)
-        self._in_flight = ChapterInFlight(begun, chapter.id, chapter.content_version, steps)
-        self._in_flight.task = spawn(resources.writing.write_chapter(material, chapter.chapter_number, steps))
-        self._in_flight.task.add_done_callback(lambda task: self.tell(TaskEnded(task)))
+        flight = self._in_flight = ChapterInFlight(begun, steps)
+        flight.task = spawn(self._write(flight))
+        flight.task.add_done_callback(lambda task: self.tell(TaskEnded(task)))
+
+    async def _write(self, flight: ChapterInFlight) -> ChapterDraft:
+        """The one part of the work that takes minutes; runs beside the mailbox."""
+        resources = self._office.resources
+        async with self._office.turn():
+            material = await resources.health.through_outages(
+                lambda: load_material(resources.pool, self.account_id, self.book_id)
+            )
+            number = flight.run.current_chapter
+            flight.chapter = next((c for c in material.chapters if c.chapter_number == number), None)
+            if number is None or flight.chapter is None:  # the outline was edited in between
+                raise CallsHalted("chapter", number)
+            return await resources.writing.write_chapter(material, number, flight.steps)
 
     async def _nothing_to_begin(self, run: Run) -> None:
         """No chapter is left, or the row has changed: the reducer says which."""
@@ -210,7 +226,7 @@ class BookActor(Actor):
 
     async def _chapter_ended(self, task: asyncio.Task[ChapterDraft]) -> None:
         flight = self._in_flight
-        if flight is None or flight.task is not task or task.cancelled():
+        if flight is None or flight.task is not task:
             return
         committed = await self._commit(flight, _outcome(flight, task))
         if self._in_flight is flight:
@@ -222,8 +238,9 @@ class BookActor(Actor):
     ) -> Committed:
         transactions = self._office.transactions
         if not isinstance(outcome, ChapterDraft):
-            return await transactions.steer(self.account_id, self.book_id, outcome, uuid4())
-        row = _checkpoint(flight, outcome)
+            return await self._report(outcome)
+        assert flight.chapter is not None
+        row = _checkpoint(flight.run, flight.chapter, outcome)
         await fault("checkpoint.before", self.book_id)
         if flight.run.total - flight.run.done <= 1:
             committed = await transactions.finish(self.account_id, self.book_id, row)
@@ -235,15 +252,21 @@ class BookActor(Actor):
             return Committed(run, committed.promoted or await transactions.promote(self.account_id))
         return Committed(run, committed.promoted)
 
+    async def _report(self, outcome: ChapterFailed | ChapterHalted) -> Committed:
+        try:
+            return await self._office.transactions.steer(self.account_id, self.book_id, outcome, uuid4())
+        except NotFound:  # the book was deleted meanwhile
+            return Committed(None)
 
-def _checkpoint(flight: ChapterInFlight, draft: ChapterDraft) -> Checkpoint:
+
+def _checkpoint(run: Run, chapter: Chapter, draft: ChapterDraft) -> Checkpoint:
     return Checkpoint(
-        run_id=flight.run.id,
-        epoch=flight.run.epoch,
-        call_no=flight.run.call_no,
+        run_id=run.id,
+        epoch=run.epoch,
+        call_no=run.call_no,
         op=uuid4(),
-        chapter_id=flight.chapter_id,
-        seen=flight.seen,
+        chapter_id=chapter.id,
+        seen=chapter.content_version,
         content=draft.content,
         word_count=draft.word_count,
         quality=[{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings],
@@ -258,7 +281,7 @@ def _outcome(flight: ChapterInFlight, task: asyncio.Task[ChapterDraft]) -> Chapt
     """What came of a chapter's task. An error that is nobody's but ours crashes the actor."""
     try:
         return task.result()
-    except CallsHalted:
+    except (CallsHalted, NotFound, asyncio.CancelledError):
         return ChapterHalted(flight.run.epoch, flight.run.call_no)
     except UpstreamAIError as error:
         spoilt = flight.steps.failed is None

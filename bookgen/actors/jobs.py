@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import asyncpg
 
@@ -56,7 +56,7 @@ class Jobs:
             material = await load_material(self._resources.pool, account_id, book_id)
             steps = StoredSteps(self._resources, Work(account_id, book_id, uuid4()), replay=False)
             save = await self._work(material, job, steps)
-            await health.through_outages(lambda: self._save(account_id, book_id, save))
+            await health.through_outages(lambda: self._save(account_id, book_id, boot_id, save))
         finally:
             await asyncio.shield(
                 spawn(health.through_outages(lambda: store.end_job(self._resources.pool, book_id, boot_id)))
@@ -91,8 +91,10 @@ class Jobs:
             connection, job.chapter_id, draft.content, draft.word_count, quality, draft.digest
         )
 
-    async def _save(self, account_id: int, book_id: int, save: Save) -> None:
+    async def _save(self, account_id: int, book_id: int, boot_id: UUID, save: Save) -> None:
         async with self._locked(account_id, book_id) as (connection, _):
+            if not await store.end_job(connection, book_id, boot_id):
+                raise Conflict("The book was changed by another process meanwhile.")
             await save(connection)
 
     @asynccontextmanager

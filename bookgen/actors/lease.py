@@ -29,6 +29,7 @@ class Lease:
         self._resources = resources
         self._on_lost = on_lost
         self._fence: asyncio.TimerHandle | None = None
+        self.held = False
         self.neighbours = 0
 
     async def take(self) -> None:
@@ -44,13 +45,15 @@ class Lease:
             TTL_SECONDS,
         )
         self._set_fence(started)
+        self.held = True
 
     async def renew(self) -> None:
         """Renews, or takes a new lease when this one is not known any more."""
         started = asyncio.get_running_loop().time()
         others = await processes.renew(self._resources.pool, self._resources.boot_id, TTL_SECONDS)
         if others is None:
-            self._lost()
+            if self.held:
+                self._lost()
             await self.take()
             return
         self.neighbours = others
@@ -74,12 +77,13 @@ class Lease:
 
     def _ran_out(self) -> None:
         # Alone, nobody can have taken the runs: what is finished waits in memory for the database to come back.
-        if self.neighbours:
+        if self.neighbours and self.held:
             self._lost()
 
     def _lost(self) -> None:
         log.warning("lease_lost", boot_id=str(self._resources.boot_id))
         self._resources.boot_id = uuid4()
+        self.held = False
         self._on_lost()
 
 

@@ -20,8 +20,8 @@ from bookgen.store import steps as store
 class CallsHalted(UpstreamAIError):
     """No further model call is wanted right now."""
 
-    def __init__(self, request: TextRequest) -> None:
-        super().__init__(self.__doc__, stage=request.stage, retryable=True, chapter_number=request.chapter_number)
+    def __init__(self, stage: str, chapter_number: int | None) -> None:
+        super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number)
 
 
 class CostCapReached(UpstreamAIError):
@@ -60,7 +60,7 @@ class StoredSteps:
         await self._resources.health.wait()
         await self._within_caps(request)
         if self.closed:
-            raise CallsHalted(request)
+            raise CallsHalted(request.stage, request.chapter_number)
         reply = _storable(await self._call(request))
         await self._store(key, request, reply)
         return reply

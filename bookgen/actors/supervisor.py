@@ -1,10 +1,11 @@
-"""Finds or starts actors, keeps them alive, takes over runs of dead processes, drains at the end."""
+"""Finds or starts actors, restarts those that crash, drains them at the end."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from uuid import uuid4
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from uuid import UUID, uuid4
 
 import structlog
 
@@ -12,7 +13,10 @@ from bookgen.actors import status
 from bookgen.actors.actor import Actor, spawn
 from bookgen.actors.book import BookActor
 from bookgen.actors.committer import Committer
+from bookgen.actors.convergence import Convergence, every
+from bookgen.actors.decide import CRASHES_TO_SUSPECT
 from bookgen.actors.health import TRANSIENT
+from bookgen.actors.hints import listen
 from bookgen.actors.jobs import Jobs
 from bookgen.actors.lease import RENEW_SECONDS, Lease
 from bookgen.actors.messages import (
@@ -25,7 +29,9 @@ from bookgen.actors.messages import (
     ReworkChapters,
     RewriteChapter,
     RowChanged,
+    WriteNext,
 )
+from bookgen.actors.probation import Probation
 from bookgen.actors.resources import CostCaps, Quota, Resources, Writing, no_price
 from bookgen.actors.restarts import Restarts
 from bookgen.actors.transaction import Committed, Transactions
@@ -40,17 +46,16 @@ from bookgen.store.runs import Checkpoint
 log = structlog.get_logger()
 
 SWEEP_SECONDS = 5.0
-CLAIM_ROWS = 1000
+LOOK_SECONDS = 1.0
 IDLE_SECONDS = 60.0
 STATUS_SECONDS = 2.0
+RELEASE_SECONDS = 2.0
+
+Key = tuple[int, int]
 
 
 class Supervisor:
-    """The actors of one process.
-
-    Recovery is level-triggered: a sweep every few seconds makes what is so what should be, and the start of the
-    process is only the first sweep.
-    """
+    """The actors of one process, by account and book."""
 
     def __init__(
         self,
@@ -62,6 +67,7 @@ class Supervisor:
         price: Callable[[str, Usage], int | None] = no_price,
         caps: CostCaps | None = None,
         call_seconds: float = 180.0,
+        chapters_at_once: int = 64,
     ) -> None:
         self.resources = Resources(
             database.runs, quota, writing, model, price, caps or CostCaps(), call_seconds=call_seconds
@@ -70,24 +76,36 @@ class Supervisor:
         self.jobs = Jobs(self.resources)
         self.draining = False
         self.restored = False
-        self._reads = database.http
+        self._database = database
+        self._turns = asyncio.Semaphore(chapters_at_once)
         self._lease = Lease(self.resources, self._lease_lost)
         self._committer = Committer(database.runs)
         self._restarts = Restarts()
-        self._actors: dict[tuple[int, int], BookActor] = {}
-        self._resting: set[tuple[int, int]] = set()
+        self._probation = Probation(self._name_trial, self._begin_now)
+        self._convergence = Convergence(self.resources, self.transactions, self._lease, self)
+        self._actors: dict[Key, BookActor] = {}
+        self._resting: set[Key] = set()
         self._loops: list[asyncio.Task[None]] = []
 
     # Life
 
     async def start(self) -> None:
+        """Takes a lease, takes over what nobody writes any more, and keeps doing so."""
         await self._lease.take()
-        await self._sweep()
+        await self._convergence.sweep()
         self.restored = True
         self._loops = [
-            spawn(self._every(RENEW_SECONDS, self._lease.renew)),
-            spawn(self._every(SWEEP_SECONDS, self._sweep)),
+            spawn(every(RENEW_SECONDS, self._lease.renew, self.resources)),
+            spawn(every(SWEEP_SECONDS, self._convergence.sweep, self.resources)),
+            spawn(every(LOOK_SECONDS, self._look_with_neighbours, self.resources)),
+            spawn(listen(self._database.dsn, self._hinted)),
         ]
+
+    @property
+    def ready(self) -> bool:
+        """Restored, the database in reach, and crashes not so many that something bigger must be wrong."""
+        systemic = self._restarts.systemic(self._now())
+        return self.restored and self.resources.health.up and not systemic and not self.draining
 
     async def drain(self, seconds: float) -> None:
         """Lets calls in flight finish for at most `seconds`, then hands the runs back as they are."""
@@ -95,21 +113,26 @@ class Supervisor:
         for actor in self._actors.values():
             actor.halt()
         deadline = self._now() + seconds
-        while self._busy() and self._now() < deadline:  # noqa: ASYNC110 (several kinds of work, once in a life)
-            await asyncio.sleep(0.02)
-        for loop in self._loops:
-            loop.cancel()
+        try:
+            while self._busy() and self._now() < deadline:  # noqa: ASYNC110 (several kinds of work, once in a life)
+                await asyncio.sleep(0.02)
+        finally:
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks]
+        for task in cut:
+            task.cancel()
         for actor in self._actors.values():
             actor.cancel()
-        for task in list(self.jobs.tasks):
-            task.cancel()
+        self._actors.clear()
         try:
-            async with asyncio.timeout(2.0):
+            async with asyncio.timeout(RELEASE_SECONDS):
                 await runs.release(self.resources.pool, self.resources.boot_id)
                 await self._lease.give_up()
-        except TRANSIENT:
-            log.warning("runs_not_released")
-        self._actors.clear()
+        except TRANSIENT as error:
+            log.warning("runs_not_released", reason=str(error))
+        await asyncio.gather(*cut, return_exceptions=True)
 
     def _busy(self) -> bool:
         return bool(self.jobs.tasks) or any(actor.writing or not actor.idle for actor in self._actors.values())
@@ -118,7 +141,7 @@ class Supervisor:
 
     async def ask(self, account_id: int, book_id: int, command: Command) -> Run:
         """Steers the book's run; the answer is durable."""
-        self._refuse_while_draining()
+        self._refuse_unless_open()
         run = await self._actor(account_id, book_id).ask(command)
         if not isinstance(run, Run):
             raise NotFound
@@ -130,7 +153,7 @@ class Supervisor:
         if actor and actor.status is not None and self._now() - actor.status_at < STATUS_SECONDS:
             return actor.status
         version = actor.version if actor else None
-        report = await runs.report(self._reads, account_id, book_id)
+        report = await runs.report(self._database.http, account_id, book_id)
         if report is None:
             raise NotFound
         body = status.encode(report)
@@ -143,15 +166,16 @@ class Supervisor:
         await self._do(account_id, book_id, DraftOutline())
 
     async def rework_chapters(
-        self, account_id: int, book_id: int, chapter_ids: list[int], instructions: str = ""
+        self, account_id: int, book_id: int, chapter_ids: Sequence[int], instructions: str = ""
     ) -> None:
         await self._do(account_id, book_id, ReworkChapters(tuple(chapter_ids), instructions))
 
     async def rewrite_chapter(self, account_id: int, chapter_id: int) -> None:
-        place = await store.place_of(self._reads, account_id, chapter_id)
+        place = await store.place_of(self._database.http, account_id, chapter_id)
         if place is None:
             raise NotFound
-        await self._do(account_id, place[0], RewriteChapter(chapter_id, place[1]))
+        book_id, number = place
+        await self._do(account_id, book_id, RewriteChapter(chapter_id, number))
 
     async def delete_book(self, account_id: int, book_id: int) -> None:
         """Ends the book's run and its call in flight, then deletes the book."""
@@ -160,7 +184,7 @@ class Supervisor:
 
     async def account_blocked(self, account_id: int) -> None:
         """Ends every active run of the account."""
-        for book_id in await runs.active_books(self._reads, account_id):
+        for book_id in await runs.active_books(self._database.http, account_id):
             await self._actor(account_id, book_id).ask(Abandon())
 
     def counts(self) -> dict[str, int]:
@@ -168,22 +192,77 @@ class Supervisor:
         return {"resident": len(self._actors), "running": sum(actor.writing for actor in self._actors.values())}
 
     async def _do(self, account_id: int, book_id: int, job: Job) -> None:
-        self._refuse_while_draining()
+        self._refuse_unless_open()
         task: asyncio.Task[None] = await self._actor(account_id, book_id).ask(job)
         await asyncio.shield(task)
 
-    def _refuse_while_draining(self) -> None:
-        if self.draining:
-            raise Unavailable("The server is stopping. Try again in a moment.")
+    def _refuse_unless_open(self) -> None:
+        if self.draining or not self._lease.held:
+            raise Unavailable("The server is starting or stopping. Try again in a moment.")
 
     # What actors need
 
     async def checkpoint(self, row: Checkpoint) -> Run | None:
         return await self._committer.checkpoint(row)
 
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One of the chapters that are written at the same time; an account has one at most, so turns are fair."""
+        async with self._turns:
+            yield
+
+    def begin(self, run: Run) -> None:
+        """Lets the run's actor write its next chapter; a suspected run waits for its trial."""
+        if run.crash_count >= CRASHES_TO_SUSPECT:
+            spawn(self._probation.admit(run))
+        else:
+            self._begin_now(run)
+
     def moved(self, committed: Committed) -> None:
         if committed.promoted:
-            self._wake(committed.promoted)
+            self.begin(committed.promoted)
+        if committed.run and committed.run in self._probation:
+            spawn(self._probation.moved(committed.run))
+
+    def _begin_now(self, run: Run) -> None:
+        self._actor(run.account_id, run.book_id).tell(WriteNext(run))
+
+    async def _name_trial(self, run_id: UUID | None) -> None:
+        resources = self.resources
+        await resources.health.through_outages(
+            lambda: processes.set_probation(resources.pool, resources.boot_id, run_id)
+        )
+
+    # What convergence needs
+
+    def busy_with(self, run: Run) -> bool:
+        key = (run.account_id, run.book_id)
+        actor = self._actors.get(key)
+        waits = key in self._resting or run in self._probation
+        return self.draining or waits or (actor is not None and (actor.writing or not actor.idle))
+
+    def in_flight(self) -> dict[UUID, Callable[[], None]]:
+        return {
+            actor.run_in_flight: lambda actor=actor: actor.tell(RowChanged())  # type: ignore[misc]
+            for actor in self._actors.values()
+            if actor.run_in_flight
+        }
+
+    def passivate(self) -> None:
+        """Forgets actors that have nothing to do. Nothing is awaited between looking and forgetting."""
+        before = self._now() - IDLE_SECONDS
+        for key, actor in list(self._actors.items()):
+            if actor.idle and not actor.writing and actor.last_used < before:
+                del self._actors[key]
+
+    async def _look_with_neighbours(self) -> None:
+        if self._lease.neighbours:
+            await self._convergence.look_after_flights()
+
+    def _hinted(self, book_id: int) -> None:
+        for actor in self._actors.values():
+            if actor.book_id == book_id:
+                actor.tell(RowChanged())
 
     # Actors
 
@@ -195,9 +274,6 @@ class Supervisor:
         actor.last_used = self._now()
         return actor
 
-    def _wake(self, run: Run) -> None:
-        self._actor(run.account_id, run.book_id).tell(RowChanged())
-
     def _crashed(self, actor: Actor, error: Exception) -> None:
         assert isinstance(actor, BookActor)
         key = (actor.account_id, actor.book_id)
@@ -206,68 +282,38 @@ class Supervisor:
         if self._actors.get(key) is actor:
             del self._actors[key]
         self._restarts.crashed(actor.book_id, self._now())
+        self._resting.add(key)
         if self._restarts.spent(actor.book_id, self._now()):
             spawn(self._give_up(*key))
         else:
-            self._resting.add(key)
             asyncio.get_running_loop().call_later(self._restarts.wait(actor.book_id), self._revive, key)
 
-    def _revive(self, key: tuple[int, int]) -> None:
+    def _revive(self, key: Key) -> None:
         self._resting.discard(key)
         if not self.draining:
             self._actor(*key).tell(RowChanged())
 
     async def _give_up(self, account_id: int, book_id: int) -> None:
-        failure = Failure("internal", "Writing this book failed on an error of ours.", "chapter", None, True)
+        failure = Failure("internal", "Writing this book failed on an error of ours.", "chapter", None, retryable=True)
         op = uuid4()
-        committed = await self.resources.health.through_outages(
-            lambda: self.transactions.steer(account_id, book_id, GiveUp(failure), op)
-        )
-        self.moved(committed)
+        try:
+            committed = await self.resources.health.through_outages(
+                lambda: self.transactions.steer(account_id, book_id, GiveUp(failure), op)
+            )
+            self.moved(committed)
+        except NotFound:
+            log.info("crashed_book_is_gone", book_id=book_id)
+        finally:
+            self._resting.discard((account_id, book_id))
 
     def _lease_lost(self) -> None:
+        """Somebody else may write our runs now: nothing that is in flight here may find a way into the database."""
         for actor in self._actors.values():
             actor.cancel()
         self._actors.clear()
-
-    # Convergence
-
-    async def _every(self, seconds: float, work: Callable[[], object]) -> None:
-        while True:
-            await asyncio.sleep(seconds)
-            try:
-                await work()  # type: ignore[misc]
-            except TRANSIENT as error:
-                self.resources.health.saw(error)
-            except Exception:
-                log.exception("sweep_failed", work=getattr(work, "__name__", ""))
-
-    async def _sweep(self) -> None:
-        pool, boot_id = self.resources.pool, self.resources.boot_id
-        await self._lease.bury_dead_neighbours()
-        while claimed := await runs.claim(pool, boot_id, CLAIM_ROWS):
-            for run in claimed:
-                self._wake(run)
-        for account_id in await runs.waiting_accounts(pool, self.resources.call_seconds):
-            if promoted := await self.transactions.promote(account_id):
-                self._wake(promoted)
-        for run in await runs.owned(pool, boot_id):
-            key = (run.account_id, run.book_id)
-            actor = self._actors.get(key)
-            if key in self._resting:
-                continue
-            if actor is None or (actor.idle and not actor.writing):
-                self._wake(run)
-        await processes.prune(pool)
-        self._passivate()
-        self.resources.health.saw_success()
-
-    def _passivate(self) -> None:
-        """Forgets actors that have nothing to do. Nothing is awaited between looking and forgetting."""
-        before = self._now() - IDLE_SECONDS
-        for key, actor in list(self._actors.items()):
-            if actor.idle and not actor.writing and actor.last_used < before:
-                del self._actors[key]
+        self._probation.clear()
+        if not self.draining:
+            spawn(self.resources.health.through_outages(self._lease.take))
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

@@ -117,6 +117,8 @@ class Transactions:
             run = await runs.save(connection, run, to_tail=Effect.TO_TAIL in effects)
         await self._settle_quota(connection, state, run, effects)
         await self._settle_rows(connection, run, effects)
+        if run.owner not in (None, self._resources.boot_id):
+            await runs.hint(connection, run.book_id)
         promoted = await self._promote(connection, run.account_id) if Effect.PROMOTE in effects else None
         return Committed(run, promoted)
 

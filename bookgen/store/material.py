@@ -147,7 +147,7 @@ TAKE_JOB = """
     ON CONFLICT (book_id) DO UPDATE SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, started_at = now()
 """
 
-END_JOB = "DELETE FROM book_job WHERE book_id = $1 AND owner = $2"
+END_JOB = "DELETE FROM book_job WHERE book_id = $1 AND owner = $2 RETURNING 1"
 
 
 async def take_job(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str) -> None:
@@ -155,8 +155,9 @@ async def take_job(connection: asyncpg.Connection, book_id: int, owner: UUID, ki
     await connection.execute(TAKE_JOB, book_id, owner, kind)
 
 
-async def end_job(db: DB, book_id: int, owner: UUID) -> None:
-    await db.execute(END_JOB, book_id, owner)
+async def end_job(db: DB, book_id: int, owner: UUID) -> bool:
+    """Whether the job was still this process's."""
+    return await db.fetchval(END_JOB, book_id, owner) is not None
 
 
 DELETE_BOOK = "DELETE FROM book WHERE id = $1 AND account_id = $2"

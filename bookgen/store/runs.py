@@ -318,6 +318,24 @@ async def waiting_accounts(db: DB, call_seconds: float) -> list[int]:
     return [row["account_id"] for row in await db.fetch(WAITING_ACCOUNTS, float(call_seconds))]
 
 
+HINT_CHANNEL = "bookgen_run"
+
+HINT = "SELECT pg_notify($1, $2)"
+
+
+async def hint(connection: asyncpg.Connection, book_id: int) -> None:
+    """Tells the other processes, once this transaction is committed, that the book's run has changed."""
+    await connection.execute(HINT, HINT_CHANNEL, str(book_id))
+
+
+STILL_OURS = "SELECT id FROM run WHERE id = ANY($1::uuid[]) AND owner = $2 AND status = 'running'"
+
+
+async def still_running(db: DB, run_ids: Sequence[UUID], owner: UUID) -> set[UUID]:
+    """Which of these runs still are running and the process's own."""
+    return {row["id"] for row in await db.fetch(STILL_OURS, list(run_ids), owner)}
+
+
 OWNED = "SELECT * FROM run WHERE owner = $1 AND status = 'running' ORDER BY queue_seq"
 
 

@@ -1,0 +1,108 @@
+"""Makes what is so what should be, again and again: orphans taken over, turns given, lost wake-ups repaired."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+from uuid import UUID, uuid4
+
+import structlog
+
+from bookgen.actors.decide import CRASHES_TO_QUARANTINE
+from bookgen.actors.health import TRANSIENT
+from bookgen.actors.lease import Lease
+from bookgen.actors.messages import Advance
+from bookgen.actors.resources import Resources
+from bookgen.actors.transaction import Committed, Transactions
+from bookgen.models import Run
+from bookgen.store import processes, runs
+
+log = structlog.get_logger()
+
+CLAIM_ROWS = 1000
+
+
+class Roster(Protocol):
+    """The actors of this process, as convergence sees them."""
+
+    def begin(self, run: Run) -> None: ...
+
+    def moved(self, committed: Committed) -> None: ...
+
+    def busy_with(self, run: Run) -> bool: ...
+
+    def in_flight(self) -> dict[UUID, Callable[[], None]]:
+        """The runs being written here, each with a way to make its actor look at its row."""
+        ...
+
+    def passivate(self) -> None: ...
+
+
+class Convergence:
+    """Level-triggered: no step depends on having seen an event. The start of the process is the first sweep."""
+
+    def __init__(self, resources: Resources, transactions: Transactions, lease: Lease, roster: Roster) -> None:
+        self._resources = resources
+        self._transactions = transactions
+        self._lease = lease
+        self._roster = roster
+
+    async def sweep(self) -> None:
+        await self._lease.bury_dead_neighbours()
+        await self._take_over()
+        await self._give_turns()
+        await self._start_what_stands_still()
+        await self.look_after_flights()
+        await processes.prune(self._resources.pool)
+        self._roster.passivate()
+
+    async def look_after_flights(self) -> None:
+        """What is written here must still be ours and running: another process may have steered it."""
+        flights = self._roster.in_flight()
+        if not flights:
+            return
+        ours = await runs.still_running(self._resources.pool, list(flights), self._resources.boot_id)
+        for run_id, look in flights.items():
+            if run_id not in ours:
+                look()
+
+    async def _take_over(self) -> None:
+        while claimed := await runs.claim(self._resources.pool, self._resources.boot_id, CLAIM_ROWS):
+            log.info("runs_taken_over", runs=len(claimed))
+            for run in claimed:
+                if run.crash_count >= CRASHES_TO_QUARANTINE:
+                    await self._quarantine(run)
+                else:
+                    self._roster.begin(run)
+            await asyncio.sleep(0)
+
+    async def _quarantine(self, run: Run) -> None:
+        log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
+        committed = await self._transactions.steer(run.account_id, run.book_id, Advance(), uuid4())
+        self._roster.moved(committed)
+
+    async def _give_turns(self) -> None:
+        pool, seconds = self._resources.pool, self._resources.call_seconds
+        for account_id in await runs.waiting_accounts(pool, seconds):
+            if promoted := await self._transactions.promote(account_id):
+                self._roster.begin(promoted)
+
+    async def _start_what_stands_still(self) -> None:
+        for run in await runs.owned(self._resources.pool, self._resources.boot_id):
+            if not self._roster.busy_with(run):
+                self._roster.begin(run)
+
+
+async def every(seconds: float, work: Callable[[], Awaitable[None]], resources: Resources) -> None:
+    """Repeats `work` until cancelled; no failure ends it."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await work()
+        except TRANSIENT as error:
+            resources.health.saw(error)
+        except Exception:
+            log.exception("convergence_failed")
+        else:
+            resources.health.saw_success()
