@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import asyncpg
 import pytest
 
+from bookgen.billing.checkout import Payments
+from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
+from tests.fakes.stripe_server import FakeStripe
 
 SIGN_UP = datetime(2026, 1, 31, 12, tzinfo=UTC)
 _names = itertools.count(1)
@@ -69,3 +73,36 @@ def make_book(pool: asyncpg.Pool) -> Maker:
         )
 
     return make
+
+
+@pytest.fixture
+async def stripe(clock: Clock) -> AsyncIterator[FakeStripe]:
+    stripe = FakeStripe(clock=lambda: clock().timestamp())
+    await stripe.start()
+    yield stripe
+    await stripe.stop()
+
+
+@pytest.fixture
+async def payments(pool: asyncpg.Pool, stripe: FakeStripe, clock: Clock) -> AsyncIterator[Payments]:
+    payments = Payments(
+        pool,
+        Gateway("sk_test_bookgen", api_base=stripe.url),
+        public_url="https://books.test",
+        webhook_secrets=["whsec_test"],
+        allowed_origins=["https://app.test"],
+        clock=clock,
+    )
+    yield payments
+    await payments.close()
+
+
+@pytest.fixture
+def deliver(payments: Payments, stripe: FakeStripe) -> Callable[..., Awaitable[None]]:
+    """Hands over events, all that piled up if none are named."""
+
+    async def deliver(*events: dict[str, Any]) -> None:
+        for event in events or list(stripe.events):
+            await payments.receive(*stripe.delivery(event))
+
+    return deliver

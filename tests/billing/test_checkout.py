@@ -1,0 +1,222 @@
+"""Buying: hosted sessions, changes in place, the portal, invoices, and a server without keys."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls, Upgraded
+from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured, Unavailable
+from bookgen.store import addons, subscriptions
+
+NOWHERE = ReturnUrls()
+
+
+@pytest.fixture
+def subscribe(payments, stripe, deliver):
+    async def subscribe(account_id, plan="starter", interval="monthly"):
+        session = await payments.buy_plan(account_id, plan, interval, NOWHERE)
+        stripe.pay(session.session_id)
+        await deliver()
+
+    return subscribe
+
+
+async def test_a_first_plan_is_paid_for_on_a_hosted_page(payments, stripe, make_account):
+    account = await make_account()
+
+    bought = await payments.buy_plan(account, "pro", "yearly", ReturnUrls("https://app.test/done", None))
+
+    assert bought == HostedCheckout(bought.session_id, f"https://checkout.stripe.test/c/pay/{bought.session_id}")
+    session = stripe.objects[bought.session_id]
+    assert session["success_url"] == "https://app.test/done"
+    assert session["cancel_url"] == "https://books.test/?checkout=canceled"
+    assert session["amount_total"] == 49_000
+    assert session["metadata"]["bookgen_checkout"]
+
+
+async def test_another_plan_is_changed_in_place_with_proration(pool, quota, payments, stripe, make_account, subscribe):
+    account = await make_account()
+    await subscribe(account)
+    period = await quota.period(pool, account)
+
+    bought = await payments.buy_plan(account, "pro", "monthly", ReturnUrls("https://books.test/done", None))
+
+    assert bought == Upgraded("https://books.test/done")
+    assert (await quota.plan(pool, account)).slug == "pro"
+    assert await quota.period(pool, account) == period
+    update = next(form for method, path, form in stripe.wire.calls if path.startswith("/v1/subscriptions/"))
+    assert update["proration_behavior"] == "always_invoice"
+    assert [invoice.amount for invoice in await payments.invoices(account)] == ["30.00", "19.00"]
+
+
+async def test_flipping_the_interval_opens_no_fresh_allowance(pool, quota, payments, make_account, subscribe):
+    account = await make_account()
+    await subscribe(account)
+    period = await quota.period(pool, account)
+
+    await payments.buy_plan(account, "starter", "yearly", NOWHERE)
+
+    assert await quota.period(pool, account) == period
+
+
+async def test_a_declined_change_leaves_the_plan_as_it_was(pool, quota, payments, stripe, make_account, subscribe):
+    account = await make_account()
+    await subscribe(account)
+    stripe.declines = True
+
+    with pytest.raises(Conflict) as refused:
+        await payments.buy_plan(account, "pro", "monthly", NOWHERE)
+
+    assert str(refused.value.details["payment_url"]).startswith("https://invoice.stripe.test/")
+    assert (await quota.plan(pool, account)).slug == "starter"
+
+
+async def test_buying_the_plan_one_is_on_is_a_conflict(payments, make_account, subscribe):
+    account = await make_account()
+    await subscribe(account)
+
+    with pytest.raises(Conflict):
+        await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+
+
+@pytest.mark.parametrize("slug", ["free", "self-hosted", "nonsense"])
+async def test_what_is_not_for_sale_is_a_bad_request(payments, make_account, slug):
+    with pytest.raises(InvalidInput) as refused:
+        await payments.buy_plan(await make_account(), slug, "monthly", NOWHERE)
+
+    assert "plan" in refused.value.details
+
+
+async def test_a_second_checkout_closes_the_first_page(payments, stripe, make_account):
+    account = await make_account()
+
+    first = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+    second = await payments.buy_plan(account, "pro", "monthly", NOWHERE)
+
+    assert stripe.objects[first.session_id]["status"] == "expired"
+    assert stripe.objects[second.session_id]["status"] == "open"
+
+
+async def test_racing_checkouts_make_one_customer(pool, payments, stripe, make_account):
+    account = await make_account()
+
+    await asyncio.gather(*(payments.buy_credits(account, "single", NOWHERE) for _ in range(4)))
+
+    assert await pool.fetchval("SELECT count(*) FROM payment_customer") == 1
+    assert len([each for each in stripe.objects.values() if each["object"] == "customer"]) == 1
+
+
+async def test_a_lost_answer_is_asked_for_again_with_the_same_key(payments, stripe, make_account):
+    account = await make_account()
+    await payments.buy_credits(account, "single", NOWHERE)
+    stripe.wire.faults.append("lose")
+
+    await payments.buy_credits(account, "single", NOWHERE)
+
+    sessions = [each for each in stripe.objects.values() if each["object"] == "checkout.session"]
+    assert len(sessions) == 2
+    assert stripe.wire.keys[-1] == stripe.wire.keys[-2]
+    assert stripe.wire.keys[-1].startswith("bookgen:checkout:")
+
+
+async def test_a_processor_that_is_away_is_said_to_be(payments, stripe, make_account):
+    account = await make_account()
+    stripe.wire.faults.extend([500, "drop", 429])
+
+    with pytest.raises(Unavailable):
+        await payments.buy_credits(account, "single", NOWHERE)
+
+
+async def test_a_changed_price_is_a_new_price_under_the_same_name(pool, payments, stripe, make_account):
+    account = await make_account()
+    await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+
+    await pool.execute("UPDATE plan SET price_monthly = 21 WHERE slug = 'starter'")
+    bought = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+
+    assert stripe.objects[bought.session_id]["amount_total"] == 2_100
+    prices = [each for each in stripe.objects.values() if each["object"] == "price"]
+    assert [price["lookup_key"] for price in prices] == [None, "bookgen_plan_starter_monthly"]
+
+
+async def test_no_return_url_leads_to_a_strangers_page(payments, make_account):
+    account = await make_account()
+    urls = [
+        "https://evil.test/",
+        "https://books.test.evil.test/",
+        "https://books.test@evil.test/",
+        "//evil.test/",
+        "javascript:alert(1)",
+        "https://books.test\\@evil.test/",
+        "https://books.test:444/",
+        "/relative",
+        "http://books.test/",
+    ]
+
+    for url in urls:
+        with pytest.raises(InvalidInput) as refused:
+            await payments.buy_credits(account, "single", ReturnUrls(None, url))
+        assert "cancel_url" in refused.value.details
+
+
+async def test_an_addon_by_use_has_the_uses_that_were_paid(pool, quota, payments, stripe, make_account, deliver):
+    account = await make_account()
+    for _ in range(2):
+        session = await payments.buy_addon(account, "childrens-book", "per_use", NOWHERE)
+        stripe.pay(session.session_id)
+    await deliver()
+    await deliver()
+
+    period = await quota.period(pool, account)
+    [owned] = await addons.owned(pool, account, period.start, period.end)
+
+    assert (owned.addon.slug, owned.billing_type, owned.bought, owned.taken) == ("childrens-book", "per_use", 2, 0)
+
+
+async def test_an_addon_owned_by_the_month_is_not_sold_twice(pool, payments, stripe, make_account, deliver):
+    account = await make_account()
+    session = await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
+    stripe.pay(session.session_id)
+    await deliver()
+
+    with pytest.raises(Conflict):
+        await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
+    assert (await subscriptions.find(pool, account)).plan.slug == "free"
+
+
+async def test_the_portal_opens_for_whoever_has_bought(payments, stripe, make_account, subscribe):
+    account = await make_account()
+    with pytest.raises(InvalidInput):
+        await payments.portal_url(account)
+
+    await subscribe(account)
+
+    assert (await payments.portal_url(account)).startswith("https://billing.stripe.test/")
+    await payments.portal_url(account)
+    assert len([each for each in stripe.objects.values() if each["object"].endswith("configuration")]) == 1
+
+
+async def test_an_unknown_package_is_not_found(payments):
+    with pytest.raises(NotFound):
+        await payments.buy_credits(None, "nonsense", NOWHERE)
+
+
+async def test_without_keys_every_payment_says_so_and_the_rest_works(pool, quota, make_account):
+    payments = Payments(pool, None, public_url="https://books.test")
+    account = await make_account()
+
+    for call in (
+        payments.buy_plan(account, "pro", "monthly", NOWHERE),
+        payments.buy_addon(account, "childrens-book", "per_use", NOWHERE),
+        payments.buy_credits(account, "single", NOWHERE),
+        payments.buy_credits(None, "single", NOWHERE),
+        payments.portal_url(account),
+        payments.receive(b"{}", ""),
+    ):
+        with pytest.raises(PaymentsNotConfigured):
+            await call
+
+    assert await payments.invoices(account) == []
+    assert (await quota.creation_options(pool, account)).can_create

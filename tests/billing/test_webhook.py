@@ -1,0 +1,295 @@
+"""Events from the processor: applied once, whatever comes twice, late, out of order or forged."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from datetime import timedelta
+
+import pytest
+
+from bookgen.billing.checkout import ReturnUrls
+from bookgen.errors import InvalidInput, Unavailable
+from bookgen.store import credits, subscriptions
+
+NOWHERE = ReturnUrls()
+
+
+@pytest.fixture
+def buy_credits(payments, stripe):
+    async def buy(account_id, package="five-pack", **paying):
+        session = await payments.buy_credits(account_id, package, NOWHERE)
+        stripe.pay(session.session_id, **paying)
+        return session.session_id
+
+    return buy
+
+
+@pytest.fixture
+def subscribe(payments, stripe):
+    async def subscribe(account_id, plan="starter", interval="monthly"):
+        session = await payments.buy_plan(account_id, plan, interval, NOWHERE)
+        stripe.pay(session.session_id)
+        return stripe.subscription_of(session.session_id)
+
+    return subscribe
+
+
+async def test_bought_credits_arrive_with_the_event_and_not_before(pool, make_account, buy_credits, deliver):
+    account = await make_account()
+
+    await buy_credits(account)
+    before = await credits.wallet(pool, account)
+    await deliver()
+
+    after = await credits.wallet(pool, account)
+    assert (before.balance, after.balance, after.total_purchased) == (0, 5, 5)
+    newest = (await credits.transactions(pool, account, 20))[0]
+    assert (newest.kind, newest.amount, newest.balance_after) == ("purchase", 5, 5)
+
+
+async def test_twenty_deliveries_at_once_have_one_effect(pool, payments, stripe, make_account, buy_credits):
+    account = await make_account()
+    await buy_credits(account)
+
+    await asyncio.gather(*(payments.receive(*stripe.delivery(stripe.events[0])) for _ in range(20)))
+
+    assert await credits.balance(pool, account) == 5
+    assert await pool.fetchval("SELECT count(*) FROM credit_transaction") == 1
+
+
+async def test_an_unpaid_session_gives_nothing_until_it_is_paid(pool, stripe, make_account, buy_credits, deliver):
+    account = await make_account()
+    session = await buy_credits(account, delayed=True)
+    await deliver()
+    assert await credits.balance(pool, account) == 0
+
+    stripe.settle_delayed(session, succeeds=True)
+    await deliver()
+
+    assert await credits.balance(pool, account) == 5
+
+
+async def test_a_delayed_payment_that_fails_gives_nothing(pool, stripe, make_account, buy_credits, deliver):
+    account = await make_account()
+    session = await buy_credits(account, delayed=True)
+
+    stripe.settle_delayed(session, succeeds=False)
+    await deliver()
+
+    assert await credits.balance(pool, account) == 0
+    assert await pool.fetchval("SELECT status FROM checkout") == "failed"
+
+
+async def test_an_event_that_lies_about_payment_is_checked_at_the_processor(pool, payments, stripe, make_account):
+    account = await make_account()
+    session = await payments.buy_credits(account, "twenty-pack", NOWHERE)
+    stripe._emit("checkout.session.completed", {**stripe.objects[session.session_id], "payment_status": "paid"})
+
+    await payments.receive(*stripe.delivery(stripe.events[-1]))
+
+    assert await credits.balance(pool, account) == 0
+
+
+async def test_a_payment_of_another_amount_than_offered_gives_nothing(pool, stripe, make_account, buy_credits, deliver):
+    account = await make_account()
+    session = await buy_credits(account)
+    stripe.objects[session]["amount_total"] = 1
+
+    await deliver()
+
+    assert await credits.balance(pool, account) == 0
+    assert await pool.fetchval("SELECT outcome FROM payment_event") == "paid 1 usd, offered 3999 usd"
+
+
+@pytest.mark.parametrize(
+    ("change", "at", "secret"),
+    [
+        pytest.param(b"", 0, "whsec_wrong", id="wrong secret"),
+        pytest.param(b" ", 0, None, id="altered body"),
+        pytest.param(b"", -600, None, id="ten minutes old"),
+        pytest.param(b"", 600, None, id="from the future"),
+    ],
+)
+async def test_a_forged_or_stale_event_is_refused_without_effect(
+    pool, payments, stripe, clock, make_account, buy_credits, change, at, secret
+):
+    account = await make_account()
+    await buy_credits(account)
+    body, header = stripe.delivery(stripe.events[0], at=clock().timestamp() + at, secret=secret)
+
+    with pytest.raises(InvalidInput):
+        await payments.receive(body + change, header)
+
+    assert await credits.balance(pool, account) == 0
+    assert await pool.fetchval("SELECT count(*) FROM payment_event") == 0
+
+
+@pytest.mark.parametrize("header", ["", "t=,v1=", "v1=abc", "t=99999999999999999999,v1=abc", "t=١٢,v1=x", "nonsense"])
+async def test_a_broken_signature_header_is_refused(payments, header):
+    with pytest.raises(InvalidInput):
+        await payments.receive(b"{}", header)
+
+
+async def test_every_order_and_repetition_of_events_ends_alike(
+    pool, payments, stripe, make_account, subscribe, buy_credits
+):
+    account = await make_account()
+    first = await buy_credits(account)
+    await buy_credits(account, "single")
+    await subscribe(account)
+    stripe.refund(first, 1600)
+    events = list(stripe.events)
+    ends = set()
+
+    for order in itertools.islice(itertools.permutations(events), 0, None, 97):
+        await _forget(pool)
+        for event in (*order, order[0], order[-1]):
+            await payments.receive(*stripe.delivery(event))
+        present = await subscriptions.find(pool, account)
+        wallet = await credits.wallet(pool, account)
+        ends.add(
+            (present.plan.slug, present.status, present.current_period_end, wallet.balance, wallet.total_purchased)
+        )
+
+    assert ends == {("starter", "active", present.current_period_end, 4, 6)}
+
+
+async def test_a_refund_takes_back_what_is_left(pool, stripe, make_account, buy_credits, deliver):
+    account = await make_account()
+    session = await buy_credits(account)
+    await deliver()
+
+    stripe.refund(session)
+    await deliver()
+
+    wallet = await credits.wallet(pool, account)
+    assert (wallet.balance, wallet.total_purchased) == (0, 5)
+    newest = (await credits.transactions(pool, account, 20))[0]
+    assert (newest.kind, newest.amount, newest.balance_after) == ("refund", -5, 0)
+
+
+async def test_a_dispute_takes_back_like_a_refund(pool, stripe, make_account, buy_credits, deliver):
+    account = await make_account()
+    session = await buy_credits(account)
+
+    stripe.dispute(session)
+    await deliver()
+
+    assert await credits.balance(pool, account) == 0
+
+
+async def test_a_plan_begins_renews_lapses_and_ends(pool, quota, clock, stripe, make_account, subscribe, deliver):
+    account = await make_account()
+    subscription = await subscribe(account)
+    await deliver()
+    begun = await quota.standing(pool, account)
+
+    clock.now += timedelta(days=31)
+    stripe.renew(subscription, paid=False)
+    await deliver()
+    lapsing = await subscriptions.find(pool, account)
+    in_grace = await quota.plan(pool, account)
+    clock.now += timedelta(days=8)
+    lapsed = await quota.plan(pool, account)
+    stripe.cancel(subscription, reason="payment_failed")
+    await deliver()
+
+    assert (begun.plan.slug, lapsing.status, in_grace.slug, lapsed.slug) == ("starter", "past_due", "starter", "free")
+    assert (await subscriptions.find(pool, account)).status == "canceled"
+    assert (await quota.plan(pool, account)).slug == "free"
+
+
+async def test_a_canceled_plan_lasts_until_what_was_paid_for_ends(
+    pool, quota, clock, stripe, make_account, subscribe, deliver
+):
+    account = await make_account()
+    stripe.cancel(await subscribe(account))
+    await deliver()
+
+    assert (await quota.plan(pool, account)).slug == "starter"
+    clock.now += timedelta(days=31)
+    assert (await quota.plan(pool, account)).slug == "free"
+
+
+async def test_an_unknown_event_is_kept_and_answered(pool, payments, stripe):
+    stripe._emit("customer.tax_id.created", {"id": "txi_1"})
+
+    await payments.receive(*stripe.delivery(stripe.events[0]))
+
+    assert await pool.fetchval("SELECT outcome FROM payment_event WHERE applied_at IS NOT NULL") == "nothing to do"
+
+
+async def test_an_event_waits_while_the_processor_is_away(pool, payments, stripe, make_account, buy_credits, deliver):
+    account = await make_account()
+    await buy_credits(account)
+    stripe.wire.faults.extend([503, 503, 503])
+
+    with pytest.raises(Unavailable):
+        await deliver()
+    assert await pool.fetchval("SELECT count(*) FROM payment_event WHERE applied_at IS NULL") == 1
+    await deliver()
+
+    assert await credits.balance(pool, account) == 5
+
+
+async def test_either_secret_counts_while_one_replaces_the_other(pool, stripe, make_account, buy_credits, payments):
+    account = await make_account()
+    await buy_credits(account)
+    payments._webhook._secrets = ("whsec_new", "whsec_test")
+
+    await payments.receive(*stripe.delivery(stripe.events[0], secret="whsec_new"))
+
+    assert await credits.balance(pool, account) == 5
+
+
+async def test_a_guest_gets_an_account_credits_and_a_way_in(pool, buy_credits, deliver):
+    await buy_credits(None, email="Guest.Writer@example.com")
+
+    await deliver()
+    await deliver()
+
+    account = await pool.fetchrow("SELECT id, email, password_hash FROM account")
+    assert (account["email"], account["password_hash"]) == ("Guest.Writer@example.com", None)
+    assert await credits.balance(pool, account["id"]) == 5
+    assert [tuple(row) for row in await pool.fetch("SELECT purpose, email FROM mail")] == [
+        ("magic-login", "Guest.Writer@example.com")
+    ]
+
+
+async def test_a_guest_with_a_known_address_is_credited_and_mailed_no_way_in(pool, make_account, buy_credits, deliver):
+    account = await make_account()
+    email = await pool.fetchval("SELECT upper(email) FROM account")
+    await buy_credits(None, email=email)
+
+    await deliver()
+
+    assert await credits.balance(pool, account) == 5
+    assert await pool.fetchval("SELECT count(*) FROM mail") == 0
+    assert await pool.fetchval("SELECT count(*) FROM payment_customer") == 0
+
+
+async def test_two_purchases_of_one_new_guest_make_one_account(pool, payments, stripe, buy_credits):
+    for _ in range(4):
+        await buy_credits(None, "single", email="new@example.com")
+
+    await asyncio.gather(*(payments.receive(*stripe.delivery(event)) for event in stripe.events))
+
+    assert await pool.fetchval("SELECT count(*) FROM account") == 1
+    assert await pool.fetchval("SELECT balance FROM wallet") == 4
+    assert await pool.fetchval("SELECT count(*) FROM mail") == 1
+
+
+async def _forget(pool):
+    """Everything that the events did, so that they can come again in another order."""
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("ALTER TABLE credit_transaction DISABLE TRIGGER USER")
+        await connection.execute("DELETE FROM credit_transaction; DELETE FROM credit_lot; DELETE FROM wallet")
+        await connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        await connection.execute("ALTER TABLE credit_transaction ENABLE TRIGGER USER")
+        await connection.execute("DELETE FROM payment_event; DELETE FROM payment_object")
+        await connection.execute("UPDATE checkout SET status = 'open', payment_intent = NULL")
+        await connection.execute(
+            "UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = 'free'), status = 'active',"
+            " processor_id = NULL, current_period_end = NULL"
+        )
