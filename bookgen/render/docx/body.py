@@ -1,0 +1,179 @@
+"""Blocks -> the paragraphs, tables and notes of a Word document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bookgen.render.docx.xml import attribute, paragraph, text, twips
+from bookgen.render.layout.flow import SCENE_BREAK
+from bookgen.render.layout.geometry import Geometry
+from bookgen.render.layout.notes import note_runs
+from bookgen.render.model import (
+    Block,
+    Code,
+    Figure,
+    Heading,
+    ItemList,
+    Paragraph,
+    Picture,
+    Quote,
+    Run,
+    Runs,
+    SceneBreak,
+    Section,
+    Table,
+    Verse,
+)
+
+_EMU = 12700
+_MONO = '<w:rFonts w:ascii="Source Code Pro" w:hAnsi="Source Code Pro" w:cs="Source Code Pro"/>'
+_JUSTIFY = {"right": "right", "center": "center"}
+
+
+class BodyWriter:
+    """`link` and `embed` give a relationship for an address or a picture; `notes` collects the document's footnotes."""
+
+    def __init__(self, geometry: Geometry, link: Callable[[str], str], embed: Callable[[Picture], str], *, rtl: bool) -> None:
+        self._geometry = geometry
+        self._link = link
+        self._embed = embed
+        self._rtl = rtl
+        self._first_note = 0
+        self._drawings = 0
+        self._flush = True
+        self.notes: list[str] = []
+
+    def chapter(self, section: Section) -> str:
+        self._first_note = len(self.notes)
+        self._flush = True
+        for blocks in section.notes:
+            self.notes.append(self.runs(note_runs(blocks)))
+        return "".join(self._block(block, 0) for block in section.blocks)
+
+    def runs(self, runs: Runs) -> str:
+        return "".join(self._run(run) for run in runs)
+
+    def _run(self, run: Run) -> str:
+        if run.note is not None:
+            number = self._first_note + run.note + 1
+            style = '<w:rPr><w:rStyle w:val="FootnoteReference"/></w:rPr>'
+            return f'<w:r>{style}<w:footnoteReference w:id="{number}"/></w:r>'
+        if run.text == "\n":
+            return "<w:r><w:br/></w:r>"
+        properties = (
+            '<w:rStyle w:val="Hyperlink"/>' * bool(run.href)
+            + _MONO * run.code
+            + "<w:b/><w:bCs/>" * run.bold
+            + "<w:i/><w:iCs/>" * run.italic
+            + "<w:strike/>" * run.strike
+            + "<w:noProof/>" * run.code
+            + "<w:rtl/>" * (self._rtl and not run.code)
+        )
+        content = text(run.text, properties)
+        return f'<w:hyperlink r:id="{self._link(run.href)}">{content}</w:hyperlink>' if run.href else content
+
+    def _block(self, block: Block, depth: int) -> str:
+        match block:
+            case Paragraph(runs):
+                style = "Quote" if depth else "BookFirst" if self._flush else "BookBody"
+                self._flush = False
+                return paragraph(style, self.runs(runs))
+            case Heading(level, runs):
+                self._flush = True
+                return paragraph(f"Heading{level}", self.runs(runs))
+            case Quote(blocks):
+                inner = "".join(self._block(each, depth + 1) for each in blocks)
+            case ItemList():
+                inner = self._list(block, 0)
+            case Verse(lines):
+                inner = self._verse(lines)
+            case Code(lines):
+                inner = "".join(paragraph("BookCode", text(line)) for line in lines)
+            case Table():
+                inner = self._table(block)
+            case Figure():
+                inner = self._figure(block)
+            case SceneBreak():
+                inner = paragraph("SceneBreak", text(SCENE_BREAK))
+        self._flush = True
+        return inner
+
+    def _list(self, block: ItemList, level: int) -> str:
+        step = self._geometry.indent * 1.2
+        out: list[str] = []
+        for number, item in enumerate(block.items):
+            sign = ("•" if level == 0 else "–") if block.start is None else f"{block.start + number}."
+            for index, inner in enumerate(item):
+                if isinstance(inner, ItemList):
+                    out.append(self._list(inner, level + 1))
+                elif isinstance(inner, Paragraph):
+                    label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
+                    out.append(paragraph("BookList", label + self.runs(inner.runs), self._indent(level, step, hanging=index == 0)))
+                else:
+                    out.append(self._block(inner, 0))
+        return "".join(out)
+
+    def _indent(self, level: int, step: float, *, hanging: bool) -> str:
+        left = twips(step * (level + 1))
+        hang = f' w:hanging="{twips(step)}"' if hanging else ' w:firstLine="0"'
+        return f'<w:tabs><w:tab w:val="left" w:pos="{left}"/></w:tabs><w:ind w:left="{left}"{hang}/>'
+
+    def _verse(self, lines: Sequence[Runs]) -> str:
+        lead = twips(self._geometry.lead)
+        out = []
+        for index, line in enumerate(lines):
+            before = lead if index == 0 else 0
+            after = lead if index == len(lines) - 1 else 0
+            spacing = f'<w:spacing w:before="{before}" w:after="{after}"/>'
+            out.append(paragraph("BookVerse", self.runs(line), spacing))
+        return "".join(out)
+
+    def _table(self, block: Table) -> str:
+        columns = len(block.aligns)
+        width = twips(self._geometry.measure) // columns
+        grid = f'<w:gridCol w:w="{width}"/>' * columns
+        bidi = "<w:bidiVisual/>" if self._rtl else ""
+        rows = [self._row(block.head, block.aligns, width, head=True)] if any(block.head) else []
+        rows += [self._row(row, block.aligns, width, head=False) for row in block.rows]
+        if not rows:
+            return ""
+        properties = f'<w:tblPr><w:tblStyle w:val="TableGrid"/>{bidi}<w:tblW w:w="5000" w:type="pct"/></w:tblPr>'
+        after = paragraph("BookTable", "")
+        return f"<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{after}"
+
+    def _row(self, cells: Sequence[Runs], aligns: Sequence[str], width: int, *, head: bool) -> str:
+        out = []
+        for runs, align in zip(cells, aligns, strict=True):
+            properties = f'<w:jc w:val="{_JUSTIFY[align]}"/>' if align in _JUSTIFY else ""
+            if head:
+                runs = tuple(Run(run.text, True, run.italic, run.code, run.strike, run.href, run.note) for run in runs)
+            content = paragraph("BookTable", self.runs(runs), properties)
+            out.append(f'<w:tc><w:tcPr><w:tcW w:w="{width}" w:type="dxa"/></w:tcPr>{content}</w:tc>')
+        mark = "<w:trPr><w:cantSplit/><w:tblHeader/></w:trPr>" if head else "<w:trPr><w:cantSplit/></w:trPr>"
+        return f"<w:tr>{mark}{''.join(out)}</w:tr>"
+
+    def _figure(self, block: Figure) -> str:
+        picture = block.picture
+        width = min(self._geometry.measure, picture.width / 300 * 72)
+        height = width * picture.height / picture.width
+        most = self._geometry.lines * self._geometry.lead * 0.8
+        if height > most:
+            width, height = width * most / height, most
+        drawing = paragraph("BookFigure", self.drawing(picture, block.alt, width, height))
+        return drawing + (paragraph("Caption", self.runs(block.caption)) if block.caption else "")
+
+    def drawing(self, picture: Picture, alt: str, width: float, height: float) -> str:
+        self._drawings += 1
+        number = self._drawings
+        size = f'cx="{round(width * _EMU)}" cy="{round(height * _EMU)}"'
+        named = f'id="{number}" name="Picture {number}" descr="{attribute(alt)}"'
+        return (
+            f'<w:r><w:drawing><wp:inline distT="0" distB="0" distL="0" distR="0"><wp:extent {size}/><wp:docPr {named}/>'
+            '<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:pic>'
+            f"<pic:nvPicPr><pic:cNvPr {named}/><pic:cNvPicPr/></pic:nvPicPr>"
+            f'<pic:blipFill><a:blip r:embed="{self._embed(picture)}"/><a:stretch><a:fillRect/></a:stretch></pic:blipFill>'
+            f'<pic:spPr><a:xfrm><a:off x="0" y="0"/><a:ext {size}/></a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom></pic:spPr>'
+            "</pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
+        )
+
+

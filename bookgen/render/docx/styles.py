@@ -1,0 +1,164 @@
+"""The document's styles and settings: Word's own names, so that a writer finds them in the list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docx.oxml import parse_xml
+from docx.oxml.ns import qn
+
+from bookgen.render.docx.xml import NAMESPACES, attribute, twips
+from bookgen.render.languages import Language
+from bookgen.render.layout.geometry import Geometry
+from bookgen.render.settings import ExportSettings
+
+_BUILT_IN = {"Title", "Subtitle", "Heading1", "Heading2", "Heading3", "Heading4", "TOC1", "Quote", "FootnoteText", "Caption", "Header", "Footer"}
+_NAMES = {
+    "Title": "Title",
+    "Subtitle": "Subtitle",
+    "Heading1": "heading 1",
+    "Heading2": "heading 2",
+    "Heading3": "heading 3",
+    "Heading4": "heading 4",
+    "TOC1": "toc 1",
+    "Quote": "Quote",
+    "FootnoteText": "footnote text",
+    "Caption": "caption",
+    "Header": "header",
+    "Footer": "footer",
+}
+_MONO = '<w:rFonts w:ascii="Source Code Pro" w:hAnsi="Source Code Pro" w:cs="Source Code Pro"/>'
+FONT_NAMES = {"serif": "Source Serif 4", "sans": "Source Sans 3", "dyslexic": "Atkinson Hyperlegible"}
+
+# The order in which the schema wants the settings that we add, among those that the template has.
+_SETTINGS_ORDER = (
+    "writeProtection view zoom removePersonalInformation removeDateAndTime doNotDisplayPageBoundaries "
+    "displayBackgroundShape printPostScriptOverText printFractionalCharacterWidth printFormsData embedTrueTypeFonts "
+    "embedSystemFonts saveSubsetFonts saveFormsData mirrorMargins alignBordersAndEdges bordersDoNotSurroundHeader "
+    "bordersDoNotSurroundFooter gutterAtTop hideSpellingErrors hideGrammaticalErrors activeWritingStyle proofState "
+    "formsDesign attachedTemplate linkStyles stylePaneFormatFilter stylePaneSortMethod documentType mailMerge "
+    "revisionView trackRevisions doNotTrackMoves doNotTrackFormatting documentProtection autoFormatOverride "
+    "styleLockTheme styleLockQFSet defaultTabStop autoHyphenation consecutiveHyphenLimit hyphenationZone "
+    "doNotHyphenateCaps showEnvelope summaryLength clickAndTypeStyle defaultTableStyle evenAndOddHeaders"
+).split()
+
+
+class StyleSheet:
+    def __init__(self, document: Any, geometry: Geometry, settings: ExportSettings, language: Language) -> None:
+        self._document = document
+        self._geometry = geometry
+        self._settings = settings
+        self._language = language
+
+    def apply(self) -> None:
+        self._defaults()
+        for identifier, (based, following, paragraph, run) in self._styles().items():
+            self._add(identifier, based, following, paragraph, run)
+        self._add_character("FootnoteReference", "footnote reference", '<w:vertAlign w:val="superscript"/>')
+        self._add_character("Hyperlink", "Hyperlink", '<w:color w:val="1F4E79"/><w:u w:val="single"/>')
+        for tag in ("mirrorMargins", "autoHyphenation", "evenAndOddHeaders"):
+            if tag != "autoHyphenation" or self._settings.hyphenate:
+                self._switch_on(tag)
+
+    def _styles(self) -> dict[str, tuple[str, str, str, str]]:
+        geometry = self._geometry
+        lead = twips(geometry.lead)
+        justify = '<w:jc w:val="both"/>' if self._settings.justify else ""
+        spacing = f'<w:spacing w:before="0" w:after="0" w:line="{lead}" w:lineRule="exact"/>'
+        kept = "<w:keepNext/><w:keepLines/><w:suppressAutoHyphens/>"
+        aside = f'<w:spacing w:before="{lead}" w:after="{lead}"/>'
+        inset = twips(geometry.indent * 1.2)
+        right = twips(geometry.measure)
+
+        def head(level: int, before: int, after: int, extra: str = "") -> str:
+            return f'{kept}<w:spacing w:before="{before}" w:after="{after}"/>{extra}<w:outlineLvl w:val="{level - 1}"/>'
+
+        return {
+            "BookBody": ("Normal", "", f'<w:widowControl/>{spacing}<w:ind w:firstLine="{twips(geometry.indent)}"/>{justify}', ""),
+            "BookFirst": ("BookBody", "BookBody", '<w:ind w:firstLine="0"/>', ""),
+            "Title": ("Normal", "", f'{kept}<w:spacing w:before="{lead * 9}" w:after="{lead}"/><w:jc w:val="center"/>', _size(geometry.size * 2.5)),
+            "Subtitle": ("Normal", "", f'<w:spacing w:before="0" w:after="{lead * 2}"/><w:jc w:val="center"/>', "<w:i/>" + _size(geometry.size * 1.25)),
+            "BookAuthor": ("Normal", "", '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>', _size(geometry.size * 1.25)),
+            "BookSmall": ("Normal", "", '<w:spacing w:before="0" w:after="60"/>', _size(geometry.note_size)),
+            "Heading1": ("Normal", "BookFirst", head(1, lead * 5, lead * 3, '<w:jc w:val="center"/>'), _size(geometry.size * 2)),
+            "Heading2": ("Normal", "BookFirst", head(2, lead, lead), "<w:b/>" + _size(geometry.size * 1.18)),
+            "Heading3": ("Normal", "BookFirst", head(3, lead, 0), "<w:b/>" + _size(geometry.size * 1.06)),
+            "Heading4": ("Normal", "BookFirst", head(4, lead, 0), "<w:i/>" + _size(geometry.size)),
+            "ContentsHeading": ("Normal", "", f'{kept}<w:spacing w:before="{lead * 2}" w:after="{lead * 2}"/><w:jc w:val="center"/>', _size(geometry.size * 1.6)),
+            "TOC1": ("Normal", "", f'<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="{right}"/></w:tabs><w:spacing w:before="0" w:after="80"/><w:ind w:right="{inset}"/>', ""),
+            "Quote": ("BookBody", "", f'{aside}<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>', ""),
+            "BookVerse": ("BookBody", "", f'<w:suppressAutoHyphens/><w:ind w:left="{inset}" w:firstLine="0"/><w:jc w:val="left"/>', ""),
+            "SceneBreak": ("Normal", "BookFirst", f'<w:keepNext/>{aside}<w:jc w:val="center"/>', ""),
+            "BookList": ("BookBody", "", '<w:ind w:firstLine="0"/>', ""),
+            "BookCode": ("Normal", "", f'<w:suppressAutoHyphens/><w:spacing w:before="0" w:after="0"/><w:ind w:left="{inset}"/>', _MONO + "<w:noProof/>" + _size(geometry.size * 0.86)),
+            "BookTable": ("Normal", "", '<w:spacing w:before="20" w:after="20"/>', _size(geometry.note_size)),
+            "Caption": ("Normal", "BookFirst", f'<w:spacing w:before="80" w:after="{lead}"/><w:jc w:val="center"/>', "<w:i/>" + _size(geometry.note_size)),
+            "BookFigure": ("Normal", "Caption", f'<w:keepNext/><w:spacing w:before="{lead}" w:after="0"/><w:jc w:val="center"/>', ""),
+            "FootnoteText": ("Normal", "", f'<w:spacing w:before="0" w:after="0"/>{justify}', _size(geometry.note_size)),
+            "Header": ("Normal", "", '<w:spacing w:before="0" w:after="0"/>', "<w:i/>" + _size(geometry.small)),
+            "Footer": ("Normal", "", '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>', _size(geometry.small)),
+        }
+
+    def _defaults(self) -> None:
+        name = FONT_NAMES[self._settings.font]
+        root = self._document.styles.element
+        run = root.find(qn("w:docDefaults")).find(qn("w:rPrDefault")).find(qn("w:rPr"))
+        fonts = run.find(qn("w:rFonts"))
+        for key in list(fonts.attrib):
+            del fonts.attrib[key]
+        for slot in ("ascii", "hAnsi", "cs", "eastAsia"):
+            fonts.set(qn(f"w:{slot}"), name)
+        language = run.find(qn("w:lang"))
+        for slot in ("val", "eastAsia", "bidi"):
+            language.set(qn(f"w:{slot}"), self._language.tag)
+        normal = self._document.styles["Normal"].element
+        normal.remove(normal.find(qn("w:rPr"))) if normal.find(qn("w:rPr")) is not None else None
+        normal.append(parse_xml(f"<w:rPr {NAMESPACES}>{_size(self._geometry.size)}</w:rPr>"))
+
+    def _add(self, identifier: str, based: str, following: str, paragraph: str, run: str) -> None:
+        self._remove(identifier)
+        custom = "" if identifier in _BUILT_IN else ' w:customStyle="1"'
+        name = _NAMES.get(identifier) or "".join(f" {each}" if each.isupper() else each for each in identifier).strip()
+        following = f'<w:next w:val="{following}"/>' if following else ""
+        if self._language.rtl:
+            paragraph = _with_bidi(paragraph)
+            run += "<w:rtl/>"
+        self._append(
+            f'<w:style {NAMESPACES} w:type="paragraph" w:styleId="{identifier}"{custom}><w:name w:val="{attribute(name)}"/>'
+            f'<w:basedOn w:val="{based}"/>{following}<w:qFormat/><w:pPr>{paragraph}</w:pPr><w:rPr>{run}</w:rPr></w:style>'
+        )
+
+    def _add_character(self, identifier: str, name: str, run: str) -> None:
+        self._remove(identifier)
+        self._append(
+            f'<w:style {NAMESPACES} w:type="character" w:styleId="{identifier}"><w:name w:val="{name}"/>'
+            f'<w:basedOn w:val="DefaultParagraphFont"/><w:rPr>{run}</w:rPr></w:style>'
+        )
+
+    def _remove(self, identifier: str) -> None:
+        root = self._document.styles.element
+        for style in root.findall(qn("w:style")):
+            if style.get(qn("w:styleId")) == identifier:
+                root.remove(style)
+
+    def _append(self, xml: str) -> None:
+        self._document.styles.element.append(parse_xml(xml))
+
+    def _switch_on(self, tag: str) -> None:
+        settings = self._document.settings.element
+        if settings.find(qn(f"w:{tag}")) is not None:
+            return
+        before = {qn(f"w:{name}") for name in _SETTINGS_ORDER[: _SETTINGS_ORDER.index(tag)]}
+        place = max((index + 1 for index, child in enumerate(settings) if child.tag in before), default=0)
+        settings.insert(place, parse_xml(f"<w:{tag} {NAMESPACES}/>"))
+
+
+def _size(points: float) -> str:
+    half = round(points * 2)
+    return f'<w:sz w:val="{half}"/><w:szCs w:val="{half}"/>'
+
+
+def _with_bidi(paragraph: str) -> str:
+    """`bidi` stands before spacing in the schema's order."""
+    at = min((paragraph.find(tag) for tag in ("<w:spacing", "<w:ind", "<w:jc", "<w:outlineLvl") if tag in paragraph), default=len(paragraph))
+    return f"{paragraph[:at]}<w:bidi/>{paragraph[at:]}"

@@ -1,0 +1,236 @@
+"""A manuscript as a Word document whose contents page already has the PDF's numbers."""
+
+from __future__ import annotations
+
+import io
+from datetime import datetime
+from typing import Any
+
+import docx
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+
+from bookgen.render.archive import rezip
+from bookgen.render.docx.body import BodyWriter
+from bookgen.render.docx.styles import StyleSheet
+from bookgen.render.docx.watermark import watermark_paragraph
+from bookgen.render.docx.xml import DECLARATION, NAMESPACES, field, paragraph, text, twips
+from bookgen.render.languages import language
+from bookgen.render.layout.front import copyright_paragraphs
+from bookgen.render.layout.geometry import geometry
+from bookgen.render.layout.page import Layout
+from bookgen.render.model import Manuscript, Picture, Section
+from bookgen.render.settings import ExportSettings
+from bookgen.render.trim import INCH
+
+_PART_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.{}+xml"
+_WHEN = datetime(2000, 1, 1)  # noqa: DTZ001, the core properties are naive UTC
+_KINDS = ("default", "even", "first")
+
+
+def write_docx(manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> bytes:
+    return _Writer(manuscript, layout, settings).file()
+
+
+class _Writer:
+    def __init__(self, manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> None:
+        self._manuscript = manuscript
+        self._layout = layout
+        self._settings = settings
+        self._language = language(manuscript.language)
+        self._geometry = geometry(settings, manuscript.trim)
+        self._document = docx.Document()
+        self._links: dict[str, str] = {}
+        self._body = BodyWriter(self._geometry, self._link, self._embed, rtl=self._language.rtl)
+
+    def file(self) -> bytes:
+        document = self._document
+        self._drop_old_styles()
+        StyleSheet(document, self._geometry, self._settings, self._language).apply()
+        furniture = self._furniture()
+        plain = self._plain_furniture()
+        chapters = self._manuscript.chapters
+        out = [self._front(plain)]
+        for index, section in enumerate(chapters):
+            out.append(self._chapter(index, section))
+            if index < len(chapters) - 1:
+                numbers = '<w:pgNumType w:fmt="decimal" w:start="1"/>' if index == 0 else ""
+                out.append(f"<w:p><w:pPr>{self._section(furniture, self._start, numbers)}</w:pPr></w:p>")
+        numbers = '<w:pgNumType w:fmt="decimal" w:start="1"/>' if len(chapters) == 1 else ""
+        out.append(self._section(furniture, self._start, numbers))
+        document.element.replace(document.element.body, parse_xml(f"<w:body {NAMESPACES}>{''.join(out)}</w:body>"))
+        self._notes()
+        self._properties()
+        buffer = io.BytesIO()
+        document.save(buffer)
+        return rezip(buffer.getvalue())
+
+    @property
+    def _start(self) -> str:
+        return "oddPage" if self._settings.chapter_starts == "right" else "nextPage"
+
+    def _drop_old_styles(self) -> None:
+        """The template's second style part contradicts the first."""
+        relations = self._document.part.rels
+        for key in [key for key, relation in relations.items() if relation.reltype.endswith("/stylesWithEffects")]:
+            del relations[key]
+
+    # front matter
+
+    def _front(self, furniture: dict[str, str]) -> str:
+        book, settings = self._manuscript, self._settings
+        out: list[str] = []
+        if settings.include_cover and book.cover:
+            out.append(self._cover(book.cover))
+        if settings.include_title_page:
+            out.append(paragraph("Title", text(book.title), "<w:pageBreakBefore/>" * bool(out)))
+            if book.subtitle:
+                out.append(paragraph("Subtitle", text(book.subtitle)))
+            out.append(paragraph("BookAuthor", text(book.author)))
+        if settings.include_copyright_page:
+            for index, line in enumerate(copyright_paragraphs(book, settings, self._language)):
+                out.append(paragraph("BookSmall", text(line), "<w:pageBreakBefore/>" * (index == 0 and bool(out))))
+        if settings.dedication:
+            for index, line in enumerate(settings.dedication.split("\n")):
+                out.append(paragraph("Subtitle", text(line), "<w:pageBreakBefore/>" * (index == 0 and bool(out))))
+        if settings.include_toc:
+            out.append(paragraph("ContentsHeading", text(self._language.contents), "<w:pageBreakBefore/>" * bool(out)))
+            out += self._contents()
+        if not out:
+            return ""
+        numbers = '<w:pgNumType w:fmt="lowerRoman" w:start="1"/>'
+        return "".join(out) + f"<w:p><w:pPr>{self._section(furniture, 'nextPage', numbers)}</w:pPr></w:p>"
+
+    def _cover(self, picture: Picture) -> str:
+        geometry = self._geometry
+        width = min(geometry.measure, geometry.lines * geometry.lead * 0.95 * picture.width / picture.height)
+        alt = f"{self._manuscript.title}, {self._manuscript.author}"
+        return paragraph("BookFigure", self._body.drawing(picture, alt, width, width * picture.height / picture.width))
+
+    def _contents(self) -> list[str]:
+        out = []
+        chapters = self._manuscript.chapters
+        for index, section in enumerate(chapters):
+            opening = (
+                '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
+                '<w:r><w:instrText xml:space="preserve"> TOC \\o "1-1" \\h \\z \\u </w:instrText></w:r>'
+                '<w:r><w:fldChar w:fldCharType="separate"/></w:r>'
+            ) * (index == 0)
+            closing = '<w:r><w:fldChar w:fldCharType="end"/></w:r>' * (index == len(chapters) - 1)
+            number = field(f"PAGEREF {_bookmark(index)} \\h", self._layout.chapter_labels[section.number])
+            link = f'<w:hyperlink w:anchor="{_bookmark(index)}" w:history="1">{text(_title(section))}<w:r><w:tab/></w:r>{number}</w:hyperlink>'
+            out.append(paragraph("TOC1", opening + link + closing))
+        return out
+
+    # chapters
+
+    def _chapter(self, index: int, section: Section) -> str:
+        mark = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>{text(_title(section))}<w:bookmarkEnd w:id="{index}"/>'
+        return paragraph("Heading1", mark) + self._body.chapter(section)
+
+    # sections, heads and folios
+
+    def _section(self, furniture: dict[str, str], start: str, numbers: str) -> str:
+        geometry = self._geometry
+        trim = geometry.trim
+        inside = geometry.inside(len(self._layout.pages))
+        margins = {
+            "top": geometry.top - geometry.size * 0.75,
+            "right": geometry.margins - inside,
+            "bottom": geometry.foot - geometry.size * 0.4,
+            "left": inside,
+            "header": max(0.5 * INCH, geometry.head - geometry.small),
+            "footer": 0.5 * INCH,
+            "gutter": 0,
+        }
+        attributes = " ".join(f'w:{name}="{twips(value)}"' for name, value in margins.items())
+        references = "".join(
+            f'<w:{part}Reference w:type="{kind}" r:id="{furniture[f"{part}-{kind}"]}"/>' for part in ("header", "footer") for kind in _KINDS
+        )
+        bidi = "<w:bidi/>" if self._language.rtl else ""
+        return (
+            f'<w:sectPr>{references}<w:type w:val="{start}"/><w:pgSz w:w="{twips(trim.width)}" w:h="{twips(trim.height)}"/>'
+            f"<w:pgMar {attributes}/>{numbers}<w:titlePg/>{bidi}</w:sectPr>"
+        )
+
+    def _furniture(self) -> dict[str, str]:
+        """Left pages name the book, right pages the chapter, openers neither; all have the folio."""
+        heads, folios = self._settings.running_heads, self._settings.page_numbers
+        first = _title(self._manuscript.chapters[0]) if self._manuscript.chapters else ""
+        even = paragraph("Header", text(self._manuscript.title)) if heads else paragraph("Header", "")
+        odd = paragraph("Header", field('STYLEREF "heading 1"', first) if heads else "", '<w:jc w:val="right"/>')
+        number = paragraph("Footer", field("PAGE", "1") if folios else "")
+        return {
+            "header-default": self._header(odd),
+            "header-even": self._header(even),
+            "header-first": self._header(paragraph("Header", "")),
+            **dict.fromkeys((f"footer-{kind}" for kind in _KINDS), self._footer(number)),
+        }
+
+    def _plain_furniture(self) -> dict[str, str]:
+        header, footer = self._header(paragraph("Header", "")), self._footer(paragraph("Footer", ""))
+        return {f"{part}-{kind}": rid for part, rid in (("header", header), ("footer", footer)) for kind in _KINDS}
+
+    def _header(self, content: str) -> str:
+        mark = self._manuscript.watermark
+        if mark:
+            content += watermark_paragraph(mark, self._geometry, len(self._document.part.rels))
+        return self._part("header", RELATIONSHIP_TYPE.HEADER, f"<w:hdr {NAMESPACES}>{content}</w:hdr>")
+
+    def _footer(self, content: str) -> str:
+        return self._part("footer", RELATIONSHIP_TYPE.FOOTER, f"<w:ftr {NAMESPACES}>{content}</w:ftr>")
+
+    def _notes(self) -> None:
+        if not self._body.notes:
+            return
+        separators = (
+            '<w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>'
+            '<w:footnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p></w:footnote>'
+        )
+        sign = '<w:r><w:rPr><w:rStyle w:val="FootnoteReference"/></w:rPr><w:footnoteRef/></w:r>' + text(" ")
+        notes = "".join(
+            f'<w:footnote w:id="{number}">{paragraph("FootnoteText", sign + content)}</w:footnote>'
+            for number, content in enumerate(self._body.notes, 1)
+        )
+        self._part("footnotes", RELATIONSHIP_TYPE.FOOTNOTES, f"<w:footnotes {NAMESPACES}>{separators}{notes}</w:footnotes>")
+
+    # the package
+
+    def _part(self, kind: str, relation: str, xml: str) -> str:
+        number = sum(kind in str(each.target_part.partname) for each in self._document.part.rels.values() if not each.is_external)
+        name = PackURI(f"/word/{kind}{number + 1 if kind != 'footnotes' else ''}.xml")
+        part = Part(name, _PART_TYPE.format(kind), (DECLARATION + xml).encode("utf-8"), self._document.part.package)
+        return str(self._document.part.relate_to(part, relation))
+
+    def _link(self, href: str) -> str:
+        if href not in self._links:
+            self._links[href] = str(self._document.part.relate_to(href, RELATIONSHIP_TYPE.HYPERLINK, is_external=True))
+        return self._links[href]
+
+    def _embed(self, picture: Picture) -> str:
+        identifier, _ = self._document.part.get_or_add_image(io.BytesIO(picture.data))
+        return str(identifier)
+
+    def _properties(self) -> None:
+        book = self._manuscript
+        properties: Any = self._document.core_properties
+        properties.title = book.title[:255]
+        properties.author = book.author[:255]
+        properties.subject = (book.subtitle or book.subject)[:255]
+        properties.category = book.subject[:255]
+        properties.comments = book.description[:255]
+        properties.language = book.language
+        properties.keywords = ""
+        properties.last_modified_by = "bookgen"
+        properties.revision = 1
+        properties.created = properties.modified = _WHEN
+
+
+def _bookmark(index: int) -> str:
+    return f"_Toc{index + 1:04d}"
+
+
+def _title(section: Section) -> str:
+    return section.title.strip() or str(section.number)

@@ -1,0 +1,43 @@
+"""Small pieces of WordprocessingML as strings."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape
+
+NAMESPACES = (
+    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
+    'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" '
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+    'xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"'
+)
+DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
+
+
+def attribute(text: str) -> str:
+    return escape(text, {'"': "&quot;"})
+
+
+def twips(points: float) -> int:
+    return round(points * 20)
+
+
+def text(content: str, properties: str = "") -> str:
+    style = f"<w:rPr>{properties}</w:rPr>" if properties else ""
+    return f'<w:r>{style}<w:t xml:space="preserve">{escape(content)}</w:t></w:r>'
+
+
+def paragraph(style: str, content: str, properties: str = "") -> str:
+    return f'<w:p><w:pPr><w:pStyle w:val="{style}"/>{properties}</w:pPr>{content}</w:p>'
+
+
+def field(instruction: str, shown: str, properties: str = "") -> str:
+    """A field with its result already in it, so that no reader has to be asked to update it."""
+    style = f"<w:rPr>{properties}</w:rPr>" if properties else ""
+    return (
+        f'<w:r>{style}<w:fldChar w:fldCharType="begin"/></w:r>'
+        f'<w:r>{style}<w:instrText xml:space="preserve"> {escape(instruction)} </w:instrText></w:r>'
+        f'<w:r>{style}<w:fldChar w:fldCharType="separate"/></w:r>'
+        f"{text(shown, properties)}"
+        f'<w:r>{style}<w:fldChar w:fldCharType="end"/></w:r>'
+    )

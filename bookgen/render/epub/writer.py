@@ -1,0 +1,231 @@
+"""A manuscript as an EPUB 3.3: package, pages, navigation, accessibility metadata."""
+
+from __future__ import annotations
+
+import io
+import uuid
+from datetime import datetime
+from html import escape
+from typing import Any
+
+from ebooklib import epub
+
+from bookgen.render.archive import rezip
+from bookgen.render.epub.style import style_sheet
+from bookgen.render.epub.xhtml import ChapterWriter, page
+from bookgen.render.languages import language
+from bookgen.render.layout.front import copyright_paragraphs
+from bookgen.render.layout.page import Layout
+from bookgen.render.model import Block, Figure, ItemList, Manuscript, Picture, Quote, Section
+from bookgen.render.settings import ExportSettings
+
+_WHEN = datetime(2000, 1, 1)  # noqa: DTZ001, EbookLib writes it as UTC
+_SUMMARY = (
+    "Reflowable text with headings, landmarks, a table of contents, page numbers of the printed book "
+    "and text alternatives for every image."
+)
+_FEATURES = (
+    "structuralNavigation",
+    "tableOfContents",
+    "readingOrder",
+    "displayTransformability",
+    "alternativeText",
+    "pageBreakMarkers",
+    "pageNavigation",
+)
+
+
+class _Page(epub.EpubHtml):  # type: ignore[misc]
+    """EbookLib rewrites what it is given through an HTML parser; this keeps our bytes."""
+
+    def get_content(self, default: Any = None) -> Any:
+        return self.content
+
+    def get_body_content(self) -> bytes:
+        return b""
+
+
+def write_epub(manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> bytes:
+    return _Writer(manuscript, layout, settings).file()
+
+
+class _Writer:
+    def __init__(self, manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> None:
+        self._manuscript = manuscript
+        self._layout = layout
+        self._settings = settings
+        self._language = language(manuscript.language)
+        self._book: Any = epub.EpubBook()
+        self._spine: list[Any] = []
+        self._landmarks: list[tuple[str, str, str]] = []
+        self._page_list: list[tuple[str, str]] = []
+
+    def file(self) -> bytes:
+        book = self._book
+        self._metadata()
+        book.add_item(epub.EpubItem(uid="css", file_name="style.css", media_type="text/css", content=style_sheet(self._settings)))
+        pictures = self._pictures()
+        if self._settings.include_cover and self._manuscript.cover:
+            self._cover(self._manuscript.cover)
+        self._front()
+        contents = self._add("nav", "nav.xhtml", self._language.contents, b"", linear=self._settings.include_toc)
+        contents.properties = ["nav"]
+        chapters = [self._chapter(section, pictures) for section in self._manuscript.chapters]
+        contents.content = self._navigation(chapters)
+        book.toc = chapters
+        book.add_item(epub.EpubNcx())
+        book.spine = self._spine
+        if self._language.rtl:
+            book.direction = "rtl"
+        book.prefixes = ["a11y: http://www.idpf.org/epub/vocab/package/a11y/#", "schema: http://schema.org/"]
+        buffer = io.BytesIO()
+        # not write_epub(): that one swallows errors of the file system
+        writer = epub.EpubWriter(buffer, book, {"mtime": _WHEN, "epub3_pages": False, "raise_exceptions": True})
+        writer.process()
+        writer.write()
+        return rezip(buffer.getvalue(), self._with_language)
+
+    def _with_language(self, name: str, data: bytes) -> bytes:
+        """The package needs a language of its own, for its metadata."""
+        if not name.endswith(".opf"):
+            return data
+        mark = b'unique-identifier="id"'
+        return data.replace(mark, mark + f' xml:lang="{escape(self._manuscript.language)}"'.encode(), 1)
+
+    def _metadata(self) -> None:
+        book, manuscript, settings = self._book, self._manuscript, self._settings
+        book.metadata.clear()  # EbookLib's generator line and its random identifier
+        name = f"bookgen:{manuscript.id}:{manuscript.title}:{manuscript.author}"
+        book.set_identifier(f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, name)}")
+        book.set_title(manuscript.title)
+        book.set_language(manuscript.language)
+        book.add_metadata("DC", "creator", manuscript.author, {"id": "creator"})
+        book.add_metadata(None, "meta", "aut", {"refines": "#creator", "property": "role", "scheme": "marc:relators"})
+        book.add_metadata("DC", "publisher", settings.publisher or manuscript.author)
+        book.add_metadata("DC", "date", str(manuscript.year))
+        if manuscript.description or manuscript.subtitle:
+            book.add_metadata("DC", "description", manuscript.description or manuscript.subtitle)
+        if manuscript.subject:
+            book.add_metadata("DC", "subject", manuscript.subject)
+        book.add_metadata("DC", "rights", f"© {manuscript.year} {manuscript.author}")
+        source = f"urn:isbn:{settings.isbn.replace('-', '').replace(' ', '')}" if settings.isbn else f"urn:bookgen:print:{manuscript.id}"
+        book.add_metadata("DC", "source", source, {"id": "print"})
+        book.add_metadata(None, "meta", "pagination", {"refines": "#print", "property": "source-of"})
+        for key, value in self._accessibility():
+            book.add_metadata(None, "meta", value, {"property": key})
+
+    def _accessibility(self) -> list[tuple[str, str]]:
+        visual = self._has_pictures()
+        rows = [("schema:accessMode", "textual"), *([("schema:accessMode", "visual")] if visual else [])]
+        rows.append(("schema:accessModeSufficient", "textual"))
+        rows += [("schema:accessibilityFeature", feature) for feature in _FEATURES]
+        rows += [("schema:accessibilityHazard", "none"), ("schema:accessibilitySummary", _SUMMARY)]
+        rows += [("dcterms:conformsTo", "EPUB Accessibility 1.1 - WCAG 2.1 Level AA"), ("a11y:certifiedBy", "bookgen")]
+        return rows
+
+    def _has_pictures(self) -> bool:
+        return bool(self._manuscript.cover and self._settings.include_cover) or any(True for _ in figures(self._manuscript))
+
+    def _pictures(self) -> dict[Picture, str]:
+        names: dict[Picture, str] = {}
+        for figure in figures(self._manuscript):
+            if figure.picture in names:
+                continue
+            name = f"image{len(names) + 1}.jpg"
+            names[figure.picture] = name
+            item = epub.EpubItem(uid=name[:-4], file_name=name, media_type="image/jpeg", content=figure.picture.data)
+            self._book.add_item(item)
+        return names
+
+    def _cover(self, picture: Picture) -> None:
+        cover = epub.EpubCover(uid="cover-image", file_name="cover.jpg")
+        cover.content, cover.media_type = picture.data, "image/jpeg"
+        self._book.add_item(cover)
+        self._book.add_metadata(None, "meta", "", {"name": "cover", "content": "cover-image"})
+        alt = escape(f"{self._manuscript.title}, {self._manuscript.author}")
+        body = f'<section epub:type="cover" class="cover"><img src="cover.jpg" alt="{alt}"/></section>'
+        self._add("cover", "cover.xhtml", self._manuscript.title, self._page(self._manuscript.title, body, "cover"))
+        self._landmarks.append(("cover", "cover.xhtml", self._manuscript.title))
+
+    def _front(self) -> None:
+        book, settings = self._manuscript, self._settings
+        if settings.include_title_page:
+            lines = [book.subtitle, book.author, settings.publisher]
+            inner = f"<h1>{escape(book.title)}</h1>" + "".join(f"<p>{escape(line)}</p>" for line in lines if line)
+            body = f'<section epub:type="titlepage" class="title-page">{inner}</section>'
+            self._add("title", "title.xhtml", book.title, self._page(book.title, body, "frontmatter"))
+            self._landmarks.append(("titlepage", "title.xhtml", book.title))
+        if settings.include_copyright_page or book.watermark:
+            lines = copyright_paragraphs(book, settings, self._language)
+            if not settings.include_copyright_page:
+                lines = [book.watermark]
+            inner = "".join(f"<p>{escape(line)}</p>" for line in lines)
+            body = f'<section epub:type="copyright-page" class="copyright">{inner}</section>'
+            self._add("copyright", "copyright.xhtml", self._language.copyright, self._page(self._language.copyright, body, "frontmatter"))
+        if settings.dedication:
+            inner = "".join(f"<p>{escape(line)}</p>" for line in settings.dedication.split("\n"))
+            body = f'<section epub:type="dedication" role="doc-dedication" class="dedication">{inner}</section>'
+            self._add("dedication", "dedication.xhtml", book.title, self._page(book.title, body, "frontmatter"))
+
+    def _chapter(self, section: Section, pictures: dict[Picture, str]) -> Any:
+        writer = ChapterWriter(section, self._layout.starts, pictures)
+        text = writer.body()
+        label = self._language.chapter.format(section.number)
+        title = section.title.strip() or label
+        number = "" if title.casefold() == label.casefold() else f'<span class="number">{escape(label)}</span> '
+        identifier = f"h{section.number}"
+        mark = f'<p class="watermark">{escape(self._manuscript.watermark)}</p>' if self._manuscript.watermark else ""
+        body = (
+            f'<section epub:type="chapter" role="doc-chapter" class="opening" aria-labelledby="{identifier}">\n'
+            f'<h1 id="{identifier}">{number}{escape(title)}</h1>\n{text}{mark}</section>'
+        )
+        name = f"chapter{section.number:03d}.xhtml"
+        self._page_list += [(f"{name}#p{label}", label) for label in writer.pages]
+        return self._add(f"chapter{section.number:03d}", name, title, self._page(title, body, "bodymatter"))
+
+    def _navigation(self, chapters: list[Any]) -> bytes:
+        heading = escape(self._language.contents)
+        toc = "".join(f'<li><a href="{chapter.file_name}">{escape(chapter.title)}</a></li>\n' for chapter in chapters)
+        landmarks = [*self._landmarks, ("toc", "nav.xhtml", self._language.contents), ("bodymatter", chapters[0].file_name, chapters[0].title)]
+        marks = "".join(f'<li><a epub:type="{kind}" href="{file}">{escape(title)}</a></li>\n' for kind, file, title in landmarks)
+        body = (
+            f'<nav epub:type="toc" role="doc-toc" id="toc" aria-labelledby="toc-title"><h1 id="toc-title">{heading}</h1><ol>\n{toc}</ol></nav>\n'
+            f'<nav epub:type="landmarks" hidden="hidden" aria-label="Landmarks"><ol>\n{marks}</ol></nav>\n'
+        )
+        if self._page_list:
+            pages = "".join(f'<li><a href="{place}">{label}</a></li>\n' for place, label in self._page_list)
+            body += f'<nav epub:type="page-list" role="doc-pagelist" hidden="hidden" aria-label="Pages"><ol>\n{pages}</ol></nav>\n'
+        return self._page(self._language.contents, body, "frontmatter")
+
+    def _page(self, title: str, body: str, kind: str) -> bytes:
+        return page(title, body, kind, self._manuscript.language, rtl=self._language.rtl)
+
+    def _add(self, uid: str, file_name: str, title: str, content: bytes, *, linear: bool = True) -> Any:
+        item = _Page(uid=uid, file_name=file_name, title=title, lang=self._manuscript.language)
+        item.content = content
+        self._book.add_item(item)
+        if linear:
+            self._spine.append(item)
+        return item
+
+
+def figures(manuscript: Manuscript) -> list[Figure]:
+    """Every figure of the book, wherever it stands."""
+    found: list[Figure] = []
+
+    def walk(blocks: tuple[Block, ...]) -> None:
+        for block in blocks:
+            match block:
+                case Figure():
+                    found.append(block)
+                case Quote(inner):
+                    walk(inner)
+                case ItemList(items):
+                    for item in items:
+                        walk(item)
+                case _:
+                    pass
+
+    for section in manuscript.chapters:
+        walk(section.blocks)
+    return found

@@ -1,0 +1,198 @@
+"""Blocks -> XHTML, with the printed book's page numbers where its pages begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from bookgen.render.layout.page import PageStart
+from bookgen.render.layout.words import SPACES, units
+from bookgen.render.model import (
+    Block,
+    Code,
+    Figure,
+    Heading,
+    ItemList,
+    Paragraph,
+    Picture,
+    Quote,
+    Run,
+    Runs,
+    SceneBreak,
+    Section,
+    Table,
+    Verse,
+)
+
+_PAGE = (
+    '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n'
+    '<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops" '
+    'lang="{language}" xml:lang="{language}"{direction}>\n<head>\n<title>{title}</title>\n'
+    '<link rel="stylesheet" type="text/css" href="style.css"/>\n</head>\n'
+    '<body epub:type="{kind}">\n{body}\n</body>\n</html>\n'
+)
+
+
+def page(title: str, body: str, kind: str, language: str, *, rtl: bool) -> bytes:
+    direction = ' dir="rtl"' if rtl else ""
+    return _PAGE.format(title=escape(title), body=body, kind=kind, language=escape(language), direction=direction).encode("utf-8")
+
+
+class ChapterWriter:
+    """One chapter's text; `pictures` gives the file name of each picture."""
+
+    def __init__(self, section: Section, starts: Sequence[PageStart], pictures: dict[Picture, str]) -> None:
+        self._section = section
+        self._starts = [start for start in starts if start.chapter == section.number]
+        self._pictures = pictures
+        self._block_number = -1
+        self._prefix = f"c{section.number}"
+        self.pages: list[str] = []
+
+    def body(self) -> str:
+        blocks = [self._block(block) for block in self._section.blocks]
+        return "\n".join(blocks) + self._notes()
+
+    def _notes(self) -> str:
+        """Asides, so that a reader shows them where they are called."""
+        if not self._section.notes:
+            return ""
+        out = []
+        for number, blocks in enumerate(self._section.notes):
+            self._starts = []
+            back = f' <a href="#{self._prefix}r{number}" role="doc-backlink">↩\ufe0e</a>'
+            inner = "".join(self._block(block) for block in blocks)
+            end = inner.rfind("</p>")
+            inner = inner[:end] + back + inner[end:] if end >= 0 else f"{inner}<p>{back}</p>"
+            out.append(f'<aside id="{self._prefix}n{number}" epub:type="footnote" role="doc-footnote">{inner}</aside>')
+        return f'\n<section class="notes">\n{"".join(out)}\n</section>'
+
+    def _block(self, block: Block) -> str:
+        match block:
+            case Paragraph(runs):
+                return f"<p>{self._leaf(runs)}</p>"
+            case Heading(level, runs):
+                return f"<h{level}>{self._leaf(runs)}</h{level}>"
+            case Quote(blocks):
+                return f"<blockquote>{''.join(self._block(each) for each in blocks)}</blockquote>"
+            case ItemList():
+                return self._list(block)
+            case Verse(lines):
+                marks = self._marks()
+                return f'<p class="verse">{marks}{"<br/>".join(self._runs(line) for line in lines)}</p>'
+            case Code(lines):
+                marks = self._marks()
+                code = "\n".join(escape(line, quote=False) for line in lines)
+                return f"{_aside(marks)}<pre><code>{code}</code></pre>"
+            case Table():
+                return _aside(self._marks()) + self._table(block)
+            case Figure():
+                return _aside(self._marks()) + self._figure(block)
+            case SceneBreak():
+                return "<hr/>"
+
+    def _list(self, block: ItemList) -> str:
+        tag = "ul" if block.start is None else "ol"
+        start = f' start="{block.start}"' if block.start not in (None, 1) else ""
+        items = []
+        for item in block.items:
+            if len(item) == 1 and isinstance(item[0], Paragraph):
+                items.append(f"<li>{self._leaf(item[0].runs)}</li>")
+            else:
+                items.append(f"<li>{''.join(self._block(each) for each in item)}</li>")
+        return f"<{tag}{start}>{''.join(items)}</{tag}>"
+
+    def _table(self, block: Table) -> str:
+        head = "".join(self._cell("th", runs, align) for runs, align in zip(block.head, block.aligns, strict=True))
+        rows = "".join(
+            "<tr>" + "".join(self._cell("td", runs, align) for runs, align in zip(row, block.aligns, strict=True)) + "</tr>"
+            for row in block.rows
+        )
+        body = f"<tbody>{rows}</tbody>" if rows else ""
+        return f"<table><thead><tr>{head}</tr></thead>{body}</table>"
+
+    def _cell(self, tag: str, runs: Runs, align: str) -> str:
+        style = f' class="{align}"' if align in ("right", "center") else ""
+        return f"<{tag}{style}>{self._runs(runs)}</{tag}>"
+
+    def _figure(self, block: Figure) -> str:
+        image = f'<img src="{self._pictures[block.picture]}" alt="{escape(block.alt)}"/>'
+        caption = f"<figcaption>{self._runs(block.caption)}</figcaption>" if block.caption else ""
+        return f"<figure>{image}{caption}</figure>"
+
+    # page breaks
+
+    def _marks(self) -> str:
+        """The breaks of every page that begins in this block, before it."""
+        self._block_number += 1
+        return "".join(self._mark(start) for start in self._due())
+
+    def _due(self) -> list[PageStart]:
+        due = [start for start in self._starts if start.block == self._block_number]
+        self._starts = [start for start in self._starts if start.block != self._block_number]
+        return due
+
+    def _mark(self, start: PageStart) -> str:
+        self.pages.append(start.label)
+        return f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{start.label}" aria-label="{start.label}"></span>'
+
+    def _leaf(self, runs: Runs) -> str:
+        """A paragraph's text, with a break before each word that begins a page."""
+        self._block_number += 1
+        due = self._due()
+        if not due:
+            return self._runs(runs)
+        out: list[str] = []
+        word = 0
+        for run in runs:
+            if run.note is not None or run.text == "\n":
+                out.append(self._run(run))
+                continue
+            held = ""
+            for text, closes in _words(run.text):
+                while due and due[0].word <= word and (held or text).strip():
+                    out.append(self._run(run, held) + self._mark(due.pop(0)))
+                    held = ""
+                held += text
+                word += closes
+            out.append(self._run(run, held))
+        out += [self._mark(start) for start in due]
+        return "".join(out)
+
+    # runs
+
+    def _runs(self, runs: Runs) -> str:
+        return "".join(self._run(run) for run in runs)
+
+    def _run(self, run: Run, text: str | None = None) -> str:
+        if run.note is not None:
+            number = run.note
+            return (
+                f'<a epub:type="noteref" role="doc-noteref" class="noteref" id="{self._prefix}r{number}" '
+                f'href="#{self._prefix}n{number}">{number + 1}</a>'
+            )
+        if run.text == "\n":
+            return "<br/>"
+        out = escape(run.text if text is None else text, quote=False)
+        if not out:
+            return ""
+        for tag, on in (("code", run.code), ("del", run.strike), ("em", run.italic), ("strong", run.bold)):
+            if on:
+                out = f"<{tag}>{out}</{tag}>"
+        return f'<a href="{escape(run.href)}">{out}</a>' if run.href else out
+
+
+def _words(text: str) -> list[tuple[str, int]]:
+    """The text in pieces; 1 with each that ends a word as the layout counts them."""
+    out: list[tuple[str, int]] = []
+    parts = SPACES.split(text)
+    for index, part in enumerate(parts):
+        for unit, gap in units(part):
+            out.append((unit, int(gap is not None)))
+        if index < len(parts) - 1:
+            out.append((" ", 1 if part or index else 0))
+    return out
+
+
+def _aside(marks: str) -> str:
+    return f"<div>{marks}</div>" if marks else ""

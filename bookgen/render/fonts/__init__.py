@@ -1,0 +1,1 @@
+"""Fonts: which file sets which character, shaped words, and how wide they are."""

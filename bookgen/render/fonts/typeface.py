@@ -1,0 +1,141 @@
+"""The styles of one book, and the face that sets each character when the body face cannot."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+from bookgen.errors import InvalidInput
+from bookgen.render.fonts.face import Face
+from bookgen.render.fonts.families import BY_SETTING, FALLBACKS, MONO, Source
+from bookgen.render.fonts.style import Style
+
+_JOINERS = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
+_INVISIBLE = frozenset((0x200B, 0x2060, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFE0E, 0xFE0F))
+
+_TRACKING = 80.0  # per mille of the em between letters of a small-capital line
+
+Pieces = tuple[tuple[str, Style], ...]
+
+
+class Typeface:
+    """Opens a font file only when its first character is asked for."""
+
+    def __init__(self, font: str, language: str = "") -> None:
+        self._body = BY_SETTING[font]
+        self._language = language
+        self._faces: dict[str, Face] = {}
+        self._styles: dict[tuple[object, ...], Style] = {}
+        self._sources_of: dict[str, Source | None] = {}
+
+    @property
+    def faces(self) -> list[Face]:
+        return list(self._faces.values())
+
+    @property
+    def families(self) -> list[Source]:
+        """The body family, then every family that was needed beside it."""
+        used = {source.name: source for source in self._sources_of.values() if source}
+        return [self._body, *(source for name, source in used.items() if name != self._body.name)]
+
+    def style(
+        self,
+        *,
+        bold: bool = False,
+        italic: bool = False,
+        mono: bool = False,
+        display: bool = False,
+        small_caps: bool = False,
+        raised: bool = False,
+        tracked: bool = False,
+        source: Source | None = None,
+    ) -> Style:
+        key = (bold, italic, mono, display, small_caps, raised, tracked, source and source.name)
+        known = self._styles.get(key)
+        if known is None:
+            face = self._face(source or (MONO if mono else self._body), bold=bold, italic=italic, display=display)
+            known = self._styles[key] = Style(
+                face,
+                scale=0.6 if raised else 0.86 if mono else 1.0,
+                rise=0.36 if raised else 0.0,
+                features=_features(small_caps or tracked, mono),
+                tracking=_TRACKING if tracked else 0.0,
+                css=_css(bold, italic, mono, small_caps or tracked, raised),
+                language=self._language,
+            )
+        return known
+
+    def pieces(self, text: str, **kind: bool) -> Pieces:
+        """`text` in the wanted style, cut where another font has to help."""
+        style = self.style(**kind)
+        if style.face.covered.issuperset(map(ord, text)):
+            return ((text, style),)
+        return tuple(self._mixed(text, style, kind))
+
+    def _mixed(self, text: str, style: Style, kind: dict[str, bool]) -> Iterator[tuple[str, Style]]:
+        current, held = style, ""
+        for cluster in _clusters(text):
+            wanted = style if _covers(style.face, cluster) else self._helper(cluster, kind)
+            if wanted is not current and held:
+                yield held, current
+                held = ""
+            current = wanted
+            held += cluster
+        if held:
+            yield held, current
+
+    def _helper(self, cluster: str, kind: dict[str, bool]) -> Style:
+        if cluster not in self._sources_of:
+            self._sources_of[cluster] = next((source for source in FALLBACKS if _covers(self._face(source), cluster)), None)
+        source = self._sources_of[cluster]
+        if source is None:
+            raise _uncovered(cluster)
+        return self.style(**kind | {"mono": False, "small_caps": False, "display": False, "tracked": False}, source=source)
+
+    def _face(self, source: Source, *, bold: bool = False, italic: bool = False, display: bool = False) -> Face:
+        display = display and source.optical is not None
+        key = f"{source.name}{'-Bold' * bold}{'-Italic' * italic}{'-Display' * display}".replace(" ", "")
+        face = self._faces.get(key)
+        if face is None:
+            file = ((source.regular, source.italic), (source.bold, source.bold_italic))[bold][italic]
+            face = self._faces[key] = Face(key, source.path(file), source.axes(bold=bold, display=display))
+        return face
+
+
+def _clusters(text: str) -> Iterator[str]:
+    """Letters with the marks and joiners that sit on them."""
+    held = ""
+    for character in text:
+        if held and (unicodedata.category(character)[0] == "M" or ord(character) in _JOINERS or held[-1] == "\u200d"):
+            held += character
+            continue
+        if held:
+            yield held
+        held = character
+    if held:
+        yield held
+
+
+def _covers(face: Face, cluster: str) -> bool:
+    return all(ord(character) in face.covered or ord(character) in _INVISIBLE for character in cluster)
+
+
+def _uncovered(cluster: str) -> InvalidInput:
+    character = next((each for each in cluster if ord(each) not in _INVISIBLE), cluster[0])
+    name = unicodedata.name(character, "unnamed")
+    return InvalidInput(
+        "The book has a character that no available font can print.",
+        content=[f"No font has U+{ord(character):04X} {name}."],
+    )
+
+
+def _features(small_caps: bool, mono: bool) -> dict[str, bool]:
+    features = {"kern": True, "liga": not mono}
+    if small_caps:
+        features["smcp"] = True
+    return features
+
+
+def _css(bold: bool, italic: bool, mono: bool, small_caps: bool, raised: bool) -> str:
+    names = ("b" * bold, "i" * italic, "m" * mono, "sc" * small_caps, "sup" * raised)
+    return " ".join(name for name in names if name)

@@ -1,0 +1,63 @@
+"""What a book's language decides: the words a book is built with, quotes, direction, hyphenation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """`chapter` is a format of the chapter's number; `quotes` are outer and inner pairs."""
+
+    tag: str
+    contents: str
+    chapter: str
+    copyright: str
+    rights: str
+    notes: str
+    quotes: str = "“”‘’"
+    french_spacing: bool = False
+    rtl: bool = False
+
+    @property
+    def code(self) -> str:
+        return self.tag.split("-")[0].lower()
+
+
+_ROWS = (
+    Language("en", "Contents", "Chapter {}", "Copyright", "All rights reserved.", "Notes"),
+    Language("de", "Inhalt", "Kapitel {}", "Copyright", "Alle Rechte vorbehalten.", "Anmerkungen", "„“‚‘"),
+    Language("fr", "Table des matières", "Chapitre {}", "Copyright", "Tous droits réservés.", "Notes", "«»“”", True),
+    Language("es", "Índice", "Capítulo {}", "Copyright", "Todos los derechos reservados.", "Notas", "«»“”"),
+    Language("it", "Indice", "Capitolo {}", "Copyright", "Tutti i diritti riservati.", "Note", "«»“”"),
+    Language("pt", "Índice", "Capítulo {}", "Copyright", "Todos os direitos reservados.", "Notas"),
+    Language("nl", "Inhoud", "Hoofdstuk {}", "Copyright", "Alle rechten voorbehouden.", "Noten"),
+    Language("pl", "Spis treści", "Rozdział {}", "Copyright", "Wszelkie prawa zastrzeżone.", "Przypisy", "„”«»"),
+    Language("cs", "Obsah", "Kapitola {}", "Copyright", "Všechna práva vyhrazena.", "Poznámky", "„“‚‘"),
+    Language("sv", "Innehåll", "Kapitel {}", "Copyright", "Alla rättigheter förbehållna.", "Noter", "””’’"),
+    Language("tr", "İçindekiler", "Bölüm {}", "Telif hakkı", "Tüm hakları saklıdır.", "Notlar"),
+    Language("ru", "Содержание", "Глава {}", "Авторское право", "Все права защищены.", "Примечания", "«»„“"),
+    Language("uk", "Зміст", "Розділ {}", "Авторське право", "Усі права захищено.", "Примітки", "«»„“"),
+    Language("el", "Περιεχόμενα", "Κεφάλαιο {}", "Πνευματικά δικαιώματα", "Με επιφύλαξη παντός δικαιώματος.", "Σημειώσεις", "«»“”"),
+    Language("vi", "Mục lục", "Chương {}", "Bản quyền", "Mọi quyền được bảo lưu.", "Ghi chú"),
+    Language("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释"),
+    Language("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』"),
+    Language("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석"),
+    Language("ar", "المحتويات", "الفصل {}", "حقوق النشر", "جميع الحقوق محفوظة.", "الحواشي", "«»“”", rtl=True),
+    Language("he", "תוכן העניינים", "פרק {}", "זכויות יוצרים", "כל הזכויות שמורות.", "הערות", "””’’", rtl=True),
+    Language("hi", "विषय सूची", "अध्याय {}", "कॉपीराइट", "सर्वाधिकार सुरक्षित।", "टिप्पणियाँ"),
+    Language("fa", "فهرست", "فصل {}", "حق نشر", "تمامی حقوق محفوظ است.", "پانوشت‌ها", "«»“”", rtl=True),
+    Language("ur", "فہرست", "باب {}", "کاپی رائٹ", "جملہ حقوق محفوظ ہیں۔", "حواشی", rtl=True),
+    Language("da", "Indhold", "Kapitel {}", "Copyright", "Alle rettigheder forbeholdes.", "Noter", "”“’‘"),
+    Language("nb", "Innhold", "Kapittel {}", "Copyright", "Alle rettigheter forbeholdt.", "Noter", "«»‘’"),
+    Language("fi", "Sisällys", "Luku {}", "Copyright", "Kaikki oikeudet pidätetään.", "Viitteet", "””’’"),
+    Language("hu", "Tartalom", "{}. fejezet", "Copyright", "Minden jog fenntartva.", "Jegyzetek", "„”»«"),
+    Language("ro", "Cuprins", "Capitolul {}", "Copyright", "Toate drepturile rezervate.", "Note", "„”«»"),
+)
+_BY_CODE = {row.code: row for row in _ROWS}
+
+
+def language(tag: str) -> Language:
+    """The language of a BCP 47 tag; one we have no words for speaks English and keeps its tag."""
+    row = _BY_CODE.get(tag.split("-")[0].lower(), _BY_CODE["en"])
+    return Language(**{**{name: getattr(row, name) for name in row.__slots__}, "tag": tag})

@@ -1,0 +1,1 @@
+"""The layout: words to lines, lines to pages. Knows no file format."""

@@ -1,0 +1,235 @@
+"""Total-fit line breaking after Knuth and Plass, with hanging punctuation and a little glyph expansion.
+
+All widths are per mille of the type size, so one measure serves every size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from bookgen.render.fonts.style import Style
+from bookgen.render.layout.words import SEAM, Words
+
+SPACE_WIDTH, STRETCH, SHRINK = 250.0, 125.0, 55.0
+EXPANSION = 0.02  # letters may grow or shrink by two parts in a hundred
+HYPHEN_PENALTY, DASH_PENALTY = 200.0, 30.0
+FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING = 1.3, 2.2, 1e9
+_SHORT_LAST_LINE = 0.86
+_INFINITE = 1e18
+
+HANG = {".": 0.6, ",": 0.6, "-": 0.5, "‐": 0.5, "’": 0.5, "”": 0.45, "“": 0.45, "‘": 0.5, ";": 0.3, ":": 0.3, "—": 0.2, "–": 0.2}
+
+
+@dataclass(slots=True)
+class Breakpoints:
+    """Parallel lists: a line that ends at i is `end_width[i]` long from the paragraph's start, and so on.
+
+    `place[i]` is (word, at): at 0 after the word, at > 0 inside it with a hyphen, at < 0 inside without one.
+    """
+
+    end_width: list[float] = field(default_factory=list)
+    end_gaps: list[float] = field(default_factory=list)
+    start_width: list[float] = field(default_factory=list)
+    start_gaps: list[float] = field(default_factory=list)
+    penalty: list[float] = field(default_factory=list)
+    place: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, end: float, end_gaps: float, start: float, start_gaps: float, penalty: float, place: tuple[int, int]) -> None:
+        self.end_width.append(end)
+        self.end_gaps.append(end_gaps)
+        self.start_width.append(start)
+        self.start_gaps.append(start_gaps)
+        self.penalty.append(penalty)
+        self.place.append(place)
+
+
+def breakpoints(words: Words, hyphens: Callable[[str], tuple[int, ...]] | None) -> Breakpoints:
+    """Every place where a line may end; `hyphens` None leaves words whole."""
+    points = Breakpoints()
+    width = gaps = 0.0
+    add = points.add
+    for index, (pieces, gap) in enumerate(zip(words.pieces, words.gaps, strict=True)):
+        text, style = pieces[0]
+        if len(pieces) == 1:
+            if hyphens is not None:
+                for at in hyphens(text):
+                    part = width + style.word(text[:at])[0]
+                    hyphen = style.word(style.hyphen_text)[0] * (1 - HANG["-"])
+                    add(part + hyphen, gaps, part, gaps, HYPHEN_PENALTY, (index, at))
+            if "-" in text or "—" in text or "–" in text or "/" in text:
+                for at in _dashes(text):
+                    part = width + style.word(text[:at])[0]
+                    add(part, gaps, part, gaps, DASH_PENALTY, (index, -at))
+            width += (style.words.get(text) or style.word(text))[0]
+        else:
+            for text, style in pieces:
+                width += style.word(text)[0]
+        last = text[-1]
+        hang = HANG.get(last)
+        end = width - style.word(last)[0] * hang if hang else width
+        end_gaps = gaps
+        width += SPACE_WIDTH * gap[0]
+        gaps += gap[1]
+        add(end, end_gaps, width, gaps, 60.0 if gap is SEAM else 0.0, (index, 0))
+    return points
+
+
+def _dashes(text: str) -> list[int]:
+    """Behind a dash or a slash that has letters on both sides; in an address behind each slash."""
+    return [at + 1 for at in range(1, len(text) - 1) if text[at] in "-—–/" and text[at + 1] not in "-—–/"]
+
+
+def fit(points: Breakpoints, measure: float, indent: float, tolerance: float, *, micro: bool = True) -> list[int] | None:
+    """The best lines of one measure: after which breakpoints they end (counted from 1). None: none is good enough."""
+    end_width, end_gaps, penalty = points.end_width, points.end_gaps, points.penalty
+    start_width = [-indent, *points.start_width]
+    start_gaps = [0.0, *points.start_gaps]
+    count = len(end_width)
+    expansion = EXPANSION * measure if micro else 0.0
+    total = [0.0] + [_INFINITE] * count
+    previous = [-1] * (count + 1)
+    hyphenated = [False, *(each == HYPHEN_PENALTY for each in penalty)]
+    active = [0]
+    final = count - 1
+    for point in range(count):
+        end, gaps, cost = end_width[point], end_gaps[point], penalty[point]
+        best, chosen, overfull = _INFINITE, -1, False
+        is_last = point == final
+        for start in active:
+            missing = measure - (end - start_width[start])
+            if missing < 0.0:
+                room = (gaps - start_gaps[start]) * SHRINK + expansion
+                if -missing > room:
+                    overfull = True
+                    continue
+                ratio = -missing / room
+                badness = 100.0 * ratio * ratio * ratio
+            elif is_last:
+                badness = 0.0 if missing < measure * _SHORT_LAST_LINE else 120.0
+            else:
+                room = (gaps - start_gaps[start]) * STRETCH + expansion
+                if room <= 0.0:
+                    if tolerance < ANYTHING:
+                        continue
+                    room = 1.0
+                ratio = missing / room
+                if ratio > tolerance:
+                    continue
+                badness = 100.0 * ratio * ratio * ratio
+            demerits = (10.0 + badness) ** 2
+            if cost:
+                demerits += cost * cost * (3.0 if hyphenated[start] else 1.0)
+            demerits += total[start]
+            if demerits < best:
+                best, chosen = demerits, start
+        if overfull:
+            active = [
+                start
+                for start in active
+                if measure - (end - start_width[start]) >= -((gaps - start_gaps[start]) * SHRINK + expansion)
+            ]
+        if chosen >= 0:
+            total[point + 1] = best
+            previous[point + 1] = chosen
+            active.append(point + 1)
+        if not active:
+            return None
+    return _trace(previous, count) if total[count] < _INFINITE else None
+
+
+def _trace(previous: Sequence[int], at: int) -> list[int]:
+    ends = []
+    while at > 0:
+        ends.append(at)
+        at = previous[at]
+    ends.reverse()
+    return ends
+
+
+def first_fit(points: Breakpoints, measures: Callable[[int], float]) -> list[int]:
+    """Line by line, as full as each will go; never fails. `measures(n)` is the room of line n, from 0."""
+    ends: list[int] = []
+    start_width = [0.0, *points.start_width]
+    start = 0
+    candidate: int | None = None
+    index, count = 0, len(points.end_width)
+    while index < count:
+        room = measures(len(ends))
+        if points.end_width[index] - start_width[start] > room and candidate is not None:
+            ends.append(candidate)
+            start, candidate = candidate, None
+            continue
+        candidate = index + 1
+        index += 1
+    ends.append(count)
+    return ends
+
+
+def fit_shaped(
+    points: Breakpoints,
+    measures: Callable[[int], float],
+    tolerance: float,
+    *,
+    wanted: int | None = None,
+    micro: bool = True,
+) -> list[int] | None:
+    """As `fit`, where each line has its own measure, or the paragraph must have `wanted` lines."""
+    end_width, end_gaps, penalty = points.end_width, points.end_gaps, points.penalty
+    start_width = [0.0, *points.start_width]
+    start_gaps = [0.0, *points.start_gaps]
+    count = len(end_width)
+    # (start, line) -> (total demerits, previous node)
+    nodes: dict[tuple[int, int], tuple[float, tuple[int, int] | None]] = {(0, 0): (0.0, None)}
+    active: list[tuple[int, int]] = [(0, 0)]
+    for point in range(count):
+        best: dict[int, tuple[float, tuple[int, int]]] = {}
+        alive: list[tuple[int, int]] = []
+        for node in active:
+            start, line = node
+            measure = measures(line)
+            gaps = end_gaps[point] - start_gaps[start]
+            badness = _badness(measure - (end_width[point] - start_width[start]), gaps, measure, point == count - 1, tolerance, micro)
+            if badness is None:
+                continue
+            alive.append(node)
+            if badness < 0.0:
+                continue
+            hyphen = start > 0 and penalty[start - 1] == HYPHEN_PENALTY
+            demerits = nodes[node][0] + (10.0 + badness) ** 2 + penalty[point] ** 2 * (3.0 if hyphen else 1.0)
+            if line + 1 not in best or demerits < best[line + 1][0]:
+                best[line + 1] = (demerits, node)
+        active = alive
+        for line, found in best.items():
+            nodes[point + 1, line] = found
+            active.append((point + 1, line))
+        if not active:
+            return None
+    finished = [(nodes[node][0], node) for node in nodes if node[0] == count and (wanted is None or node[1] == wanted)]
+    if not finished:
+        return None
+    ends: list[int] = []
+    at: tuple[int, int] | None = min(finished)[1]
+    while at is not None and at[0] > 0:
+        ends.append(at[0])
+        at = nodes[at][1]
+    ends.reverse()
+    return ends
+
+
+def _badness(missing: float, gaps: float, measure: float, is_last: bool, tolerance: float, micro: bool) -> float | None:
+    """None: too full for ever. Negative: not full enough yet."""
+    expansion = EXPANSION * measure if micro else 0.0
+    if missing < 0.0:
+        room = gaps * SHRINK + expansion
+        return None if -missing > room else 100.0 * (-missing / room) ** 3
+    if is_last:
+        return 0.0 if missing < measure * _SHORT_LAST_LINE else 120.0
+    room = gaps * STRETCH + expansion
+    if room <= 0.0 or missing / room > tolerance:
+        return -1.0
+    return 100.0 * float((missing / room) ** 3)
+
+
+def width_of(text: str, style: Style) -> float:
+    return style.word(text)[0]

@@ -1,0 +1,43 @@
+"""A chapter as pages: its rows, its notes, and where each page ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bookgen.render.layout.flow import Flow
+from bookgen.render.layout.notes import FootNotes
+from bookgen.render.layout.opener import opener_rows
+from bookgen.render.layout.pages import Cut, PageSearch
+from bookgen.render.layout.rows import Element, Row
+from bookgen.render.layout.setter import Setter
+from bookgen.render.model import Heading, Paragraph, Run, Section
+
+
+@dataclass(slots=True)
+class ChapterPages:
+    section: Section
+    rows: list[Row]
+    notes: FootNotes
+    cuts: list[Cut]
+
+
+def chapter_pages(setter: Setter, section: Section, structure: Element, *, recto: bool) -> ChapterPages:
+    element = structure.child("Sect")
+    rows = opener_rows(setter, section, element)
+    flow = Flow(setter, element)
+    flow.chapter(section)
+    notes = FootNotes(setter, section, element)
+    if notes.behind:
+        _set_behind(setter, section, notes, flow, element)
+    rows += flow.rows
+    search = PageSearch(rows, setter.geometry.lines, setter.geometry.lead, notes.heights(), notes.gap)
+    return ChapterPages(section, rows, notes, search.cuts(recto))
+
+
+def _set_behind(setter: Setter, section: Section, notes: FootNotes, flow: Flow, element: Element) -> None:
+    flow.block(Heading(3, (Run(setter.language.notes),)), 0.0, 0.0, element)
+    for number in notes.behind:
+        for index, block in enumerate(section.notes[number]):
+            if index == 0 and isinstance(block, Paragraph):
+                block = Paragraph((Run("", note=number), Run(" "), *block.runs))
+            flow.block(block, 0.0, 0.0, element)

@@ -1,0 +1,187 @@
+"""The whole book laid out: chapters first, since the contents need their numbers, then everything in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bookgen.render.fonts.hyphens import Hyphens
+from bookgen.render.fonts.typeface import Typeface
+from bookgen.render.languages import language
+from bookgen.render.layout.chapters import ChapterPages, chapter_pages
+from bookgen.render.layout.front import FrontMatter, anchor
+from bookgen.render.layout.geometry import geometry
+from bookgen.render.layout.lines import Align, LineBreaker
+from bookgen.render.layout.page import Layout, Link, Page, PageStart, Placed
+from bookgen.render.layout.rows import Element, Rule, Text
+from bookgen.render.layout.setter import Setter
+from bookgen.render.layout.words import WordMaker
+from bookgen.render.model import Manuscript
+from bookgen.render.settings import ExportSettings
+
+
+def lay_out(manuscript: Manuscript, settings: ExportSettings) -> Layout:
+    return _Composer(manuscript, settings).layout()
+
+
+class _Composer:
+    def __init__(self, manuscript: Manuscript, settings: ExportSettings) -> None:
+        self._manuscript = manuscript
+        self._settings = settings
+        speech = language(manuscript.language)
+        self._typeface = Typeface(settings.font, manuscript.language)
+        self._setter = Setter(
+            geometry(settings, manuscript.trim),
+            settings,
+            speech,
+            WordMaker(self._typeface, rtl=speech.rtl),
+            LineBreaker(Hyphens(manuscript.language, enabled=settings.hyphenate), micro=settings.justify),
+        )
+        self._geometry = self._setter.geometry
+        self._structure = Element("Document")
+        self._pages: list[Page] = []
+        self._starts: list[PageStart] = []
+
+    def layout(self) -> Layout:
+        front_structure = self._structure.child("Sect")
+        chapters, labels = self._chapters()
+        front = self._front(front_structure, labels)
+        body: list[Page] = []
+        for chapter in chapters:
+            if self._settings.chapter_starts == "right" and len(body) % 2:
+                body.append(self._blank(len(body) + 1))
+            body += self._body(chapter, len(body))
+        pages = front + body
+        if len(pages) % 2 and self._settings.profile == "print":
+            pages.append(Page("chapter"))
+        self._to_sides(pages, len(front))
+        return Layout(
+            self._geometry.trim.width,
+            self._geometry.trim.height,
+            pages,
+            len(front),
+            self._structure,
+            self._typeface,
+            labels,
+            self._starts,
+        )
+
+    def _chapters(self) -> tuple[list[ChapterPages], dict[int, str]]:
+        chapters: list[ChapterPages] = []
+        labels: dict[int, str] = {}
+        count = 0
+        for section in self._manuscript.chapters:
+            if self._settings.chapter_starts == "right":
+                count += count % 2
+            labels[section.number] = str(count + 1)
+            chapter = chapter_pages(self._setter, section, self._structure, recto=count % 2 == 0)
+            chapters.append(chapter)
+            count += len(chapter.cuts)
+        return chapters, labels
+
+    def _front(self, structure: Element, labels: dict[int, str]) -> list[Page]:
+        """Always an even number of pages, so that page 1 is a right-hand one."""
+        settings = self._settings
+        matter = FrontMatter(self._setter, self._manuscript, structure)
+        pages: list[Page] = []
+        if settings.include_cover and self._manuscript.cover and settings.profile == "digital":
+            pages += [matter.cover(), Page("title")]
+        if settings.include_title_page:
+            pages += [matter.half_title(), Page("title"), matter.title()]
+        if settings.include_copyright_page:
+            if len(pages) % 2 == 0:
+                pages.append(Page("copyright"))
+            pages.append(matter.copyright())
+        if settings.dedication:
+            pages += [Page("title")] * (len(pages) % 2)
+            pages.append(matter.dedication())
+        if settings.include_toc:
+            if len(pages) % 2:
+                pages.append(Page("toc"))
+            entries = [(section, labels[section.number] if settings.page_numbers else "") for section in self._manuscript.chapters]
+            pages += matter.contents(entries)
+        if len(pages) % 2:
+            pages.append(Page(pages[-1].kind))
+        for index, page in enumerate(pages):
+            page.label = roman(index + 1)
+            if page.kind == "toc" and page.placed and settings.page_numbers:
+                self._folio(page)
+        return pages
+
+    def _body(self, chapter: ChapterPages, before: int) -> list[Page]:
+        pages: list[Page] = []
+        for index, cut in enumerate(chapter.cuts):
+            number = before + index + 1
+            page = Page("chapter", str(number), chapter.section.id)
+            if index == 0:
+                page.anchors.append(anchor(chapter.section))
+            elif self._settings.running_heads:
+                self._running_head(page, chapter, recto=number % 2 == 1)
+            self._fill(page, chapter, cut.start, cut.end, opening=index == 0)
+            if self._settings.page_numbers:
+                self._folio(page)
+            pages.append(page)
+        return pages
+
+    def _fill(self, page: Page, chapter: ChapterPages, start: int, end: int, *, opening: bool) -> None:
+        rows = chapter.rows
+        while not opening and start < end - 1 and rows[start].blank:
+            start += 1
+        first = next((row for row in rows[start:end] if row.block >= 0), None)
+        if first is not None:
+            self._starts.append(PageStart(chapter.section.number, page.label, first.block, first.word))
+        unit = 0
+        for row in (*rows[start].head, *rows[start:end]):
+            y = self._geometry.baseline(unit)
+            page.placed += [Placed(mark, 0.0, y) for mark in row.marks]
+            unit += row.units
+        called = [note for row in rows[start:end] for note in row.notes if note in chapter.notes.lines]
+        self._notes(page, chapter, called)
+
+    def _notes(self, page: Page, chapter: ChapterPages, called: Sequence[int]) -> None:
+        notes, geometry = chapter.notes, self._geometry
+        lines = [(line, notes.elements[note]) for note in called for line in notes.lines[note]]
+        if not lines:
+            return
+        y = geometry.foot + (len(lines) - 1) * notes.lead
+        page.placed.append(Placed(Rule(0.0, geometry.measure * 0.25), 0.0, y + notes.lead * 1.15))
+        for line, element in lines:
+            page.placed.append(Placed(Text(line, 0.0, geometry.note_size, element), 0.0, y))
+            y -= notes.lead
+
+    def _running_head(self, page: Page, chapter: ChapterPages, *, recto: bool) -> None:
+        text = chapter.section.title.strip() if recto else self._manuscript.title
+        if not text:
+            return
+        geometry = self._geometry
+        outer = Align.END if recto != self._setter.language.rtl else Align.START
+        line = self._setter.line(text, geometry.small, geometry.measure * 0.9, Align.START, italic=True)
+        x = geometry.measure - line.width if outer is Align.END else 0.0
+        line.x = 0.0
+        page.placed.append(Placed(Text(line, x, geometry.small), 0.0, geometry.trim.height - geometry.head))
+
+    def _folio(self, page: Page) -> None:
+        geometry = self._geometry
+        line = self._setter.line(page.label, geometry.small, geometry.measure, Align.CENTER)
+        page.placed.append(Placed(Text(line, 0.0, geometry.small), 0.0, geometry.folio))
+
+    def _blank(self, number: int) -> Page:
+        return Page("chapter", str(number))
+
+    def _to_sides(self, pages: Sequence[Page], front: int) -> None:
+        """Moves every page's text to its side of the spread, now that the number of pages is known."""
+        rtl = self._setter.language.rtl
+        for index, page in enumerate(pages):
+            if page.kind == "cover":
+                continue
+            left = self._geometry.left(len(pages), recto=index % 2 == 0, rtl=rtl)
+            for placed in page.placed:
+                placed.x += left
+            page.links = [Link(link.x + left, link.y, link.width, link.height, link.anchor, link.href) for link in page.links]
+
+
+def roman(number: int) -> str:
+    out = ""
+    for value, letters in ((100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")):
+        out += letters * (number // value)
+        number %= value
+    return out

@@ -1,0 +1,245 @@
+"""The blocks of a chapter -> rows on the baseline grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from bookgen.render.layout.lines import Align, Line, Shape
+from bookgen.render.layout.rows import Element, Image, Row, Text, blank
+from bookgen.render.layout.setter import Setter
+from bookgen.render.layout.tables import table_rows
+from bookgen.render.layout.words import Words
+from bookgen.render.model import (
+    Block,
+    Code,
+    Figure,
+    Heading,
+    ItemList,
+    Paragraph,
+    Quote,
+    Run,
+    Runs,
+    SceneBreak,
+    Section,
+    Table,
+    Verse,
+)
+
+SCENE_BREAK = "* * *"
+_BULLETS = "•–"
+_HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
+
+
+class Flow:
+    """Fills `rows` with one chapter. `blocks` are counted as they come, so that a row can say where its text is from."""
+
+    def __init__(self, setter: Setter, element: Element) -> None:
+        self.geometry = setter.geometry
+        self._align = setter.body_align
+        self._settings = setter.settings
+        self._maker = setter.maker
+        self._breaker = setter.breaker
+        self._element = element
+        self._block = -1
+        self._flush = True  # the next paragraph has no indent
+        self.rows: list[Row] = []
+
+    def chapter(self, section: Section) -> None:
+        for block in section.blocks:
+            self.block(block, 0.0, 0.0, self._element)
+        while self.rows and self.rows[-1].blank:
+            self.rows.pop()
+
+    def block(self, block: Block, left: float, right: float, element: Element) -> None:
+        match block:
+            case Paragraph(runs):
+                self._paragraph(runs, left, right, element)
+            case Heading(level, runs):
+                self._heading(level, runs, left, right, element)
+            case Quote(blocks):
+                self._quote(blocks, left, right, element)
+            case ItemList():
+                self._list(block, left, right, element)
+            case Verse(lines):
+                self._verse(lines, left, right, element)
+            case Code(lines):
+                self._code(lines, left, right, element)
+            case Table():
+                self._table(block, left, right, element)
+            case Figure():
+                self._figure(block, left, right, element)
+            case SceneBreak():
+                self._scene_break(left, right)
+
+    def space(self, units: int = 1, *, keep: bool = False) -> None:
+        """Never two blanks in a row, and none before anything stands."""
+        if self.rows and not self.rows[-1].blank:
+            self.rows.append(blank(units, keep=keep))
+        elif self.rows and keep:
+            self.rows[-1].keep = True
+
+    def _measure(self, left: float, right: float) -> float:
+        return max(self.geometry.size * 6, self.geometry.measure - left - right)
+
+    def _paragraph(self, runs: Runs, left: float, right: float, element: Element, *, indented: bool = True) -> None:
+        self._block += 1
+        words = self._maker.words(runs)
+        indent = 0.0 if self._flush or not indented else self.geometry.indent
+        shape = Shape(self._measure(left, right), self.geometry.size, indent, self._align)
+        lines = self._breaker.lines(words, shape)
+        self._put(lines, words, left, element.child("P"), self.geometry.size)
+        self._flush = False
+
+    def _put(
+        self, lines: Sequence[Line], words: Words, left: float, element: Element, size: float, *, keep: bool = False
+    ) -> None:
+        last = len(lines) - 1
+        for index, line in enumerate(lines):
+            notes = tuple(note for word in line.words for note in words.notes.get(word, ())) if words.notes else ()
+            self.rows.append(
+                Row(
+                    marks=[Text(line, left, size, element)],
+                    keep=keep,
+                    first=index == 0,
+                    last=index == last,
+                    block=self._block,
+                    word=line.word,
+                    notes=notes,
+                )
+            )
+
+    def _heading(self, level: int, runs: Runs, left: float, right: float, element: Element) -> None:
+        self._block += 1
+        self.space(keep=True)
+        size = self.geometry.size * _HEADING_SCALE[level]
+        words = self._maker.words(runs, bold=level < 4, italic=level == 4)
+        lines = self._breaker.lines(words, Shape(self._measure(left, right), size, align=Align.START))
+        self._put(lines, words, left, element.child(f"H{level}"), size, keep=True)
+        if level == 2:
+            self.rows.append(blank(keep=True))
+        self._flush = True
+
+    def _quote(self, blocks: Sequence[Block], left: float, right: float, element: Element) -> None:
+        self.space()
+        self._flush = True
+        inner = element.child("BlockQuote")
+        step = self._step(left, right)
+        for block in blocks:
+            self.block(block, left + step, right + step, inner)
+        self.space()
+        self._flush = True
+
+    def _step(self, left: float, right: float) -> float:
+        """One level further in, as long as half the measure is left."""
+        step = self.geometry.indent * 1.2
+        return step if self.geometry.measure - left - right - 2 * step > self.geometry.measure / 2 else 0.0
+
+    def _list(self, block: ItemList, left: float, right: float, element: Element) -> None:
+        outer = left == 0.0
+        if outer:
+            self.space()
+        step = self._step(left, right) or self.geometry.size
+        inner = element.child("L")
+        loose = any(len(item) > 1 for item in block.items) and any(not isinstance(item[-1], ItemList) for item in block.items if len(item) > 1)
+        for number, item in enumerate(block.items):
+            sign = _BULLETS[0 if outer else 1] if block.start is None else f"{block.start + number}."
+            if number and loose:
+                self.space()
+            self._item(sign, item, left + step, right, inner.child("LI"), step)
+        if outer:
+            self.space()
+        self._flush = True
+
+    def _item(self, sign: str, blocks: Sequence[Block], left: float, right: float, element: Element, step: float) -> None:
+        label = element.child("Lbl")
+        body = element.child("LBody")
+        at = len(self.rows)
+        for block in blocks:
+            self._flush = True
+            self.block(block, left, right, body)
+        while at < len(self.rows) and self.rows[at].blank:
+            at += 1
+        if at == len(self.rows):
+            self.rows.append(Row())
+        size = self.geometry.size
+        words = self._maker.words((Run(sign),))
+        (line,) = self._breaker.lines(words, Shape(step * 2, size, align=Align.START))
+        x = max(0.0, left - line.width - size * 0.45) if line.width + size * 0.45 <= step else left - step
+        self.rows[at].marks.insert(0, Text(line, x, size, label))
+
+    def _verse(self, verses: Sequence[Runs], left: float, right: float, element: Element) -> None:
+        self.space()
+        self._block += 1
+        size = self.geometry.size
+        inset = self._step(left, right)
+        inner = element.child("P")
+        for index, runs in enumerate(verses):
+            words = self._maker.words(runs)
+            shape = Shape(self._measure(left + inset, right), size, align=Align.START)
+            lines = self._breaker.lines(words, shape)
+            self._put(lines, words, left + inset, inner, size, keep=index < len(verses) - 1 and len(verses) <= 8)
+        self.space()
+        self._flush = True
+
+    def _code(self, lines: Sequence[str], left: float, right: float, element: Element) -> None:
+        self.space()
+        self._block += 1
+        size = self.geometry.size
+        inner = element.child("Code")
+        inset = self._step(left, right)
+        for text in lines:
+            words = self._maker.words((Run(text.replace(" ", "\u00a0"), code=True),))
+            shape = Shape(self._measure(left + inset, right), size, align=Align.START)
+            set_lines = self._breaker.lines(words, shape)
+            self._put(set_lines, words, left + inset, inner, size, keep=len(lines) <= 10)
+            if not set_lines:
+                self.rows.append(Row(keep=len(lines) <= 10))
+        self.rows[-1].keep = False
+        self.space()
+        self._flush = True
+
+    def _table(self, block: Table, left: float, right: float, element: Element) -> None:
+        self.space()
+        self._block += 1
+        rows = table_rows(block, self._maker, self._breaker, self.geometry, left, self._measure(left, right), element)
+        for row in rows:
+            row.block = self._block
+        self.rows += rows
+        self.space()
+        self._flush = True
+
+    def _figure(self, block: Figure, left: float, right: float, element: Element) -> None:
+        self.space(keep=False)
+        self._block += 1
+        geometry = self.geometry
+        measure = self._measure(left, right)
+        caption = self._maker.words(block.caption, italic=True) if block.caption else None
+        shape = Shape(measure * 0.9, geometry.note_size, align=Align.CENTER)
+        lines = self._breaker.lines(caption, shape) if caption else []
+        room = (geometry.lines - len(lines) - 2) * geometry.lead
+        width = min(measure, block.picture.width / 300 * 72)
+        height = width * block.picture.height / block.picture.width
+        if height > room:
+            width, height = width * room / height, room
+        units = math.ceil((height + geometry.size * 0.4) / geometry.lead)
+        drop = (units - 1) * geometry.lead
+        image = Image(block.picture, left + (measure - width) / 2, -drop, width, height, element.child("Figure", alt=block.alt))
+        self.rows.append(Row(marks=[image], units=units, keep=bool(lines), block=self._block))
+        if caption:
+            self._put(lines, caption, left + measure * 0.05, element.child("Caption"), geometry.note_size)
+        self.space()
+        self._flush = True
+
+    def _scene_break(self, left: float, right: float) -> None:
+        if not self.rows:
+            return
+        self.space(keep=True)
+        size = self.geometry.size
+        words = self._maker.words((Run(SCENE_BREAK),))
+        (line,) = self._breaker.lines(words, Shape(self._measure(left, right), size, align=Align.CENTER))
+        self.rows.append(Row(marks=[Text(line, left, size)], keep=True))
+        self.space(keep=True)
+        self._flush = True
+
+

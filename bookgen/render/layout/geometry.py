@@ -1,0 +1,81 @@
+"""The page: where the text stands, by trim and type size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from bookgen.render.settings import ExportSettings
+from bookgen.render.trim import INCH, SAFE, TRIMS, Trim, inside_margin
+
+_WIDEST = 36.0  # ems; longer lines are hard to come back from
+_SINGLE = 1.2  # line spacing 1.0 is a fifth more than the type size
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Points. `margins` is inside plus outside: it stays, so that a page count moves the text but never breaks it anew."""
+
+    trim: Trim
+    size: float
+    lead: float
+    margins: float
+    top: float  # from the trim down to the first baseline
+    lines: int
+    head: float  # from the trim down to the baseline of the running head
+    folio: float  # from the trim up to the baseline of the folio
+    small: float
+    note_size: float
+    note_lead: float
+
+    @property
+    def measure(self) -> float:
+        return self.trim.width - self.margins
+
+    @property
+    def indent(self) -> float:
+        return round(self.size * 1.5, 2)
+
+    def inside(self, pages: int) -> float:
+        """Half of the margins, or more where the printer wants it."""
+        return min(self.margins - SAFE, max(inside_margin(pages), self.margins / 2))
+
+    def left(self, pages: int, *, recto: bool, rtl: bool = False) -> float:
+        inside = self.inside(pages)
+        return inside if recto != rtl else self.margins - inside
+
+    def baseline(self, unit: float) -> float:
+        """The height above the trim's foot of the baseline of grid line `unit`, from 0."""
+        return self.trim.height - self.top - unit * self.lead
+
+    @property
+    def foot(self) -> float:
+        return self.baseline(self.lines - 1)
+
+
+def geometry(settings: ExportSettings, trim_name: str) -> Geometry:
+    trim = TRIMS[trim_name]
+    size = settings.font_size or trim.font_size
+    lead = round(size * _SINGLE * settings.line_spacing, 2)
+    margins = max(1.5 * INCH, trim.width - _WIDEST * size)
+    small = max(7.0, round(size * 0.86, 2))
+    head = SAFE + small
+    folio = SAFE + small * 0.3
+    above = head + lead * 1.35 if settings.running_heads else SAFE + lead
+    below = folio + lead * 1.6 if settings.page_numbers else SAFE + lead * 0.3
+    room = trim.height - above - size * 0.75 - below
+    lines = max(8, math.floor(room / lead) + 1)
+    slack = room - (lines - 1) * lead
+    return Geometry(
+        trim=trim,
+        size=size,
+        lead=lead,
+        margins=round(margins, 2),
+        top=round(above + size * 0.75 + slack / 2, 2),
+        lines=lines,
+        head=head,
+        folio=folio,
+        small=small,
+        note_size=max(7.0, round(size * 0.82, 2)),
+        note_lead=round(max(7.0, size * 0.82) * _SINGLE * 1.06, 2),
+    )

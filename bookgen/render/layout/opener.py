@@ -1,0 +1,42 @@
+"""The head of a chapter: sunk on its page, the number above the title."""
+
+from __future__ import annotations
+
+import math
+
+from bookgen.render.layout.lines import Align
+from bookgen.render.layout.rows import Element, Row, Text, blank
+from bookgen.render.layout.setter import Setter
+from bookgen.render.model import Section
+
+TITLE_SCALE = 2.0
+_SINK = 0.14  # of the page's lines above the number
+_AFTER = 3
+
+
+def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]:
+    geometry = setter.geometry
+    rows: list[Row] = [blank(max(1, round(geometry.lines * _SINK)), keep=True)]
+    label, title = chapter_name(setter, section)
+    heading = element.child("H1")
+    if label:
+        line = setter.line(label, geometry.small, geometry.measure, tracked=True)
+        rows += [Row(marks=[Text(line, 0.0, geometry.small, heading)], keep=True), blank(keep=True)]
+    size = geometry.size * TITLE_SCALE
+    if len(title) > 60:
+        size = geometry.size * 1.6
+    units = math.ceil(size * 1.18 / geometry.lead)
+    for line in setter.lines(title, size, geometry.measure * 0.92, Align.CENTER, display=True):
+        text = Text(line, geometry.measure * 0.04, size, heading, dy=-(units - 1) * geometry.lead)
+        rows.append(Row(marks=[text], units=units, keep=True))
+    rows.append(blank(_AFTER, keep=True))
+    return rows
+
+
+def chapter_name(setter: Setter, section: Section) -> tuple[str, str]:
+    """The line with the number, and the title; a chapter that is only named by its number has no first line."""
+    label = setter.language.chapter.format(section.number)
+    title = section.title.strip() or label
+    if title.casefold() == label.casefold():
+        return "", title
+    return label, title

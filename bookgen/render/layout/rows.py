@@ -1,0 +1,80 @@
+"""Rows: what a page is filled with. Each is a whole number of lines of the book's baseline grid high."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bookgen.render.layout.lines import Line
+from bookgen.render.model import Picture
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """A node of the document's logical structure, in PDF's own role names."""
+
+    role: str
+    kids: list[Element] = field(default_factory=list)
+    alt: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def child(self, role: str, alt: str = "", **attributes: str) -> Element:
+        kid = Element(role, alt=alt, attributes=attributes)
+        self.kids.append(kid)
+        return kid
+
+
+@dataclass(slots=True)
+class Text:
+    """A line of text; `dy` points above the row's baseline. Without an element it is furniture of the page."""
+
+    line: Line
+    x: float
+    size: float
+    element: Element | None = None
+    dy: float = 0.0
+
+
+@dataclass(slots=True)
+class Rule:
+    x: float
+    width: float
+    dy: float = 0.0
+    thickness: float = 0.75
+
+
+@dataclass(slots=True)
+class Image:
+    picture: Picture
+    x: float
+    dy: float
+    width: float
+    height: float
+    element: Element
+
+
+Mark = Text | Rule | Image
+
+
+@dataclass(slots=True)
+class Row:
+    """`first` and `last` say where a paragraph begins and ends; `keep` holds the next row on the same page.
+
+    `block` and `word` say which text begins here, `notes` which notes are called here, `head` what is
+    repeated above the row when a page starts with it.
+    """
+
+    marks: list[Mark] = field(default_factory=list)
+    units: int = 1
+    keep: bool = False
+    first: bool = True
+    last: bool = True
+    blank: bool = False
+    block: int = -1
+    word: int = 0
+    notes: tuple[int, ...] = ()
+    head: tuple[Row, ...] = ()
+    paragraph: int = -1
+
+
+def blank(units: int = 1, *, keep: bool = False) -> Row:
+    return Row(units=units, keep=keep, blank=True)

@@ -1,0 +1,116 @@
+"""Tables: columns as wide as their text asks, rows that may break across pages, the head repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bookgen.render.layout.geometry import Geometry
+from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
+from bookgen.render.layout.rows import Element, Row, Rule, Text
+from bookgen.render.layout.words import WordMaker, Words
+from bookgen.render.model import Runs, Table
+
+_ALIGN = {"left": Align.START, "right": Align.END, "center": Align.CENTER}
+_GUTTER = 0.9  # ems between columns
+_SAMPLE = 200  # rows that are looked at for the columns' widths
+_MOST_UNBROKEN = 6
+
+
+def table_rows(
+    table: Table,
+    maker: WordMaker,
+    breaker: LineBreaker,
+    geometry: Geometry,
+    left: float,
+    measure: float,
+    element: Element,
+) -> list[Row]:
+    size = geometry.note_size
+    gutter = _GUTTER * size
+    widths = _column_widths(table, maker, size, measure - gutter * (len(table.aligns) - 1))
+    total = sum(widths) + gutter * (len(widths) - 1)
+    start = left + (measure - total) / 2
+    columns = [start + sum(widths[:index]) + gutter * index for index in range(len(widths))]
+    inner = element.child("Table")
+    aligns = [_ALIGN.get(align, Align.START) for align in table.aligns]
+
+    def lay(cells: Sequence[Runs], role: str) -> list[Row]:
+        return _row(cells, columns, widths, aligns, maker, breaker, size, inner.child("TR"), role)
+
+    head = lay(table.head, "TH") if any(table.head) else []
+    for row in head:
+        row.keep = True
+    if head:
+        head[0].marks.append(Rule(start, total, geometry.lead * 0.78))
+        head[-1].marks.append(Rule(start, total, -geometry.lead * 0.3))
+    rows = [row for cells in table.rows for row in lay(cells, "TD")]
+    repeated = tuple(Row(marks=[_furniture(mark) for mark in row.marks], units=row.units) for row in head)
+    for row in rows[1:]:
+        row.head = repeated
+    rows = head + rows
+    if rows:
+        rows[-1].marks.append(Rule(start, total, -geometry.lead * 0.3))
+    for row in rows[-3:-1]:
+        row.keep = True
+    return rows
+
+
+def _furniture(mark: Text | Rule | object) -> Text | Rule:
+    """A repeated head is not the table's text a second time."""
+    if isinstance(mark, Text):
+        return Text(mark.line, mark.x, mark.size, None, mark.dy)
+    assert isinstance(mark, Rule)
+    return mark
+
+
+def _row(
+    cells: Sequence[Runs],
+    columns: Sequence[float],
+    widths: Sequence[float],
+    aligns: Sequence[Align],
+    maker: WordMaker,
+    breaker: LineBreaker,
+    size: float,
+    element: Element,
+    role: str,
+) -> list[Row]:
+    """As many grid rows as the tallest cell has lines."""
+    set_cells: list[tuple[float, Words, list[Line], Element]] = []
+    for x, width, align, runs in zip(columns, widths, aligns, cells, strict=True):
+        words = maker.words(runs, bold=role == "TH")
+        lines = breaker.lines(words, Shape(width, size, align=align))
+        set_cells.append((x, words, lines, element.child(role)))
+    depth = max([1, *(len(lines) for _, _, lines, _ in set_cells)])
+    rows: list[Row] = []
+    for index in range(depth):
+        row = Row(first=index == 0, last=index == depth - 1, keep=index < depth - 1 and depth <= _MOST_UNBROKEN)
+        for x, words, lines, cell in set_cells:
+            if index < len(lines):
+                line = lines[index]
+                row.marks.append(Text(line, x, size, cell))
+                row.notes += tuple(note for word in line.words for note in words.notes.get(word, ()))
+        rows.append(row)
+    return rows
+
+
+def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> list[float]:
+    """Each column gets its longest word, then its share of what is left by how much text it has."""
+    least: list[float] = []
+    most: list[float] = []
+    for column in range(len(table.aligns)):
+        cells = [(table.head[column], True), *((row[column], False) for row in table.rows[:_SAMPLE])]
+        longest = widest = size
+        for runs, bold in cells:
+            words = maker.words(runs, bold=bold)
+            widths = [sum(style.word(text)[0] for text, style in pieces) * size / 1000 for pieces in words.pieces]
+            longest = max([longest, *widths])
+            widest = max(widest, sum(widths) + 0.26 * size * len(widths))
+        least.append(longest + 0.5)
+        most.append(widest + 0.5)
+    if sum(most) <= room:
+        return most
+    if sum(least) >= room:
+        return [room * width / sum(least) for width in least]
+    spare = room - sum(least)
+    wanted = sum(most) - sum(least)
+    return [low + (high - low) * spare / wanted for low, high in zip(least, most, strict=True)]

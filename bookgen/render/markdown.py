@@ -1,0 +1,204 @@
+"""Markdown -> blocks and notes. Raw HTML is text here: nothing a model wrote becomes markup."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
+
+from bookgen.render.model import Block, Code, Heading, ItemList, Paragraph, Quote, Run, Runs, SceneBreak, Table, Verse
+
+MAX_NESTING = 6  # quotes and lists deeper than this are set at this depth
+
+_PARSER = MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"]).use(footnote_plugin)
+_ILLEGAL = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
+_BREAK_LINE = re.compile(r"^[ \t]*(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3})[ \t]*$", re.MULTILINE)
+_ENUMERATION = re.compile(r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I)
+
+Polish = Callable[[str], str]
+
+
+def clean(text: str) -> str:
+    """NFC, one kind of line end, and only characters that XML and a page can carry."""
+    text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n")
+    return _ILLEGAL.sub("", text.replace("\u2029", "\n\n").replace("\ufeff", "").replace("\u00ad", ""))
+
+
+def parse(source: str, title: str, polish: Polish) -> tuple[tuple[Block, ...], tuple[tuple[Block, ...], ...]]:
+    """The blocks and the notes of one chapter. A first heading that only repeats the title is dropped."""
+    text = _BREAK_LINE.sub("\n***\n", clean(source))
+    reader = _Reader(_PARSER.parse(text), polish)
+    blocks = [block for block in reader.blocks("") if not _is_empty(block)]
+    while blocks and isinstance(blocks[0], Heading | SceneBreak) and (isinstance(blocks[0], SceneBreak) or _repeats(blocks[0], title)):
+        del blocks[0]
+    while blocks and isinstance(blocks[-1], SceneBreak):
+        del blocks[-1]
+    return tuple(blocks), tuple(reader.notes[key] for key in sorted(reader.notes))
+
+
+def _is_empty(block: Block) -> bool:
+    return isinstance(block, Paragraph | Heading) and not any(run.text.strip() or run.note is not None for run in block.runs)
+
+
+def _repeats(heading: Heading, title: str) -> bool:
+    said = _plain("".join(run.text for run in heading.runs))
+    wanted = _plain(title)
+    return said == wanted or bool(_ENUMERATION.match(said) and (said.endswith(wanted) or len(said.split()) <= 3))
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+class _Reader:
+    """Walks the parser's flat tokens once."""
+
+    def __init__(self, tokens: Sequence[Token], polish: Polish) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._polish = polish
+        self._depth = 0
+        self.notes: dict[int, tuple[Block, ...]] = {}
+
+    def blocks(self, until: str) -> Iterator[Block]:
+        while self._at < len(self._tokens):
+            token = self._tokens[self._at]
+            self._at += 1
+            if token.type == until:
+                return
+            yield from self._block(token)
+
+    def _block(self, token: Token) -> Iterator[Block]:
+        match token.type:
+            case "paragraph_open":
+                yield self._paragraph(self._inline())
+            case "heading_open":
+                yield Heading(min(4, max(2, int(token.tag[1]))), self._inline())
+            case "blockquote_open":
+                yield from self._nested("blockquote_close", lambda inner: _quote(inner))
+            case "bullet_list_open" | "ordered_list_open":
+                yield from self._list(token)
+            case "table_open":
+                yield self._table()
+            case "fence" | "code_block":
+                yield Code(tuple(line.expandtabs(4) for line in token.content.rstrip("\n").split("\n")))
+            case "hr":
+                yield SceneBreak()
+            case "footnote_open":
+                self.notes[token.meta["id"]] = tuple(self.blocks("footnote_close"))
+
+    def _inline(self) -> Runs:
+        token = self._tokens[self._at]
+        self._at += 2  # the inline token and the closing one
+        return polished(tuple(_runs(token.children or [])), self._polish)
+
+    def _paragraph(self, runs: Runs) -> Block:
+        breaks = sum(run.text == "\n" for run in runs)
+        if breaks >= 2:
+            return Verse(_lines(runs))
+        return Paragraph(runs)
+
+    def _nested(self, close: str, make: Callable[[tuple[Block, ...]], Block]) -> Iterator[Block]:
+        self._depth += 1
+        inner = tuple(self.blocks(close))
+        self._depth -= 1
+        if self._depth >= MAX_NESTING:
+            yield from inner
+        elif inner:
+            yield make(inner)
+
+    def _list(self, token: Token) -> Iterator[Block]:
+        close = token.type.replace("_open", "_close")
+        self._depth += 1
+        items = []
+        while self._tokens[self._at].type == "list_item_open":
+            self._at += 1
+            items.append(tuple(self.blocks("list_item_close")))
+        self._at += 1
+        self._depth -= 1
+        if self._depth >= MAX_NESTING:
+            for item in items:
+                yield from item
+        else:
+            start = int(token.attrGet("start") or 1) if close.startswith("ordered") else None
+            yield ItemList(tuple(item or (Paragraph(()),) for item in items), start)
+
+    def _table(self) -> Block:
+        rows: list[list[Runs]] = []
+        aligns: list[str] = []
+        while (token := self._tokens[self._at]).type != "table_close":
+            self._at += 1
+            if token.type == "tr_open":
+                rows.append([])
+            elif token.type in ("th_open", "td_open"):
+                if len(rows) == 1:
+                    aligns.append(str(token.attrGet("style") or "text-align:left").removeprefix("text-align:"))
+                rows[-1].append(self._inline())
+        self._at += 1
+        width = len(aligns)
+        even = [tuple((row + [()] * width)[:width]) for row in rows]
+        return Table(tuple(aligns), even[0], tuple(even[1:]))
+
+
+def _quote(inner: tuple[Block, ...]) -> Block:
+    """A quotation whose every line was broken by hand is verse."""
+    if len(inner) == 1 and isinstance(inner[0], Verse):
+        return inner[0]
+    return Quote(inner)
+
+
+def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
+    style: dict[str, Any] = {}
+    for token in tokens:
+        match token.type:
+            case "text":
+                if token.content:
+                    yield Run(token.content, **style)
+            case "code_inline":
+                yield Run(token.content, code=True, **style)
+            case "softbreak":
+                yield Run(" ", **style)
+            case "hardbreak":
+                yield Run("\n")
+            case "em_open" | "strong_open" | "s_open":
+                style[{"em_open": "italic", "strong_open": "bold", "s_open": "strike"}[token.type]] = True
+            case "em_close" | "strong_close" | "s_close":
+                style.pop({"em_close": "italic", "strong_close": "bold", "s_close": "strike"}[token.type], None)
+            case "link_open":
+                style["href"] = _web(str(token.attrGet("href") or ""))
+            case "link_close":
+                style.pop("href", None)
+            case "image":
+                yield Run(token.content, **style)
+            case "footnote_ref":
+                yield Run("", note=token.meta["id"])
+
+
+def _web(href: str) -> str:
+    """Only links that a reader may follow; anything else stays plain text."""
+    return href if href.startswith(("https://", "http://", "mailto:")) else ""
+
+
+def polished(runs: Runs, polish: Polish) -> Runs:
+    """Language's own quotes and dashes over the whole paragraph at once: a quotation may span several runs."""
+    if all(run.code for run in runs if run.text):
+        return runs
+    whole = "\x00".join("\x01" * len(run.text) if run.code else run.text for run in runs)
+    texts = polish(whole).split("\x00")
+    return tuple(run if run.code else replace(run, text=text) for run, text in zip(runs, texts, strict=True))
+
+
+def _lines(runs: Runs) -> tuple[Runs, ...]:
+    lines: list[list[Run]] = [[]]
+    for run in runs:
+        if run.text == "\n":
+            lines.append([])
+        else:
+            lines[-1].append(run)
+    return tuple(tuple(line) for line in lines if line)

@@ -1,0 +1,123 @@
+"""The manuscript: what every writer walks, and nothing a writer could disagree about.
+
+Text is flat: a block holds runs, not nested inline trees, since that is what all three writers need.
+Everything here is frozen and picklable; it crosses into the worker processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stretch of text set in one way. `text` "\\n" is a forced line break; `note` points into the chapter's notes."""
+
+    text: str
+    bold: bool = False
+    italic: bool = False
+    code: bool = False
+    strike: bool = False
+    href: str = ""
+    note: int | None = None
+
+
+Runs = tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    runs: Runs
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading inside a chapter; level 2 is the highest, since the chapter's own title is level 1."""
+
+    level: int
+    runs: Runs
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemList:
+    """A bulleted list, or a numbered one that counts from `start`."""
+
+    items: tuple[tuple[Block, ...], ...]
+    start: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`aligns` has one of "left", "right", "center" for each column; every row is that long."""
+
+    aligns: tuple[str, ...]
+    head: tuple[Runs, ...]
+    rows: tuple[tuple[Runs, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verse:
+    """Lines that keep their ends: a quoted poem, a song, an inscription."""
+
+    lines: tuple[Runs, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SceneBreak:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    picture: Picture
+    alt: str
+    caption: Runs = ()
+
+
+Block = Paragraph | Heading | Quote | ItemList | Table | Code | Verse | SceneBreak | Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A JPEG as it goes into every file; its pixels are never scaled here."""
+
+    data: bytes = field(repr=False)
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A chapter: its id in the service, its number, its title, its blocks and its notes."""
+
+    id: int
+    number: int
+    title: str
+    blocks: tuple[Block, ...]
+    notes: tuple[tuple[Block, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Manuscript:
+    id: str
+    title: str
+    subtitle: str
+    author: str
+    language: str
+    trim: str
+    year: int
+    subject: str
+    description: str
+    chapters: tuple[Section, ...]
+    cover: Picture | None = None
+    watermark: str = ""

@@ -1,0 +1,1 @@
+"""The PDF writer: reportlab's object model under our own layout."""

@@ -1,0 +1,48 @@
+"""reportlab's canvas without its habits: no unembedded Helvetica, no ASCII85, fixed dates, streams that PDF/A takes."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+from reportlab import rl_config
+from reportlab.pdfbase import pdfdoc
+from reportlab.pdfgen.canvas import Canvas
+
+_FIXED_DATES = 1
+
+
+def _format_with_line_end(self: Any, document: Any, _format: Any = pdfdoc.PDFStream.format) -> bytes:
+    """PDF/A wants an end of line before `endstream`; reportlab writes none."""
+    body: bytes = _format(self, document)
+    tail = b"endstream\n"
+    return body[: -len(tail)] + b"\n" + tail if body.endswith(tail) else body
+
+
+def _set_up_reportlab() -> None:
+    rl_config.invariant = _FIXED_DATES
+    rl_config.useA85 = 0
+    rl_config.pageCompression = 1
+    pdfdoc.PDFStream.format = _format_with_line_end
+    pdfdoc.PDFPage.__NoDefault__ = [*pdfdoc.PDFPage.__NoDefault__, "StructParents", "Tabs", "TrimBox", "BleedBox"]
+    pdfdoc.PDFCatalog.__NoDefault__ = [*pdfdoc.PDFCatalog.__NoDefault__, "OutputIntents"]
+
+
+_set_up_reportlab()
+
+
+class BareCanvas(Canvas):
+    """A canvas whose pages hold only what is put there."""
+
+    def __init__(self, file: BytesIO, width: float, height: float, language: str) -> None:
+        super().__init__(file, pagesize=(width, height), pageCompression=1, invariant=_FIXED_DATES, lang=language)
+
+    def _make_preamble(self) -> None:
+        self._preamble = ""
+
+    @property
+    def document(self) -> Any:
+        return self._doc
+
+    def draw(self, operators: list[str]) -> None:
+        self._code.extend(operators)

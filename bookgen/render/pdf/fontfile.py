@@ -1,0 +1,165 @@
+"""A face as PDF objects: subset by HarfBuzz, Identity-H, a ToUnicode map that undoes ligatures."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import Any
+
+import uharfbuzz as hb
+from fontTools.ttLib import TTFont
+from reportlab.pdfbase import pdfdoc
+
+from bookgen.render.fonts.face import Face
+from bookgen.render.pdf.canvas import BareCanvas
+
+_DROPPED = ("GSUB", "GPOS", "GDEF", "STAT", "DSIG", "meta")
+_SYMBOLIC = 4
+
+
+class EmbeddedFont:
+    """What reportlab asks of a font that writes itself when the file is saved."""
+
+    _dynamicFont = 1
+    _multiByte = 1
+
+    def __init__(self, face: Face, canvas: BareCanvas) -> None:
+        self._face = face
+        self.fontName = face.key
+        document = canvas.document
+        self.name = f"/F{len(document.fontMapping) + 1}"
+        document.fontMapping[face.key] = self.name
+        document.delayedFonts.append(self)
+
+    def addObjects(self, document: Any) -> None:  # noqa: N802, reportlab's name
+        glyphs = sorted(self._face.text_of)
+        data = subset(self._face, glyphs)
+        font = TTFont(io.BytesIO(data), lazy=True)
+        base = f"{_tag(data)}+{_postscript_name(font, self._face)}"
+        descriptor = self._descriptor(document, font, data, base, glyphs)
+        composite = _dictionary(
+            Type=_name("Font"),
+            Subtype=_name("Type0"),
+            BaseFont=_name(base),
+            Encoding=_name("Identity-H"),
+            DescendantFonts=pdfdoc.PDFArray([self._reference(document, self._cid_font(document, font, base, descriptor, glyphs), "cid")]),
+            ToUnicode=self._reference(document, _stream(to_unicode(self._face)), "unicode"),
+        )
+        key = self.name[1:]
+        document.idToObject["BasicFonts"].dict[key] = document.Reference(composite, key)
+
+    def _reference(self, document: Any, thing: Any, kind: str) -> Any:
+        return document.Reference(thing, f"{kind}:{self._face.key}")
+
+    def _descriptor(self, document: Any, font: TTFont, data: bytes, base: str, glyphs: list[int]) -> Any:
+        scale = 1000.0 / font["head"].unitsPerEm
+        head, metrics = font["head"], font["hhea"]
+        cap_height = getattr(font["OS/2"], "sCapHeight", 0) if "OS/2" in font else 0
+        values = {
+            "Type": _name("FontDescriptor"),
+            "FontName": _name(base),
+            "Flags": _SYMBOLIC,
+            "ItalicAngle": round(font["post"].italicAngle) if "post" in font else 0,
+            "FontBBox": pdfdoc.PDFArray([round(value * scale) for value in (head.xMin, head.yMin, head.xMax, head.yMax)]),
+            "Ascent": round(metrics.ascent * scale),
+            "Descent": round(metrics.descent * scale),
+            "StemV": 80,
+            "CapHeight": round(cap_height * scale) or 700,
+            "CIDSet": self._reference(document, _stream(_bits(glyphs)), "cidset"),
+        }
+        if "CFF " in font:
+            program = _stream(font.reader["CFF "], Subtype=_name("CIDFontType0C"))
+            values["FontFile3"] = self._reference(document, program, "file")
+        else:
+            values["FontFile2"] = self._reference(document, _stream(data, Length1=len(data)), "file")
+        return self._reference(document, pdfdoc.PDFDictionary(values), "descriptor")
+
+    def _cid_font(self, document: Any, font: TTFont, base: str, descriptor: Any, glyphs: list[int]) -> Any:
+        outlines = "CFF " in font
+        values = {
+            "Type": _name("Font"),
+            "Subtype": _name("CIDFontType0" if outlines else "CIDFontType2"),
+            "BaseFont": _name(base),
+            "CIDSystemInfo": _dictionary(
+                Registry=pdfdoc.PDFString("Adobe"), Ordering=pdfdoc.PDFString("Identity"), Supplement=0
+            ),
+            "FontDescriptor": descriptor,
+            "DW": 0,
+            "W": self._widths(glyphs),
+        }
+        if not outlines:
+            values["CIDToGIDMap"] = _name("Identity")
+        return pdfdoc.PDFDictionary(values)
+
+    def _widths(self, glyphs: list[int]) -> Any:
+        out: list[Any] = []
+        at = 0
+        while at < len(glyphs):
+            end = at
+            while end + 1 < len(glyphs) and glyphs[end + 1] == glyphs[end] + 1:
+                end += 1
+            out += [glyphs[at], pdfdoc.PDFArray([round(self._face.advance(glyph), 1) for glyph in glyphs[at : end + 1]])]
+            at = end + 1
+        return pdfdoc.PDFArray(out)
+
+
+def subset(face: Face, glyphs: list[int]) -> bytes:
+    """The font file with only those glyphs, numbers kept, at the face's place on its axes."""
+    wanted = hb.SubsetInput()
+    wanted.sets(hb.SubsetInputSets.GLYPH_INDEX).update(glyphs)
+    wanted.flags = hb.SubsetFlags.RETAIN_GIDS | hb.SubsetFlags.NO_LAYOUT_CLOSURE | hb.SubsetFlags.NOTDEF_OUTLINE
+    wanted.drop_table_tag_set.update(int.from_bytes(tag.encode(), "big") for tag in _DROPPED)
+    for axis in face.hb_face.axis_infos:
+        wanted.pin_axis_location(face.hb_face, axis.tag, face.variations.get(axis.tag, axis.default_value))
+    return bytes(hb.subset(face.hb_face, wanted).blob.data)
+
+
+def to_unicode(face: Face) -> bytes:
+    entries = [
+        f"<{glyph:04X}> <{text.encode('utf-16-be').hex().upper()}>" for glyph, text in sorted(face.text_of.items()) if text
+    ]
+    lines = [
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap",
+        "/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def",
+        "/CMapName /Adobe-Identity-UCS def /CMapType 2 def",
+        "1 begincodespacerange <0000> <FFFF> endcodespacerange",
+    ]
+    for at in range(0, len(entries), 100):
+        block = entries[at : at + 100]
+        lines += [f"{len(block)} beginbfchar", *block, "endbfchar"]
+    lines.append("endcmap CMapName currentdict /CMap defineresource pop end end")
+    return "\n".join(lines).encode("ascii")
+
+
+def _tag(data: bytes) -> str:
+    """Six letters that name the subset, the same for the same glyphs."""
+    number = zlib.crc32(data)
+    return "".join(chr(65 + (number >> (5 * place)) % 26) for place in range(6))
+
+
+def _postscript_name(font: TTFont, face: Face) -> str:
+    name = font["name"].getDebugName(6) if "name" in font else None
+    return "".join(each for each in (name or face.key) if each.isalnum() or each in "-_")
+
+
+def _bits(glyphs: list[int]) -> bytes:
+    bits = bytearray(glyphs[-1] // 8 + 1)
+    for glyph in glyphs:
+        bits[glyph // 8] |= 128 >> glyph % 8
+    return bytes(bits)
+
+
+def _name(text: str) -> Any:
+    return pdfdoc.PDFName(text)
+
+
+def _dictionary(**values: Any) -> Any:
+    return pdfdoc.PDFDictionary(values)
+
+
+def _stream(content: bytes, **values: Any) -> Any:
+    stream = pdfdoc.PDFStream()
+    stream.content = content
+    stream.filters = [pdfdoc.PDFZCompress]
+    stream.dictionary.dict.update(values)
+    return stream

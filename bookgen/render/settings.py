@@ -1,0 +1,126 @@
+"""What a caller may ask of an export: every key with its default, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from bookgen.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSettings:
+    include_cover: bool = True
+    include_title_page: bool = True
+    include_copyright_page: bool = True
+    include_toc: bool = True
+    include_illustrations: bool = True
+    dedication: str = ""
+    copyright_text: str = ""
+    isbn: str = ""
+    publisher: str = ""
+    font: str = "serif"
+    font_size: float | None = None
+    line_spacing: float = 1.1
+    justify: bool = True
+    hyphenate: bool = True
+    drop_caps: bool = False
+    chapter_starts: str = "right"
+    page_numbers: bool = True
+    running_heads: bool = True
+    profile: str = "digital"
+    color: bool = False
+    bleed: bool = False
+    cover_wrap: bool = False
+    paper: str = "white"
+
+
+CHOICES = {
+    "font": ("serif", "sans", "dyslexic"),
+    "chapter_starts": ("right", "any"),
+    "profile": ("digital", "print"),
+    "paper": ("white", "cream"),
+}
+RANGES = {"font_size": (8.0, 18.0), "line_spacing": (1.0, 2.0)}
+LONGEST = {"dedication": 1_000, "copyright_text": 5_000, "isbn": 20, "publisher": 200}
+
+_DEFAULTS = asdict(ExportSettings())
+
+
+def parse_settings(raw: Mapping[str, Any]) -> ExportSettings:
+    """The settings in `raw`; unknown keys are dropped, wrong values refused together, under `settings`."""
+    values: dict[str, Any] = {}
+    wrong: dict[str, list[str]] = {}
+    for field in fields(ExportSettings):
+        if raw.get(field.name) is None:
+            continue
+        try:
+            values[field.name] = _check(field.name)(raw[field.name])
+        except ValueError as error:
+            wrong[field.name] = [str(error)]
+    if wrong:
+        raise InvalidInput(settings=wrong)
+    return ExportSettings(**values)
+
+
+def _check(name: str) -> Callable[[Any], Any]:
+    if name in CHOICES:
+        return lambda value: _choice(value, CHOICES[name])
+    if name in RANGES:
+        return lambda value: _number(value, *RANGES[name])
+    if name == "isbn":
+        return _isbn
+    if name in LONGEST:
+        return lambda value: _text(value, LONGEST[name])
+    return _flag
+
+
+def _choice(value: Any, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise ValueError(f"Must be one of: {', '.join(choices)}.")
+    return str(value)
+
+
+def _number(value: Any, least: float, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise ValueError(f"Must be a number from {least:g} to {most:g}.")
+    return float(value)
+
+
+def _text(value: Any, longest: int) -> str:
+    if not isinstance(value, str):
+        raise ValueError("Not a valid string.")
+    if len(value) > longest:
+        raise ValueError(f"Longer than {longest} characters.")
+    return value.strip()
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("Not a valid boolean.")
+    return value
+
+
+def _isbn(value: Any) -> str:
+    text = _text(value, LONGEST["isbn"])
+    digits = text.replace("-", "").replace(" ", "").upper()
+    if text and not (_is_isbn13(digits) or _is_isbn10(digits)):
+        raise ValueError("Not a valid ISBN.")
+    return text
+
+
+def _is_isbn13(digits: str) -> bool:
+    return (
+        len(digits) == 13
+        and digits.isascii()
+        and digits.isdigit()
+        and sum(int(digit) * (1, 3)[index % 2] for index, digit in enumerate(digits)) % 10 == 0
+    )
+
+
+def _is_isbn10(digits: str) -> bool:
+    if len(digits) != 10 or not digits.isascii() or not digits[:9].isdigit() or not (digits[9].isdigit() or digits[9] == "X"):
+        return False
+    values = [10 if digit == "X" else int(digit) for digit in digits]
+    return sum(value * (10 - index) for index, value in enumerate(values)) % 11 == 0
