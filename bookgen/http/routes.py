@@ -10,6 +10,7 @@ from bookgen.http import (
     chapters,
     credits,
     documents,
+    exports,
     generation,
     operation,
     outlines,
@@ -79,7 +80,13 @@ BOOKS: tuple[Route, ...] = (
     Route("POST", "/books/{id}/stop-generation/", generation.stop_generation, WRITE),
 )
 
-EXPORTS: tuple[Route, ...] = ()
+EXPORTS: tuple[Route, ...] = (
+    Route("POST", "/books/{id}/export_pdf/", exports.export_pdf, EXPENSIVE, gate="export_formats, watermark"),
+    Route("POST", "/books/{id}/export_docx/", exports.export_docx, EXPENSIVE, gate="export_formats, watermark"),
+    Route("POST", "/books/{id}/export_epub/", exports.export_epub, EXPENSIVE, gate="export_formats, watermark"),
+    Route("POST", "/books/{id}/preview_pdf/", exports.preview_pdf, EXPENSIVE),
+    Route("GET", "/books/{id}/preview-data/", exports.preview_data, READ),
+)
 
 CHAPTERS: tuple[Route, ...] = (
     Route("GET", "/chapters/", chapters.list_chapters, READ),

@@ -16,10 +16,14 @@ from bookgen.render.model import Block, Code, Heading, ItemList, Paragraph, Quot
 
 MAX_NESTING = 6  # quotes and lists deeper than this are set at this depth
 
-_PARSER = MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"]).use(footnote_plugin)
+_PARSER = (
+    MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"]).use(footnote_plugin)
+)
 _ILLEGAL = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
 _BREAK_LINE = re.compile(r"^[ \t]*(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3})[ \t]*$", re.MULTILINE)
-_ENUMERATION = re.compile(r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I)
+_ENUMERATION = re.compile(
+    r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
+)
 
 Polish = Callable[[str], str]
 
@@ -35,7 +39,11 @@ def parse(source: str, title: str, polish: Polish) -> tuple[tuple[Block, ...], t
     text = _BREAK_LINE.sub("\n***\n", clean(source))
     reader = _Reader(_PARSER.parse(text), polish)
     blocks = [block for block in reader.blocks("") if not _is_empty(block)]
-    while blocks and isinstance(blocks[0], Heading | SceneBreak) and (isinstance(blocks[0], SceneBreak) or _repeats(blocks[0], title)):
+    while (
+        blocks
+        and isinstance(blocks[0], Heading | SceneBreak)
+        and (isinstance(blocks[0], SceneBreak) or _repeats(blocks[0], title))
+    ):
         del blocks[0]
     while blocks and isinstance(blocks[-1], SceneBreak):
         del blocks[-1]
@@ -43,7 +51,9 @@ def parse(source: str, title: str, polish: Polish) -> tuple[tuple[Block, ...], t
 
 
 def _is_empty(block: Block) -> bool:
-    return isinstance(block, Paragraph | Heading) and not any(run.text.strip() or run.note is not None for run in block.runs)
+    return isinstance(block, Paragraph | Heading) and not any(
+        run.text.strip() or run.note is not None for run in block.runs
+    )
 
 
 def _repeats(heading: Heading, title: str) -> bool:

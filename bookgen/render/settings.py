@@ -120,7 +120,12 @@ def _is_isbn13(digits: str) -> bool:
 
 
 def _is_isbn10(digits: str) -> bool:
-    if len(digits) != 10 or not digits.isascii() or not digits[:9].isdigit() or not (digits[9].isdigit() or digits[9] == "X"):
+    if (
+        len(digits) != 10
+        or not digits.isascii()
+        or not digits[:9].isdigit()
+        or not (digits[9].isdigit() or digits[9] == "X")
+    ):
         return False
     values = [10 if digit == "X" else int(digit) for digit in digits]
     return sum(value * (10 - index) for index, value in enumerate(values)) % 11 == 0

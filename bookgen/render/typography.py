@@ -34,7 +34,7 @@ def polisher(language: Language) -> Callable[[str], str]:
 
 
 def _quoted(text: str, language: Language) -> str:
-    opening, closing, inner_opening, inner_closing = language.quotes
+    opening, closing, inner_opening, inner_closing = tuple(language.quotes)
     out: list[str] = []
     previous = " "
     following = text[1:] + " "
@@ -52,7 +52,7 @@ def _quoted(text: str, language: Language) -> str:
 
 def _single_close(previous: str, after: str, inner_closing: str) -> str:
     """Between letters, and after one where words end so, it is the apostrophe in every language."""
-    if inner_closing in "’”" or previous.isalnum() and after.isalnum() or after.isdigit():
+    if inner_closing in "’”" or (previous.isalnum() and after.isalnum()) or after.isdigit():
         return "’"
     return inner_closing if inner_closing not in "»”" else "’"
 

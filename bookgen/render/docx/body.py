@@ -33,7 +33,9 @@ _JUSTIFY = {"right": "right", "center": "center"}
 class BodyWriter:
     """`link` and `embed` give a relationship for an address or a picture; `notes` collects the document's footnotes."""
 
-    def __init__(self, geometry: Geometry, link: Callable[[str], str], embed: Callable[[Picture], str], *, rtl: bool) -> None:
+    def __init__(
+        self, geometry: Geometry, link: Callable[[str], str], embed: Callable[[Picture], str], *, rtl: bool
+    ) -> None:
         self._geometry = geometry
         self._link = link
         self._embed = embed
@@ -108,7 +110,11 @@ class BodyWriter:
                     out.append(self._list(inner, level + 1))
                 elif isinstance(inner, Paragraph):
                     label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
-                    out.append(paragraph("BookList", label + self.runs(inner.runs), self._indent(level, step, hanging=index == 0)))
+                    out.append(
+                        paragraph(
+                            "BookList", label + self.runs(inner.runs), self._indent(level, step, hanging=index == 0)
+                        )
+                    )
                 else:
                     out.append(self._block(inner, 0))
         return "".join(out)
@@ -171,9 +177,9 @@ class BodyWriter:
             f'<w:r><w:drawing><wp:inline distT="0" distB="0" distL="0" distR="0"><wp:extent {size}/><wp:docPr {named}/>'
             '<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:pic>'
             f"<pic:nvPicPr><pic:cNvPr {named}/><pic:cNvPicPr/></pic:nvPicPr>"
-            f'<pic:blipFill><a:blip r:embed="{self._embed(picture)}"/><a:stretch><a:fillRect/></a:stretch></pic:blipFill>'
-            f'<pic:spPr><a:xfrm><a:off x="0" y="0"/><a:ext {size}/></a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom></pic:spPr>'
+            f'<pic:blipFill><a:blip r:embed="{self._embed(picture)}"/>'
+            "<a:stretch><a:fillRect/></a:stretch></pic:blipFill>"
+            f'<pic:spPr><a:xfrm><a:off x="0" y="0"/><a:ext {size}/></a:xfrm>'
+            '<a:prstGeom prst="rect"><a:avLst/></a:prstGeom></pic:spPr>'
             "</pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing></w:r>"
         )
-
-

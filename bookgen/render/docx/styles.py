@@ -12,7 +12,20 @@ from bookgen.render.languages import Language
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.settings import ExportSettings
 
-_BUILT_IN = {"Title", "Subtitle", "Heading1", "Heading2", "Heading3", "Heading4", "TOC1", "Quote", "FootnoteText", "Caption", "Header", "Footer"}
+_BUILT_IN = {
+    "Title",
+    "Subtitle",
+    "Heading1",
+    "Heading2",
+    "Heading3",
+    "Heading4",
+    "TOC1",
+    "Quote",
+    "FootnoteText",
+    "Caption",
+    "Header",
+    "Footer",
+}
 _NAMES = {
     "Title": "Title",
     "Subtitle": "Subtitle",
@@ -31,16 +44,56 @@ _MONO = '<w:rFonts w:ascii="Source Code Pro" w:hAnsi="Source Code Pro" w:cs="Sou
 FONT_NAMES = {"serif": "Source Serif 4", "sans": "Source Sans 3", "dyslexic": "Atkinson Hyperlegible"}
 
 # The order in which the schema wants the settings that we add, among those that the template has.
-_SETTINGS_ORDER = (
-    "writeProtection view zoom removePersonalInformation removeDateAndTime doNotDisplayPageBoundaries "
-    "displayBackgroundShape printPostScriptOverText printFractionalCharacterWidth printFormsData embedTrueTypeFonts "
-    "embedSystemFonts saveSubsetFonts saveFormsData mirrorMargins alignBordersAndEdges bordersDoNotSurroundHeader "
-    "bordersDoNotSurroundFooter gutterAtTop hideSpellingErrors hideGrammaticalErrors activeWritingStyle proofState "
-    "formsDesign attachedTemplate linkStyles stylePaneFormatFilter stylePaneSortMethod documentType mailMerge "
-    "revisionView trackRevisions doNotTrackMoves doNotTrackFormatting documentProtection autoFormatOverride "
-    "styleLockTheme styleLockQFSet defaultTabStop autoHyphenation consecutiveHyphenLimit hyphenationZone "
-    "doNotHyphenateCaps showEnvelope summaryLength clickAndTypeStyle defaultTableStyle evenAndOddHeaders"
-).split()
+_SETTINGS_ORDER = [
+    "writeProtection",
+    "view",
+    "zoom",
+    "removePersonalInformation",
+    "removeDateAndTime",
+    "doNotDisplayPageBoundaries",
+    "displayBackgroundShape",
+    "printPostScriptOverText",
+    "printFractionalCharacterWidth",
+    "printFormsData",
+    "embedTrueTypeFonts",
+    "embedSystemFonts",
+    "saveSubsetFonts",
+    "saveFormsData",
+    "mirrorMargins",
+    "alignBordersAndEdges",
+    "bordersDoNotSurroundHeader",
+    "bordersDoNotSurroundFooter",
+    "gutterAtTop",
+    "hideSpellingErrors",
+    "hideGrammaticalErrors",
+    "activeWritingStyle",
+    "proofState",
+    "formsDesign",
+    "attachedTemplate",
+    "linkStyles",
+    "stylePaneFormatFilter",
+    "stylePaneSortMethod",
+    "documentType",
+    "mailMerge",
+    "revisionView",
+    "trackRevisions",
+    "doNotTrackMoves",
+    "doNotTrackFormatting",
+    "documentProtection",
+    "autoFormatOverride",
+    "styleLockTheme",
+    "styleLockQFSet",
+    "defaultTabStop",
+    "autoHyphenation",
+    "consecutiveHyphenLimit",
+    "hyphenationZone",
+    "doNotHyphenateCaps",
+    "showEnvelope",
+    "summaryLength",
+    "clickAndTypeStyle",
+    "defaultTableStyle",
+    "evenAndOddHeaders",
+]
 
 
 class StyleSheet:
@@ -74,29 +127,95 @@ class StyleSheet:
             return f'{kept}<w:spacing w:before="{before}" w:after="{after}"/>{extra}<w:outlineLvl w:val="{level - 1}"/>'
 
         return {
-            "BookBody": ("Normal", "", f'<w:widowControl/>{spacing}<w:ind w:firstLine="{twips(geometry.indent)}"/>{justify}', ""),
+            "BookBody": (
+                "Normal",
+                "",
+                f'<w:widowControl/>{spacing}<w:ind w:firstLine="{twips(geometry.indent)}"/>{justify}',
+                "",
+            ),
             "BookFirst": ("BookBody", "BookBody", '<w:ind w:firstLine="0"/>', ""),
-            "Title": ("Normal", "", f'{kept}<w:spacing w:before="{lead * 9}" w:after="{lead}"/><w:jc w:val="center"/>', _size(geometry.size * 2.5)),
-            "Subtitle": ("Normal", "", f'<w:spacing w:before="0" w:after="{lead * 2}"/><w:jc w:val="center"/>', "<w:i/>" + _size(geometry.size * 1.25)),
-            "BookAuthor": ("Normal", "", '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>', _size(geometry.size * 1.25)),
+            "Title": (
+                "Normal",
+                "",
+                f'{kept}<w:spacing w:before="{lead * 9}" w:after="{lead}"/><w:jc w:val="center"/>',
+                _size(geometry.size * 2.5),
+            ),
+            "Subtitle": (
+                "Normal",
+                "",
+                f'<w:spacing w:before="0" w:after="{lead * 2}"/><w:jc w:val="center"/>',
+                "<w:i/>" + _size(geometry.size * 1.25),
+            ),
+            "BookAuthor": (
+                "Normal",
+                "",
+                '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
+                _size(geometry.size * 1.25),
+            ),
             "BookSmall": ("Normal", "", '<w:spacing w:before="0" w:after="60"/>', _size(geometry.note_size)),
-            "Heading1": ("Normal", "BookFirst", head(1, lead * 5, lead * 3, '<w:jc w:val="center"/>'), _size(geometry.size * 2)),
+            "Heading1": (
+                "Normal",
+                "BookFirst",
+                head(1, lead * 5, lead * 3, '<w:jc w:val="center"/>'),
+                _size(geometry.size * 2),
+            ),
             "Heading2": ("Normal", "BookFirst", head(2, lead, lead), "<w:b/>" + _size(geometry.size * 1.18)),
             "Heading3": ("Normal", "BookFirst", head(3, lead, 0), "<w:b/>" + _size(geometry.size * 1.06)),
             "Heading4": ("Normal", "BookFirst", head(4, lead, 0), "<w:i/>" + _size(geometry.size)),
-            "ContentsHeading": ("Normal", "", f'{kept}<w:spacing w:before="{lead * 2}" w:after="{lead * 2}"/><w:jc w:val="center"/>', _size(geometry.size * 1.6)),
-            "TOC1": ("Normal", "", f'<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="{right}"/></w:tabs><w:spacing w:before="0" w:after="80"/><w:ind w:right="{inset}"/>', ""),
+            "ContentsHeading": (
+                "Normal",
+                "",
+                f'{kept}<w:spacing w:before="{lead * 2}" w:after="{lead * 2}"/><w:jc w:val="center"/>',
+                _size(geometry.size * 1.6),
+            ),
+            "TOC1": (
+                "Normal",
+                "",
+                f'<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="{right}"/></w:tabs>'
+                f'<w:spacing w:before="0" w:after="80"/><w:ind w:right="{inset}"/>',
+                "",
+            ),
             "Quote": ("BookBody", "", f'{aside}<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>', ""),
-            "BookVerse": ("BookBody", "", f'<w:suppressAutoHyphens/><w:ind w:left="{inset}" w:firstLine="0"/><w:jc w:val="left"/>', ""),
+            "BookVerse": (
+                "BookBody",
+                "",
+                f'<w:suppressAutoHyphens/><w:ind w:left="{inset}" w:firstLine="0"/><w:jc w:val="left"/>',
+                "",
+            ),
             "SceneBreak": ("Normal", "BookFirst", f'<w:keepNext/>{aside}<w:jc w:val="center"/>', ""),
             "BookList": ("BookBody", "", '<w:ind w:firstLine="0"/>', ""),
-            "BookCode": ("Normal", "", f'<w:suppressAutoHyphens/><w:spacing w:before="0" w:after="0"/><w:ind w:left="{inset}"/>', _MONO + "<w:noProof/>" + _size(geometry.size * 0.86)),
+            "BookCode": (
+                "Normal",
+                "",
+                f'<w:suppressAutoHyphens/><w:spacing w:before="0" w:after="0"/><w:ind w:left="{inset}"/>',
+                _MONO + "<w:noProof/>" + _size(geometry.size * 0.86),
+            ),
             "BookTable": ("Normal", "", '<w:spacing w:before="20" w:after="20"/>', _size(geometry.note_size)),
-            "Caption": ("Normal", "BookFirst", f'<w:spacing w:before="80" w:after="{lead}"/><w:jc w:val="center"/>', "<w:i/>" + _size(geometry.note_size)),
-            "BookFigure": ("Normal", "Caption", f'<w:keepNext/><w:spacing w:before="{lead}" w:after="0"/><w:jc w:val="center"/>', ""),
-            "FootnoteText": ("Normal", "", f'<w:spacing w:before="0" w:after="0"/>{justify}', _size(geometry.note_size)),
+            "Caption": (
+                "Normal",
+                "BookFirst",
+                f'<w:spacing w:before="80" w:after="{lead}"/><w:jc w:val="center"/>',
+                "<w:i/>" + _size(geometry.note_size),
+            ),
+            "BookFigure": (
+                "Normal",
+                "Caption",
+                f'<w:keepNext/><w:spacing w:before="{lead}" w:after="0"/><w:jc w:val="center"/>',
+                "",
+            ),
+            "FootnoteText": (
+                "Normal",
+                "",
+                f'<w:spacing w:before="0" w:after="0"/>{justify}',
+                _size(geometry.note_size),
+            ),
             "Header": ("Normal", "", '<w:spacing w:before="0" w:after="0"/>', "<w:i/>" + _size(geometry.small)),
-            "Footer": ("Normal", "", '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>', _size(geometry.small)),
+            "Footer": (
+                "Normal",
+                "",
+                '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
+                _size(geometry.small),
+            ),
         }
 
     def _defaults(self) -> None:
@@ -124,8 +243,9 @@ class StyleSheet:
             paragraph = _with_bidi(paragraph)
             run += "<w:rtl/>"
         self._append(
-            f'<w:style {NAMESPACES} w:type="paragraph" w:styleId="{identifier}"{custom}><w:name w:val="{attribute(name)}"/>'
-            f'<w:basedOn w:val="{based}"/>{following}<w:qFormat/><w:pPr>{paragraph}</w:pPr><w:rPr>{run}</w:rPr></w:style>'
+            f'<w:style {NAMESPACES} w:type="paragraph" w:styleId="{identifier}"{custom}>'
+            f'<w:name w:val="{attribute(name)}"/><w:basedOn w:val="{based}"/>{following}<w:qFormat/>'
+            f"<w:pPr>{paragraph}</w:pPr><w:rPr>{run}</w:rPr></w:style>"
         )
 
     def _add_character(self, identifier: str, name: str, run: str) -> None:
@@ -160,5 +280,8 @@ def _size(points: float) -> str:
 
 def _with_bidi(paragraph: str) -> str:
     """`bidi` stands before spacing in the schema's order."""
-    at = min((paragraph.find(tag) for tag in ("<w:spacing", "<w:ind", "<w:jc", "<w:outlineLvl") if tag in paragraph), default=len(paragraph))
+    at = min(
+        (paragraph.find(tag) for tag in ("<w:spacing", "<w:ind", "<w:jc", "<w:outlineLvl") if tag in paragraph),
+        default=len(paragraph),
+    )
     return f"{paragraph[:at]}<w:bidi/>{paragraph[at:]}"

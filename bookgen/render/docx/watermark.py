@@ -23,7 +23,8 @@ def watermark_paragraph(words: str, geometry: Geometry, number: int) -> str:
         "mso-position-vertical:center;mso-position-vertical-relative:page"
     )
     shape = (
-        f'<v:shape id="watermark{number}" type="#_x0000_t136" alt="Watermark" style="{place}" fillcolor="#d9d9d9" stroked="f">'
+        f'<v:shape id="watermark{number}" type="#_x0000_t136" alt="Watermark" style="{place}" '
+        'fillcolor="#d9d9d9" stroked="f">'
         f'<v:textpath style="font-family:&quot;Source Serif 4&quot;" string="{attribute(words)}"/></v:shape>'
     )
     return f'<w:p><w:pPr><w:pStyle w:val="Header"/></w:pPr><w:r><w:pict {_OFFICE}>{_TYPE}{shape}</w:pict></w:r></w:p>'

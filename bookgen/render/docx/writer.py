@@ -26,7 +26,7 @@ from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import INCH
 
 _PART_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.{}+xml"
-_WHEN = datetime(2000, 1, 1)  # noqa: DTZ001, the core properties are naive UTC
+_WHEN = datetime(2000, 1, 1)
 _KINDS = ("default", "even", "first")
 
 
@@ -120,15 +120,17 @@ class _Writer:
             ) * (index == 0)
             closing = '<w:r><w:fldChar w:fldCharType="end"/></w:r>' * (index == len(chapters) - 1)
             number = field(f"PAGEREF {_bookmark(index)} \\h", self._layout.chapter_labels[section.number])
-            link = f'<w:hyperlink w:anchor="{_bookmark(index)}" w:history="1">{text(_title(section))}<w:r><w:tab/></w:r>{number}</w:hyperlink>'
+            entry = f"{text(_title(section))}<w:r><w:tab/></w:r>{number}"
+            link = f'<w:hyperlink w:anchor="{_bookmark(index)}" w:history="1">{entry}</w:hyperlink>'
             out.append(paragraph("TOC1", opening + link + closing))
         return out
 
     # chapters
 
     def _chapter(self, index: int, section: Section) -> str:
-        mark = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>{text(_title(section))}<w:bookmarkEnd w:id="{index}"/>'
-        return paragraph("Heading1", mark) + self._body.chapter(section)
+        start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
+        heading = start + text(_title(section)) + f'<w:bookmarkEnd w:id="{index}"/>'
+        return paragraph("Heading1", heading) + self._body.chapter(section)
 
     # sections, heads and folios
 
@@ -147,11 +149,14 @@ class _Writer:
         }
         attributes = " ".join(f'w:{name}="{twips(value)}"' for name, value in margins.items())
         references = "".join(
-            f'<w:{part}Reference w:type="{kind}" r:id="{furniture[f"{part}-{kind}"]}"/>' for part in ("header", "footer") for kind in _KINDS
+            f'<w:{part}Reference w:type="{kind}" r:id="{furniture[f"{part}-{kind}"]}"/>'
+            for part in ("header", "footer")
+            for kind in _KINDS
         )
         bidi = "<w:bidi/>" if self._language.rtl else ""
         return (
-            f'<w:sectPr>{references}<w:type w:val="{start}"/><w:pgSz w:w="{twips(trim.width)}" w:h="{twips(trim.height)}"/>'
+            f'<w:sectPr>{references}<w:type w:val="{start}"/>'
+            f'<w:pgSz w:w="{twips(trim.width)}" w:h="{twips(trim.height)}"/>'
             f"<w:pgMar {attributes}/>{numbers}<w:titlePg/>{bidi}</w:sectPr>"
         )
 
@@ -187,19 +192,24 @@ class _Writer:
             return
         separators = (
             '<w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>'
-            '<w:footnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p></w:footnote>'
+            '<w:footnote w:type="continuationSeparator" w:id="0">'
+            "<w:p><w:r><w:continuationSeparator/></w:r></w:p></w:footnote>"
         )
         sign = '<w:r><w:rPr><w:rStyle w:val="FootnoteReference"/></w:rPr><w:footnoteRef/></w:r>' + text(" ")
         notes = "".join(
             f'<w:footnote w:id="{number}">{paragraph("FootnoteText", sign + content)}</w:footnote>'
             for number, content in enumerate(self._body.notes, 1)
         )
-        self._part("footnotes", RELATIONSHIP_TYPE.FOOTNOTES, f"<w:footnotes {NAMESPACES}>{separators}{notes}</w:footnotes>")
+        self._part(
+            "footnotes", RELATIONSHIP_TYPE.FOOTNOTES, f"<w:footnotes {NAMESPACES}>{separators}{notes}</w:footnotes>"
+        )
 
     # the package
 
     def _part(self, kind: str, relation: str, xml: str) -> str:
-        number = sum(kind in str(each.target_part.partname) for each in self._document.part.rels.values() if not each.is_external)
+        number = sum(
+            kind in str(each.target_part.partname) for each in self._document.part.rels.values() if not each.is_external
+        )
         name = PackURI(f"/word/{kind}{number + 1 if kind != 'footnotes' else ''}.xml")
         part = Part(name, _PART_TYPE.format(kind), (DECLARATION + xml).encode("utf-8"), self._document.part.package)
         return str(self._document.part.relate_to(part, relation))

@@ -12,7 +12,8 @@ body {{ margin: 0 5%; line-height: {leading}; widows: 2; orphans: 2; font-family
 p {{ margin: 0; text-indent: 1.4em; text-align: {align}; hyphens: {hyphens}; -webkit-hyphens: {hyphens} }}
 h1 {{ font-weight: normal; text-align: center; margin: 3em 0 2em; hyphens: none }}
 h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid; hyphens: none }}
-h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p, table + p, pre + p, figure + p, p.first, p.verse {{ text-indent: 0 }}
+h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p {{ text-indent: 0 }}
+table + p, pre + p, figure + p, p.verse {{ text-indent: 0 }}
 .number {{ display: block; font-size: 0.6em; letter-spacing: 0.15em; margin-bottom: 1em }}
 hr {{ border: 0; margin: 1.2em 0; text-align: center; height: 1.2em }}
 hr::before {{ content: "{ornament}" }}
@@ -40,7 +41,10 @@ section.notes p {{ text-indent: 0; margin: 0.4em 0 }}
 nav ol {{ list-style: none }}
 {initial}"""
 
-_INITIAL = ".opening > p:first-of-type::first-letter { font-size: 3em; float: left; line-height: 0.85; padding-right: 0.06em }\n"
+_INITIAL = """.opening > p:first-of-type::first-letter {
+  font-size: 3em; float: left; line-height: 0.85; padding-right: 0.06em
+}
+"""
 
 
 def style_sheet(settings: ExportSettings) -> bytes:

@@ -19,7 +19,7 @@ from bookgen.render.layout.page import Layout
 from bookgen.render.model import Block, Figure, ItemList, Manuscript, Picture, Quote, Section
 from bookgen.render.settings import ExportSettings
 
-_WHEN = datetime(2000, 1, 1)  # noqa: DTZ001, EbookLib writes it as UTC
+_WHEN = datetime(2000, 1, 1)
 _SUMMARY = (
     "Reflowable text with headings, landmarks, a table of contents, page numbers of the printed book "
     "and text alternatives for every image."
@@ -63,7 +63,9 @@ class _Writer:
     def file(self) -> bytes:
         book = self._book
         self._metadata()
-        book.add_item(epub.EpubItem(uid="css", file_name="style.css", media_type="text/css", content=style_sheet(self._settings)))
+        book.add_item(
+            epub.EpubItem(uid="css", file_name="style.css", media_type="text/css", content=style_sheet(self._settings))
+        )
         pictures = self._pictures()
         if self._settings.include_cover and self._manuscript.cover:
             self._cover(self._manuscript.cover)
@@ -108,7 +110,11 @@ class _Writer:
         if manuscript.subject:
             book.add_metadata("DC", "subject", manuscript.subject)
         book.add_metadata("DC", "rights", f"© {manuscript.year} {manuscript.author}")
-        source = f"urn:isbn:{settings.isbn.replace('-', '').replace(' ', '')}" if settings.isbn else f"urn:bookgen:print:{manuscript.id}"
+        source = (
+            f"urn:isbn:{settings.isbn.replace('-', '').replace(' ', '')}"
+            if settings.isbn
+            else f"urn:bookgen:print:{manuscript.id}"
+        )
         book.add_metadata("DC", "source", source, {"id": "print"})
         book.add_metadata(None, "meta", "pagination", {"refines": "#print", "property": "source-of"})
         for key, value in self._accessibility():
@@ -124,7 +130,9 @@ class _Writer:
         return rows
 
     def _has_pictures(self) -> bool:
-        return bool(self._manuscript.cover and self._settings.include_cover) or any(True for _ in figures(self._manuscript))
+        return bool(self._manuscript.cover and self._settings.include_cover) or any(
+            True for _ in figures(self._manuscript)
+        )
 
     def _pictures(self) -> dict[Picture, str]:
         names: dict[Picture, str] = {}
@@ -161,7 +169,12 @@ class _Writer:
                 lines = [book.watermark]
             inner = "".join(f"<p>{escape(line)}</p>" for line in lines)
             body = f'<section epub:type="copyright-page" class="copyright">{inner}</section>'
-            self._add("copyright", "copyright.xhtml", self._language.copyright, self._page(self._language.copyright, body, "frontmatter"))
+            self._add(
+                "copyright",
+                "copyright.xhtml",
+                self._language.copyright,
+                self._page(self._language.copyright, body, "frontmatter"),
+            )
         if settings.dedication:
             inner = "".join(f"<p>{escape(line)}</p>" for line in settings.dedication.split("\n"))
             body = f'<section epub:type="dedication" role="doc-dedication" class="dedication">{inner}</section>'
@@ -186,15 +199,25 @@ class _Writer:
     def _navigation(self, chapters: list[Any]) -> bytes:
         heading = escape(self._language.contents)
         toc = "".join(f'<li><a href="{chapter.file_name}">{escape(chapter.title)}</a></li>\n' for chapter in chapters)
-        landmarks = [*self._landmarks, ("toc", "nav.xhtml", self._language.contents), ("bodymatter", chapters[0].file_name, chapters[0].title)]
-        marks = "".join(f'<li><a epub:type="{kind}" href="{file}">{escape(title)}</a></li>\n' for kind, file, title in landmarks)
+        landmarks = [
+            *self._landmarks,
+            ("toc", "nav.xhtml", self._language.contents),
+            ("bodymatter", chapters[0].file_name, chapters[0].title),
+        ]
+        marks = "".join(
+            f'<li><a epub:type="{kind}" href="{file}">{escape(title)}</a></li>\n' for kind, file, title in landmarks
+        )
         body = (
-            f'<nav epub:type="toc" role="doc-toc" id="toc" aria-labelledby="toc-title"><h1 id="toc-title">{heading}</h1><ol>\n{toc}</ol></nav>\n'
+            '<nav epub:type="toc" role="doc-toc" id="toc" aria-labelledby="toc-title">'
+            f'<h1 id="toc-title">{heading}</h1><ol>\n{toc}</ol></nav>\n'
             f'<nav epub:type="landmarks" hidden="hidden" aria-label="Landmarks"><ol>\n{marks}</ol></nav>\n'
         )
         if self._page_list:
             pages = "".join(f'<li><a href="{place}">{label}</a></li>\n' for place, label in self._page_list)
-            body += f'<nav epub:type="page-list" role="doc-pagelist" hidden="hidden" aria-label="Pages"><ol>\n{pages}</ol></nav>\n'
+            body += (
+                '<nav epub:type="page-list" role="doc-pagelist" hidden="hidden" aria-label="Pages">'
+                f"<ol>\n{pages}</ol></nav>\n"
+            )
         return self._page(self._language.contents, body, "frontmatter")
 
     def _page(self, title: str, body: str, kind: str) -> bytes:

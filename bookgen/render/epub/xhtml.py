@@ -35,7 +35,9 @@ _PAGE = (
 
 def page(title: str, body: str, kind: str, language: str, *, rtl: bool) -> bytes:
     direction = ' dir="rtl"' if rtl else ""
-    return _PAGE.format(title=escape(title), body=body, kind=kind, language=escape(language), direction=direction).encode("utf-8")
+    return _PAGE.format(
+        title=escape(title), body=body, kind=kind, language=escape(language), direction=direction
+    ).encode("utf-8")
 
 
 class ChapterWriter:
@@ -105,7 +107,9 @@ class ChapterWriter:
     def _table(self, block: Table) -> str:
         head = "".join(self._cell("th", runs, align) for runs, align in zip(block.head, block.aligns, strict=True))
         rows = "".join(
-            "<tr>" + "".join(self._cell("td", runs, align) for runs, align in zip(row, block.aligns, strict=True)) + "</tr>"
+            "<tr>"
+            + "".join(self._cell("td", runs, align) for runs, align in zip(row, block.aligns, strict=True))
+            + "</tr>"
             for row in block.rows
         )
         body = f"<tbody>{rows}</tbody>" if rows else ""
@@ -134,7 +138,9 @@ class ChapterWriter:
 
     def _mark(self, start: PageStart) -> str:
         self.pages.append(start.label)
-        return f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{start.label}" aria-label="{start.label}"></span>'
+        return (
+            f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{start.label}" aria-label="{start.label}"></span>'
+        )
 
     def _leaf(self, runs: Runs) -> str:
         """A paragraph's text, with a break before each word that begins a page."""

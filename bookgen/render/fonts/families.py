@@ -23,8 +23,9 @@ class Source:
 
     def path(self, file: str) -> Path:
         spec = find_spec(self.package)
-        assert spec is not None and spec.submodule_search_locations, self.package
-        return Path(next(iter(spec.submodule_search_locations))) / "files" / file
+        folders = spec.submodule_search_locations if spec else None
+        assert folders, self.package
+        return Path(next(iter(folders))) / "files" / file
 
     @property
     def release(self) -> str:
@@ -39,7 +40,9 @@ class Source:
         return axes
 
 
-def _variable(name: str, package: str, stem: str, axes: str, optical: float | None = None, italic: bool = True) -> Source:
+def _variable(
+    name: str, package: str, stem: str, axes: str, optical: float | None = None, italic: bool = True
+) -> Source:
     upright = f"{stem}[{axes}].ttf"
     slanted = f"{stem}-Italic[{axes}].ttf" if italic else upright
     return Source(name, package, upright, slanted, upright, slanted, optical)
@@ -47,7 +50,13 @@ def _variable(name: str, package: str, stem: str, axes: str, optical: float | No
 
 def _static(name: str, package: str, stem: str) -> Source:
     return Source(
-        name, package, f"{stem}-Regular.ttf", f"{stem}-Italic.ttf", f"{stem}-Bold.ttf", f"{stem}-BoldItalic.ttf", variable=False
+        name,
+        package,
+        f"{stem}-Regular.ttf",
+        f"{stem}-Italic.ttf",
+        f"{stem}-Bold.ttf",
+        f"{stem}-BoldItalic.ttf",
+        variable=False,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from typing import Any
 
 from bookgen.errors import InvalidInput
 from bookgen.render.fonts.face import Face
@@ -65,14 +66,14 @@ class Typeface:
             )
         return known
 
-    def pieces(self, text: str, **kind: bool) -> Pieces:
+    def pieces(self, text: str, **kind: Any) -> Pieces:
         """`text` in the wanted style, cut where another font has to help."""
         style = self.style(**kind)
         if style.face.covered.issuperset(map(ord, text)):
             return ((text, style),)
         return tuple(self._mixed(text, style, kind))
 
-    def _mixed(self, text: str, style: Style, kind: dict[str, bool]) -> Iterator[tuple[str, Style]]:
+    def _mixed(self, text: str, style: Style, kind: dict[str, Any]) -> Iterator[tuple[str, Style]]:
         current, held = style, ""
         for cluster in _clusters(text):
             wanted = style if _covers(style.face, cluster) else self._helper(cluster, kind)
@@ -84,13 +85,17 @@ class Typeface:
         if held:
             yield held, current
 
-    def _helper(self, cluster: str, kind: dict[str, bool]) -> Style:
+    def _helper(self, cluster: str, kind: dict[str, Any]) -> Style:
         if cluster not in self._sources_of:
-            self._sources_of[cluster] = next((source for source in FALLBACKS if _covers(self._face(source), cluster)), None)
+            self._sources_of[cluster] = next(
+                (source for source in FALLBACKS if _covers(self._face(source), cluster)), None
+            )
         source = self._sources_of[cluster]
         if source is None:
             raise _uncovered(cluster)
-        return self.style(**kind | {"mono": False, "small_caps": False, "display": False, "tracked": False}, source=source)
+        return self.style(
+            **kind | {"mono": False, "small_caps": False, "display": False, "tracked": False}, source=source
+        )
 
     def _face(self, source: Source, *, bold: bool = False, italic: bool = False, display: bool = False) -> Face:
         display = display and source.optical is not None

@@ -18,7 +18,20 @@ FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING = 1.3, 2.2, 1e9
 _SHORT_LAST_LINE = 0.86
 _INFINITE = 1e18
 
-HANG = {".": 0.6, ",": 0.6, "-": 0.5, "‐": 0.5, "’": 0.5, "”": 0.45, "“": 0.45, "‘": 0.5, ";": 0.3, ":": 0.3, "—": 0.2, "–": 0.2}
+HANG = {
+    ".": 0.6,
+    ",": 0.6,
+    "-": 0.5,
+    "‐": 0.5,
+    "’": 0.5,
+    "”": 0.45,
+    "“": 0.45,
+    "‘": 0.5,
+    ";": 0.3,
+    ":": 0.3,
+    "—": 0.2,
+    "–": 0.2,
+}
 
 
 @dataclass(slots=True)
@@ -35,7 +48,9 @@ class Breakpoints:
     penalty: list[float] = field(default_factory=list)
     place: list[tuple[int, int]] = field(default_factory=list)
 
-    def add(self, end: float, end_gaps: float, start: float, start_gaps: float, penalty: float, place: tuple[int, int]) -> None:
+    def add(
+        self, end: float, end_gaps: float, start: float, start_gaps: float, penalty: float, place: tuple[int, int]
+    ) -> None:
         self.end_width.append(end)
         self.end_gaps.append(end_gaps)
         self.start_width.append(start)
@@ -80,7 +95,9 @@ def _dashes(text: str) -> list[int]:
     return [at + 1 for at in range(1, len(text) - 1) if text[at] in "-—–/" and text[at + 1] not in "-—–/"]
 
 
-def fit(points: Breakpoints, measure: float, indent: float, tolerance: float, *, micro: bool = True) -> list[int] | None:
+def fit(
+    points: Breakpoints, measure: float, indent: float, tolerance: float, *, micro: bool = True
+) -> list[int] | None:
     """The best lines of one measure: after which breakpoints they end (counted from 1). None: none is good enough."""
     end_width, end_gaps, penalty = points.end_width, points.end_gaps, points.penalty
     start_width = [-indent, *points.start_width]
@@ -189,7 +206,9 @@ def fit_shaped(
             start, line = node
             measure = measures(line)
             gaps = end_gaps[point] - start_gaps[start]
-            badness = _badness(measure - (end_width[point] - start_width[start]), gaps, measure, point == count - 1, tolerance, micro)
+            badness = _badness(
+                measure - (end_width[point] - start_width[start]), gaps, measure, point == count - 1, tolerance, micro
+            )
             if badness is None:
                 continue
             alive.append(node)

@@ -97,7 +97,10 @@ class _Composer:
         if settings.include_toc:
             if len(pages) % 2:
                 pages.append(Page("toc"))
-            entries = [(section, labels[section.number] if settings.page_numbers else "") for section in self._manuscript.chapters]
+            entries = [
+                (section, labels[section.number] if settings.page_numbers else "")
+                for section in self._manuscript.chapters
+            ]
             pages += matter.contents(entries)
         if len(pages) % 2:
             pages.append(Page(pages[-1].kind))
@@ -176,12 +179,24 @@ class _Composer:
             left = self._geometry.left(len(pages), recto=index % 2 == 0, rtl=rtl)
             for placed in page.placed:
                 placed.x += left
-            page.links = [Link(link.x + left, link.y, link.width, link.height, link.anchor, link.href) for link in page.links]
+            page.links = [
+                Link(link.x + left, link.y, link.width, link.height, link.anchor, link.href) for link in page.links
+            ]
 
 
 def roman(number: int) -> str:
     out = ""
-    for value, letters in ((100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")):
+    for value, letters in (
+        (100, "c"),
+        (90, "xc"),
+        (50, "l"),
+        (40, "xl"),
+        (10, "x"),
+        (9, "ix"),
+        (5, "v"),
+        (4, "iv"),
+        (1, "i"),
+    ):
         out += letters * (number // value)
         number %= value
     return out

@@ -32,7 +32,7 @@ _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
 class Flow:
-    """Fills `rows` with one chapter. `blocks` are counted as they come, so that a row can say where its text is from."""
+    """Fills `rows` with one chapter. Blocks are counted as they come, so that a row can say where its text is from."""
 
     def __init__(self, setter: Setter, element: Element) -> None:
         self.geometry = setter.geometry
@@ -141,7 +141,9 @@ class Flow:
             self.space()
         step = self._step(left, right) or self.geometry.size
         inner = element.child("L")
-        loose = any(len(item) > 1 for item in block.items) and any(not isinstance(item[-1], ItemList) for item in block.items if len(item) > 1)
+        loose = any(len(item) > 1 for item in block.items) and any(
+            not isinstance(item[-1], ItemList) for item in block.items if len(item) > 1
+        )
         for number, item in enumerate(block.items):
             sign = _BULLETS[0 if outer else 1] if block.start is None else f"{block.start + number}."
             if number and loose:
@@ -151,7 +153,9 @@ class Flow:
             self.space()
         self._flush = True
 
-    def _item(self, sign: str, blocks: Sequence[Block], left: float, right: float, element: Element, step: float) -> None:
+    def _item(
+        self, sign: str, blocks: Sequence[Block], left: float, right: float, element: Element, step: float
+    ) -> None:
         label = element.child("Lbl")
         body = element.child("LBody")
         at = len(self.rows)
@@ -224,7 +228,9 @@ class Flow:
             width, height = width * room / height, room
         units = math.ceil((height + geometry.size * 0.4) / geometry.lead)
         drop = (units - 1) * geometry.lead
-        image = Image(block.picture, left + (measure - width) / 2, -drop, width, height, element.child("Figure", alt=block.alt))
+        image = Image(
+            block.picture, left + (measure - width) / 2, -drop, width, height, element.child("Figure", alt=block.alt)
+        )
         self.rows.append(Row(marks=[image], units=units, keep=bool(lines), block=self._block))
         if caption:
             self._put(lines, caption, left + measure * 0.05, element.child("Caption"), geometry.note_size)
@@ -241,5 +247,3 @@ class Flow:
         self.rows.append(Row(marks=[Text(line, left, size)], keep=True))
         self.space(keep=True)
         self._flush = True
-
-

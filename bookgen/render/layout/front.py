@@ -95,7 +95,9 @@ class FrontMatter:
                 unit += 1
         return pages
 
-    def _entry(self, page: Page, lines: Sequence[Line], label: str, unit: int, element: Element, section: Section) -> None:
+    def _entry(
+        self, page: Page, lines: Sequence[Line], label: str, unit: int, element: Element, section: Section
+    ) -> None:
         geometry = self._geometry
         for index, line in enumerate(lines):
             page.placed.append(Placed(Text(line, 0.0, geometry.size, element), 0.0, geometry.baseline(unit + index)))

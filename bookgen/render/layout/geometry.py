@@ -14,7 +14,7 @@ _SINGLE = 1.2  # line spacing 1.0 is a fifth more than the type size
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Points. `margins` is inside plus outside: it stays, so that a page count moves the text but never breaks it anew."""
+    """In points. `margins` is inside plus outside and stays: a page count moves the text, it never breaks it anew."""
 
     trim: Trim
     size: float

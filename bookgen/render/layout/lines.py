@@ -102,7 +102,9 @@ class LineBreaker:
         measure, indent = shape.measure * per_mille, shape.indent * per_mille
         whole = breakpoints(words, None)
         if shape.align is not Align.JUSTIFY:
-            ragged = breakpoints(words, self._hyphens) if shape.align is Align.START and len(words.pieces) > 12 else whole
+            ragged = (
+                breakpoints(words, self._hyphens) if shape.align is Align.START and len(words.pieces) > 12 else whole
+            )
             return ragged, first_fit(ragged, _measures(shape))
         if shape.notch_lines:
             return self._break_around(words, shape)
@@ -161,7 +163,15 @@ def _emit(words: Words, points: Breakpoints, ends: list[int], shape: Shape, micr
             expansion, opening = _justified(missing, room(number), natural - spaces, gaps, micro)
         end_word, at = points.place[end - 1]
         segments = _segments(words, word, offset, end_word, at)
-        tail = Tail.END if is_last else Tail.HYPHEN if at > 0 else Tail.SPACE if not at and words.gaps[end_word][0] else Tail.BARE
+        tail = (
+            Tail.END
+            if is_last
+            else Tail.HYPHEN
+            if at > 0
+            else Tail.SPACE
+            if not at and words.gaps[end_word][0]
+            else Tail.BARE
+        )
         if words.mixed or words.rtl:
             segments = _visual(segments, words.rtl)
         yield Line(

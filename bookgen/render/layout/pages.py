@@ -32,7 +32,9 @@ class _Node:
 class PageSearch:
     """`capacity` in grid lines; `note_height` in points for each note; a page with notes gives up `note_gap` more."""
 
-    def __init__(self, rows: Sequence[Row], capacity: int, lead: float, note_heights: Mapping[int, float], note_gap: float) -> None:
+    def __init__(
+        self, rows: Sequence[Row], capacity: int, lead: float, note_heights: Mapping[int, float], note_gap: float
+    ) -> None:
         self._rows = rows
         self._capacity = capacity
         self._lead = lead

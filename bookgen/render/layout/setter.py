@@ -24,7 +24,9 @@ class Setter:
     def body_align(self) -> Align:
         return Align.JUSTIFY if self.settings.justify else Align.START
 
-    def lines(self, text: str | Runs, size: float, measure: float, align: Align = Align.CENTER, **kind: bool) -> list[Line]:
+    def lines(
+        self, text: str | Runs, size: float, measure: float, align: Align = Align.CENTER, **kind: bool
+    ) -> list[Line]:
         runs = (Run(text),) if isinstance(text, str) else text
         return self.breaker.lines(self.maker.words(runs, **kind), Shape(measure, size, align=align))
 

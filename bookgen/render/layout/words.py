@@ -18,8 +18,12 @@ SEAM: Gap = (0.0, 0.0)  # a word too long for any line may break here
 
 LONG = 34
 _CHUNK = 8
-_WIDE = re.compile("[\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-_NEVER_FIRST = frozenset("、。，．・：；？！゛゜ヽヾゝゞ々ー）］｝」』】〉》〕〗〙〛’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.!?:;)]}…‥％")
+_WIDE = re.compile(
+    "[\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+_NEVER_FIRST = frozenset(
+    "、。，．・：；？！゛゜ヽヾゝゞ々ー）］｝」』】〉》〕〗〙〛’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.!?:;)]}…‥％"
+)
 _NEVER_LAST = frozenset("（［｛「『【〈《〔〖〘〚‘“([{￥＄")
 SPACES = re.compile("[ \t\n]+")
 
@@ -38,7 +42,9 @@ class Words:
 class WordMaker:
     """Remembers the pieces of every token, so a word is looked at once in a book."""
 
-    def __init__(self, typeface: Typeface, *, rtl: bool = False, note_sign: Callable[[int], str] = lambda note: str(note + 1)) -> None:
+    def __init__(
+        self, typeface: Typeface, *, rtl: bool = False, note_sign: Callable[[int], str] = lambda note: str(note + 1)
+    ) -> None:
         self._typeface = typeface
         self._rtl = rtl
         self._note_sign = note_sign
@@ -113,7 +119,13 @@ def _ideographs(token: str) -> list[tuple[str, Gap | None]]:
     for character, after in zip(token, [*token[1:], ""], strict=True):
         held += character
         breakable = bool(_WIDE.match(character) or (after and _WIDE.match(after)))
-        if after and breakable and after not in _NEVER_FIRST and character not in _NEVER_LAST and not unicodedata.combining(after):
+        if (
+            after
+            and breakable
+            and after not in _NEVER_FIRST
+            and character not in _NEVER_LAST
+            and not unicodedata.combining(after)
+        ):
             found.append((held, IDEOGRAPHIC))
             held = ""
     found.append((held, None))

@@ -23,7 +23,7 @@ def _set_up_reportlab() -> None:
     rl_config.invariant = _FIXED_DATES
     rl_config.useA85 = 0
     rl_config.pageCompression = 1
-    pdfdoc.PDFStream.format = _format_with_line_end
+    setattr(pdfdoc.PDFStream, "format", _format_with_line_end)  # noqa: B010, the stubs know no assignment
     pdfdoc.PDFPage.__NoDefault__ = [*pdfdoc.PDFPage.__NoDefault__, "StructParents", "Tabs", "TrimBox", "BleedBox"]
     pdfdoc.PDFCatalog.__NoDefault__ = [*pdfdoc.PDFCatalog.__NoDefault__, "OutputIntents"]
 
@@ -42,7 +42,7 @@ class BareCanvas(Canvas):
 
     @property
     def document(self) -> Any:
-        return self._doc
+        return self._doc  # type: ignore[attr-defined]
 
     def draw(self, operators: list[str]) -> None:
-        self._code.extend(operators)
+        self._code.extend(operators)  # type: ignore[attr-defined]

@@ -31,7 +31,7 @@ class EmbeddedFont:
         document.fontMapping[face.key] = self.name
         document.delayedFonts.append(self)
 
-    def addObjects(self, document: Any) -> None:  # noqa: N802, reportlab's name
+    def addObjects(self, document: Any) -> None:
         glyphs = sorted(self._face.text_of)
         data = subset(self._face, glyphs)
         font = TTFont(io.BytesIO(data), lazy=True)
@@ -42,7 +42,9 @@ class EmbeddedFont:
             Subtype=_name("Type0"),
             BaseFont=_name(base),
             Encoding=_name("Identity-H"),
-            DescendantFonts=pdfdoc.PDFArray([self._reference(document, self._cid_font(document, font, base, descriptor, glyphs), "cid")]),
+            DescendantFonts=pdfdoc.PDFArray(
+                [self._reference(document, self._cid_font(document, font, base, descriptor, glyphs), "cid")]
+            ),
             ToUnicode=self._reference(document, _stream(to_unicode(self._face)), "unicode"),
         )
         key = self.name[1:]
@@ -60,7 +62,9 @@ class EmbeddedFont:
             "FontName": _name(base),
             "Flags": _SYMBOLIC,
             "ItalicAngle": round(font["post"].italicAngle) if "post" in font else 0,
-            "FontBBox": pdfdoc.PDFArray([round(value * scale) for value in (head.xMin, head.yMin, head.xMax, head.yMax)]),
+            "FontBBox": pdfdoc.PDFArray(
+                [round(value * scale) for value in (head.xMin, head.yMin, head.xMax, head.yMax)]
+            ),
             "Ascent": round(metrics.ascent * scale),
             "Descent": round(metrics.descent * scale),
             "StemV": 80,
@@ -98,7 +102,10 @@ class EmbeddedFont:
             end = at
             while end + 1 < len(glyphs) and glyphs[end + 1] == glyphs[end] + 1:
                 end += 1
-            out += [glyphs[at], pdfdoc.PDFArray([round(self._face.advance(glyph), 1) for glyph in glyphs[at : end + 1]])]
+            out += [
+                glyphs[at],
+                pdfdoc.PDFArray([round(self._face.advance(glyph), 1) for glyph in glyphs[at : end + 1]]),
+            ]
             at = end + 1
         return pdfdoc.PDFArray(out)
 
@@ -116,7 +123,9 @@ def subset(face: Face, glyphs: list[int]) -> bytes:
 
 def to_unicode(face: Face) -> bytes:
     entries = [
-        f"<{glyph:04X}> <{text.encode('utf-16-be').hex().upper()}>" for glyph, text in sorted(face.text_of.items()) if text
+        f"<{glyph:04X}> <{text.encode('utf-16-be').hex().upper()}>"
+        for glyph, text in sorted(face.text_of.items())
+        if text
     ]
     lines = [
         "/CIDInit /ProcSet findresource begin 12 dict begin begincmap",

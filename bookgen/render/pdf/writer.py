@@ -76,7 +76,9 @@ class _Writer:
             end = at
             lines: list[str] = []
             while end < len(placed) and isinstance(other := placed[end].mark, Text) and other.element is mark.element:
-                lines.append(self._text.operators(other.line, placed[end].x + other.x, placed[end].y + other.dy, other.size))
+                lines.append(
+                    self._text.operators(other.line, placed[end].x + other.x, placed[end].y + other.dy, other.size)
+                )
                 end += 1
             texts.append(self._tags.begin(index, mark.element) + "\n".join(lines) + self._tags.end())
             at = end

@@ -1,0 +1,107 @@
+"""Exports: a book as a file, a preview of it, and its pages."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+from marshmallow import fields
+
+from bookgen import errors
+from bookgen.http import replies
+from bookgen.http.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.keys import ACCOUNT_ID, BODY, PUBLISHER
+from bookgen.http.routing import path_id
+from bookgen.http.schemas import Body
+from bookgen.publishing import ExportedFile
+
+_ABOUT = "The body of the answer is the file; errors are JSON. Settings that are not named keep their defaults."
+
+
+class ExportRequest(Body):
+    settings = fields.Dict(keys=fields.String(), load_default=dict, metadata={"description": "See public-settings."})
+
+
+class PreviewPage(Body):
+    number = fields.Integer()
+    kind = fields.String(metadata={"description": "title, copyright, toc or chapter"})
+    chapter_id = fields.Integer(allow_none=True)
+    html = fields.String()
+
+
+class PreviewData(Body):
+    book_id = fields.Integer()
+    title = fields.String()
+    trim_size = fields.String()
+    page_width_mm = fields.Float()
+    page_height_mm = fields.Float()
+    page_count = fields.Integer()
+    cover_image_url = fields.String(allow_none=True)
+    covers = fields.List(fields.Dict())
+    pages = fields.List(fields.Nested(PreviewPage))
+
+
+@docs(tags=["export"], summary="Export the book as a PDF", description=_ABOUT)
+@json_schema(ExportRequest)
+@response_schema(None, 200, description="The PDF, sized to the trim")
+@refuses(errors.PlanUpgradeRequired, errors.Conflict)
+async def export_pdf(request: web.Request) -> web.Response:
+    return await _export(request, "pdf")
+
+
+@docs(tags=["export"], summary="Export the book as a Word document", description=_ABOUT)
+@json_schema(ExportRequest)
+@response_schema(None, 200, description="The document")
+@refuses(errors.PlanUpgradeRequired, errors.Conflict)
+async def export_docx(request: web.Request) -> web.Response:
+    return await _export(request, "docx")
+
+
+@docs(tags=["export"], summary="Export the book as an EPUB", description=_ABOUT)
+@json_schema(ExportRequest)
+@response_schema(None, 200, description="The EPUB 3 file")
+@refuses(errors.PlanUpgradeRequired, errors.Conflict)
+async def export_epub(request: web.Request) -> web.Response:
+    return await _export(request, "epub")
+
+
+@docs(tags=["export"], summary="The first ten pages as a PDF, marked PREVIEW", description=_ABOUT)
+@json_schema(ExportRequest)
+@response_schema(None, 200, description="The PDF")
+@refuses(errors.Conflict)
+async def preview_pdf(request: web.Request) -> web.Response:
+    settings = request[BODY]["settings"]
+    return _file(await request.app[PUBLISHER].preview(request[ACCOUNT_ID], path_id(request), settings))
+
+
+@docs(tags=["export"], summary="The pages as HTML, as the PDF has them")
+@response_schema(PreviewData)
+@refuses(errors.Conflict)
+async def preview_data(request: web.Request) -> web.Response:
+    pages: dict[str, Any] = await request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request))
+    return replies.json(pages)
+
+
+async def _export(request: web.Request, format: str) -> web.Response:
+    settings = request[BODY]["settings"]
+    return _file(await request.app[PUBLISHER].export(request[ACCOUNT_ID], path_id(request), format, settings))
+
+
+def _file(file: ExportedFile) -> web.Response:
+    headers = {
+        "Content-Type": file.content_type,
+        "Content-Disposition": disposition(file.filename),
+        "ETag": f'"{file.etag}"',
+        "Cache-Control": "private, no-cache",
+    }
+    return web.Response(body=file.body, headers=headers)
+
+
+def disposition(filename: str) -> str:
+    """RFC 6266: the plain name for old clients, the true one after RFC 5987."""
+    plain = unicodedata.normalize("NFKD", filename).encode("ascii", "ignore").decode().replace('"', "").strip()
+    stem, _, extension = plain.rpartition(".")
+    plain = f"{stem.strip() or 'book'}.{extension}"
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"

@@ -1,0 +1,132 @@
+"""Publishing: plan gate, load once, render off the loop, keep what was made."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from bookgen.billing.plans import require_format
+from bookgen.billing.quota import Quota
+from bookgen.errors import Conflict, NotFound
+from bookgen.models import Book, Plan
+from bookgen.render.job import FORMATS, Job
+from bookgen.render.pool import RenderPool
+from bookgen.render.settings import ExportSettings, parse_settings
+from bookgen.render.trim import TRIMS
+from bookgen.store import accounts, books, chapters, exports
+from bookgen.store.database import Database
+
+PREVIEW, PAGES = "preview", "pages"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    body: bytes
+    content_type: str
+    filename: str
+    etag: str
+
+
+class Publisher:
+    def __init__(self, database: Database, quota: Quota, pool: RenderPool | None = None) -> None:
+        self._database = database
+        self._quota = quota
+        self._pool = pool or RenderPool()
+        self._under_way: dict[str, asyncio.Task[bytes]] = {}
+
+    async def start(self) -> None:
+        await self._pool.start()
+
+    async def close(self) -> None:
+        for task in self._under_way.values():
+            task.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await self._pool.close()
+
+    async def export(self, account_id: int, book_id: int, format: str, settings: Mapping[str, Any]) -> ExportedFile:
+        """A file in one of the plan's formats. The plan decides about the watermark, never a setting."""
+        book = await self._book(account_id, book_id)
+        plan = await self._quota.plan(self._database.http, account_id)
+        require_format(plan, format, self._quota.upgrade_url)
+        job = await self._job(format, book, parse_settings(settings), plan)
+        body = await self._made(job)
+        await exports.count(self._database.http, account_id, format)
+        return ExportedFile(body, FORMATS[format], file_name(book.title, format), job.digest)
+
+    async def preview(self, account_id: int, book_id: int, settings: Mapping[str, Any]) -> ExportedFile:
+        """The first pages with PREVIEW across them, on every plan."""
+        book = await self._book(account_id, book_id)
+        plan = await self._quota.plan(self._database.http, account_id)
+        job = await self._job(PREVIEW, book, parse_settings(settings), plan)
+        body = await self._made(job)
+        return ExportedFile(body, FORMATS["pdf"], file_name(f"{book.title} (preview)", "pdf"), job.digest)
+
+    async def preview_data(self, account_id: int, book_id: int) -> dict[str, Any]:
+        """The pages as HTML, as the PDF would have them."""
+        book = await self._book(account_id, book_id)
+        plan = await self._quota.plan(self._database.http, account_id)
+        job = await self._job(PAGES, book, ExportSettings(), plan)
+        trim = TRIMS[book.trim_size]
+        pages = orjson.loads(await self._made(job))
+        return {
+            "book_id": book.id,
+            "title": book.title,
+            "trim_size": book.trim_size,
+            "page_width_mm": trim.width_mm,
+            "page_height_mm": trim.height_mm,
+            "page_count": len(pages),
+            "cover_image_url": None,
+            "covers": [],
+            "pages": pages,
+        }
+
+    async def _book(self, account_id: int, book_id: int) -> Book:
+        book = await books.find(self._database.http, account_id, book_id)
+        if book is None:
+            raise NotFound
+        return book
+
+    async def _job(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> Job:
+        written = [
+            chapter for chapter in await chapters.of_book(self._database.http, book.id) if chapter.content.strip()
+        ]
+        if not written:
+            raise Conflict("No chapter of this book is written yet.")
+        author = book.author_name or await self._account_name(book.account_id)
+        return Job(kind, book, written, author, settings, plan.features.watermark)
+
+    async def _account_name(self, account_id: int) -> str:
+        account = await accounts.find(self._database.http, account_id)
+        return (account.full_name or account.username) if account else ""
+
+    async def _made(self, job: Job) -> bytes:
+        """From the shelf, or made once however many ask at the same time."""
+        digest = await asyncio.to_thread(lambda: job.digest)
+        found = await exports.find(self._database.http, job.book.id, digest)
+        if found is not None:
+            return found
+        return await self._once(digest, lambda: self._make(job, digest))
+
+    async def _once(self, key: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
+        task = self._under_way.get(key)
+        if task is None:
+            task = self._under_way[key] = asyncio.ensure_future(make())
+            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def _make(self, job: Job, digest: str) -> bytes:
+        body: bytes = await self._pool.run(job)
+        await exports.keep(self._database.http, job.book.id, digest, job.kind, body)
+        return body
+
+
+def file_name(title: str, extension: str) -> str:
+    """The title as a file name that every system takes."""
+    name = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title)
+    name = " ".join(name.split()).strip(". ")[:120].strip(". ")
+    return f"{name or 'book'}.{extension}"

@@ -1,0 +1,88 @@
+"""One export from its text to its bytes: what a worker process does."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from importlib.metadata import version
+
+import orjson
+
+from bookgen.models import Book, Chapter
+from bookgen.render.docx.writer import write_docx
+from bookgen.render.epub.writer import write_epub
+from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
+from bookgen.render.languages import language
+from bookgen.render.layout.compose import lay_out
+from bookgen.render.manuscript import manuscript
+from bookgen.render.model import Picture
+from bookgen.render.pdf.writer import write_pdf
+from bookgen.render.preview import html_pages
+from bookgen.render.settings import ExportSettings
+
+# Raise it when the same manuscript comes out differently.
+RENDERER = "1"
+
+FORMATS = {
+    "pdf": "application/pdf",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "epub": "application/epub+zip",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything that decides an export's bytes. `kind` is a format, "preview" or "pages"."""
+
+    kind: str
+    book: Book
+    chapters: Sequence[Chapter]
+    author: str
+    settings: ExportSettings
+    watermark: bool
+    cover: Picture | None = None
+
+    @property
+    def digest(self) -> str:
+        """The same for the same bytes; another as soon as anything that is printed differs."""
+        book = self.book
+        seen = hashlib.sha256()
+        for value in (
+            RENDERER,
+            *_RELEASES,
+            self.kind,
+            *astuple(self.settings),
+            self.watermark,
+            self.author,
+            *(book.id, book.title, book.subtitle, book.genre, book.description),
+            *(book.trim_size, book.content_language, book.created_at.year),
+            *((chapter.id, chapter.chapter_number, chapter.title, chapter.content) for chapter in self.chapters),
+        ):
+            seen.update(repr(value).encode("utf-8", "surrogatepass"))
+            seen.update(b"\x00")
+        if self.cover:
+            seen.update(self.cover.data)
+        return seen.hexdigest()
+
+
+_RELEASES = tuple(
+    sorted({source.release for source in (*BY_SETTING.values(), *FALLBACKS)} | {f"reportlab {version('reportlab')}"})
+)
+
+
+def perform(job: Job) -> bytes:
+    """The file; for "pages" the pages as HTML, in JSON."""
+    text = manuscript(job.book, job.chapters, author=job.author, watermark=job.watermark, cover=job.cover)
+    layout = lay_out(text, job.settings)
+    match job.kind:
+        case "docx":
+            return write_docx(text, layout, job.settings)
+        case "epub":
+            return write_epub(text, layout, job.settings)
+        case "pages":
+            return orjson.dumps(html_pages(layout, rtl=language(text.language).rtl))
+        case "preview":
+            return write_pdf(text, layout, job.settings, preview=True)
+        case _:
+            return write_pdf(text, layout, job.settings)

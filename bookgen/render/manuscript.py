@@ -1,0 +1,43 @@
+"""A book and its chapters -> the manuscript: one parse, one typography, for every writer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bookgen.models import Book, Chapter
+from bookgen.render.languages import language
+from bookgen.render.markdown import Polish, clean, parse
+from bookgen.render.model import Manuscript, Picture, Section
+from bookgen.render.typography import polisher
+
+WATERMARK = "Made with bookgen"
+
+
+def manuscript(
+    book: Book, chapters: Sequence[Chapter], *, author: str, watermark: bool, cover: Picture | None = None
+) -> Manuscript:
+    """Chapters that nobody has written yet are left out; numbers stay those of the outline."""
+    polish = polisher(language(book.content_language))
+    return Manuscript(
+        id=str(book.id),
+        title=_one_line(polish(book.title)),
+        subtitle=_one_line(polish(book.subtitle)),
+        author=_one_line(author),
+        language=book.content_language,
+        trim=book.trim_size,
+        year=book.created_at.year,
+        subject=_one_line(book.genre),
+        description=_one_line(book.description),
+        chapters=tuple(_section(chapter, polish) for chapter in chapters if chapter.content.strip()),
+        cover=cover,
+        watermark=WATERMARK if watermark else "",
+    )
+
+
+def _section(chapter: Chapter, polish: Polish) -> Section:
+    blocks, notes = parse(chapter.content, chapter.title, polish)
+    return Section(chapter.id, chapter.chapter_number, _one_line(polish(chapter.title)), blocks, notes)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(clean(text).split())

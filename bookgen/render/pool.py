@@ -1,0 +1,154 @@
+"""Worker processes for rendering, so that the event loop never does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pickle
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from bookgen.errors import InvalidInput, Unavailable
+from bookgen.render.worker import DONE, LENGTH, REFUSED, Answer
+
+log = structlog.get_logger(__name__)
+
+MEMORY = 2 * 1024**3
+TIMEOUT = 60.0
+JOBS_A_WORKER = 200  # then it is replaced, so that no leak grows for ever
+WAITING = 32
+
+
+class RenderPool:
+    """As many workers as there is work for, at most one a core; the rest waits in a bounded queue."""
+
+    def __init__(
+        self, *, workers: int = 0, timeout: float = TIMEOUT, waiting: int = WAITING, memory: int = MEMORY
+    ) -> None:
+        self._size = workers or max(1, min(4, os.cpu_count() or 1))
+        self._timeout = timeout
+        self._waiting = waiting
+        self._memory = memory
+        self._turns = asyncio.Semaphore(self._size)
+        self._queued = 0
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
+
+    async def start(self) -> None:
+        """One worker is warm before the first request asks for it."""
+        self._idle.append(await _Worker.start(self._memory))
+
+    async def close(self) -> None:
+        workers = [*self._idle, *self._busy]
+        self._idle.clear()
+        for worker in workers:
+            await worker.kill()
+
+    async def run(self, job: Any) -> Any:
+        """The job's result. Unavailable when too many wait already or it takes too long."""
+        if self._queued >= self._waiting + self._size:
+            raise Unavailable("Too many exports are waiting. Try again in a moment.", retry_after=5)
+        self._queued += 1
+        try:
+            async with self._turns:
+                return await self._run(job)
+        finally:
+            self._queued -= 1
+
+    async def _run(self, job: Any) -> Any:
+        data = await asyncio.to_thread(pickle.dumps, job, pickle.HIGHEST_PROTOCOL)
+        worker = self._idle.pop() if self._idle else await _Worker.start(self._memory)
+        self._busy.add(worker)
+        try:
+            async with asyncio.timeout(self._timeout):
+                answer = await worker.ask(data)
+        except TimeoutError:
+            log.error("render_timeout", seconds=self._timeout)
+            raise Unavailable("The export took too long and was given up.", retry_after=30) from None
+        except (OSError, EOFError) as error:
+            log.error("render_worker_died", error=repr(error))
+            raise Unavailable("The export failed: its process ended. Try again.", retry_after=5) from None
+        finally:
+            self._busy.discard(worker)
+            if worker.usable and worker.jobs < JOBS_A_WORKER:
+                self._idle.append(worker)
+            else:
+                await worker.kill()
+        return _result(answer)
+
+
+def _result(answer: Answer) -> Any:
+    outcome, value = answer
+    if outcome == DONE:
+        return value
+    if outcome == REFUSED:
+        message, details = value
+        raise InvalidInput(message, **details)
+    raise RuntimeError(f"the renderer failed:\n{value}")
+
+
+def _search_path() -> str:
+    """The worker finds the package wherever this process has found it."""
+    own = str(Path(__file__).parents[2])
+    return os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+class _Worker:
+    """One process. `usable` is false from the moment a job goes in until its answer is out."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self.usable = False
+        self.jobs = 0
+
+    @classmethod
+    async def start(cls, memory: int) -> _Worker:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "bookgen.render.worker",
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=None if sys.stderr else DEVNULL,
+            env=os.environ | {"BOOKGEN_RENDER_MEMORY": str(memory), "PYTHONPATH": _search_path()},
+            start_new_session=True,  # a Ctrl-C in the terminal is for the service, which then closes us
+        )
+        worker = cls(process)
+        try:
+            await worker._receive()
+        except BaseException:
+            await worker.kill()
+            raise
+        worker.usable = True
+        return worker
+
+    async def ask(self, data: bytes) -> Answer:
+        stdin = self._process.stdin
+        assert stdin is not None
+        self.usable = False
+        stdin.write(LENGTH.pack(len(data)))
+        stdin.write(data)
+        await stdin.drain()
+        answer = await self._receive()
+        self.jobs += 1
+        self.usable = True
+        return answer
+
+    async def _receive(self) -> Answer:
+        stdout = self._process.stdout
+        assert stdout is not None
+        head = await stdout.readexactly(LENGTH.size)
+        data = await stdout.readexactly(LENGTH.unpack(head)[0])
+        answer: Answer = await asyncio.to_thread(pickle.loads, data)
+        return answer
+
+    async def kill(self) -> None:
+        self.usable = False
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()

@@ -1,0 +1,101 @@
+"""Pages as HTML: every line where the PDF has it, in units that a browser scales."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from bookgen.render.layout.lines import Line, Tail
+from bookgen.render.layout.page import Layout, Page, Placed
+from bookgen.render.layout.rows import Image, Rule, Text
+
+_STYLES = {
+    "b": "font-weight:700",
+    "i": "font-style:italic",
+    "m": "font-family:'Source Code Pro',monospace;font-size:86%",
+    "sc": "font-variant:small-caps",
+}
+_RAISED = "vertical-align:super;font-size:60%"
+
+
+def html_pages(layout: Layout, *, rtl: bool) -> list[dict[str, Any]]:
+    """`number` counts every page from 1."""
+    writer = _PageWriter(layout, rtl)
+    return [
+        {"number": number, "kind": _kind(page), "chapter_id": page.chapter, "html": writer.html(page)}
+        for number, page in enumerate(layout.pages, 1)
+    ]
+
+
+def _kind(page: Page) -> str:
+    return "title" if page.kind == "cover" else page.kind
+
+
+class _PageWriter:
+    """Lengths are percentages of the page's width (`cqw`), so that a page can be shown at any size."""
+
+    def __init__(self, layout: Layout, rtl: bool) -> None:
+        self._layout = layout
+        self._rtl = rtl
+        self._families = ",".join(f"'{source.name}'" for source in layout.typeface.families)
+
+    def html(self, page: Page) -> str:
+        style = {
+            "position": "relative",
+            "container-type": "inline-size",
+            "aspect-ratio": f"{self._layout.width:g}/{self._layout.height:g}",
+            "overflow": "hidden",
+            "background": "#fff",
+            "color": "#111",
+            "font-family": f"{self._families},serif",
+        }
+        return f'<div class="page" style="{_css(style)}">{"".join(map(self._mark, page.placed))}</div>'
+
+    def _mark(self, placed: Placed) -> str:
+        mark = placed.mark
+        match mark:
+            case Text():
+                return self._text(mark, placed)
+            case Rule():
+                style = self._box(placed.x + mark.x, placed.y + mark.dy, mark.width) | {"border-top": "1px solid"}
+                return f'<div style="{_css(style)}"></div>'
+            case Image():
+                style = self._box(placed.x + mark.x, placed.y + mark.dy + mark.height, mark.width)
+                source = "data:image/jpeg;base64," + b64encode(mark.picture.data).decode("ascii")
+                return f'<img src="{source}" alt="{escape(mark.element.alt)}" style="{_css(style)}"/>'
+
+    def _text(self, mark: Text, placed: Placed) -> str:
+        line = mark.line
+        style = self._box(placed.x + mark.x + line.x, placed.y + mark.dy + mark.size, line.width)
+        style |= {"font-size": self._share(mark.size), "line-height": "1.2", "white-space": "nowrap"}
+        if line.opening:
+            style["text-align-last"] = "justify"
+        if self._rtl:
+            style["direction"] = "rtl"
+        return f'<div style="{_css(style)}">{_spans(line)}</div>'
+
+    def _box(self, x: float, top: float, width: float) -> dict[str, str]:
+        return {
+            "position": "absolute",
+            "left": self._share(x),
+            "top": self._share(self._layout.height - top),
+            "width": self._share(width),
+        }
+
+    def _share(self, points: float) -> str:
+        return f"{points / self._layout.width * 100:.3f}cqw"
+
+
+def _spans(line: Line) -> str:
+    out = []
+    for style, items in line.segments:
+        text = escape("".join(item if isinstance(item, str) else " " * (item[0] > 0) for item in items), quote=False)
+        names = [_STYLES[name] for name in style.css.split() if name in _STYLES] + [_RAISED] * bool(style.rise)
+        out.append(f'<span style="{";".join(names)}">{text}</span>' if names else text)
+    return "".join(out) + "-" * (line.tail is Tail.HYPHEN)
+
+
+def _css(style: Mapping[str, str]) -> str:
+    return ";".join(f"{name}:{value}" for name, value in style.items())

@@ -1,0 +1,68 @@
+"""A process that renders one job at a time: `python -m bookgen.render.worker`, started and fed by the pool.
+
+Jobs come in on stdin and answers go out on stdout, each behind its length in four bytes. The end of stdin,
+which is also the end of the parent, ends the worker.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import sys
+import traceback
+from typing import Any, BinaryIO
+
+from bookgen.errors import InvalidInput
+
+LENGTH = struct.Struct(">I")
+
+# How an answer begins.
+DONE, REFUSED, FAILED = "done", "refused", "failed"
+
+Answer = tuple[str, Any]
+
+
+def main() -> None:
+    _limit_memory(int(os.environ.get("BOOKGEN_RENDER_MEMORY", "0")))
+    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever prints, prints to the log and not into an answer
+    from bookgen.render.job import perform  # after the limit, and once: this is what takes long
+
+    _send(target, (DONE, None))
+    while (job := _receive(source)) is not None:
+        _send(target, _answer(perform, job))
+
+
+def _answer(perform: Any, job: Any) -> Answer:
+    try:
+        return DONE, perform(job)
+    except InvalidInput as error:
+        return REFUSED, (str(error), error.details)
+    except Exception:
+        return FAILED, traceback.format_exc()
+
+
+def _receive(source: BinaryIO) -> Any:
+    head = source.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    return pickle.loads(source.read(LENGTH.unpack(head)[0]))
+
+
+def _send(target: BinaryIO, answer: Answer) -> None:
+    data = pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
+    target.write(LENGTH.pack(len(data)) + data)
+    target.flush()
+
+
+def _limit_memory(most: int) -> None:
+    """So that one book can't take the whole machine: the allocation fails, and with it the job alone."""
+    if most and sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""From rows in the database to files, through real worker processes."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import zipfile
+from collections.abc import AsyncIterator
+
+import pikepdf
+import pytest
+
+from bookgen.billing.quota import Quota
+from bookgen.errors import Conflict, InvalidInput, NotFound, PlanUpgradeRequired
+from bookgen.publishing import Publisher, file_name
+from bookgen.store import exports
+from bookgen.store.database import Database
+
+PROSE = "# The Tide\n\nThe harbour was *quiet*, and nobody spoke.\n\n***\n\n“Come in,” she said.[^1]\n\n[^1]: A note.\n"
+
+
+@pytest.fixture
+async def publisher(database: Database) -> AsyncIterator[Publisher]:
+    publisher = Publisher(database, Quota(billing=False))
+    await publisher.start()
+    yield publisher
+    await publisher.close()
+
+
+@pytest.fixture
+async def account_id(database: Database) -> int:
+    return int(
+        await database.http.fetchval(
+            "INSERT INTO account (username, email, password_hash, first_name, last_name)"
+            " VALUES ('ingrid', 'ingrid@example.org', 'x', 'Ingrid', 'Lindqvist') RETURNING id"
+        )
+    )
+
+
+@pytest.fixture
+async def book_id(database: Database, account_id: int) -> int:
+    return await add_book(database, account_id, content=PROSE)
+
+
+async def add_book(database: Database, account_id: int, *, content: str) -> int:
+    book_id = await database.http.fetchval(
+        "INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)"
+        " VALUES ($1, 'The Patient Harbour', 1, 1000, '6x9', 'en') RETURNING id",
+        account_id,
+    )
+    await database.http.execute(
+        "INSERT INTO chapter (book_id, chapter_number, title, content, target_word_count)"
+        " VALUES ($1, 1, 'The Tide', $2, 1000)",
+        book_id,
+        content,
+    )
+    return int(book_id)
+
+
+async def test_each_format_is_the_file_it_says(publisher: Publisher, account_id: int, book_id: int) -> None:
+    pdf = await publisher.export(account_id, book_id, "pdf", {})
+    docx = await publisher.export(account_id, book_id, "docx", {})
+    epub = await publisher.export(account_id, book_id, "epub", {})
+
+    with pikepdf.open(io.BytesIO(pdf.body)) as opened:
+        assert opened.docinfo["/Title"] == "The Patient Harbour"
+    assert "word/document.xml" in zipfile.ZipFile(io.BytesIO(docx.body)).namelist()
+    assert zipfile.ZipFile(io.BytesIO(epub.body)).read("mimetype") == b"application/epub+zip"
+    assert (pdf.filename, epub.content_type) == ("The Patient Harbour.pdf", "application/epub+zip")
+
+
+async def test_another_accounts_book_is_absent(publisher: Publisher, account_id: int, book_id: int) -> None:
+    with pytest.raises(NotFound):
+        await publisher.export(account_id + 1, book_id, "pdf", {})
+
+
+async def test_a_book_without_a_written_chapter_is_a_conflict(
+    publisher: Publisher, database: Database, account_id: int
+) -> None:
+    empty = await add_book(database, account_id, content="")
+
+    with pytest.raises(Conflict):
+        await publisher.export(account_id, empty, "pdf", {})
+
+
+async def test_wrong_settings_are_refused_together_under_settings(
+    publisher: Publisher, account_id: int, book_id: int
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await publisher.export(account_id, book_id, "pdf", {"font": "comic", "font_size": 99, "nonsense": 1})
+
+    assert set(refused.value.details["settings"]) == {"font", "font_size"}  # type: ignore[call-overload]
+
+
+async def test_the_free_plan_exports_only_a_marked_pdf(database: Database, account_id: int, book_id: int) -> None:
+    publisher = Publisher(database, Quota(billing=True))
+    try:
+        with pytest.raises(PlanUpgradeRequired) as refused:
+            await publisher.export(account_id, book_id, "docx", {})
+        free = await publisher.export(account_id, book_id, "pdf", {})
+    finally:
+        await publisher.close()
+
+    assert refused.value.details["requested_format"] == "docx"
+    assert len(free.body) > 1000
+
+
+async def test_a_second_export_comes_from_the_shelf(
+    publisher: Publisher, database: Database, account_id: int, book_id: int
+) -> None:
+    first = await publisher.export(account_id, book_id, "epub", {})
+    kept = await exports.find(database.http, book_id, first.etag)
+    second = await publisher.export(account_id, book_id, "epub", {})
+
+    assert kept == first.body == second.body
+    assert await exports.total(database.http, account_id) == 2
+
+
+async def test_many_who_ask_at_once_are_given_one_rendering(
+    publisher: Publisher, database: Database, account_id: int, book_id: int
+) -> None:
+    files = await asyncio.gather(*(publisher.export(account_id, book_id, "pdf", {}) for _ in range(6)))
+
+    assert len({file.etag for file in files}) == 1
+    assert await database.http.fetchval("SELECT count(*) FROM export_file") == 1
+
+
+async def test_an_edit_changes_the_etag(
+    publisher: Publisher, database: Database, account_id: int, book_id: int
+) -> None:
+    before = await publisher.export(account_id, book_id, "epub", {})
+    await database.http.execute("UPDATE chapter SET content = 'Other words.' WHERE book_id = $1", book_id)
+    after = await publisher.export(account_id, book_id, "epub", {})
+
+    assert before.etag != after.etag
+
+
+async def test_preview_data_has_a_page_for_every_page(publisher: Publisher, account_id: int, book_id: int) -> None:
+    data = await publisher.preview_data(account_id, book_id)
+    pdf = await publisher.export(account_id, book_id, "pdf", {})
+
+    with pikepdf.open(io.BytesIO(pdf.body)) as opened:
+        assert data["page_count"] == len(data["pages"]) == len(opened.pages)
+    assert {page["kind"] for page in data["pages"]} <= {"title", "copyright", "toc", "chapter"}
+    assert "harbour was" in "".join(page["html"] for page in data["pages"])
+
+
+async def test_a_character_that_no_font_has_is_named(publisher: Publisher, database: Database, account_id: int) -> None:
+    book = await add_book(database, account_id, content="A sign: \U00012000.")
+
+    with pytest.raises(InvalidInput) as refused:
+        await publisher.export(account_id, book, "pdf", {})
+
+    assert "U+12000" in str(refused.value.details["content"])
+
+
+def test_a_file_name_keeps_the_title_and_drops_what_systems_refuse() -> None:
+    assert file_name('Über "Wörter": a/b', "pdf") == "Über Wörter a b.pdf"
+    assert file_name("...", "epub") == "book.epub"
