@@ -84,36 +84,52 @@ async def _read(reply: TextReply, request: TextRequest, read: Callable[[Mapping[
     return read(await parse(reply.text, cut=reply.stop is StopReason.LENGTH))
 
 
+_WRAPPERS = frozenset({"response", "result", "data", "output", "json", "object", "answer", "reply"})
+_DECODER = json.JSONDecoder(strict=False)
+_STARTS = 12  # braces that are tried as the beginning of the object
+
+
 async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
     """The JSON object in `text`, whatever stands around it. A cut one is refused, not completed by guesswork."""
     if len(text) > LONGEST_REPLY:
         raise Malformed("it is far too long")
-    source = _object_in(text)
-    try:
-        value = json.loads(source, strict=False)
-    except ValueError:
-        if cut or not source.endswith("}"):
-            raise Malformed("it stops before its end; keep the texts shorter so that it fits") from None
-        value = await asyncio.to_thread(json_repair.loads, source)
+    text = _THINKING.sub("", text).strip().lstrip("\ufeff")
+    if fenced := _FENCE.search(text):
+        text = fenced[1].strip()
+    value = _decoded(text)
+    if value is None:
+        value = await asyncio.to_thread(json_repair.loads, _whole_object(text, cut=cut))
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
+    if isinstance(value, dict) and len(value) == 1 and _WRAPPERS.issuperset(value):
+        value = next(iter(value.values()))
     if not isinstance(value, dict) or not value:
         raise Malformed("it is not a JSON object")
     return value
 
 
-def _object_in(text: str) -> str:
-    text = _THINKING.sub("", text).strip().lstrip("\ufeff")
-    if fenced := _FENCE.search(text):
-        text = fenced[1].strip()
-    start = text.find("{")
+def _decoded(text: str) -> Any:
+    """The first well-formed object; None when there is none."""
+    starts = [match.start() for match in re.finditer(r"\{", text)][:_STARTS]
+    for start in starts:
+        try:
+            value, _ = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        # The inner object of a broken outer one is not what was asked for.
+        return value if "[" not in text[starts[0] : start] else None
+    return None
+
+
+def _whole_object(text: str, *, cut: bool) -> str:
+    """The text of an object that has an end and can be mended."""
+    start, end = text.find("{"), text.rfind("}")
     if start < 0:
         raise Malformed("there is no JSON object in it")
-    end = text.rfind("}")
-    tail = text[end + 1 :].strip()
-    # After the object a model may still chat; after a cut one there is the rest of a string or a bracket.
-    closed = end > start and text.count("{") <= text.count("}") and not tail.startswith((",", ":", '"'))
-    return text[start : end + 1] if closed else text[start:]
+    goes_on = text[end + 1 :].lstrip().startswith((",", ":", '"', "]"))
+    if cut or goes_on or end < start or text.count("{") > text.count("}"):
+        raise Malformed("it stops before its end; keep the texts shorter so that it fits")
+    return text[start : end + 1]
 
 
 def text_of(record: Mapping[str, Any], key: str, *, where: str = "", longest: int = 2_000) -> str:

@@ -1,0 +1,139 @@
+"""JSON is read through whatever a model wraps it in, and never made up."""
+
+import json
+import random
+
+import pytest
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.text import Message, StopReason, TextRequest
+from bookgen.writing import structured
+from bookgen.writing.outline import draft_outline
+from bookgen.writing.structured import Malformed, UnusableReply, parse
+from tests.fakes.model_server import GARBAGE
+from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, says
+
+GOOD = outline_reply({"first": 1, "last": 10})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        f"```json\n{GOOD}\n```",
+        f"Sure! Here it is:\n\n{GOOD}\n\nLet me know if {{anything}} is missing.",
+        f"<think>{{maybe}} so</think>\n{GOOD}",
+        GOOD.replace("}]", "},]"),
+        "{ // the outline\n" + GOOD[1:],
+        f"{GOOD}\n{GOOD}",
+        json.dumps({"response": json.loads(GOOD)}),
+        f"[{GOOD}]",
+        GOOD.replace("Mara learns", "Mara\nlearns"),
+        "\ufeff" + GOOD,
+    ],
+)
+async def test_a_whole_object_is_read_whatever_stands_around_it(text):
+    assert await parse(text) == json.loads(GOOD) or len((await parse(text))["chapters"]) == 10
+
+
+@pytest.mark.parametrize("text", ["", "null", "I would rather not.", "[]", "{}", '{"a": 1', GOOD[: len(GOOD) * 2 // 3]])
+async def test_what_is_no_whole_object_is_refused(text):
+    with pytest.raises(Malformed):
+        await parse(text)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8, 0.95, 0.99])
+async def test_a_cut_object_is_never_completed_by_guesswork(share):
+    with pytest.raises(Malformed):
+        await parse(GOOD[: int(len(GOOD) * share)], cut=True)
+
+
+@pytest.mark.parametrize("kind", sorted(GARBAGE))
+async def test_every_kind_of_garbage_is_recovered_in_two_more_calls(kind):
+    def once(request, brief, call):
+        return GARBAGE[kind](GOOD) if call == 1 else GOOD
+
+    steps = Scripted(once)
+
+    outline = await draft_outline(a_book(bible={}), steps)
+
+    assert [chapter.title for chapter in outline.chapters] == [
+        chapter["title"] for chapter in json.loads(GOOD)["chapters"]
+    ]
+    assert len(steps.calls) <= 2
+
+
+async def test_a_model_that_errs_four_times_in_ten_loses_hardly_a_reply():
+    rng = random.Random(4)
+    lost = 0
+    for _ in range(100):
+        steps = Scripted(lambda *_: rng.choice(list(GARBAGE.values()))(GOOD) if rng.random() < 0.4 else GOOD)
+        try:
+            outline = await draft_outline(a_book(bible={}), steps)
+        except UpstreamAIError:
+            lost += 1
+        else:
+            assert len(outline.chapters) == 10
+            assert all(chapter.summary.startswith("Mara") for chapter in outline.chapters)
+        assert len(steps.calls) <= 3
+    assert lost <= 2
+
+
+async def test_the_repair_shows_the_model_its_reply_and_what_is_wrong():
+    steps = Scripted(lambda request, brief, call: '{"chapters": []}' if call == 1 else GOOD)
+
+    await draft_outline(a_book(bible={}), steps)
+
+    repair = steps.calls[1][0]
+    assert [message.role for message in repair.messages] == ["user", "assistant", "user"]
+    assert repair.messages[1].text == '{"chapters": []}'
+    assert '"bible"' in repair.messages[2].text
+
+
+async def test_a_reply_cut_by_length_gets_more_room_for_its_repair():
+    def cut_once(request, brief, call):
+        return says(GOOD[:500], StopReason.LENGTH) if call == 1 else GOOD
+
+    steps = Scripted(cut_once)
+
+    await draft_outline(a_book(bible={}), steps)
+
+    assert steps.calls[1][0].max_tokens == 2 * steps.calls[0][0].max_tokens
+
+
+async def test_an_empty_reply_is_asked_for_afresh_at_once():
+    steps = Scripted(lambda request, brief, call: "" if call == 1 else GOOD)
+
+    await draft_outline(a_book(bible={}), steps)
+
+    assert [attempt for _, attempt in steps.calls] == [0, 1]
+
+
+async def test_what_never_becomes_json_is_a_typed_error_after_three_calls():
+    steps = Scripted(lambda request, brief, call: "No.")
+
+    with pytest.raises(UnusableReply) as failed:
+        await draft_outline(a_book(bible={}), steps)
+
+    assert (failed.value.stage, failed.value.retryable, len(steps.calls)) == ("outline", True, 3)
+
+
+async def test_a_refusal_is_not_repaired():
+    steps = Scripted(lambda request, brief, call: says("I cannot.", StopReason.REFUSAL))
+
+    with pytest.raises(UpstreamAIError) as failed:
+        await draft_outline(a_book(bible={}), steps)
+
+    assert (failed.value.retryable, len(steps.calls)) == (False, 1)
+
+
+async def test_a_reply_of_endless_length_is_not_parsed():
+    request = TextRequest("outline", (), (Message("user", "<brief>\n{}\n</brief>"),), 10)
+    steps = Scripted(lambda *_: "{" * (structured.LONGEST_REPLY + 1))
+
+    with pytest.raises(UnusableReply):
+        await structured.ask(request, steps, lambda reply: reply)
+
+
+def test_the_scripted_model_itself_is_obedient():
+    assert obedient(TextRequest("outline", (), (), 1), {"stage": "outline", "first": 1, "last": 10}, 1) == GOOD
