@@ -19,7 +19,8 @@ chapter    chapter_number, chapter_title, chapter_summary, people (names), part,
 revise     chapter_number, chapter_title, problem, passage: the passage to put differently
 digest     chapter_number, chapter_title, threads: the open threads, numbered from 1
 support    question
-repair     problem: the reply before it was not the JSON that was asked for (the other fields are gone)
+
+A repair (the reply before it was not the JSON that was asked for) has the fields of its request and `problem`.
 """
 
 from __future__ import annotations
@@ -47,6 +48,13 @@ def block(stage: str, book: Book, **fields: object) -> str:
             **fields,
         }
     )
+
+
+def read(text: str) -> dict[str, object]:
+    """The fields of the brief at the end of `text`; none when it has no brief."""
+    start, end = text.rfind(OPEN), text.rfind(CLOSE)
+    fields = json.loads(text[start + len(OPEN) : end]) if 0 <= start < end else {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def wrap(fields: Mapping[str, object]) -> str:

@@ -83,9 +83,18 @@ def bible(settled: Mapping[str, Any]) -> str:
     return "\n".join(_bible_lines(settled)) or "Nothing yet."
 
 
+_FIRST_KEYS = ("premise", "voice", "arc", "people", "places", "terms", "name", "description")
+
+
+def _ordered(record: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The fields in one order, whatever order a database gives them in."""
+    ranks = {key: rank for rank, key in enumerate(_FIRST_KEYS)}
+    return sorted(record.items(), key=lambda field: (ranks.get(str(field[0]), len(ranks)), str(field[0])))
+
+
 def _bible_lines(settled: Mapping[str, Any]) -> list[str]:
     lines = []
-    for key, value in settled.items():
+    for key, value in _ordered(settled):
         name = str(key).replace("_", " ").capitalize()
         if isinstance(value, str) and value.strip():
             lines.append(f"{name}: {value.strip()}")
@@ -99,7 +108,7 @@ def _bible_lines(settled: Mapping[str, Any]) -> list[str]:
 
 def _entry(item: object) -> str:
     if isinstance(item, Mapping):
-        return ": ".join(str(part).strip() for part in item.values() if str(part).strip())
+        return ": ".join(str(part).strip() for _, part in _ordered(item) if str(part).strip())
     return str(item).strip()
 
 

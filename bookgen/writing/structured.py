@@ -73,7 +73,9 @@ def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextR
     """The request that shows the model its own reply; None when there is nothing to show."""
     if not reply.text.strip() or len(reply.text) > LONGEST_REPLY:
         return None
-    again = REPAIR.format(problem=problem) + brief.wrap({"stage": "repair", "problem": str(problem)})
+    again = REPAIR.format(problem=problem) + brief.wrap(
+        {**brief.read(request.messages[-1].text), "problem": str(problem)}
+    )
     room = request.max_tokens * 2 if reply.stop is StopReason.LENGTH else request.max_tokens
     messages = (*request.messages, Message("assistant", reply.text.strip()), Message("user", again))
     return replace(request, messages=messages, max_tokens=room)
