@@ -66,7 +66,10 @@ class Config(BaseSettings):
     host: Text = setting("BOOKGEN_HOST", "127.0.0.1", "an address of this machine", "Address it listens on.")
     port: int = setting("BOOKGEN_PORT", 8000, "0 to 65535", "Port it listens on; 0 picks a free one.", ge=0, le=65535)
     public_url: Url | None = setting(
-        "BOOKGEN_PUBLIC_URL", None, "an address like https://books.example.org", "Address in mails and URLs."
+        "BOOKGEN_PUBLIC_URL",
+        None,
+        "an address like https://books.example.org",
+        "Address in mails and URLs; without it that of host and port.",
     )
     data_dir: Path = setting(
         "BOOKGEN_DATA_DIR", Path("data"), "a folder", "Folder of the embedded database, the secret key and the outbox."

@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "http": {"actors", "billing", "store", "limits", "telemetry", "tokens", "passwords", "signup"} | SERVICES | NOUNS,
     "client": NOUNS,
     "progress": NOUNS,
+    "serving": NOUNS,
 }
 # The composition root and its two doors see everything.
 OPEN = {"app", "cli", "write_command", "check_command", "__main__", "__init__"}

@@ -70,7 +70,7 @@ ADD_CHAPTERS = """
     INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count)
     SELECT $1, n.number, n.title, n.summary, n.target_word_count
       FROM unnest($2::int[], $3::text[], $4::text[], $5::int[]) AS n (number, title, summary, target_word_count)
-    ON CONFLICT DO NOTHING
+     WHERE NOT EXISTS (SELECT FROM chapter c WHERE c.book_id = $1 AND c.chapter_number = n.number)
 """
 
 DROP_CHAPTERS_BEYOND = "DELETE FROM chapter WHERE book_id = $1 AND chapter_number > $2"

@@ -58,6 +58,17 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
         await connection.close()
 
 
+async def pending(dsn: str, folder: Path) -> list[str]:
+    """What `migrate` would apply, nothing changed."""
+    migrations = read_migrations(folder)
+    connection = await asyncpg.connect(dsn, timeout=10)
+    try:
+        begun = await connection.fetchval("SELECT to_regclass('schema_migration') IS NOT NULL")
+        return [migration.name for migration in _missing(migrations, await _applied(connection) if begun else {})]
+    finally:
+        await connection.close()
+
+
 APPLIED = "SELECT version, sha256 FROM schema_migration"
 
 

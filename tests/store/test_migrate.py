@@ -5,7 +5,7 @@ import asyncpg
 import pytest
 
 from bookgen.errors import StartupError
-from bookgen.store.migrate import migrate
+from bookgen.store.migrate import migrate, pending
 
 
 @pytest.fixture
@@ -64,3 +64,12 @@ async def test_a_schema_newer_than_the_code_is_refused(empty_dsn: str, folder: P
 async def test_a_folder_without_migrations_is_refused(empty_dsn: str, tmp_path: Path) -> None:
     with pytest.raises(StartupError, match="no migrations"):
         await migrate(empty_dsn, tmp_path / "nowhere")
+
+
+async def test_what_is_missing_can_be_asked_without_changing_anything(empty_dsn: str, folder: Path) -> None:
+    assert await pending(empty_dsn, folder) == ["0001_first.sql", "0002_second.sql"]
+    assert await tables(empty_dsn) == set()
+
+    await migrate(empty_dsn, folder)
+
+    assert await pending(empty_dsn, folder) == []

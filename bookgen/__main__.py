@@ -1,0 +1,13 @@
+"""python -m bookgen"""
+
+import sys
+
+from bookgen.cli import main as run
+
+
+def main() -> None:
+    sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()
