@@ -80,7 +80,8 @@ text-decoration:none;border-radius:4px">{action}</a></p>
 def compose(purpose: LinkPurpose, account: Account, *, url: str, site: str, home: str, message_id: str) -> Letter:
     wording = WORDING[purpose]
     words = {
-        "name": account.first_name or account.username,
+        # Not the first name: free text in a letter to a stranger's address is how spam is sent.
+        "name": account.username,
         "subject": wording.subject,
         "opening": wording.opening,
         "action": wording.action,

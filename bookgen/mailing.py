@@ -18,7 +18,7 @@ from bookgen.tokens import encode_uid, link_token_hash, new_link_token
 
 BATCH = 8
 LEASE = timedelta(minutes=5)
-LOOK_EVERY_SECONDS = 15.0
+LOOK_EVERY_SECONDS = 5.0
 FIRST_RETRY = timedelta(seconds=15)
 LONGEST_RETRY = timedelta(hours=1)
 MAX_ATTEMPTS = 12

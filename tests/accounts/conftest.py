@@ -1,85 +1,16 @@
-"""The service's front door alone: accounts, mail and sign-in, on a real database and over real sockets."""
+"""A front door for each test."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from email import message_from_bytes, policy
-from email.message import EmailMessage
-from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import aiohttp
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
 
-from bookgen.accounts import AccountRules, Accounts
-from bookgen.billing.quota import Quota
-from bookgen.http.keys import Services, Site
-from bookgen.http.server import build_app
-from bookgen.limits import Budget, LimitClass, Limiter
-from bookgen.mailing import Mailing
-from bookgen.passwords import Passwords
-from bookgen.providers.google import GoogleSignIn
-from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.store.database import Database
-from bookgen.tokens import Tokens
-
-SECRET_KEY = "the secret key of the tests is long enough for HS256"
-PASSWORD = "correct horse battery"
-API = "/api/v1"
-UNLIMITED = {limit_class: Budget(1_000_000, 60) for limit_class in LimitClass}
-
-
-@dataclass
-class Door:
-    """What a test does at the front door, and what it may look at behind it."""
-
-    accounts: Accounts
-    tokens: Tokens
-    database: Database
-    mailing: Mailing
-    outbox: Path
-    client: TestClient[Any, Any]
-
-    async def call(self, method: str, path: str, *, token: str | None = None, **call: Any) -> tuple[int, Any]:
-        headers = {**call.pop("headers", {}), **({"Authorization": f"Bearer {token}"} if token else {})}
-        async with self.client.request(method, API + path, headers=headers, **call) as reply:
-            return reply.status, await reply.json()
-
-    async def post(self, path: str, body: Any = None, **call: Any) -> tuple[int, Any]:
-        return await self.call("POST", path, json=body or {}, **call)
-
-    async def register(self, name: str = "ada", **more: Any) -> Any:
-        """Registers an account and gives its answer."""
-        headers = more.pop("headers", {})
-        form = {"username": name, "email": f"{name}@example.com", "password": PASSWORD, **more}
-        status, body = await self.post("/auth/register/", form, headers=headers)
-        assert status == 201, body
-        return body
-
-    async def access(self, name: str = "ada") -> str:
-        """Registers an account and gives its access token."""
-        return cast(str, (await self.register(name))["tokens"]["access"])
-
-    async def letters(self) -> list[EmailMessage]:
-        """Everything that was mailed so far, oldest first."""
-        while await self.mailing.deliver_due():
-            pass
-        files = sorted(self.outbox.glob("*.eml"))
-        return [cast(EmailMessage, message_from_bytes(file.read_bytes(), policy=policy.default)) for file in files]
-
-    async def link(self, page: str) -> str:
-        """The newest mailed link to a page, as the path of the call it stands for."""
-        texts = [str(letter.get_body(("plain",)).get_content()) for letter in await self.letters()]  # type: ignore[union-attr]
-        lines = [line for text in texts for line in text.splitlines() if f"/{page}/" in line]
-        return "/auth" + lines[-1][lines[-1].index(f"/{page}/") :]
-
-
-OpenDoor = Callable[..., Awaitable[Door]]
+from tests.accounts.door import Door, OpenDoor, opened
 
 
 @pytest.fixture
@@ -88,7 +19,7 @@ async def open_door(database: Database, tmp_path: Path) -> AsyncIterator[OpenDoo
     async with AsyncExitStack() as closing:
 
         async def open_door(**settings: Any) -> Door:
-            return await closing.enter_async_context(_door(database, tmp_path, **settings))
+            return await closing.enter_async_context(opened(database, tmp_path, **settings))
 
         yield open_door
 
@@ -96,45 +27,3 @@ async def open_door(database: Database, tmp_path: Path) -> AsyncIterator[OpenDoo
 @pytest.fixture
 async def door(open_door: OpenDoor) -> Door:
     return await open_door()
-
-
-@contextlib.asynccontextmanager
-async def _door(
-    database: Database,
-    folder: Path,
-    *,
-    rules: AccountRules | None = None,
-    mailer: Mailer | None = None,
-    google_base: str | None = None,
-    google_client_id: str | None = "our-client-id",
-    public_url: str = "http://books.example",
-    budgets: Any = UNLIMITED,
-) -> AsyncIterator[Door]:
-    outbox = folder / "outbox"
-    tokens = Tokens(SECRET_KEY)
-    passwords = Passwords(time_cost=1, memory_kib=8)
-    limiter = Limiter(budgets)
-    mailing = Mailing(
-        database.http, mailer or OutboxMailer(outbox, sender="books@books.example"), public_url=public_url
-    )
-    async with aiohttp.ClientSession() as session:
-        accounts = Accounts(
-            database.http,
-            tokens=tokens,
-            passwords=passwords,
-            google=GoogleSignIn(session, client_id=google_client_id, api_base=google_base),
-            rules=rules or AccountRules(),
-            wake_mail=mailing.wake,
-        )
-        services: Any = dict.fromkeys(Services.__dataclass_fields__)
-        services |= {
-            "database": database,
-            "accounts": accounts,
-            "quota": Quota(billing=True),
-            "limiter": limiter,
-            "site": Site(public_url=public_url, trusted_proxies=(ip_network("127.0.0.0/8"),)),
-            "ready": lambda: True,
-        }
-        async with TestClient(TestServer(build_app(Services(**services)))) as client:
-            yield Door(accounts, tokens, database, mailing, outbox, client)
-    passwords.close()

@@ -1,0 +1,120 @@
+"""Who may register: no throw-away address, no alias, no third account of one browser, nobody banned."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from bookgen.signup import Caller
+from bookgen.store import bans
+from tests.accounts.door import PASSWORD, Door
+
+
+async def register(door: Door, name: str, email: str | None = None, **headers: str) -> tuple[int, Any]:
+    form = {"username": name, "email": email or f"{name}@example.com", "password": PASSWORD}
+    return await door.post("/auth/register/", form, headers={key.replace("_", "-"): headers[key] for key in headers})
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "x@mailinator.com",
+        "x@MAILINATOR.com",
+        "x@deep.below.mailinator.com",
+        "ada.lovelace@gmail.com",
+        "ada+books@gmail.com",
+        "Ada.L@GoogleMail.com",
+    ],
+)
+async def test_throw_away_addresses_and_gmail_aliases_are_refused(door: Door, email: str) -> None:
+    status, answer = await register(door, "ada", email)
+
+    assert status == 400
+    assert set(answer["error"]["details"]) == {"email"}
+
+
+@pytest.mark.parametrize(
+    "email", ["ada@gmail.com", "ada.l+books@example.com", "ada@mailinator.com.example.com", "ada@books.test"]
+)
+async def test_ordinary_addresses_are_welcome(door: Door, email: str) -> None:
+    assert (await register(door, "ada", email))[0] == 201
+
+
+async def test_the_third_account_of_a_browser_is_told_to_come_back_tomorrow(door: Door) -> None:
+    browser = {"X_Browser_Fingerprint": "browser-1"}
+    assert (await register(door, "ada", **browser))[0] == 201
+    assert (await register(door, "bea", **browser))[0] == 201
+
+    async with door.client.post(
+        "/api/v1/auth/register/",
+        json={"username": "cat", "email": "cat@example.com", "password": PASSWORD},
+        headers={"X-Browser-Fingerprint": "browser-1"},
+    ) as reply:
+        error = (await reply.json())["error"]
+
+    assert (reply.status, error["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+    assert reply.headers["Retry-After"] == "86400"
+    assert error["details"] == {"limit": 2, "remaining": 0, "reset_seconds": 86400, "scope": "fingerprint"}
+    assert (await register(door, "cat", X_Browser_Fingerprint="browser-2"))[0] == 201
+    assert (await register(door, "dot"))[0] == 201
+
+
+async def test_ten_registrations_of_a_browser_at_once_make_two_accounts(door: Door) -> None:
+    outcomes = await asyncio.gather(
+        *(register(door, f"reader{number}", X_Browser_Fingerprint="one") for number in range(10))
+    )
+
+    assert sorted(status for status, _ in outcomes) == [201] * 2 + [429] * 8
+
+
+@pytest.mark.parametrize("fingerprint", ["x" * 7000, "\u00e4\u00f6", "{}", " "])
+async def test_a_strange_fingerprint_breaks_nothing(door: Door, fingerprint: str) -> None:
+    assert (await register(door, "ada", X_Browser_Fingerprint=fingerprint))[0] == 201
+
+
+async def ban_origin_of(door: Door, account_id: int) -> None:
+    async with door.database.http.acquire() as connection:
+        await bans.ban_origins(connection, account_id, "spam")
+
+
+async def test_a_banned_browser_registers_nowhere(door: Door) -> None:
+    _, body = await register(door, "ada", X_Browser_Fingerprint="bad", X_Forwarded_For="203.0.113.5")
+    await ban_origin_of(door, body["user"]["id"])
+
+    status, answer = await register(door, "bea", X_Browser_Fingerprint="bad", X_Forwarded_For="198.51.100.7")
+
+    assert (status, answer["error"]["code"]) == (403, "PERMISSION_DENIED")
+    assert (await register(door, "bea", X_Forwarded_For="198.51.100.7"))[0] == 201
+
+
+@pytest.mark.parametrize(
+    ("banned", "tried", "status"),
+    [
+        ("203.0.113.5", "203.0.113.5", 403),
+        ("203.0.113.5", "::ffff:203.0.113.5", 403),
+        ("203.0.113.5", "203.0.113.6", 201),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", 403),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", 201),
+    ],
+)
+async def test_a_banned_address_registers_nobody(door: Door, banned: str, tried: str, status: int) -> None:
+    _, body = await register(door, "ada", X_Forwarded_For=banned)
+    await ban_origin_of(door, body["user"]["id"])
+
+    assert (await register(door, "bea", X_Forwarded_For=tried))[0] == status
+
+
+async def test_a_ban_covers_where_the_account_signed_in_from(door: Door) -> None:
+    _, body = await register(door, "ada", X_Forwarded_For="203.0.113.5")
+    await door.post(
+        "/auth/login/", {"username": "ada", "password": PASSWORD}, headers={"X-Forwarded-For": "203.0.113.77"}
+    )
+    await ban_origin_of(door, body["user"]["id"])
+
+    assert (await register(door, "bea", X_Forwarded_For="203.0.113.77"))[0] == 403
+
+
+def test_a_caller_without_an_address_has_no_origin() -> None:
+    assert Caller(address="").origin == {}

@@ -1,0 +1,95 @@
+"""Blocked accounts: out at once here, within seconds elsewhere, at every door."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bookgen import standing
+from bookgen.standing import Standings
+from bookgen.store import accounts
+from tests.accounts.door import PASSWORD, Door, OpenDoor
+
+
+async def test_a_block_shuts_every_door_of_this_process_at_once(door: Door) -> None:
+    body = await door.register("ada")
+    tokens = body["tokens"]
+    assert (await door.call("GET", "/auth/profile/", token=tokens["access"]))[0] == 200
+
+    await door.accounts.block(body["user"]["id"], "spam")
+
+    outcomes = [
+        await door.call("GET", "/auth/profile/", token=tokens["access"]),
+        await door.call("GET", "/books/", token=tokens["access"]),
+        await door.post("/auth/token/refresh/", {"refresh": tokens["refresh"]}),
+        await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}),
+    ]
+    assert [(status, answer["error"]["code"]) for status, answer in outcomes] == [(403, "PERMISSION_DENIED")] * 4
+
+
+async def test_a_wrong_password_does_not_tell_that_an_account_is_blocked(door: Door) -> None:
+    body = await door.register("ada")
+    await door.accounts.block(body["user"]["id"], "spam")
+
+    assert (await door.post("/auth/login/", {"username": "ada", "password": "wrong guess"}))[0] == 401
+
+
+async def test_another_process_hears_of_a_block_and_acts(open_door: OpenDoor) -> None:
+    here, elsewhere = await open_door(), await open_door()
+    body = await here.register("ada")
+    token = body["tokens"]["access"]
+    assert (await here.call("GET", "/auth/profile/", token=token))[0] == 200
+    heard: asyncio.Queue[int] = asyncio.Queue()
+
+    await elsewhere.accounts.block(body["user"]["id"], "spam")
+    watching = asyncio.create_task(here.accounts.watch_blocked(heard.put))
+
+    assert await heard.get() == body["user"]["id"]
+    assert (await here.call("GET", "/auth/profile/", token=token))[0] == 403
+    watching.cancel()
+
+
+async def test_a_standing_is_believed_for_less_than_half_a_minute(door: Door) -> None:
+    body = await door.register("ada")
+    now = 1000.0
+    standings = Standings(door.database.http, clock=lambda: now)
+    account_id = body["user"]["id"]
+    assert (await standings.of(account_id)) == accounts.Standing(is_staff=False, blocked=False)
+    await accounts.block(door.database.http, account_id, "from elsewhere")
+
+    now += 29.9
+
+    assert standing.REMEMBERED_SECONDS <= 29.9
+    assert (await standings.of(account_id)) == accounts.Standing(is_staff=False, blocked=True)
+
+
+async def test_a_standing_read_before_the_block_is_not_kept_after_it(door: Door) -> None:
+    account_id = (await door.register("ada"))["user"]["id"]
+    standings = Standings(door.database.http)
+    async with door.database.http.acquire() as connection, connection.transaction():
+        await connection.execute("LOCK TABLE account")
+        reading = asyncio.create_task(standings.of(account_id))
+        while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+            await connection.execute("SELECT pg_sleep(0.001)")
+        standings.forget(account_id)
+    await reading
+    await accounts.block(door.database.http, account_id, "spam")
+
+    assert (await standings.of(account_id)) == accounts.Standing(is_staff=False, blocked=True)
+
+
+async def test_a_deleted_account_is_a_token_that_is_not_valid(door: Door) -> None:
+    token = await door.access("ada")
+    await door.database.http.execute("DELETE FROM account")
+
+    status, answer = await door.call("GET", "/auth/profile/", token=token)
+
+    assert (status, answer["error"]["code"]) == (401, "TOKEN_INVALID")
+
+
+async def test_a_polling_caller_costs_no_query_for_its_standing(door: Door) -> None:
+    token = await door.access("ada")
+    await door.accounts.authenticate(token)
+    await door.database.http.execute("ALTER TABLE account RENAME TO account_gone")
+
+    for _ in range(100):
+        await door.accounts.authenticate(token)

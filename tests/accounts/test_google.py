@@ -1,0 +1,153 @@
+"""Google sign-in: whose token it is, whom it was given to, and which account it opens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from bookgen.accounts import AccountRules
+from tests.accounts.door import PASSWORD, Door, OpenDoor
+from tests.fakes.google_server import GoogleServer
+
+
+@pytest.fixture
+async def google() -> AsyncIterator[GoogleServer]:
+    google = GoogleServer()
+    await google.start()
+    yield google
+    await google.close()
+
+
+@pytest.fixture
+async def door(open_door: OpenDoor, google: GoogleServer) -> Door:
+    return await open_door(google_base=google.base)
+
+
+async def sign_in(door: Door, token: str) -> tuple[int, Any]:
+    return await door.post("/auth/google/", {"access_token": token})
+
+
+async def test_a_stranger_gets_an_account_with_a_verified_address(door: Door, google: GoogleServer) -> None:
+    google.grant("t", sub="1", email="ada.l@gmail.com", given_name="Ada", picture="https://lh3.example/a.png")
+
+    status, body = await sign_in(door, "t")
+
+    assert status == 200
+    assert set(body) == {"user", "tokens"}
+    user = body["user"]
+    assert (user["email"], user["email_verified"], user["first_name"]) == ("ada.l@gmail.com", True, "Ada")
+    assert user["avatar_url"] == "https://lh3.example/a.png"
+    assert user["username"] == "ada.l"
+    assert (await sign_in(door, "t"))[1]["user"]["id"] == user["id"]
+
+
+async def test_an_account_with_the_address_is_linked(door: Door, google: GoogleServer) -> None:
+    body = await door.register("ada")
+    await door.call("GET", await door.link("verify-email"))
+    google.grant("t", sub="1", email="Ada@Example.com")
+
+    _, linked = await sign_in(door, "t")
+
+    assert linked["user"]["id"] == body["user"]["id"]
+    assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}))[0] == 200
+
+
+async def test_a_password_set_before_the_address_was_proven_dies_with_the_link(
+    door: Door, google: GoogleServer
+) -> None:
+    await door.register("ada")
+    google.grant("t", sub="1", email="ada@example.com")
+
+    assert (await sign_in(door, "t"))[0] == 200
+
+    assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}))[0] == 401
+
+
+async def test_a_linked_person_keeps_the_account_after_the_address_changed(door: Door, google: GoogleServer) -> None:
+    google.grant("t", sub="1", email="ada@example.com")
+    _, first = await sign_in(door, "t")
+    google.grant("t", sub="1", email="ada@example.org")
+
+    assert (await sign_in(door, "t"))[1]["user"]["id"] == first["user"]["id"]
+
+
+async def test_a_token_given_to_another_site_opens_nothing(door: Door, google: GoogleServer) -> None:
+    await door.register("ada")
+    google.grant("t", sub="1", email="ada@example.com", aud="some-other-site")
+
+    status, answer = await sign_in(door, "t")
+
+    assert (status, answer["error"]["code"]) == (401, "INVALID_CREDENTIALS")
+
+
+@pytest.mark.parametrize("token", ["unknown", "line\nbreak", "ünïcode", "x" * 4096])
+async def test_a_token_google_does_not_know_opens_nothing(door: Door, token: str) -> None:
+    status, answer = await sign_in(door, token)
+
+    assert (status, answer["error"]["code"]) == (401, "INVALID_CREDENTIALS")
+
+
+async def test_an_address_google_has_not_verified_is_refused(door: Door, google: GoogleServer) -> None:
+    await door.register("ada")
+    google.grant("t", sub="1", email="ada@example.com", email_verified=False)
+
+    status, answer = await sign_in(door, "t")
+
+    assert (status, answer["error"]["code"]) == (400, "VALIDATION_ERROR")
+
+
+async def test_two_answers_about_different_people_open_nothing(door: Door, google: GoogleServer) -> None:
+    google.grant("t", sub="1", userinfo_sub="2", email="ada@example.com")
+
+    assert (await sign_in(door, "t"))[0] == 401
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: web.Response(status=500),
+        lambda: web.Response(status=302, headers={"Location": "/v1/userinfo"}),
+        lambda: web.Response(text="<html>"),
+        lambda: web.Response(body=b"x" * 200_000),
+    ],
+    ids=["broken", "redirect", "no JSON", "endless"],
+)
+async def test_a_google_that_is_not_itself_is_unavailable(
+    door: Door, google: GoogleServer, answer: Callable[[], web.Response]
+) -> None:
+    google.broken = answer()
+
+    status, body = await sign_in(door, "t")
+
+    assert (status, body["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
+
+
+async def test_a_person_who_comes_in_ten_times_at_once_gets_one_account(door: Door, google: GoogleServer) -> None:
+    google.grant("t", sub="1", email="ada@example.com")
+
+    outcomes = await asyncio.gather(*(sign_in(door, "t") for _ in range(10)))
+
+    assert {status for status, _ in outcomes} == {200}
+    assert len({body["user"]["id"] for _, body in outcomes}) == 1
+
+
+async def test_without_a_client_id_the_call_is_refused(open_door: OpenDoor) -> None:
+    status, answer = await sign_in(await open_door(google_client_id=None), "t")
+
+    assert (status, answer["error"]["code"]) == (400, "VALIDATION_ERROR")
+
+
+async def test_closed_registration_makes_no_account_but_opens_a_known_one(
+    open_door: OpenDoor, google: GoogleServer, door: Door
+) -> None:
+    google.grant("known", sub="1", email="ada@example.com")
+    google.grant("stranger", sub="2", email="bea@example.com")
+    await sign_in(door, "known")
+    closed = await open_door(google_base=google.base, rules=AccountRules(registration_open=False))
+
+    assert (await sign_in(closed, "known"))[0] == 200
+    assert (await sign_in(closed, "stranger"))[0] == 403

@@ -1,0 +1,219 @@
+"""Letters: worded in text and HTML, sent once by one of several processes, tried again until they are gone."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from collections.abc import AsyncIterator
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import Any, cast
+
+import pytest
+from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
+
+from bookgen.mailing import MAX_ATTEMPTS, Mailing
+from bookgen.models import Letter, LinkPurpose
+from bookgen.providers.mail import Mailer, MailNotSent, SmtpMailer
+from bookgen.store import mails
+from tests.accounts.door import Door, OpenDoor
+
+
+class Mailbox:
+    """What an SMTP server took in."""
+
+    def __init__(self) -> None:
+        self.letters: asyncio.Queue[EmailMessage] = asyncio.Queue()
+        self.logins: list[tuple[bytes, bytes]] = []
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        self.letters.put_nowait(cast(EmailMessage, message_from_bytes(envelope.content, policy=policy.default)))
+        return "250 OK"
+
+    def authenticate(self, server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
+        if isinstance(data, LoginPassword):
+            self.logins.append((data.login, data.password))
+        return AuthResult(success=True)
+
+
+@pytest.fixture
+async def smtp() -> AsyncIterator[tuple[Mailbox, int]]:
+    mailbox = Mailbox()
+    server = await asyncio.get_running_loop().create_server(
+        lambda: SMTP(mailbox, authenticator=mailbox.authenticate, auth_require_tls=False, hostname="mx.example"),
+        "127.0.0.1",
+        0,
+    )
+    yield mailbox, server.sockets[0].getsockname()[1]
+    server.close()
+
+
+class Unreliable:
+    """Refuses as often as it is told to, then takes everything."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.taken: list[Letter] = []
+
+    async def send(self, letter: Letter) -> None:
+        if self.refusals > 0:
+            self.refusals -= 1
+            raise MailNotSent("451 try again later")
+        self.taken.append(letter)
+
+
+def mailing(door: Door, mailer: Mailer) -> Mailing:
+    return Mailing(door.database.http, mailer, public_url="http://books.example")
+
+
+async def waiting(door: Door) -> int:
+    count: int = await door.database.http.fetchval("SELECT count(*) FROM mail")
+    return count
+
+
+async def test_a_letter_goes_out_by_smtp_right_after_the_request(
+    open_door: OpenDoor, smtp: tuple[Mailbox, int]
+) -> None:
+    mailbox, port = smtp
+    door = await open_door(
+        mailer=SmtpMailer(f"smtp://us%40er:p%2Fw@127.0.0.1:{port}", sender="Books <b@books.example>")
+    )
+    worker = asyncio.create_task(door.mailing.run())
+
+    await door.register("ada", first_name="Buy at https://spam.example")
+    letter = await mailbox.letters.get()
+
+    assert mailbox.logins == [(b"us@er", b"p/w")]
+    assert (letter["From"], letter["To"]) == ("Books <b@books.example>", "ada@example.com")
+    assert [part.get_content_type() for part in letter.iter_parts()] == ["text/plain", "text/html"]
+    text, html = (part.get_content() for part in letter.iter_parts())
+    assert "Hello ada," in text
+    assert "spam" not in text + html
+    link = next(line for line in text.splitlines() if line.startswith("http"))
+    assert link in html
+    assert (await door.call("GET", "/auth" + link.removeprefix("http://books.example")))[0] == 200
+    worker.cancel()
+
+
+async def test_the_outbox_holds_private_files_that_are_whole(door: Door) -> None:
+    await door.register("ada")
+
+    letters = await door.letters()
+
+    (file,) = door.outbox.iterdir()
+    assert file.suffix == ".eml"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert letters[0]["Subject"] == "Verify your e-mail address – bookgen"
+    assert letters[0]["Message-ID"].endswith("@books.example>")
+
+
+async def test_a_rolled_back_registration_mails_nothing(door: Door) -> None:
+    await door.register("ada")
+    await door.letters()
+
+    await door.post("/auth/register/", {"username": "ADA", "email": "x@example.com", "password": "long enough"})
+
+    assert await waiting(door) == 0
+    assert len(await door.letters()) == 1
+
+
+async def test_a_letter_that_could_not_be_sent_is_tried_again_later(door: Door) -> None:
+    await door.register("ada")
+    mailer = Unreliable(refusals=2)
+    worker = mailing(door, mailer)
+
+    for attempt in (1, 2):
+        assert await worker.deliver_due() == 1
+        assert await worker.deliver_due() == 0
+        row = await door.database.http.fetchrow("SELECT attempts, due_at > now() AS later, last_error FROM mail")
+        assert tuple(row) == (attempt, True, "451 try again later")
+        await door.database.http.execute("UPDATE mail SET due_at = now()")
+    await worker.deliver_due()
+
+    assert len(mailer.taken) == 1
+    assert await waiting(door) == 0
+    assert await door.database.http.fetchval("SELECT count(*) FROM link") == 1
+
+
+async def test_a_letter_nobody_takes_is_given_up_in_the_end(door: Door) -> None:
+    await door.register("ada")
+    worker = mailing(door, Unreliable(refusals=1000))
+    await door.database.http.execute("UPDATE mail SET attempts = $1", MAX_ATTEMPTS - 1)
+
+    await worker.deliver_due()
+
+    assert await waiting(door) == 0
+    assert await door.database.http.fetchval("SELECT count(*) FROM link") == 0
+
+
+async def test_a_mail_server_that_is_away_is_a_letter_not_sent() -> None:
+    letter = Letter("ada@example.com", "Hello", "text", "<p>html</p>", "<1@books.example>")
+
+    with pytest.raises(MailNotSent):
+        await SmtpMailer("smtp://127.0.0.1:1", sender="b@books.example").send(letter)
+
+
+async def test_of_several_processes_one_sends_each_letter(door: Door) -> None:
+    mailer = Unreliable(refusals=0)
+    for number in range(30):
+        await door.register(f"reader{number}")
+    workers = [mailing(door, mailer) for _ in range(4)]
+
+    async def drain(worker: Mailing) -> None:
+        while await worker.deliver_due():
+            pass
+
+    await asyncio.gather(*map(drain, workers))
+
+    assert sorted(letter.recipient for letter in mailer.taken) == sorted(
+        f"reader{number}@example.com" for number in range(30)
+    )
+
+
+async def test_a_claim_whose_process_died_is_taken_over(door: Door) -> None:
+    await door.register("ada")
+    await door.database.http.execute("UPDATE mail SET attempts = 1, due_at = now() - interval '1 second'")
+    mailer = Unreliable(refusals=0)
+
+    await mailing(door, mailer).deliver_due()
+
+    assert len(mailer.taken) == 1
+
+
+async def test_a_blocked_account_gets_no_letters(door: Door) -> None:
+    body = await door.register("ada")
+    await door.letters()
+    await door.accounts.block(body["user"]["id"], "spam")
+
+    await door.post("/auth/forgot-password/", {"email": "ada@example.com"})
+
+    assert len(await door.letters()) == 1
+
+
+async def test_the_loop_outlives_a_letter_that_breaks_it(door: Door) -> None:
+    sent = asyncio.Event()
+
+    class Broken:
+        async def send(self, letter: Letter) -> None:
+            if letter.recipient == "ada@example.com":
+                raise RuntimeError("a bug")
+            sent.set()
+
+    worker = mailing(door, Broken())
+    running = asyncio.create_task(worker.run())
+    await door.register("ada")
+    await door.register("bea")
+    worker.wake()
+
+    await sent.wait()
+
+    assert not running.done()
+    running.cancel()
+
+
+async def test_no_token_is_kept_where_letters_wait(door: Door) -> None:
+    await mails.enqueue(door.database.http, LinkPurpose.RESET_PASSWORD, "nobody@example.com")
+
+    columns = await door.database.http.fetchrow("SELECT * FROM mail")
+
+    assert set(columns.keys()) == {"id", "purpose", "email", "attempts", "due_at", "last_error", "created_at"}

@@ -1,0 +1,101 @@
+"""The profile: what it shows, what may be changed, and what a new address means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.accounts.door import Door
+
+
+async def test_the_profile_is_the_full_user_of_the_token(door: Door) -> None:
+    status, body = await door.call("GET", "/auth/profile/", token=await door.access("ada"))
+
+    assert status == 200
+    assert set(body) == {
+        "id",
+        "username",
+        "email",
+        "first_name",
+        "last_name",
+        "email_verified",
+        "avatar_url",
+        "is_staff",
+        "is_superuser",
+        "subscription",
+    }
+    assert body["username"] == "ada"
+    assert body["subscription"]["plan"]["features"]["books_per_month"] == 1
+
+
+async def test_changed_names_are_answered_in_the_narrower_form(door: Door) -> None:
+    token = await door.access("ada")
+
+    status, body = await door.call(
+        "PATCH", "/auth/profile/", token=token, json={"first_name": " Ada ", "last_name": "L"}
+    )
+
+    assert status == 200
+    assert set(body) == {"id", "username", "email", "first_name", "last_name", "avatar_url", "message"}
+    assert (body["first_name"], body["last_name"]) == ("Ada", "L")
+
+
+async def test_the_whole_profile_sent_back_changes_no_server_field(door: Door) -> None:
+    token = await door.access("ada")
+    _, before = await door.call("GET", "/auth/profile/", token=token)
+    altered: dict[str, Any] = {
+        **before,
+        "id": 999,
+        "username": "eve",
+        "email_verified": True,
+        "is_staff": True,
+        "is_superuser": True,
+        "avatar_url": "https://evil.example/x.png",
+        "subscription": {"plan": {"slug": "pro"}},
+    }
+
+    await door.call("PATCH", "/auth/profile/", token=token, json=altered)
+
+    assert (await door.call("GET", "/auth/profile/", token=token))[1] == before
+
+
+@pytest.mark.parametrize("email", ["BEA@example.com", "bea@example.com"])
+async def test_another_accounts_address_is_refused(door: Door, email: str) -> None:
+    await door.register("bea")
+
+    status, answer = await door.call("PATCH", "/auth/profile/", token=await door.access("ada"), json={"email": email})
+
+    assert status == 400
+    assert set(answer["error"]["details"]) == {"email"}
+
+
+@pytest.mark.parametrize("email", ["", "nonsense", "a@mailinator.com"])
+async def test_an_unfit_address_is_refused(door: Door, email: str) -> None:
+    status, answer = await door.call("PATCH", "/auth/profile/", token=await door.access("ada"), json={"email": email})
+
+    assert status == 400
+    assert set(answer["error"]["details"]) == {"email"}
+
+
+async def test_a_new_address_has_to_be_verified_by_a_new_link(door: Door) -> None:
+    token = await door.access("ada")
+    await door.call("GET", await door.link("verify-email"))
+    assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
+
+    await door.call("PATCH", "/auth/profile/", token=token, json={"email": "ada@example.org"})
+
+    assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is False
+    assert (await door.letters())[-1]["To"] == "ada@example.org"
+    await door.call("GET", await door.link("verify-email"))
+    assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
+
+
+async def test_the_same_address_in_other_letters_stays_verified(door: Door) -> None:
+    token = await door.access("ada")
+    await door.call("GET", await door.link("verify-email"))
+
+    await door.call("PATCH", "/auth/profile/", token=token, json={"email": "Ada@Example.com"})
+
+    assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
+    assert len(await door.letters()) == 1
