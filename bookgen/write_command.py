@@ -229,9 +229,15 @@ async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
         line = (await process.stdout.readline()).decode()
     if not line:
         await process.wait()
-        said = [line for line in log.read_text(errors="replace").splitlines() if line.startswith("bookgen: ")]
-        raise StartupError("\n".join(line.removeprefix("bookgen: ") for line in said) or f"the server ended; see {log}")
+        raise StartupError(_refusal(log))
     return next(word for word in line.split() if word.startswith("http"))
+
+
+def _refusal(log: Path) -> str:
+    """Why the server did not start, in its own words."""
+    lines = log.read_text(errors="replace").splitlines()
+    said = [line.removeprefix("bookgen: ") for line in lines if line.startswith("bookgen: ")]
+    return "\n".join(said) or f"the server ended at once; see {log}"
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
