@@ -1,0 +1,132 @@
+"""Model work on a book outside a run."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bookgen.actors.messages import Generate
+from bookgen.actors.supervisor import Supervisor
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, UpstreamAIError
+
+from .conftest import Model, Shelf
+
+
+async def test_a_drafted_outline_becomes_the_books_chapters(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=0)
+    model.free = True
+
+    await supervisor.draft_outline(account, book)
+
+    assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
+    assert await shelf.value("SELECT bible FROM book WHERE id = $1", book) == {"people": []}
+    assert await shelf.value("SELECT status FROM book WHERE id = $1", book) == "outline"
+
+
+async def test_a_new_outline_keeps_former_texts_as_revisions(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    await shelf.pool.execute("UPDATE chapter SET content = 'Old.'")
+    model.free = True
+
+    await supervisor.draft_outline(account, book)
+
+    assert await shelf.texts(book) == [""]
+    assert await shelf.value("SELECT content FROM chapter_revision") == "Old."
+
+
+async def test_an_outline_is_saved_although_its_caller_has_gone(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=0)
+    call = asyncio.create_task(supervisor.draft_outline(account, book))
+    await model.wait_until_asked(book, 0)
+
+    call.cancel()
+    model.answer(book, 0)
+
+    await shelf.until("SELECT count(*) = 1 FROM chapter WHERE book_id = $1", book)
+
+
+async def test_no_run_starts_while_the_outline_is_made(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    call = asyncio.create_task(supervisor.draft_outline(account, book))
+    await model.wait_until_asked(book, 0)
+
+    with pytest.raises(Conflict):
+        await supervisor.ask(account, book, Generate())
+
+    model.answer(book, 0)
+    await call
+    await supervisor.ask(account, book, Generate())
+
+
+async def test_no_outline_is_made_while_a_run_is_active(supervisor: Supervisor, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+
+    with pytest.raises(GenerationInProgress):
+        await supervisor.draft_outline(account, book)
+
+
+async def test_reworked_chapters_lose_their_text_to_revisions(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE book_id = $1", book)
+    model.free = True
+
+    await supervisor.rework_chapters(account, book, [await shelf.chapter_id(book, 2)], "Darker.")
+
+    assert await shelf.texts(book) == ["Old.", "", "Old."]
+    assert await shelf.value("SELECT summary FROM chapter WHERE book_id = $1 AND chapter_number = 2", book) == "Darker."
+
+
+async def test_chapters_of_another_book_can_not_be_reworked(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book, other = await shelf.book(account), await shelf.book(account)
+
+    with pytest.raises(InvalidInput):
+        await supervisor.rework_chapters(account, book, [await shelf.chapter_id(other, 1)])
+
+
+async def test_a_rewritten_chapter_keeps_its_former_text(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE chapter_number = 2")
+    call = asyncio.create_task(supervisor.rewrite_chapter(account, await shelf.chapter_id(book, 2)))
+    await model.wait_until_asked(book, 2)
+
+    model.answer(book, 2, "New.")
+    await call
+
+    assert await shelf.texts(book) == ["", "New.", ""]
+    assert await shelf.value("SELECT content FROM chapter_revision WHERE origin = 'regenerate'") == "Old."
+
+
+async def test_a_strangers_chapter_is_not_rewritten(supervisor: Supervisor, shelf: Shelf) -> None:
+    book = await shelf.book(await shelf.account())
+
+    with pytest.raises(NotFound):
+        await supervisor.rewrite_chapter(await shelf.account(), await shelf.chapter_id(book, 1))
+
+
+async def test_a_failed_job_leaves_the_book_free(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    call = asyncio.create_task(supervisor.draft_outline(account, book))
+    await model.wait_until_asked(book, 0)
+    model.fail(book, 0, retryable=True)
+
+    with pytest.raises(UpstreamAIError):
+        await call
+
+    await supervisor.ask(account, book, Generate())

@@ -1,0 +1,224 @@
+"""Runs outlive the process that wrote them."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from bookgen.actors import lease
+from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.actors.supervisor import Supervisor
+from bookgen.errors import Unavailable
+from bookgen.models import RunStatus
+
+from .conftest import Model, Shelf, Start
+
+
+async def crash(supervisor: Supervisor, shelf: Shelf) -> None:
+    """What is left of a process after kill -9: its rows, and a lease that runs out."""
+    boot_id = supervisor.resources.boot_id
+    supervisor._lease._lost()
+    supervisor.draining = True
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
+
+
+async def test_a_crashed_run_goes_on_at_the_next_unwritten_chapter(start: Start, model: Model, shelf: Shelf) -> None:
+    first = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await first.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.answer(book, 1, "The first text.")
+    await model.wait_until_asked(book, 2)
+    await crash(first, shelf)
+
+    model.free = True
+    await start()
+
+    await shelf.until_status(book, "completed")
+    assert (await shelf.texts(book))[0] == "The first text."
+    assert [model.asked[book, n] for n in (1, 2, 3)] == [1, 2, 1]
+
+
+async def test_a_crash_is_counted_and_forgiven_with_the_next_chapter(start: Start, model: Model, shelf: Shelf) -> None:
+    first = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await first.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await crash(first, shelf)
+
+    await start()
+    await model.wait_until_asked(book, 1, times=2)
+    assert (await shelf.run(book))["crash_count"] == 1
+    model.answer(book, 1)
+
+    await model.wait_until_asked(book, 2)
+    assert (await shelf.run(book))["crash_count"] == 0
+
+
+async def test_the_text_of_a_fenced_process_is_not_written(start: Start, model: Model, shelf: Shelf) -> None:
+    frozen = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await frozen.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second'")
+
+    other = await start()
+    await model.wait_until_asked(book, 1, times=2)
+    await shelf.until("SELECT owner = $2 FROM run WHERE book_id = $1", book, other.resources.boot_id)
+    model.free = True
+    model.answer(book, 1)
+
+    await shelf.until_status(book, "completed")
+    assert (await shelf.run(book))["written"] == 3
+    assert await shelf.value("SELECT count(*) FROM chapter_revision") == 0
+
+
+async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    process = await start()
+    await process.ask(account, book, Generate())
+    for times in (1, 2, 3):
+        await model.wait_until_asked(book, 1, times)
+        await crash(process, shelf)
+        process = await start()
+
+    await shelf.until_status(book, "error")
+    assert (await shelf.run(book))["failure"]["code"] == "quarantined"
+    model.free = True
+    await process.ask(account, book, Resume())
+    await shelf.until_status(book, "completed")
+
+
+async def test_a_crash_during_a_trial_is_charged_to_the_suspect_alone(start: Start, model: Model, shelf: Shelf) -> None:
+    poison, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
+    process = await start()
+    for account, book in (poison, good):
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = 1 WHERE book_id = $1", poison[1])
+    await crash(process, shelf)
+    process = await start()
+    await model.wait_until_asked(poison[1], 1, times=2)
+
+    await crash(process, shelf)
+    await start()
+
+    await shelf.until_status(poison[1], "error")
+    assert (await shelf.run(good[1]))["crash_count"] == 1
+
+
+async def test_a_drained_process_changes_no_run_and_charges_none(start: Start, model: Model, shelf: Shelf) -> None:
+    first = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await first.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+
+    await first.drain(0)
+
+    run = await shelf.run(book)
+    assert (run["status"], run["owner"], run["crash_count"]) == ("running", None, 0)
+    await start()
+    await model.wait_until_asked(book, 1, times=2)
+    assert (await shelf.run(book))["crash_count"] == 0
+
+
+async def test_a_full_drain_wastes_no_model_call(start: Start, model: Model, shelf: Shelf) -> None:
+    first = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await first.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.answer(book, 1)
+
+    await first.drain(10)
+
+    assert (await shelf.run(book))["done"] >= 1
+    assert not model.cancelled
+    with pytest.raises(Unavailable):
+        await first.ask(account, book, Pause())
+
+
+async def test_a_pause_reaches_the_process_that_writes(start: Start, model: Model, shelf: Shelf) -> None:
+    owner, other = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+
+    run = await other.ask(account, book, Pause())
+    model.answer(book, 1)
+
+    assert run.status is RunStatus.PAUSED
+    await shelf.until("SELECT done = 1 AND call_started_at IS NULL FROM run WHERE book_id = $1", book)
+    assert model.asked[book, 2] == 0
+
+
+async def test_a_stop_in_one_process_cancels_the_call_in_the_other(start: Start, model: Model, shelf: Shelf) -> None:
+    owner, other = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+
+    await other.ask(account, book, Stop())
+
+    await model.until(lambda: model.cancelled[book, 1] == 1)
+
+
+async def test_a_resume_elsewhere_does_not_repeat_the_call_in_flight(start: Start, model: Model, shelf: Shelf) -> None:
+    owner, other = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await other.ask(account, book, Pause())
+
+    await other.ask(account, book, Resume())
+    model.answer(book, 1)
+
+    await shelf.until_status(book, "completed")
+    assert model.asked[book, 1] == 1
+
+
+async def test_a_lease_that_ran_out_cancels_what_is_in_flight(start: Start, model: Model, shelf: Shelf) -> None:
+    owner, _ = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await owner._lease.renew()
+    before = owner.resources.boot_id
+
+    owner._lease._ran_out()
+
+    await model.until(lambda: model.cancelled[book, 1] == 1)
+    assert owner.resources.boot_id != before
+
+
+async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    gone = uuid.uuid4()
+    await shelf.pool.execute(
+        "INSERT INTO process (boot_id, host, pid, pid_started, lease_until) VALUES ($1, $2, $3, '1', 'infinity')",
+        gone,
+        lease.this_host(),
+        2**22 - 1,
+    )
+    await shelf.pool.execute(
+        """INSERT INTO run (id, book_id, account_id, status, mode, total, owner, epoch)
+           VALUES (gen_random_uuid(), $1, $2, 'running', 'full', 3, $3, 1)""",
+        book,
+        account,
+        gone,
+    )
+
+    await start()
+
+    await model.wait_until_asked(book, 1)
