@@ -165,7 +165,8 @@ def _mentions(sentence: str, name: str) -> bool:
 def _values(name: str, text: str, *, described: bool) -> Iterator[Claim]:
     """The values that `text` gives for `name`. A description is about it throughout, a sentence may not be."""
     for kind, pattern in (("eyes", _EYES), ("hair", _HAIR)):
-        if found := pattern.search(text):
+        found = pattern.search(text)
+        if found and (described or _owns(name, text[: found.end()], kind)):
             colour = next(group for group in found.groups() if group).lower()
             yield Claim(name, kind, _SAME_COLOUR.get(colour, colour))
     if (found := _AGED.search(text)) and (described or _age_of_name(name, text)):
@@ -180,6 +181,14 @@ def _values(name: str, text: str, *, described: bool) -> Iterator[Claim]:
         yield Claim(name, "fate", "dead")
     if not described and _acts(name, text):
         yield Claim(name, "fate", "alive")
+
+
+def _owns(name: str, text: str, kind: str) -> bool:
+    """Whether the eyes or the hair that `text` ends with are said to be those of `name`."""
+    first = rf"{re.escape(name.split()[0])}(?: [A-Z]\w+)?"
+    looks = {"eyes": "eye(?:s|d)", "hair": "hair(?:ed)?"}[kind]
+    owner = rf"(?:{first}['’]s|\b[Hh]er|\b[Hh]is|{first} (?:had|has|was|is)|{first},)"
+    return bool(re.search(rf"{owner} (?:\w+,? ){{0,2}}(?:\w+-)?{looks}(?: (?:were|was|are|is) \w+)?(?: \w+)?$", text))
 
 
 def _age_of_name(name: str, text: str) -> bool:

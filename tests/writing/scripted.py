@@ -75,7 +75,7 @@ def sentence(number: int, language: str = "en") -> str:
         return "".join(letters[:8]) + str(number) + "".join(letters[8:]) + "。"
     words = [_word(rng, language) for _ in range(rng.randint(8, 20))]
     words[rng.randint(1, 6)] = str(number)
-    return " ".join(words) if language == "th" else f"{words[0].capitalize()} {' '.join(words[1:])}."
+    return "".join(words) if language == "th" else f"{words[0].capitalize()} {' '.join(words[1:])}."
 
 
 def _word(rng: random.Random, language: str) -> str:
