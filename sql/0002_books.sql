@@ -50,6 +50,18 @@ CREATE TABLE chapter_revision (
 );
 CREATE INDEX chapter_revision_newest ON chapter_revision (chapter_id, id DESC);
 
+-- The newest 20 are kept, whoever overwrites a text.
+CREATE FUNCTION forget_old_revisions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM chapter_revision
+     WHERE chapter_id = NEW.chapter_id
+       AND id <= (SELECT id FROM chapter_revision WHERE chapter_id = NEW.chapter_id ORDER BY id DESC OFFSET 20 LIMIT 1);
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER forget_old_revisions AFTER INSERT ON chapter_revision
+    FOR EACH ROW EXECUTE FUNCTION forget_old_revisions();
+
 -- What later chapters must know of a finished one, by the hash of the text it was read from.
 CREATE TABLE digest (
     chapter_id     bigint NOT NULL REFERENCES chapter ON DELETE CASCADE,

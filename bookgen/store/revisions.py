@@ -1,4 +1,4 @@
-"""Former texts of chapters: nothing that was written is lost by an overwrite. The newest 20 are kept."""
+"""Former texts of chapters: nothing that was written is lost by an overwrite. The database keeps the newest 20."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from bookgen.models import RevisionOrigin
 
 if TYPE_CHECKING:
     from bookgen.store.database import DB
-
-KEPT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +25,12 @@ class Revision:
 
 KEEP = "INSERT INTO chapter_revision (chapter_id, origin, content, word_count) VALUES ($1, $2, $3, $4)"
 
-PRUNE = """
-    DELETE FROM chapter_revision
-     WHERE chapter_id = $1
-       AND id <= (SELECT id FROM chapter_revision WHERE chapter_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)
-"""
-
 
 async def keep(db: DB, chapter_id: int, origin: RevisionOrigin, content: str, word_count: int) -> None:
     """Keeps a text that is about to be overwritten; an empty one is none."""
     if not content.strip():
         return
     await db.execute(KEEP, chapter_id, origin, content, word_count)
-    await db.execute(PRUNE, chapter_id, KEPT)
 
 
 OF_CHAPTER = """

@@ -1,0 +1,137 @@
+from tests.http.conftest import Api
+
+
+async def test_a_new_book_is_a_draft_with_defaults(api: Api) -> None:
+    reply = await api.post("/books/", {"title": " The Salt Road "})
+
+    assert reply.status == 201
+    assert (
+        reply.body
+        | {
+            "title": "The Salt Road",
+            "status": "draft",
+            "chapters": [],
+            "chapter_count": 10,
+            "target_word_count": 20_000,
+            "trim_size": "6x9",
+            "content_language": "en",
+            "author_name": "ada",
+            "generation_progress": None,
+            "cover_image_url": None,
+            "covers": [],
+            "chapters_count": 0,
+            "word_count": 0,
+            "funding_source": None,
+            "estimated_cost_micros": None,
+            "estimated_seconds": None,
+        }
+        == reply.body
+    )
+
+
+async def test_a_mistyped_field_surfaces_as_a_missing_one(api: Api) -> None:
+    reply = await api.post("/books/", {"titel": "The Salt Road"})
+
+    assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
+    assert reply.body["error"]["details"] == {"title": ["Missing data for required field."]}
+
+
+async def test_a_body_can_set_nothing_that_is_the_services(api: Api) -> None:
+    forged = {"id": 7, "account_id": 9, "status": "completed", "funding_source": "credits", "word_count": 5}
+
+    book = await api.book(**forged)
+    changed = await api.patch(f"/books/{book['id']}/", forged | {"title": "New"})
+
+    assert book["status"] == "draft"
+    assert changed.body | {"title": "New", "status": "draft", "funding_source": None, "word_count": 0} == changed.body
+
+
+async def test_books_are_listed_most_recently_updated_first(api: Api) -> None:
+    first, second = await api.book(title="First"), await api.book(title="Second")
+    await api.patch(f"/books/{first['id']}/", {"genre": "Essay"})
+
+    listed = (await api.get("/books/")).body
+
+    assert [book["id"] for book in listed] == [first["id"], second["id"]]
+    assert "chapters" not in listed[0]
+    assert "covers" not in listed[0]
+
+
+async def test_the_list_shows_sums_and_progress_without_texts(api: Api) -> None:
+    book = await api.written()
+
+    [listed] = (await api.get("/books/")).body
+
+    assert listed["chapters_count"] == 2
+    assert listed["word_count"] == book["word_count"] > 0
+    assert listed["generation_progress"]["generation_status"] == "completed"
+    assert "outline" not in listed["generation_progress"]
+
+
+async def test_the_dropdown_has_ids_and_titles_only(api: Api) -> None:
+    book = await api.book(title="Only")
+
+    assert (await api.get("/books/dropdown/")).body == [{"id": book["id"], "title": "Only"}]
+
+
+async def test_a_change_touches_what_it_names(api: Api) -> None:
+    book = await api.book(genre="Essay", subtitle="Kept")
+
+    changed = (await api.patch(f"/books/{book['id']}/", {"genre": "Memoir", "chapter_count": 3})).body
+
+    assert (changed["genre"], changed["subtitle"], changed["chapter_count"]) == ("Memoir", "Kept", 3)
+    assert changed["updated_at"] > book["updated_at"]
+
+
+async def test_the_chapter_count_is_fixed_by_the_outline(api: Api) -> None:
+    book = await api.outlined()
+
+    refused = await api.patch(f"/books/{book['id']}/", {"chapter_count": 5})
+    same = await api.patch(f"/books/{book['id']}/", {"chapter_count": 2})
+
+    assert (refused.status, refused.code) == (409, "CONFLICT")
+    assert same.status == 200
+
+
+async def test_a_deleted_book_is_gone_with_its_chapters(api: Api) -> None:
+    book = await api.outlined()
+
+    reply = await api.delete(f"/books/{book['id']}/")
+
+    assert (reply.status, reply.raw) == (204, b"")
+    assert (await api.get(f"/books/{book['id']}/")).status == 404
+    assert (await api.get(f"/chapters/{book['chapters'][0]['id']}/")).status == 404
+    assert (await api.get("/books/")).body == []
+
+
+async def test_a_duplicate_is_a_new_draft_with_the_same_texts(api: Api) -> None:
+    book = await api.written()
+
+    reply = await api.post(f"/books/{book['id']}/duplicate/")
+
+    copy = reply.body
+    assert reply.status == 201
+    assert (copy["status"], copy["funding_source"], copy["generation_progress"]) == ("draft", None, None)
+    assert copy["id"] != book["id"]
+    assert [c["content"] for c in copy["chapters"]] == [c["content"] for c in book["chapters"]]
+    assert {c["id"] for c in copy["chapters"]}.isdisjoint(c["id"] for c in book["chapters"])
+
+
+async def test_a_duplicate_can_be_generated_although_it_is_a_draft(api: Api) -> None:
+    book = await api.outlined()
+    copy = (await api.post(f"/books/{book['id']}/duplicate/")).body
+
+    assert (await api.post(f"/books/{copy['id']}/generate/")).status == 202
+    await api.until(copy["id"], "completed")
+
+
+async def test_an_id_beyond_any_row_is_simply_not_found(api: Api) -> None:
+    for path in (f"/books/{2**63}/", f"/books/{10**30}/", f"/books/{2**63 - 1}/"):
+        assert (await api.get(path)).code == "NOT_FOUND"
+
+
+async def test_a_book_with_an_outline_has_an_estimate(api: Api) -> None:
+    book = await api.outlined()
+
+    assert book["estimated_seconds"] > 0
+    assert book["usage"]["calls"] >= 1

@@ -1,0 +1,138 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from bookgen.providers.offline import OfflineModel
+from bookgen.providers.text import TextReply, TextRequest
+from tests.http.conftest import Api, OpenApi
+
+
+class HeldModel(OfflineModel):
+    """The offline model, whose chapters wait until the test lets them go."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.asked = asyncio.Event()
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        if request.stage not in ("outline", "rework"):
+            self.asked.set()
+            await self.gate.wait()
+        return await super().complete(request)
+
+
+@pytest.fixture
+def model() -> HeldModel:
+    return HeldModel()
+
+
+@pytest.fixture
+async def api(open_api: OpenApi, model: HeldModel) -> Api:
+    return await (await open_api(model=model)).as_new_account("ada")
+
+
+@pytest.fixture
+async def running(api: Api, model: HeldModel) -> dict[str, Any]:
+    """A book whose first chapter is being written."""
+    book = await api.outlined()
+    assert (await api.post(f"/books/{book['id']}/generate/")).status == 202
+    await model.asked.wait()
+    return book
+
+
+async def steer(api: Api, book: dict[str, Any], verb: str) -> Any:
+    return await api.post(f"/books/{book['id']}/{verb}-generation/")
+
+
+async def test_generate_answers_at_once_with_the_run(api: Api) -> None:
+    book = await api.outlined()
+
+    reply = await api.post(f"/books/{book['id']}/generate/")
+
+    assert reply.status == 202
+    assert reply.body.keys() == {"message", "book_id", "task_id", "mode"}
+    assert (reply.body["book_id"], reply.body["mode"]) == (book["id"], "full")
+
+
+async def test_generate_without_an_outline_is_400(api: Api) -> None:
+    book = await api.book()
+
+    assert (await api.post(f"/books/{book['id']}/generate/")).status == 400
+
+
+async def test_a_second_generate_is_refused_while_the_run_is_active(api: Api, running: dict[str, Any]) -> None:
+    first = await api.post(f"/books/{running['id']}/generate/")
+    await steer(api, running, "pause")
+    second = await api.post(f"/books/{running['id']}/generate/")
+
+    assert (first.status, first.code) == (second.status, second.code) == (400, "GENERATION_IN_PROGRESS")
+
+
+async def test_a_book_that_never_ran_has_no_status_to_read_or_steer(api: Api) -> None:
+    book = await api.outlined()
+
+    assert (await api.get(f"/books/{book['id']}/generation-status/")).status == 404
+    for verb in ("pause", "resume", "stop"):
+        assert (await steer(api, book, verb)).code == "NOT_FOUND"
+
+
+async def test_the_status_shows_which_chapters_have_content(api: Api, running: dict[str, Any]) -> None:
+    body = (await api.get(f"/books/{running['id']}/generation-status/")).body
+
+    assert (body["generation_status"], body["completed_chapters"], body["total_chapters"]) == ("running", 0, 2)
+    assert (body["current_chapter"], body["percentage"], body["failure"]) == (1, 0.0, None)
+    assert [item["has_content"] for item in body["outline"]] == [False, False]
+    assert "error" not in body
+
+
+async def test_pause_and_resume_carry_the_book_to_its_end(api: Api, model: HeldModel, running: dict[str, Any]) -> None:
+    paused = await steer(api, running, "pause")
+    status = (await api.get(f"/books/{running['id']}/generation-status/")).body
+    model.gate.set()
+    resumed = await steer(api, running, "resume")
+    await api.until(running["id"], "completed")
+
+    assert paused.body | {"book_id": running["id"], "generation_status": "paused"} == paused.body
+    assert status["generation_status"] == "paused"
+    assert "finishing chapter 1" in status["status_message"]
+    assert resumed.body["generation_status"] == "running"
+
+
+async def test_a_stopped_run_returns_the_book_to_its_outline(api: Api, running: dict[str, Any]) -> None:
+    stopped = await steer(api, running, "stop")
+
+    assert stopped.body["generation_status"] == "stopped"
+    assert (await api.get(f"/books/{running['id']}/")).body["status"] == "outline"
+    assert (await steer(api, running, "stop")).status == 200
+    assert (await steer(api, running, "pause")).status == (await steer(api, running, "resume")).status == 409
+
+
+async def test_a_second_book_waits_for_its_turn_and_says_so(api: Api, running: dict[str, Any]) -> None:
+    other = await api.outlined(title="Second")
+
+    accepted = await api.post(f"/books/{other['id']}/generate/")
+    body = (await api.get(f"/books/{other['id']}/generation-status/")).body
+
+    assert accepted.status == 202
+    assert body["generation_status"] == "running"
+    assert "Place 1" in body["status_message"]
+
+
+async def test_an_edit_while_the_chapter_is_written_wins_over_the_model(
+    api: Api, model: HeldModel, running: dict[str, Any]
+) -> None:
+    chapter = f"/chapters/{running['chapters'][0]['id']}/"
+    edited = await api.patch(chapter, {"content": "The author's own words."})
+    model.gate.set()
+    await api.until(running["id"], "completed")
+
+    assert edited.status == 200
+    assert (await api.get(chapter)).body["content"] == "The author's own words."
+    revisions = (await api.get(f"{chapter}revisions/")).body
+    assert [revision["origin"] for revision in revisions] == ["model"]
+
+
+async def test_deleting_a_running_book_ends_its_run(api: Api, running: dict[str, Any]) -> None:
+    assert (await api.delete(f"/books/{running['id']}/")).status == 204
+    assert (await api.get(f"/books/{running['id']}/generation-status/")).status == 404
