@@ -15,6 +15,7 @@ from bookgen.billing.plans import FREE
 from bookgen.billing.processor import Invoice, ProcessorSubscription
 from bookgen.billing.returns import checked_url, origin_of
 from bookgen.billing.standing import entitled, is_live
+from bookgen.billing.upkeep import Upkeep
 from bookgen.billing.webhook import Webhook
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured
 from bookgen.store import accounts, addons, credits, payments, plans, subscriptions
@@ -63,7 +64,7 @@ class Payments:
         self._fulfilment = Fulfilment(db, gateway, clock) if gateway else None
         self._webhook = (
             Webhook(db, gateway, self._fulfilment, tuple(webhook_secrets), wake_mail, clock)
-            if gateway and self._fulfilment and webhook_secrets
+            if gateway and self._fulfilment
             else None
         )
 
@@ -220,6 +221,12 @@ class Payments:
         if self._webhook is None:
             raise PaymentsNotConfigured
         await self._webhook.receive(payload, signature)
+
+    def upkeep(self) -> Upkeep:
+        """For the operator's commands."""
+        gateway, fulfilment = self._configured()
+        assert self._webhook is not None
+        return Upkeep(self._db, gateway, fulfilment, self._webhook, self._public_url)
 
     async def _customer(self, gateway: Gateway, account_id: int) -> str:
         customer = await payments.customer_of(self._db, account_id)

@@ -164,12 +164,14 @@ class Gateway:
             self._prices[offer.lookup_key, offer.amount_cents] = known
         return known
 
+    async def find_portal(self) -> str | None:
+        found = await self._call("billing_portal.configurations.list", {"active": True, "limit": 100})
+        return next((each["id"] for each in found["data"] if (each.get("metadata") or {}).get("bookgen")), None)
+
     async def portal(self) -> str:
         """The portal's configuration, found or made."""
         if self._portal is None:
-            found = await self._call("billing_portal.configurations.list", {"active": True, "limit": 100})
-            ours = [each["id"] for each in found["data"] if (each.get("metadata") or {}).get("bookgen")]
-            self._portal = ours[0] if ours else await self._make_portal()
+            self._portal = await self.find_portal() or await self._make_portal()
         return self._portal
 
     async def webhook_urls(self) -> list[str]:

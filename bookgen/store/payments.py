@@ -30,8 +30,12 @@ OPEN_SESSIONS = """
        AND status = 'open' AND session_id IS NOT NULL
 """
 
-UNSETTLED_SESSIONS = """
-    SELECT session_id FROM checkout WHERE session_id IS NOT NULL AND status <> 'expired' ORDER BY id
+# An expired page can't be paid any more; about every other one the processor may know more than we do.
+SESSIONS_SINCE = """
+    SELECT session_id
+      FROM checkout
+     WHERE session_id IS NOT NULL AND status <> 'expired' AND created_at >= $1
+     ORDER BY id
 """
 
 SETTLE_CHECKOUT = """
@@ -62,6 +66,27 @@ MARK_APPLIED = """
 WAITING_EVENTS = "SELECT payload FROM payment_event WHERE applied_at IS NULL ORDER BY created_at, id"
 
 ALL_EVENTS = "SELECT payload FROM payment_event ORDER BY created_at, id"
+
+OUTCOME = "SELECT outcome FROM payment_event WHERE id = $1"
+
+SESSION_FACTS = """
+    SELECT c.status, c.account_id AS account, l.credits, l.refund_due AS "credits refunded"
+      FROM checkout c
+      LEFT JOIN credit_lot l ON l.checkout_id = c.id
+     WHERE c.session_id = $1
+"""
+
+CUSTOMER_FACTS = """
+    SELECT p.slug AS plan, s.status, s.billing_interval AS interval, s.current_period_end AS "paid until",
+           s.cancel_at_period_end AS "ends then",
+           (SELECT string_agg(a.slug || ' ' || o.status, ', ' ORDER BY a.slug)
+              FROM account_addon o JOIN addon a ON a.id = o.addon_id
+             WHERE o.account_id = s.account_id AND o.billing_type = 'monthly') AS "add-ons"
+      FROM payment_customer c
+      JOIN subscription s ON s.account_id = c.account_id
+      JOIN plan p ON p.id = s.plan_id
+     WHERE c.customer_id = $1
+"""
 
 VERSION = "SELECT coalesce((SELECT version FROM payment_object WHERE id = $1), 0)"
 
@@ -102,9 +127,8 @@ async def open_sessions(db: DB, account_id: int, kind: str) -> list[str]:
     return [row["session_id"] for row in await db.fetch(OPEN_SESSIONS, account_id, kind)]
 
 
-async def unsettled_sessions(db: DB) -> list[str]:
-    """Every session about which the processor may know more than we do."""
-    return [row["session_id"] for row in await db.fetch(UNSETTLED_SESSIONS)]
+async def sessions_since(db: DB, moment: datetime) -> list[str]:
+    return [row["session_id"] for row in await db.fetch(SESSIONS_SINCE, moment)]
 
 
 async def settle_checkout(
@@ -146,6 +170,21 @@ async def mark_applied(connection: DB, event_id: str, outcome: str) -> bool:
 
 async def events(db: DB, *, waiting_only: bool) -> list[Mapping[str, Any]]:
     return [row["payload"] for row in await db.fetch(WAITING_EVENTS if waiting_only else ALL_EVENTS)]
+
+
+async def outcome(db: DB, event_id: str) -> str:
+    said: str = await db.fetchval(OUTCOME, event_id)
+    return said
+
+
+async def session_facts(db: DB, session_id: str) -> dict[str, Any]:
+    """What a purchase came to, for a person to read."""
+    return dict(await db.fetchrow(SESSION_FACTS, session_id) or {})
+
+
+async def customer_facts(db: DB, customer_id: str) -> dict[str, Any]:
+    """What a customer is subscribed to, for a person to read."""
+    return dict(await db.fetchrow(CUSTOMER_FACTS, customer_id) or {})
 
 
 async def version(db: DB, object_id: str) -> int:

@@ -1,0 +1,52 @@
+"""`bookgen payments …`: the operator's hand on the payment processor."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+from bookgen.billing.checkout import Payments
+from bookgen.billing.upkeep import Upkeep
+
+DAYS = 90
+
+
+def add_options(parser: ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="payments_command", metavar="COMMAND", required=True)
+
+    sync = commands.add_parser("sync", help="compare products, prices, portal and webhook with the processor's")
+    sync.add_argument("--apply", action="store_true", help="make there what is missing (without it: only say so)")
+    sync.set_defaults(payments_action=_sync)
+
+    replay = commands.add_parser("replay", help="apply the events that wait")
+    replay.add_argument("--all", action="store_true", help="also those that were applied before")
+    replay.set_defaults(payments_action=_replay)
+
+    reconcile = commands.add_parser("reconcile", help="compare what was paid with what was given")
+    reconcile.add_argument("--mend", action="store_true", help="make ours what the processor says")
+    reconcile.add_argument("--days", type=int, default=DAYS, metavar="N", help=f"purchases of N days (default {DAYS})")
+    reconcile.set_defaults(payments_action=_reconcile)
+
+
+async def run(args: Namespace, payments: Payments) -> None:
+    """Do what the command line says and print a line for each thing found or done."""
+    lines: AsyncIterator[str] = args.payments_action(args, payments.upkeep())
+    quiet = True
+    async for line in lines:
+        quiet = False
+        print(line)
+    if quiet:
+        print("nothing to do")
+
+
+def _sync(args: Namespace, upkeep: Upkeep) -> AsyncIterator[str]:
+    return upkeep.sync(apply=args.apply)
+
+
+def _replay(args: Namespace, upkeep: Upkeep) -> AsyncIterator[str]:
+    return upkeep.replay(everything=args.all)
+
+
+def _reconcile(args: Namespace, upkeep: Upkeep) -> AsyncIterator[str]:
+    return upkeep.reconcile(mend=args.mend, since=timedelta(days=args.days), now=datetime.now(UTC))

@@ -1,0 +1,106 @@
+"""What an operator does with payments: set the processor up, apply what waited, compare both books."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from bookgen.billing import processor
+from bookgen.billing.catalog import Offer, offers
+from bookgen.billing.fulfilment import Effect, Fulfilment
+from bookgen.billing.gateway import Gateway
+from bookgen.billing.webhook import Webhook
+from bookgen.store import payments
+from bookgen.store.database import DB
+
+WEBHOOK_PATH = "/api/v1/webhooks/stripe/"
+
+Facts = dict[str, Any]
+
+
+class Upkeep:
+    def __init__(
+        self, db: asyncpg.Pool, gateway: Gateway, fulfilment: Fulfilment, webhook: Webhook, public_url: str
+    ) -> None:
+        self._db = db
+        self._gateway = gateway
+        self._fulfilment = fulfilment
+        self._webhook = webhook
+        self._webhook_url = f"{public_url}{WEBHOOK_PATH}"
+
+    # --- sync ---------------------------------------------------------------------------------------
+
+    async def sync(self, *, apply: bool) -> AsyncIterator[str]:
+        """Makes the processor's catalogue ours; one line for what is missing or differs there."""
+        for offer in await offers(self._db):
+            difference = _difference(offer, await self._gateway.find_price(offer))
+            if difference:
+                yield f"{offer.lookup_key}: {difference}"
+                if apply:
+                    await self._gateway.price(offer)
+        if await self._gateway.find_portal() is None:
+            yield "billing portal: no configuration of ours"
+            if apply:
+                await self._gateway.portal()
+        if self._webhook_url not in await self._gateway.webhook_urls():
+            yield f"webhook: nothing is sent to {self._webhook_url}"
+            if apply:
+                secret = await self._gateway.create_webhook(self._webhook_url)
+                yield f"webhook: made; set STRIPE_WEBHOOK_SECRET={secret}"
+
+    # --- replay -------------------------------------------------------------------------------------
+
+    async def replay(self, *, everything: bool) -> AsyncIterator[str]:
+        """Applies the events that wait, oldest first; with `everything` all that were ever kept."""
+        for found in await payments.events(self._db, waiting_only=not everything):
+            event = processor.event(found)
+            await self._webhook.apply(event, again=everything)
+            yield f"{event.id} {event.type}: {await payments.outcome(self._db, event.id)}"
+
+    # --- reconcile ----------------------------------------------------------------------------------
+
+    async def reconcile(self, *, mend: bool, since: timedelta, now: datetime) -> AsyncIterator[str]:
+        """What the processor says against what we have: a line for each difference."""
+        for session_id in await payments.sessions_since(self._db, now - since):
+            changes = await self._compare(session_id, self._fulfilment.read_session, payments.session_facts)
+            for change in changes:
+                yield change
+            if changes and mend:
+                await self._fulfilment.refresh_session(session_id)
+        for customer in await payments.customers(self._db):
+            changes = await self._compare(customer, self._fulfilment.read_customer, payments.customer_facts)
+            for change in changes:
+                yield change
+            if changes and mend:
+                await self._fulfilment.refresh_customer(customer)
+
+    async def _compare(
+        self, name: str, read: Callable[[str], Awaitable[Effect]], facts: Callable[[DB, str], Awaitable[Facts]]
+    ) -> list[str]:
+        """What applying the processor's word would change. It is applied for real and rolled back."""
+        effect = await read(name)
+        async with self._db.acquire() as connection:
+            transaction = connection.transaction()
+            await transaction.start()
+            try:
+                before = await facts(connection, name)
+                await effect(connection)
+                after = await facts(connection, name)
+            finally:
+                await transaction.rollback()
+        return [
+            f"{name}: {fact} is {before.get(fact)}, should be {after.get(fact)}"
+            for fact in sorted(before.keys() | after.keys())
+            if before.get(fact) != after.get(fact)
+        ]
+
+
+def _difference(offer: Offer, found: tuple[str, int] | None) -> str | None:
+    if found is None:
+        return f"no price, should be {offer.amount_cents} cents"
+    if found[1] != offer.amount_cents:
+        return f"{found[1]} cents, should be {offer.amount_cents} cents"
+    return None
