@@ -38,5 +38,9 @@ class FallbackModel:
 
     async def _fall_back(self, request: TextRequest, spent: Usage, why: str) -> TextReply:
         log.warning("model_fell_back", model=self._first.name, to=self._second.name, stage=request.stage, why=why)
-        reply = await self._second.complete(request)
+        try:
+            reply = await self._second.complete(request)
+        except UpstreamAIError as error:
+            error.spent = spent + error.spent if isinstance(error.spent, Usage) else spent
+            raise
         return replace(reply, usage=spent + reply.usage)

@@ -327,7 +327,8 @@ class ModelServer:
         stop, reasoning = "end", self.settings.reasoning
         match kind:
             case "refusal":
-                text, stop = options.get("text", ""), "refusal"
+                silent = call.protocol == "anthropic"  # tells a refusal in the stop reason; the others in words
+                text, stop = options.get("text", "" if silent else "I can't help with that."), "refusal"
             case "filter":
                 text, stop = text[: options.get("after", 80)], "filter"
             case "truncate" | "truncate_flagged_end":

@@ -15,8 +15,8 @@ _DEEPEST = 6
 class Grammar:
     """Fills templates without picking what was lately picked.
 
-    A phrase counts as used only once the sentence that holds it is kept, so that trying many sentences does not
-    wear the lists out.
+    A phrase counts as used only once what was begun with it is kept, so that trying many sentences does not wear the
+    lists out.
     """
 
     def __init__(self, slots: Mapping[str, Sequence[str]], rng: random.Random) -> None:
@@ -25,9 +25,12 @@ class Grammar:
         self._recent: dict[str, deque[str]] = {}
         self._picked: list[tuple[str, str, int]] = []
 
+    def begin(self) -> None:
+        """A new try; what the last one picked is forgotten unless it was kept."""
+        self._picked = []
+
     def sentence(self, role: str, templates: Sequence[str], words: Mapping[str, str]) -> str:
         """One of `templates`, filled and begun with a capital."""
-        self._picked = []
         text = self._pick(f"template {role}", templates)
         for _ in range(_DEEPEST):
             filled = _SLOT.sub(lambda slot: self._value(slot[1], words), text)
@@ -37,13 +40,13 @@ class Grammar:
         return _FIRST_LETTER.sub(lambda letter: letter[0].upper(), text, count=1)
 
     def keep(self) -> None:
-        """The last sentence is used: its phrases rest for a while."""
+        """The try is used: its phrases rest for a while."""
         for name, value, size in self._picked:
-            self._recent.setdefault(name, deque(maxlen=size * 2 // 3)).append(value)
+            self._recent.setdefault(name, deque(maxlen=size // 2)).append(value)
 
     @property
     def picked(self) -> list[tuple[str, str]]:
-        """The lists that the last sentence drew on, and what it took."""
+        """The lists that this try drew on, and what it took."""
         return [(name, value) for name, value, _ in self._picked]
 
     def _pick(self, name: str, among: Sequence[str]) -> str:

@@ -14,7 +14,6 @@ def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, An
     """Every chapter of the book, the same list whichever part of it is asked for."""
     count = max(brief.number("chapter_count", 1), brief.number("last", 1))
     cast, lists = Cast.of(brief, bank), bank["outline"]
-    grammar = Grammar(lists, brief.book_rng("outline"))
     kind = "_nonfiction" if brief.nonfiction and "title_nonfiction" in lists else ""
     cases = {"case": bank["nonfiction"]["slots"]["case"]} if kind else {}
     grammar = Grammar({**lists, **cases}, brief.book_rng("outline"))
@@ -29,6 +28,7 @@ def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, An
             "place": cast.places[number % len(cast.places)],
             "thing": cast.things[number % len(cast.things)],
         }
+        grammar.begin()
         summary = grammar.sentence("summary", lists[f"summary{kind}"], words)
         grammar.keep()
         chapters.append({"number": number, "chapter_number": number, "title": title, "summary": summary})
@@ -37,6 +37,7 @@ def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, An
 
 def _title(grammar: Grammar, templates: list[str], taken: list[str]) -> tuple[str, dict[str, str]]:
     for _ in range(200):
+        grammar.begin()
         title = grammar.sentence("title", templates, {})
         if title not in taken:
             break

@@ -7,7 +7,8 @@ that know nothing of each other never write the same one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bookgen.providers.sample.brief import Brief
@@ -17,8 +18,10 @@ from bookgen.words import count_words
 
 SCENE_WORDS = 480
 CLOSING_WORDS = 24
-TRIES = 400
-SHORTEST_OWNED = 6  # words; "Yes," she said. may be said twice in a book
+TRIES = 300
+SHORTEST_OWNED = 6  # words; a shorter sentence may well come twice
+_SENTENCE = re.compile(r"(?<=[.!?])[”’»“]?\s+|(?<=[.!?][”’»“])\s+|\n+")
+_WORD = re.compile(r"\w+")
 
 
 def write_prose(brief: Brief, bank: Mapping[str, Any], words: int) -> str:
@@ -40,7 +43,7 @@ class _Teller:
         self.cast = Cast.of(brief, bank)
         self.paragraphs: list[str] = []
         self.written = 0
-        self.said: set[str] = set()
+        self.said: set[int] = set()
         self.words: dict[str, str] = {}
         self.part, self.parts = brief.number("part", 1), brief.number("parts", 1)
         self.chapter, self.chapters = brief.number("chapter_number", 1), brief.number("chapter_count", 1)
@@ -71,7 +74,7 @@ class _Teller:
 
     def add(self, sentences: Iterator[str], until: int) -> None:
         paragraph: list[str] = []
-        for sentence in sentences:
+        for sentence in filter(None, sentences):
             paragraph.append(sentence)
             self.written += count_words(sentence)
             if self.written >= until:
@@ -82,6 +85,8 @@ class _Teller:
     def close(self) -> None:
         ends_book = self.part == self.parts and self.chapter == self.chapters
         closing = self.fitting("final" if ends_book else "close", self.asked - self.written)
+        if not closing:
+            return
         if self.paragraphs and self.paragraphs[-1][0] not in self.NOT_PROSE:
             self.paragraphs[-1] += f" {closing}"
         else:
@@ -90,24 +95,34 @@ class _Teller:
     def fitting(self, role: str, words: int) -> str:
         """The one of some sentences that comes nearest to the words still missing."""
         candidates = [self.sentence(role) for _ in range(8)]
-        return min(candidates, key=lambda sentence: abs(count_words(sentence) - words))
+        return min(filter(None, candidates), key=lambda sentence: abs(count_words(sentence) - words), default="")
 
     def sentence(self, role: str, **words: str) -> str:
-        known = {**self.words, **words}
-        for _ in range(TRIES):
-            sentence = self.grammar.sentence(role, self.templates[role], known)
-            if sentence not in self.said and self.owns(sentence):
-                break
-        self.grammar.keep()
-        self.said.add(sentence)
-        return sentence
+        return self.fresh(lambda: self.filled(role, **words))
 
-    def owns(self, sentence: str) -> bool:
-        if sentence.count(" ") < SHORTEST_OWNED - 1:
-            return True
-        digest = int.from_bytes(hashlib.blake2b(sentence.encode("utf-8", "surrogatepass"), digest_size=6).digest())
-        chapter, part = digest % self.chapters, digest // self.chapters % self.parts
+    def fresh(self, make: Callable[[], str]) -> str:
+        """The first of many tries that this part may say and has not said; empty when there is none."""
+        for _ in range(TRIES):
+            self.grammar.begin()
+            text = make()
+            keys = {_key(one) for one in _SENTENCE.split(text) if count_words(one) >= SHORTEST_OWNED}
+            if not keys & self.said and all(self.owns(key) for key in keys):
+                self.grammar.keep()
+                self.said |= keys
+                return text
+        return ""
+
+    def filled(self, role: str, **words: str) -> str:
+        return self.grammar.sentence(role, self.templates[role], {**self.words, **words})
+
+    def owns(self, key: int) -> bool:
+        chapter, part = key % self.chapters, key // self.chapters % self.parts
         return chapter == (self.chapter - 1) % self.chapters and part == (self.part - 1) % self.parts
+
+
+def _key(sentence: str) -> int:
+    words = " ".join(_WORD.findall(sentence.lower()))
+    return int.from_bytes(hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=6).digest())
 
 
 class _Storyteller(_Teller):
@@ -183,12 +198,15 @@ class _Storyteller(_Teller):
             yield iter([self.line(self.rng.choice(("remark", "question", "answer")), speaker, "tag")])
 
     def line(self, role: str, speaker: str, tag: str) -> str:
-        style = self.bank["dialogue"]
-        said = self.sentence(role)
-        asked = said.endswith("?")
-        if self.rng.random() < 0.4:
+        bare = self.rng.random() < 0.4
+        return self.fresh(lambda: self.spoken(role, speaker, tag, bare=bare))
+
+    def spoken(self, role: str, speaker: str, tag: str, *, bare: bool) -> str:
+        said, style = self.filled(role), self.bank["dialogue"]
+        if bare:
             return str(style["bare"]).replace("{line}", said)
-        tagged = self.sentence("tag_question" if asked else "tag", speaker=speaker)
+        asked = said.endswith("?")
+        tagged = self.filled("tag_question" if asked else tag, speaker=speaker)
         tagged = tagged if tagged.startswith(speaker) else tagged[:1].lower() + tagged[1:]
         form = style["question"] if asked else style["statement"]
         return str(form).replace("{line}", said.removesuffix(".")).replace("{tag}", tagged)
@@ -224,8 +242,10 @@ class _Essayist(_Teller):
         return (self.sentence(role, **words) for role in roles)
 
     def card(self) -> str:
-        items = [f"{number}. {self.sentence('list_item')}." for number in (1, 2, 3)]
-        return "\n".join([self.sentence("list_intro"), "", *items])
+        items = filter(None, [self.sentence("list_item") for _ in range(3)])
+        numbered = [f"{number}. {item}." for number, item in enumerate(items, 1)]
+        return "\n".join([self.sentence("list_intro"), "", *numbered]) if len(numbered) > 1 else ""
 
     def break_scene(self) -> None:
-        self.paragraphs.append(f"## {self.sentence('heading')}")
+        if heading := self.sentence("heading"):
+            self.paragraphs.append(f"## {heading}")

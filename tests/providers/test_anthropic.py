@@ -1,0 +1,90 @@
+"""What is particular to Anthropic: cached prefixes, effort, structured output."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from bookgen.providers.text import Block, Message
+from tests.providers.calls import anthropic, chapter_request
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "summary": {"type": "string", "maxLength": 200},
+        "facts": {"type": "array", "items": {"type": "string"}, "minItems": 2, "description": "What holds."},
+    },
+}
+
+
+async def test_at_most_four_prefixes_are_marked_for_the_cache(server) -> None:
+    provider = anthropic(server)
+    blocks = tuple(Block(f"Part {number}. " * 50, cache=True) for number in range(5))
+    request = replace(chapter_request(), system=blocks)
+    request = replace(request, messages=(replace(request.messages[0], cache=True),))
+
+    await provider.attempt(request)
+
+    body = server.requests[0].body
+    marked = ["cache_control" in block for block in (*body["system"], *body["messages"][0]["content"])]
+    assert marked == [False, False, True, True, True, True]
+    await provider.close()
+
+
+async def test_a_prefix_sent_again_is_read_from_the_cache(server) -> None:
+    provider = anthropic(server)
+    bible = Block("The harbour has nine lamps. " * 400, cache=True)
+
+    first, second = [
+        (await provider.attempt(replace(chapter_request(words), system=(bible,)))).usage for words in (100, 120)
+    ]
+
+    assert first.cache_write_tokens == second.cache_read_tokens > 1024
+    assert second.cache_write_tokens == 0
+    assert second.cost_micros < first.cost_micros
+    await provider.close()
+
+
+async def test_a_schema_is_asked_for_in_the_providers_own_mode(server) -> None:
+    provider = anthropic(server)
+
+    reply = await provider.attempt(chapter_request(schema=SCHEMA))
+
+    sent = server.requests[0].body["output_config"]["format"]["schema"]
+    assert json.loads(reply.text).keys() == {"summary", "facts"}
+    assert sent["additionalProperties"] is False
+    assert sent["required"] == ["summary", "facts"]
+    assert "minItems" not in sent["properties"]["facts"]
+    assert sent["properties"]["facts"]["description"] == "What holds. (minItems 2)"
+    await provider.close()
+
+
+async def test_a_model_that_knows_no_effort_is_learned_once(server) -> None:
+    server.configure(rejects=["output_config.effort"])
+    provider = anthropic(server)
+
+    await provider.attempt(chapter_request())
+    await provider.attempt(chapter_request())
+
+    assert ["output_config" in call.body for call in server.requests] == [True, False, False]
+    await provider.close()
+
+
+async def test_thinking_is_no_prose(server) -> None:
+    server.configure(reasoning="I should begin by the sea.")
+    provider = anthropic(server)
+
+    reply = await provider.attempt(chapter_request())
+
+    assert "I should begin" not in reply.text
+    await provider.close()
+
+
+async def test_a_version_in_the_base_url_does_no_harm(server) -> None:
+    server.url += "/v1/"
+    provider = anthropic(server)
+
+    await provider.attempt(replace(chapter_request(), messages=(Message("user", "Write."),)))
+
+    assert server.requests[0].path == "/v1/messages"
+    await provider.close()

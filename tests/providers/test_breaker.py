@@ -1,0 +1,129 @@
+"""A provider that is down is left alone, and nobody's book fails of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Usage
+from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.breaker import CircuitBreaker
+from bookgen.providers.pacing import Pacing
+from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.text import StopReason, TextReply, TextRequest
+from tests.fakes.model_server import fault
+from tests.providers.calls import chapter_request, chat, steady
+
+
+class Outage:
+    """A provider that is away for so many attempts."""
+
+    name = "outage"
+
+    def __init__(self, lasting: int) -> None:
+        self._lasting = lasting
+        self._at_once = self.most_at_once = 0
+
+    async def attempt(self, request: TextRequest) -> TextReply:
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        await asyncio.sleep(0)
+        self._at_once -= 1
+        self._lasting -= 1
+        if self._lasting >= 0:
+            raise CallFailed("is away", Failure.AWAY)
+        return TextReply("text", StopReason.END, Usage(calls=1), self.name)
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_it_opens_after_five_failures_in_a_row() -> None:
+    breaker = CircuitBreaker(open_seconds=60)
+    for _ in range(4):
+        breaker.failed()
+    assert breaker.closed
+
+    breaker.failed()
+
+    assert not breaker.closed
+
+
+async def test_a_success_forgets_the_failures_before_it() -> None:
+    breaker = CircuitBreaker(threshold=2)
+    breaker.failed()
+    breaker.succeeded()
+
+    breaker.failed()
+
+    assert breaker.closed
+
+
+async def test_one_probe_is_let_through_and_opens_the_way_for_all() -> None:
+    breaker = CircuitBreaker(threshold=1, open_seconds=0.01)
+    breaker.failed()
+    waiting = [asyncio.create_task(breaker.admitted()) for _ in range(5)]
+    done, others = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    assert [task.result() for task in done] == [True]
+    assert len(others) == 4
+
+    breaker.succeeded()
+
+    assert await asyncio.gather(*others) == [False] * 4
+
+
+async def test_a_probe_that_is_given_up_is_passed_on() -> None:
+    breaker = CircuitBreaker(threshold=1, open_seconds=0)
+    breaker.failed()
+    assert await breaker.admitted()
+    waiting = asyncio.create_task(breaker.admitted())
+    await asyncio.sleep(0)
+
+    breaker.let_go()
+
+    assert await waiting
+
+
+async def test_no_call_of_many_fails_of_an_outage() -> None:
+    provider = Outage(lasting=60)
+    model = RetryingModel(
+        provider,
+        pacing=Pacing(concurrency=16),
+        breaker=CircuitBreaker(open_seconds=0.005),
+        rules=RetryRules(tries=3, first_delay=0.001),
+    )
+
+    replies = await asyncio.gather(*(model.complete(chapter_request()) for _ in range(500)))
+
+    assert {reply.text for reply in replies} == {"text"}
+    assert provider.most_at_once <= 16
+
+
+async def test_where_another_model_stands_ready_nobody_waits(server) -> None:
+    server.script(fault("drop", times=50))
+    model = steady(chat(server), tries=2, waits=False)
+    for _ in range(3):
+        with pytest.raises(UpstreamAIError):
+            await model.complete(chapter_request())
+    asked = len(server.requests)
+
+    with pytest.raises(UpstreamAIError) as error:
+        await model.complete(chapter_request())
+
+    assert error.value.retryable
+    assert len(server.requests) - asked <= 1
+    await model.close()
+
+
+async def test_a_denied_call_says_that_somebody_is_there(server) -> None:
+    server.script(fault("drop", times=4), fault("status", status=400), fault("drop", times=4))
+    model = steady(chat(server), tries=9)
+    with pytest.raises(UpstreamAIError):
+        await model.complete(chapter_request())
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.stop is StopReason.END
+    await model.close()

@@ -1,0 +1,144 @@
+"""OpenAI-compatible servers as they really are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.openai import OpenAIProvider
+from bookgen.providers.text import StopReason
+from tests.fakes.model_server import fault
+from tests.providers.calls import QUICK, chapter_request, chat, steady
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"summary": {"type": "string"}, "facts": {"type": "array", "items": {"type": "string"}}},
+    "required": ["summary", "facts"],
+}
+KNOWN_EVERYWHERE = {"model", "messages", "stream", "stream_options", "max_tokens"}
+
+
+async def test_only_fields_that_every_server_knows_are_sent(server) -> None:
+    provider = chat(server)
+
+    await provider.attempt(chapter_request())
+
+    assert server.requests[0].path == "/some/gateway/v1/chat/completions"
+    assert server.requests[0].body.keys() == KNOWN_EVERYWHERE
+    await provider.close()
+
+
+async def test_openai_itself_is_asked_in_its_own_fields(server) -> None:
+    provider = OpenAIProvider("gpt-6.1-terra", key="k")
+
+    body = provider._protocols["responses"].body(chapter_request(schema=SCHEMA))
+
+    assert body["store"] is False
+    assert body["text"]["format"]["strict"] is True
+    assert provider._spoken == "responses"
+
+
+async def test_a_url_without_a_version_is_given_one(server) -> None:
+    provider = OpenAIProvider("local", base_url=server.url, deadlines=QUICK)
+
+    await provider.attempt(chapter_request())
+
+    assert server.requests[0].path == "/v1/chat/completions"
+    await provider.close()
+
+
+async def test_a_server_with_responses_alone_is_spoken_to_in_responses(server) -> None:
+    server.configure(protocols=["responses"])
+    provider = chat(server)
+
+    reply = await provider.attempt(chapter_request())
+    await provider.attempt(chapter_request())
+
+    assert reply.stop is StopReason.END
+    assert [call.protocol for call in server.requests] == ["responses", "responses"]
+    assert "store" not in server.requests[0].body
+    await provider.close()
+
+
+async def test_an_unknown_model_is_no_reason_to_change_the_protocol(server) -> None:
+    server.script(fault("status", status=404, message="model 'local' not found, try pulling it first"))
+    model = steady(chat(server))
+
+    with pytest.raises(UpstreamAIError):
+        await model.complete(chapter_request())
+
+    assert [call.protocol for call in server.requests] == ["chat"]
+    await model.close()
+
+
+@pytest.mark.parametrize("style", ["openai", "plain", "pydantic"])
+@pytest.mark.parametrize(
+    ("rejected", "instead"),
+    [("max_tokens", "max_completion_tokens"), ("stream_options", None), ("response_format", None)],
+)
+async def test_a_rejected_field_is_left_out_from_then_on(server, rejected, instead, style) -> None:
+    server.configure(rejects=[rejected], reject_style=style)
+    provider = chat(server)
+    request = chapter_request(schema=SCHEMA)
+
+    first = await provider.attempt(request)
+    calls = len(server.requests)
+    await provider.attempt(request)
+
+    assert json.loads(first.text).keys() == {"summary", "facts"}
+    assert len(server.requests) == calls + 1
+    assert rejected not in server.requests[-1].body
+    assert instead is None or instead in server.requests[-1].body
+    await provider.close()
+
+
+async def test_without_a_schema_mode_the_schema_is_asked_for_in_words(server) -> None:
+    server.configure(rejects=["response_format"])
+    provider = chat(server)
+
+    await provider.attempt(chapter_request(schema=SCHEMA))
+
+    asked = server.requests[-1].body["messages"][-1]["content"]
+    assert json.dumps(SCHEMA) in asked
+    await provider.close()
+
+
+async def test_a_text_that_is_too_long_is_not_taken_for_an_unknown_field(server) -> None:
+    message = "'max_tokens' is too large: 2000. This model's maximum context length is not supported beyond 1024"
+    server.script(fault("status", status=400, message=message, times=3))
+    model = steady(chat(server))
+
+    with pytest.raises(UpstreamAIError) as error:
+        await model.complete(chapter_request())
+
+    assert len(server.requests) == 1
+    assert not error.value.retryable
+    await model.close()
+
+
+@pytest.mark.parametrize("think_tags", [True, False])
+async def test_thoughts_are_not_prose_and_get_room_of_their_own(server, think_tags) -> None:
+    server.configure(reasoning="First I think about the harbour.", think_tags=think_tags)
+    provider = chat(server)
+
+    reply = await provider.attempt(chapter_request())
+    await provider.attempt(chapter_request())
+
+    assert "I think about" not in reply.text
+    assert "<think>" not in reply.text
+    assert reply.text
+    assert server.requests[1].body["max_tokens"] > server.requests[0].body["max_tokens"]
+    await provider.close()
+
+
+async def test_a_reply_that_is_all_thought_is_tried_again(server) -> None:
+    server.script(fault("text", text="<think>\nI was still thinking"))
+    model = steady(chat(server))
+
+    reply = await model.complete(chapter_request())
+
+    assert len(server.requests) == 2
+    assert "thinking" not in reply.text
+    await model.close()

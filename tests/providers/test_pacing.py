@@ -1,0 +1,85 @@
+"""Calls at once and calls a minute, fairly between accounts."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bookgen.providers.pacing import FairSlots, Pacing
+
+
+async def test_accounts_are_served_in_turn() -> None:
+    slots, served = FairSlots(1), []
+
+    async def call(account: int) -> None:
+        async with slots.slot(account):
+            served.append(account)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(call(account) for account in (1, 1, 1, 1, 2, 2, 3)))
+
+    assert served == [1, 1, 2, 3, 1, 2, 1]
+
+
+async def test_no_more_calls_run_at_once_than_there_are_slots() -> None:
+    pacing, running, most = Pacing(concurrency=3), 0, 0
+
+    async def call(account: int) -> None:
+        nonlocal running, most
+        async with pacing.turn(account):
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0.001)
+            running -= 1
+
+    await asyncio.gather(*(call(number % 4) for number in range(40)))
+
+    assert most == 3
+
+
+async def test_who_gives_up_waiting_leaves_no_gap() -> None:
+    slots = FairSlots(1)
+    async with slots.slot(1):
+        waiting = [asyncio.create_task(_hold(slots, account)) for account in (1, 2)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        await asyncio.sleep(0)
+
+    async with asyncio.timeout(1):
+        assert await waiting[1]
+        async with slots.slot(3):
+            pass
+
+
+async def test_a_slot_given_to_a_caller_that_just_left_is_passed_on() -> None:
+    slots = FairSlots(1)
+    async with slots.slot(1):
+        leaving = asyncio.create_task(_hold(slots, 2))
+        await asyncio.sleep(0)
+    leaving.cancel()
+    await asyncio.gather(leaving, return_exceptions=True)
+
+    async with asyncio.timeout(1), slots.slot(3):
+        pass
+
+
+async def test_one_accounts_burst_leaves_room_in_the_minute_for_others() -> None:
+    pacing, done = Pacing(concurrency=99, requests_per_minute=600), []
+
+    async def call(account: int) -> None:
+        async with pacing.turn(account):
+            done.append(account)
+
+    greedy = [asyncio.create_task(call(1)) for _ in range(50)]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(1):
+        await call(2)
+
+    assert done.count(1) < 10
+    for task in greedy:
+        task.cancel()
+    await asyncio.gather(*greedy, return_exceptions=True)
+
+
+async def _hold(slots: FairSlots, account: int) -> bool:
+    async with slots.slot(account):
+        return True

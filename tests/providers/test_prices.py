@@ -1,0 +1,48 @@
+"""Prices as data: integer micro-units, and no guess where none is known."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from bookgen.models import Usage
+from bookgen.providers.prices import Price, prices
+
+
+def test_each_kind_of_token_has_its_price() -> None:
+    price = Price(input=2_000_000, output=10_000_000, cache_write=2_500_000, cache_read=200_000)
+    usage = Usage(input_tokens=1000, output_tokens=500, cache_write_tokens=200, cache_read_tokens=4000)
+
+    assert price.of(usage) == 2000 + 5000 + 500 + 800
+
+
+def test_a_call_costs_at_least_what_it_used() -> None:
+    price = Price(input=100_000, output=0, cache_write=0, cache_read=0)
+
+    assert price.of(Usage(input_tokens=1)) == 1
+
+
+def test_a_long_prompt_has_the_dearer_price() -> None:
+    haiku = prices().of("anthropic:claude-haiku-5-5")
+    assert haiku is not None
+
+    assert haiku.of(Usage(input_tokens=100_000)) == 10_000
+    assert haiku.of(Usage(input_tokens=50_000, cache_read_tokens=50_001)) > 25_000
+
+
+def test_an_unknown_price_is_said_and_nothing_is_counted() -> None:
+    usage = prices().priced(Usage(calls=1, input_tokens=10), "openai:my-own-model")
+
+    assert usage.unknown_price
+    assert usage.cost_micros == 0
+
+
+def test_a_dated_name_has_its_models_price() -> None:
+    assert prices().of("anthropic:claude-sonnet-5-5-20260928") == prices().of("anthropic:claude-sonnet-5-5")
+    assert prices().of("anthropic:claude-sonnet-5-5-preview") is None
+
+
+def test_the_defaults_have_prices_and_the_table_a_date() -> None:
+    for provider, model in prices().defaults.items():
+        assert prices().of(f"{provider}:{model}") is not None
+    assert date.fromisoformat(prices().verified_on)
+    assert prices().of("offline") == Price(0, 0, 0, 0)

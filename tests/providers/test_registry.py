@@ -1,0 +1,104 @@
+"""From the settings to the model that writes, and to the one behind it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from bookgen.errors import StartupError, UpstreamAIError
+from bookgen.providers.registry import ModelSettings, build_text_model
+from bookgen.providers.text import StopReason
+from tests.fakes.model_server import fault
+from tests.providers.calls import chapter_request
+
+
+@pytest.mark.parametrize(
+    ("spec", "keys", "name"),
+    [
+        ("auto", {}, "offline"),
+        ("auto", {"anthropic_key": "k", "openai_key": "k"}, "anthropic:claude-sonnet-5-5"),
+        ("auto", {"openai_key": "k"}, "openai:gpt-6.1-terra"),
+        ("offline", {"anthropic_key": "k"}, "offline"),
+        ("anthropic:claude-opus-5-5", {"openai_key": "k"}, "anthropic:claude-opus-5-5"),
+        ("openai:llama3:8b", {"openai_url": "http://localhost:11434"}, "openai:llama3:8b"),
+    ],
+)
+def test_a_setting_names_the_model(spec, keys, name) -> None:
+    assert build_text_model(spec, ModelSettings(**keys)).name == name
+
+
+def test_an_unknown_provider_stops_the_start() -> None:
+    with pytest.raises(StartupError, match="anthropic, openai or offline"):
+        build_text_model("mystery:model", ModelSettings())
+
+
+async def test_what_the_first_model_refuses_the_second_writes(server) -> None:
+    server.script(fault("refusal", protocol="anthropic", times=9))
+    model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.stop is StopReason.END
+    assert reply.model == "openai:two"
+    assert reply.usage.calls == 2
+    await model.close()
+
+
+async def test_when_the_first_model_stays_away_the_second_writes(server) -> None:
+    server.script(fault("status", status=500, protocol="anthropic", times=9))
+    model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.model == "openai:two"
+    assert [call.protocol for call in server.requests] == ["anthropic", "anthropic", "chat"]
+    await model.close()
+
+
+async def test_when_both_refuse_the_answer_is_a_refusal(server) -> None:
+    server.script(fault("refusal", times=9))
+    model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.stop is StopReason.REFUSAL
+    assert reply.text == ""
+    await model.close()
+
+
+async def test_when_both_are_away_the_error_is_typed(server) -> None:
+    server.script(fault("drop", times=99))
+    model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
+
+    with pytest.raises(UpstreamAIError) as error:
+        await model.complete(chapter_request())
+
+    assert error.value.retryable
+    await model.close()
+
+
+def test_building_a_model_imports_no_sdk() -> None:
+    code = """
+import sys
+from bookgen.providers.registry import ModelSettings, build_text_model
+build_text_model("anthropic:a", ModelSettings(anthropic_key="k"), fallback="openai:b")
+assert not {"anthropic", "openai"} & sys.modules.keys()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_keys_are_not_in_the_settings_text() -> None:
+    assert "secret" not in repr(ModelSettings(anthropic_key="secret", openai_key="secret"))
+
+
+def settings(server) -> ModelSettings:
+    return ModelSettings(
+        anthropic_key="k",
+        anthropic_url=server.anthropic_url,
+        openai_url=server.openai_url,
+        timeout=5,
+        retries=2,
+        retry_delay=0.01,
+    )
