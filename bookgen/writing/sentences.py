@@ -12,7 +12,7 @@ _CLOSERS = "\"'”’»«›‹)\\]】」』）〉》*_"
 _END = re.compile(rf"(?:[。！？｡؟۔।॥։።။៕]+|[.!?…‥]+|[—–](?=[\"”’»]))[{_CLOSERS}]*")
 _NO_SPACE_NEEDED = re.compile(r"[。！？｡।॥։።။៕]")
 _ABBREVIATION = re.compile(
-    r"(?:^|\n)\s*\d{1,3}\.$|(?:^|[\s(\"'“‘„«])(?:[A-Za-zÀ-ÿ]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Mt|Lt|Col|Gen|Capt|Sgt|Rev|Hon|vs|etc|cf|No|Nr|Bd"
+    r"(?:^|\n)\s*\d{1,3}\.$|(?:^|[\s(\"'“‘„«])(?:[A-Za-zÀ-ÿ]|\d{1,2}|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Mt|Lt|Col|Gen|Capt|Sgt|Rev|Hon|vs|etc|cf|No|Nr|Bd"
     r"|Hr|Fr|Frl|bzw|usw|ca|Abs|Mme|Mlle|Sra|Srta|Dra|Ud|Uds|Sig|Dott|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|p\.\s?ej)\.$",
     re.IGNORECASE,
 )

@@ -1,0 +1,40 @@
+"""Words are counted by Unicode, in every script."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookgen.words import count_words, measure
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 0),
+        ("The quick brown fox", 4),
+        ("don’t stop, mother-in-law's well-known 3.5 apples", 6),
+        ("# Heading\n\n*Two* words, and **more** — here", 6),
+        ("Größe, naïve, façade", 3),
+        ("Слово за слово", 3),
+        ("من فضلك انتظر", 3),
+        ("물을 마셨다", 2),
+        ("वह घर गई", 3),
+        ("snake_case and_more", 4),
+        ("她把灯留在窗台上等他回来了呢吧吗", 9),  # 16 characters at 1.7
+        ("彼女はランプを置いた", 6),
+        ("เขาเดินไปที่ท่าเรือ", 4),  # 18 characters at 4.5
+        ("她有 3 盏 lamps", 4),
+    ],
+)
+def test_words_are_counted_as_readers_count_them(text, words):
+    assert count_words(text) == words
+
+
+@given(st.text(), st.text())
+def test_a_text_is_as_long_as_its_paragraphs_together(one, other):
+    assert measure(f"{one}\n\n{other}") == pytest.approx(measure(one) + measure(other))
+
+
+@given(st.text())
+def test_every_text_has_a_length(text):
+    assert count_words(text) >= 0

@@ -1,0 +1,99 @@
+"""Sentence ends are told from abbreviations, in every script, and text is cut only there."""
+
+import pytest
+
+from bookgen.words import count_words
+from bookgen.writing.clean import join, without_overlap
+from bookgen.writing.sentences import complete, cut_to, is_finished, split
+from tests.writing.scripted import prose
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Dr. Grey met Mrs. Lamb at 5 p.m. on the pier. It rained.", 2),
+        ("“Stop!” he cried. She did not.", 2),
+        ("Er kam z. B. am 3. Mai. Dann ging er.", 2),
+        ("«Où vas-tu ?» demanda-t-elle. Il se tut…", 2),
+        ("灯はまだ点いていた。彼女は「待って」と言った。そして走った。", 3),
+        ("هل أنت هنا؟ نعم۔", 2),
+        ("वह घर गई। रात थी।", 2),
+        ("One paragraph\n\nAnother one", 2),
+        ("It cost 3.50 at www.example.org and no more. Done.", 2),
+    ],
+)
+def test_sentences_are_told_apart(text, count):
+    assert len(split(text)) == count
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She went home.",
+        "“She went home.”",
+        "He asked: *why?*",
+        "She went—”",
+        "彼は言った。「行こう」。",
+        "- one\n- two",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "Roses are red\nviolets are blue",
+        "เขาเดินไปที่ท่าเรือเก่าและพบโคมไฟดวงเล็กแขวนอยู่หน้าประตูบ้านริมน้ำ" * 3,
+    ],
+)
+def test_a_whole_text_is_finished(text):
+    assert is_finished(text)
+
+
+@pytest.mark.parametrize("text", ["", "She went", "She went,", "## A heading", "彼は言った、「行"])
+def test_a_broken_off_text_is_not(text):
+    assert not is_finished(text)
+
+
+def test_a_broken_off_text_is_kept_up_to_its_last_whole_sentence():
+    assert complete("It rained. She went home. The do") == "It rained. She went home."
+    assert complete("雨だった。彼女は帰") == "雨だった。"
+    assert complete("Roses are red\nviolets are bl") == "Roses are red"
+    assert complete("The do") == ""
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "ja", "th", "ru"])
+@pytest.mark.parametrize("words", [50, 400, 990])
+def test_overlong_text_is_cut_near_the_words_wanted(language, words):
+    text = cut_to(prose(1_400, 1, language), words, slack=0.04)
+
+    assert abs(count_words(text) - words) <= max(words * 0.08, 25)
+    assert is_finished(text)
+
+
+def test_a_cut_prefers_the_end_of_a_paragraph():
+    text = "\n\n".join(["One two three four five six seven eight nine ten. " * 2] * 6)
+
+    assert count_words(cut_to(text, 62, slack=0.04)) == 60
+
+
+def test_a_cut_does_not_fall_into_a_quotation():
+    text = "He stood up and looked. “I will go. I will go now. I will go far away.” Nobody said a word to him then."
+
+    assert cut_to(text, 9, slack=0.04) == "He stood up and looked."
+
+
+@pytest.mark.parametrize(
+    ("before", "piece", "rest"),
+    [
+        ("It rained. She went home early.", "She went home early. The door was open.", "The door was open."),
+        ("It rained. She went home early.", "The door was open.", "The door was open."),
+        ("A b c d e. F g h i j. K l m n o.", "F g h i j.", ""),
+        ("灯はまだ点いていた。彼女は走った。", "彼女は走った。道は暗かった。", "道は暗かった。"),
+        ("She said: “Go home now, please.”", "“Go home now, please.” He went.", "He went."),
+        ("Die Straße war leer und still.", "Die Straße war leer und still. Er ging.", "Er ging."),
+    ],
+)
+def test_what_repeats_the_end_is_taken_off(before, piece, rest):
+    assert without_overlap(before, piece) == rest
+
+
+def test_a_reply_that_broke_off_in_a_paragraph_is_joined_within_it():
+    assert join("It rained.", "She went.", same_paragraph=True) == "It rained. She went."
+    assert join("雨だった。", "彼は帰った。", same_paragraph=True) == "雨だった。彼は帰った。"
+    assert join("It rained.", "## Later", same_paragraph=True) == "It rained.\n\n## Later"
+    assert join("It rained.", "She went.", same_paragraph=False) == "It rained.\n\nShe went."
