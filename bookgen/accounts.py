@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,7 +62,7 @@ class Accounts:
         google: GoogleSignIn,
         rules: AccountRules,
         wake_mail: Callable[[], None],
-        standings: Standings | None = None,
+        standings: Standings,
     ) -> None:
         self._db = db
         self._tokens = tokens
@@ -70,7 +70,7 @@ class Accounts:
         self._google = google
         self._rules = rules
         self._wake_mail = wake_mail
-        self._standings = standings or Standings(db)
+        self._standings = standings
 
     # --- who is calling -----------------------------------------------------------------------------
 
@@ -256,10 +256,6 @@ class Accounts:
     async def block(self, account_id: int, reason: str) -> None:
         await accounts.block(self._db, account_id, reason)
         self._standings.forget(account_id)
-
-    async def watch_blocked(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Until cancelled: `on_blocked` hears of every account that is blocked, by whomever."""
-        await self._standings.watch(on_blocked)
 
 
 async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str) -> None:

@@ -14,7 +14,7 @@ from email_validator import EmailNotValidError, validate_email
 
 from bookgen.errors import InvalidInput
 
-USERNAME = re.compile(r"[\w.@+-]{3,150}")
+USERNAME_PATTERN = r"^[\w.@+-]{3,150}$"
 GMAIL = frozenset({"gmail.com", "googlemail.com"})
 FINGERPRINT_ACCOUNTS = 2
 FINGERPRINT_RETRY_SECONDS = 86_400
@@ -75,7 +75,7 @@ def personal_email(text: str) -> str:
 
 
 def valid_username(text: str) -> str:
-    if not USERNAME.fullmatch(text):
+    if not re.fullmatch(USERNAME_PATTERN, text):
         raise _unfit("username", "A username is 3 to 150 letters, digits and the characters . _ @ + -")
     return text
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from aiohttp import web
-from marshmallow import Schema, fields, validate, validates_schema
-from marshmallow.exceptions import ValidationError
+from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from bookgen.accounts import Registration
-from bookgen.errors import InvalidCredentials, PermissionDenied, RateLimited, TokenInvalid
+from bookgen.errors import InvalidCredentials, InvalidInput, PermissionDenied, RateLimited, TokenInvalid
 from bookgen.http import replies, users
 from bookgen.http.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNTS, BODY, LIMITER, VERDICT
@@ -17,6 +16,7 @@ from bookgen.http.middleware import SESSION_COOKIE
 from bookgen.http.schemas import Body, Text
 from bookgen.limits import Budget, LimitClass
 from bookgen.passwords import MAX_LENGTH, MIN_LENGTH
+from bookgen.signup import USERNAME_PATTERN
 
 EMAIL_CHARACTERS = 254
 TOKEN_CHARACTERS = 4096
@@ -25,30 +25,40 @@ TOKEN_CHARACTERS = 4096
 LOGIN_WINDOWS = 5
 
 
-class Password(fields.String):
-    """A password that is being chosen. Nothing of it is trimmed."""
-
+class Email(Text):
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(validate=validate.Length(min=MIN_LENGTH, max=MAX_LENGTH), **kwargs)
+        metadata = {"format": "email", "example": "ada@example.com"}
+        super().__init__(EMAIL_CHARACTERS, minimum=3, metadata=metadata, **kwargs)
 
 
-class GivenPassword(fields.String):
+class Password(Text):
+    """A password that is being chosen. Nothing of it is trimmed, and it may be blanks."""
+
+    def __init__(self, *, minimum: int = MIN_LENGTH, maximum: int = MAX_LENGTH, **kwargs: Any) -> None:
+        metadata = {"format": "password", "example": "correct horse battery"}
+        super().__init__(maximum, minimum=minimum, trim=False, metadata=metadata, **kwargs)
+        self.pattern = r"^[^\u0000]*$"
+
+
+class GivenPassword(Password):
     """A password that is being tried."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(validate=validate.Length(min=1, max=1024), **kwargs)
+        super().__init__(minimum=1, maximum=1024, **kwargs)
 
 
 class RegisterBody(Body):
-    username = Text(150, minimum=3, required=True, metadata={"example": "ada"})
-    email = Text(EMAIL_CHARACTERS, minimum=3, required=True, metadata={"example": "ada@example.com"})
-    password = Password(required=True, metadata={"example": "correct horse battery"})
-    first_name = Text(150, load_default="")
-    last_name = Text(150, load_default="")
+    username = Text(150, minimum=3, required=True, metadata={"pattern": USERNAME_PATTERN, "example": "ada"})
+    email = Email(required=True)
+    password = Password(required=True)
+    first_name = Text(150, load_default="", metadata={"example": "Ada"})
+    last_name = Text(150, load_default="", metadata={"example": "Lovelace"})
 
 
 class LoginBody(Body):
-    email = Text(EMAIL_CHARACTERS, minimum=1)
+    """A password and either an e-mail address or a username."""
+
+    email = Email()
     username = Text(150, minimum=1)
     password = GivenPassword(required=True)
 
@@ -110,7 +120,7 @@ async def login(request: web.Request) -> web.Response:
 @json_schema(RefreshBody)
 @response_schema(users.TokenPairShape, 200)
 @refuses(TokenInvalid, PermissionDenied)
-async def refresh(request: web.Request) -> web.Response:
+async def refresh_tokens(request: web.Request) -> web.Response:
     tokens = await request.app[ACCOUNTS].refresh(request[BODY]["refresh"])
     return replies.json(users.token_pair(tokens))
 
@@ -119,14 +129,14 @@ async def refresh(request: web.Request) -> web.Response:
 @json_schema(GoogleBody)
 @response_schema(users.SignedInUser, 200)
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
-async def google(request: web.Request) -> web.Response:
+async def google_login(request: web.Request) -> web.Response:
     result = await request.app[ACCOUNTS].google(request[BODY]["access_token"], users.caller(request))
     return await users.signed_in(request, result)
 
 
 @docs(tags=["auth"], summary="Sign in by a mailed link")
 @response_schema(users.SignedInUser, 200)
-@refuses(PermissionDenied)
+@refuses(InvalidInput, PermissionDenied)
 async def magic_login(request: web.Request) -> web.Response:
     uid, token = request.match_info["uid"], request.match_info["token"]
     result = await request.app[ACCOUNTS].magic_login(uid, token, users.caller(request))

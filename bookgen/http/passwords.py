@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bookgen.errors import NotFound
+from bookgen.errors import InvalidInput
 from bookgen.http import replies, users
-from bookgen.http.auth import EMAIL_CHARACTERS, GivenPassword, Password
+from bookgen.http.auth import Email, GivenPassword, Password
 from bookgen.http.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, ACCOUNTS, BODY
-from bookgen.http.schemas import Body, Text
+from bookgen.http.schemas import Body
 
 
 class ChangePasswordBody(Body):
@@ -18,7 +18,7 @@ class ChangePasswordBody(Body):
 
 
 class ForgotPasswordBody(Body):
-    email = Text(EMAIL_CHARACTERS, minimum=1, required=True)
+    email = Email(required=True)
 
 
 class ResetPasswordBody(Body):
@@ -28,7 +28,7 @@ class ResetPasswordBody(Body):
 @docs(tags=["profile"], summary="Change your password", description="Tokens given out before stay good.")
 @json_schema(ChangePasswordBody)
 @response_schema(users.Message, 200)
-async def change(request: web.Request) -> web.Response:
+async def change_password(request: web.Request) -> web.Response:
     body = request[BODY]
     await request.app[ACCOUNTS].change_password(request[ACCOUNT_ID], body["current_password"], body["new_password"])
     return replies.json({"message": "Your password is changed."})
@@ -37,7 +37,7 @@ async def change(request: web.Request) -> web.Response:
 @docs(tags=["auth"], summary="Ask for a password-reset link by mail")
 @json_schema(ForgotPasswordBody)
 @response_schema(users.Message, 200)
-async def forgot(request: web.Request) -> web.Response:
+async def forgot_password(request: web.Request) -> web.Response:
     await request.app[ACCOUNTS].forgot_password(request[BODY]["email"])
     return replies.json({"message": "If an account has this address, a reset link is on its way."})
 
@@ -45,7 +45,7 @@ async def forgot(request: web.Request) -> web.Response:
 @docs(tags=["auth"], summary="Set a new password by a mailed link")
 @json_schema(ResetPasswordBody)
 @response_schema(users.Message, 200)
-async def reset(request: web.Request) -> web.Response:
+async def reset_password(request: web.Request) -> web.Response:
     uid, token = request.match_info["uid"], request.match_info["token"]
     await request.app[ACCOUNTS].reset_password(uid, token, request[BODY]["new_password"])
     return replies.json({"message": "Your password is set. You can log in with it now."})
@@ -53,7 +53,7 @@ async def reset(request: web.Request) -> web.Response:
 
 @docs(tags=["auth"], summary="Verify an e-mail address by a mailed link")
 @response_schema(users.Message, 200)
-@refuses(NotFound)
+@refuses(InvalidInput)
 async def verify_email(request: web.Request) -> web.Response:
     uid, token = request.match_info["uid"], request.match_info["token"]
     await request.app[ACCOUNTS].verify_email(uid, token)

@@ -6,7 +6,7 @@ from aiohttp import web
 from marshmallow import Schema, fields
 
 from bookgen.http import replies, users
-from bookgen.http.auth import EMAIL_CHARACTERS
+from bookgen.http.auth import Email
 from bookgen.http.contract import docs, json_schema, response_schema
 from bookgen.http.keys import ACCOUNT_ID, ACCOUNTS, BODY
 from bookgen.http.schemas import Body, Text
@@ -15,7 +15,7 @@ from bookgen.http.schemas import Body, Text
 class ProfileBody(Body):
     first_name = Text(150)
     last_name = Text(150)
-    email = Text(EMAIL_CHARACTERS, minimum=3)
+    email = Email()
 
 
 class UpdatedProfile(Schema):
@@ -30,7 +30,7 @@ class UpdatedProfile(Schema):
 
 @docs(tags=["profile"], summary="Read your profile")
 @response_schema(users.User, 200)
-async def read(request: web.Request) -> web.Response:
+async def read_profile(request: web.Request) -> web.Response:
     account = await request.app[ACCOUNTS].profile(request[ACCOUNT_ID])
     return replies.json(await users.user(request, account))
 
@@ -38,7 +38,7 @@ async def read(request: web.Request) -> web.Response:
 @docs(tags=["profile"], summary="Change your names or e-mail address")
 @json_schema(ProfileBody)
 @response_schema(UpdatedProfile, 200)
-async def update(request: web.Request) -> web.Response:
+async def change_profile(request: web.Request) -> web.Response:
     changes = request[BODY]
     account = await request.app[ACCOUNTS].update_profile(request[ACCOUNT_ID], changes)
     return replies.json(

@@ -30,16 +30,16 @@ READ, WRITE, EXPENSIVE, PUBLIC, AUTH = LimitClass
 ACCOUNT: tuple[Route, ...] = (
     Route("POST", "/auth/register/", auth.register, AUTH, public=True),
     Route("POST", "/auth/login/", auth.login, AUTH, public=True),
-    Route("POST", "/auth/token/refresh/", auth.refresh, AUTH, public=True),
-    Route("POST", "/auth/google/", auth.google, AUTH, public=True),
+    Route("POST", "/auth/token/refresh/", auth.refresh_tokens, AUTH, public=True),
+    Route("POST", "/auth/google/", auth.google_login, AUTH, public=True),
     Route("POST", "/auth/magic-login/{uid}/{token}/", auth.magic_login, AUTH, public=True),
     Route("POST", "/auth/logout/", auth.logout, PUBLIC, public=True),
-    Route("POST", "/auth/forgot-password/", passwords.forgot, AUTH, public=True),
-    Route("POST", "/auth/reset-password/{uid}/{token}/", passwords.reset, AUTH, public=True),
+    Route("POST", "/auth/forgot-password/", passwords.forgot_password, AUTH, public=True),
+    Route("POST", "/auth/reset-password/{uid}/{token}/", passwords.reset_password, AUTH, public=True),
     Route("GET", "/auth/verify-email/{uid}/{token}/", passwords.verify_email, PUBLIC, public=True),
-    Route("GET", "/auth/profile/", profile.read, READ, cookie=True),
-    Route("PATCH", "/auth/profile/", profile.update, WRITE),
-    Route("POST", "/auth/change-password/", passwords.change, WRITE),
+    Route("GET", "/auth/profile/", profile.read_profile, READ, cookie=True),
+    Route("PATCH", "/auth/profile/", profile.change_profile, WRITE),
+    Route("POST", "/auth/change-password/", passwords.change_password, WRITE),
     Route("GET", "/admin/overview/", admin.read_overview, READ),
 )
 

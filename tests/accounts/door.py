@@ -23,6 +23,7 @@ from bookgen.mailing import Mailing
 from bookgen.passwords import Passwords
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import Mailer, OutboxMailer
+from bookgen.standing import Standings
 from bookgen.store.database import Database
 from bookgen.tokens import Tokens
 
@@ -37,6 +38,7 @@ class Door:
     """What a test does at the front door, and what it may look at behind it."""
 
     accounts: Accounts
+    standings: Standings
     tokens: Tokens
     database: Database
     mailing: Mailing
@@ -97,6 +99,7 @@ async def opened(
     tokens = Tokens(SECRET_KEY)
     passwords = Passwords(time_cost=1, memory_kib=8)
     limiter = Limiter(budgets)
+    standings = Standings(database.http)
     mailing = Mailing(
         database.http, mailer or OutboxMailer(outbox, sender="books@books.example"), public_url=public_url
     )
@@ -108,6 +111,7 @@ async def opened(
             google=GoogleSignIn(session, client_id=google_client_id, api_base=google_base),
             rules=rules or AccountRules(),
             wake_mail=mailing.wake,
+            standings=standings,
         )
         services: Any = dict.fromkeys(Services.__dataclass_fields__)
         services |= {
@@ -120,5 +124,5 @@ async def opened(
             "ready": lambda: True,
         }
         async with TestClient(TestServer(build_app(Services(**services)))) as client:
-            yield Door(accounts, tokens, database, mailing, outbox, client)
+            yield Door(accounts, standings, tokens, database, mailing, outbox, client)
     passwords.close()

@@ -41,7 +41,7 @@ async def test_another_process_hears_of_a_block_and_acts(open_door: OpenDoor) ->
     heard: asyncio.Queue[int] = asyncio.Queue()
 
     await elsewhere.accounts.block(body["user"]["id"], "spam")
-    watching = asyncio.create_task(here.accounts.watch_blocked(heard.put))
+    watching = asyncio.create_task(here.standings.watch(heard.put))
 
     assert await heard.get() == body["user"]["id"]
     assert (await here.call("GET", "/auth/profile/", token=token))[0] == 403
