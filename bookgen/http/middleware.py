@@ -62,8 +62,6 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
         else:
             _admit_stranger(request)
             response = await unmatched.answer(request)
-    except web.HTTPRedirection as redirection:
-        response = redirection
     except Exception as error:
         failure = error
         response = _refusal(request, error)

@@ -32,7 +32,7 @@ TAGS = {
     "generation": "The run that writes a book, watched by polling.",
     "chapters": "Chapters and the editor's save path.",
     "revisions": "Former texts of chapters.",
-    "exports": "Files: PDF, DOCX, EPUB, and the preview.",
+    "export": "Files: PDF, DOCX, EPUB, and the preview.",
     "site": "Statistics, settings, support and this document.",
     "admin": "For staff.",
     "webhooks": "What the payment processor calls.",
@@ -112,10 +112,11 @@ def _security(route: Route) -> list[dict[str, list[str]]]:
 
 
 def _path_parameters(route: Route) -> list[dict[str, Any]]:
-    return [
-        {"in": "path", "name": name, "required": True, "schema": _path_schema(name)}
-        for name in re.findall(r"{(\w+)}", route.path)
-    ]
+    return [{"in": "path", "name": name, "required": True, "schema": _path_schema(name)} for name in _names(route)]
+
+
+def _names(route: Route) -> list[str]:
+    return re.findall(r"{(\w+)}", route.path)
 
 
 def _path_schema(name: str) -> dict[str, Any]:
@@ -165,7 +166,8 @@ def _successes(said: dict[str, Any]) -> dict[str, Any]:
 def refusals(route: Route) -> list[type[errors.BookgenError]]:
     """What a route may refuse: what its handler says, and what follows from the row itself."""
     found: list[type[errors.BookgenError]] = [*contract.refusals(route.handler)]
-    if contract.body_schema(route.handler) or contract.query_schema(route.handler):
+    takes_text = any(not is_id(name) for name in _names(route))
+    if contract.body_schema(route.handler) or contract.query_schema(route.handler) or takes_text:
         found.append(errors.InvalidInput)
     if not route.public:
         found += [

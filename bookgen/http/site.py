@@ -11,7 +11,7 @@ from bookgen.http.contract import docs, json_schema, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPPORT
 from bookgen.http.representations import list_answer
 from bookgen.http.site_schemas import Answer, PublicSettings, Question, Stats
-from bookgen.store import books, stats
+from bookgen.store import books, exports, stats
 
 RECENT_BOOKS = 5
 
@@ -30,7 +30,7 @@ async def show_stats(request: web.Request) -> web.Response:
         "chapters_written": sums.chapters_written,
         "words_total": sums.words_total,
         "words_this_period": usage.words_generated,
-        "exports_total": sums.exports_total,
+        "exports_total": await exports.total(db, account_id),
         "images_total": sums.images_total,
         "recent_books": await list_answer(request, recent),
     }

@@ -16,9 +16,12 @@ async def answer(request: web.Request) -> web.Response:
     if isinstance(refusal, web.HTTPMethodNotAllowed) and _is_preflight(request):
         return web.Response(status=204, headers=cors.preflight(refusal.allowed_methods))
     if await _exists_with_slash(request):
-        raise web.HTTPMovedPermanently(request.rel_url.with_path(request.rel_url.raw_path + "/", encoded=True,
-                                                                 keep_query=True))  # fmt: skip
+        return web.Response(status=301, headers={"Location": _with_slash(request)})
     raise refusal
+
+
+def _with_slash(request: web.Request) -> str:
+    return f"{request.rel_url.raw_path}/" + (f"?{request.rel_url.raw_query_string}" if request.query_string else "")
 
 
 def _is_preflight(request: web.Request) -> bool:

@@ -18,7 +18,6 @@ class AccountStats:
     chapters_written: int = 0
     words_total: int = 0
     images_total: int = 0
-    exports_total: int = 0
 
 
 BOOKS_BY_STATUS = "SELECT status, count(*) AS books FROM book WHERE account_id = $1 GROUP BY status"

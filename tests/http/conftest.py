@@ -27,6 +27,7 @@ from bookgen.passwords import Passwords
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import OutboxMailer
 from bookgen.providers.offline import OfflineModel
+from bookgen.publishing import Publisher
 from bookgen.store.database import Database
 from bookgen.support import Support
 from bookgen.tokens import Tokens
@@ -85,6 +86,15 @@ class Api:
     async def delete(self, path: str) -> Reply:
         return await self.call("DELETE", path)
 
+    async def raw(self, request: bytes) -> bytes:
+        """What the server says to these very bytes, until it closes the connection."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.client.port)
+        writer.write(request)
+        async with asyncio.timeout(10):
+            answer = await reader.read()
+        writer.close()
+        return answer
+
     async def as_new_account(self, name: str) -> Api:
         """The same service for somebody else."""
         form = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
@@ -116,12 +126,12 @@ class Api:
         return dict((await self.get(f"/books/{book['id']}/")).body)
 
     async def until(self, book_id: int, status: str) -> dict[str, Any]:
+        """Polls until the run is in that state."""
         async with asyncio.timeout(30):
-            while (seen := (await self.get(f"/books/{book_id}/generation-status/")).body)[
-                "generation_status"
-            ] != status:
-                await asyncio.sleep(0.02)
-            return dict(seen)
+            while True:
+                seen = (await self.get(f"/books/{book_id}/generation-status/")).body
+                if seen["generation_status"] == status:
+                    return dict(seen)
 
 
 OpenApi = Callable[..., Awaitable[Api]]
@@ -171,7 +181,7 @@ async def serving(
     mailing = Mailing(
         database.http, OutboxMailer(folder / "outbox", sender="books@books.example"), public_url=public_url
     )
-    publisher: Any = None
+    publisher = Publisher(database, quota)
     async with aiohttp.ClientSession() as session:
         services = Services(
             database=database,
@@ -198,4 +208,5 @@ async def serving(
         async with TestClient(TestServer(app)) as client:
             yield Api(client, services, tokens)
         await supervisor.drain(0)
+        await publisher.close()
     passwords.close()

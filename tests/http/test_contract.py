@@ -1,0 +1,183 @@
+"""What holds for every row of the route table, read from the table."""
+
+import re
+from typing import Any
+
+import pytest
+
+from bookgen.http.openapi import build
+from bookgen.http.routes import ROUTES
+from bookgen.http.routing import Route
+from tests.http.conftest import PREFIX, Api, OpenApi
+from tests.http.spec_tables import BODIES, ROWS
+
+HEADERS = (
+    "X-API-Version",
+    "X-API-Version-Latest",
+    "X-Request-Id",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+)
+BY_ROW = {(route.method, route.path): route for route in ROUTES}
+GUARDED = [route for route in ROUTES if not route.public]
+OWNED = [route for route in GUARDED if "{id}" in route.path]
+DOCUMENT = build(ROUTES, "http://books.example")
+
+
+def named(route: Route) -> str:
+    return f"{route.method} {route.path}"
+
+
+def filled(path: str, **ids: Any) -> str:
+    """The path with its ids; what is not given is one that nobody has."""
+    return re.sub(r"{(\w+)}", lambda name: str(ids.get(name[1], "999999")), path)
+
+
+@pytest.mark.parametrize(("method", "path", "token", "statuses"), ROWS)
+def test_every_row_of_the_contract_has_its_route(
+    method: str, path: str, token: bool, statuses: tuple[int, ...]
+) -> None:
+    route = BY_ROW[method, path]
+
+    documented = DOCUMENT["paths"][path][method.lower()]["responses"]
+    assert route.public is not token
+    assert {str(status) for status in statuses} <= documented.keys()
+
+
+def test_every_route_stands_in_the_contract_or_beside_it() -> None:
+    beside = {("GET", "/docs/agents/"), ("GET", "/docs/{name}/")}
+
+    assert BY_ROW.keys() - {(method, path) for method, path, *_ in ROWS} <= beside
+
+
+async def test_without_a_token_only_public_routes_answer(visitor: Api) -> None:
+    refused = {named(route) for route in ROUTES if (await _code(visitor, route)) == "AUTHENTICATION_REQUIRED"}
+
+    assert refused == {named(route) for route in GUARDED}
+
+
+async def _code(api: Api, route: Route) -> str | None:
+    reply = await api.call(route.method, filled(route.path))
+    return reply.code if reply.status == 401 else None
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("Bearer", "TOKEN_INVALID"),
+        ("Bearer a b", "TOKEN_INVALID"),
+        ("Bearer nonsense", "TOKEN_INVALID"),
+        ("Bearer a.b.c", "TOKEN_INVALID"),
+        (f"Bearer {'x' * 5000}", "TOKEN_INVALID"),
+        ("bearer {token}", "AUTHENTICATION_REQUIRED"),
+        ("Token {token}", "AUTHENTICATION_REQUIRED"),
+        ("JWT {token}", "AUTHENTICATION_REQUIRED"),
+        ("", "AUTHENTICATION_REQUIRED"),
+    ],
+)
+async def test_only_the_word_bearer_and_one_token_are_taken(api: Api, header: str, code: str) -> None:
+    reply = await api.get("/books/", headers={"Authorization": header.replace("{token}", str(api.access))})
+
+    assert (reply.status, reply.code) == (401, code)
+    assert reply.headers["WWW-Authenticate"] == 'Bearer realm="api"'
+
+
+async def test_a_strangers_id_answers_byte_for_byte_as_a_missing_one(api: Api) -> None:
+    book = await api.written()
+    chapter = book["chapters"][0]["id"]
+    await api.patch(f"/chapters/{chapter}/", {"content": "Mine."})
+    revision = (await api.get(f"/chapters/{chapter}/revisions/")).body[0]["id"]
+    stranger = await api.as_new_account("eve")
+
+    for route in OWNED:
+        ids = {"id": chapter if route.path.startswith("/chapters/") else book["id"], "revision_id": revision}
+        body = {"json": BODIES[route.method, route.path]} if (route.method, route.path) in BODIES else {}
+        foreign = await stranger.call(route.method, filled(route.path, **ids), **body)
+        missing = await stranger.call(route.method, filled(route.path), **body)
+        assert foreign.status == 404, named(route)
+        assert foreign.raw == missing.raw, named(route)
+        assert foreign.code == "NOT_FOUND"
+    assert (await api.get(f"/books/{book['id']}/")).body["title"] == book["title"]
+
+
+async def test_every_route_answers_with_every_header(api: Api) -> None:
+    for route in ROUTES:
+        for prefix in (PREFIX, "/api"):
+            reply = await api.call(route.method, filled(route.path), prefix=prefix)
+            assert all(name in reply.headers for name in HEADERS), named(route)
+            assert reply.headers["X-API-Version"] == "v1"
+            assert reply.status < 500, (named(route), reply.body)
+
+
+async def test_every_route_refuses_other_methods_with_those_it_allows(api: Api) -> None:
+    allowed: dict[str, set[str]] = {}
+    for route in ROUTES:
+        allowed.setdefault(filled(route.path), set()).add(route.method)
+    for path, methods in allowed.items():
+        reply = await api.call("PUT", path)
+        assert (reply.status, reply.code) == (405, "METHOD_NOT_ALLOWED"), path
+        assert methods <= set(reply.headers["Allow"].split(", "))
+
+
+async def test_every_slashless_path_is_redirected_whatever_the_verb(api: Api) -> None:
+    for route in ROUTES:
+        path = filled(route.path)
+        reply = await api.call(route.method, path.rstrip("/") + "?a=1")
+        assert (reply.status, reply.headers["Location"]) == (301, f"{PREFIX}{path}?a=1"), path
+        assert all(name in reply.headers for name in HEADERS)
+
+
+@pytest.mark.parametrize("prefix", ["/api/v1", "/api", ""])
+@pytest.mark.parametrize(
+    "path",
+    ["/graphql/", "/graphql", "/ws/", "/books/abc/", "/books/1/export-pdf/", "/%2e%2e/etc/passwd"],
+)
+async def test_what_is_not_in_the_table_is_a_404_in_the_envelope(visitor: Api, prefix: str, path: str) -> None:
+    for method in ("GET", "POST", "DELETE"):
+        reply = await visitor.call(method, path, prefix=prefix)
+        assert (reply.status, reply.code) == (404, "NOT_FOUND")
+        assert all(name in reply.headers for name in HEADERS)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//evil.example/api/books",
+        "//evil.example",
+        "/api//evil.example",
+        "/api/v1//evil.example/books",
+        "/\\evil.example",
+    ],
+)
+async def test_the_slash_rule_never_leads_to_another_host(visitor: Api, path: str) -> None:
+    answer = await visitor.raw(f"GET {path} HTTP/1.1\r\nHost: books.example\r\nConnection: close\r\n\r\n".encode())
+
+    assert answer.startswith(b"HTTP/1.1 404")
+    assert b"Location" not in answer
+
+
+async def test_the_alias_answers_like_the_version(api: Api) -> None:
+    book = await api.book()
+
+    pinned = await api.get(f"/books/{book['id']}/")
+    alias = await api.get(f"/books/{book['id']}/", prefix="/api")
+
+    assert pinned.body == alias.body
+
+
+async def test_lists_are_bare_arrays(open_api: OpenApi) -> None:
+    api = await (await open_api(billing=True)).as_new_account("ada")
+
+    for path in (
+        "/books/",
+        "/books/dropdown/",
+        "/chapters/",
+        "/auth/subscriptions/plans/",
+        "/auth/subscriptions/usage/",
+        "/auth/addons/available/",
+        "/auth/addons/my_addons/",
+        "/auth/credits/packages/",
+        "/auth/credits/transactions/",
+    ):
+        assert isinstance((await api.get(path)).body, list), path
