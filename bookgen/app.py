@@ -8,7 +8,7 @@ import functools
 import gc
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -131,15 +131,7 @@ async def _build(config: Config, database: Database, public_url: str, closing: c
     closing.push_async_callback(supervisor.drain, 0)
     mailing = _mailing(config, database, public_url)
     closing.enter_context(_running(mailing.run()))
-    payments = Payments.with_keys(
-        database.http,
-        secret_key=reveal(config.stripe_secret_key),
-        webhook_secret=reveal(config.stripe_webhook_secret),
-        api_base=config.stripe_api_base,
-        public_url=public_url,
-        allowed_origins=config.allowed_origins,
-        wake_mail=mailing.wake,
-    )
+    payments = build_payments(config, database, public_url, mailing.wake)
     closing.push_async_callback(payments.close)
     publisher = Publisher(database, quota)
     closing.push_async_callback(publisher.close)
@@ -158,6 +150,20 @@ async def _build(config: Config, database: Database, public_url: str, closing: c
         ready=lambda: supervisor.restored and not supervisor.draining,
     )
     return Service(services, supervisor, model)
+
+
+def build_payments(
+    config: Config, database: Database, public_url: str, wake_mail: Callable[[], None] = lambda: None
+) -> Payments:
+    return Payments.with_keys(
+        database.http,
+        secret_key=reveal(config.stripe_secret_key),
+        webhook_secret=reveal(config.stripe_webhook_secret),
+        api_base=config.stripe_api_base,
+        public_url=public_url,
+        allowed_origins=config.allowed_origins,
+        wake_mail=wake_mail,
+    )
 
 
 def build_model(config: Config, *, tries: int | None = None) -> TextModel:

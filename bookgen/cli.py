@@ -9,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 from bookgen import __version__, app, check_command, config, operator, write_command
+from bookgen.billing import commands as payment_commands
 from bookgen.client import ApiError
 from bookgen.config import reveal
 from bookgen.errors import BookgenError
@@ -59,6 +60,9 @@ def parser() -> argparse.ArgumentParser:
     _add(commands, "migrate", migrate, "apply the migrations to the database")
     _add(commands, "check", check_command.check, "try the settings, the database and the model provider")
     operator.add_options(_add(commands, "account", account, "create, list and change accounts"))
+    payment_commands.add_options(
+        _add(commands, "payments", payments, "set the payment processor up, replay its events, compare the books")
+    )
     return root
 
 
@@ -86,4 +90,16 @@ async def migrate(_: argparse.Namespace) -> int:
 async def account(options: argparse.Namespace) -> int:
     async with app.open_database(config.load()) as database:
         await operator.run(options, database)
+    return 0
+
+
+async def payments(options: argparse.Namespace) -> int:
+    settings = config.load()
+    async with app.open_database(settings) as database:
+        public_url = settings.public_url or f"http://{settings.host}:{settings.port}"
+        processor = app.build_payments(settings, database, public_url)
+        try:
+            await payment_commands.run(options, processor)
+        finally:
+            await processor.close()
     return 0

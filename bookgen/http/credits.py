@@ -56,7 +56,7 @@ class CreditTransactionShape(Schema):
 
 
 class TransactionsQuery(Body):
-    limit = Integer(minimum=1, load_default=20, metadata={"description": "Larger than 100 is 100."})
+    limit = Integer(minimum=1, from_text=True, load_default=20, metadata={"description": "Larger than 100 is 100."})
 
 
 class CreditCheckout(CheckoutBody):

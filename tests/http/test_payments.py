@@ -1,0 +1,247 @@
+"""Plans, credits, add-ons and the webhook over the wire."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bookgen.billing.checkout import Payments
+from bookgen.billing.gateway import Gateway
+from tests.fakes.stripe_server import FakeStripe
+
+
+@pytest.fixture
+async def stripe():
+    stripe = FakeStripe()
+    await stripe.start()
+    yield stripe
+    await stripe.stop()
+
+
+@pytest.fixture
+async def shop(open_api, database, stripe):
+    """A service that sells."""
+    payments = Payments(
+        database.http,
+        Gateway("sk_test_bookgen", api_base=stripe.url),
+        public_url="http://books.example",
+        webhook_secrets=["whsec_test"],
+    )
+    yield await open_api(billing=True, payments=payments)
+    await payments.close()
+
+
+@pytest.fixture
+async def buyer(shop):
+    return await shop.as_new_account("bea")
+
+
+def hook(api, stripe, event, **signing):
+    body, signature = stripe.delivery(event, **signing)
+    return api.post("/webhooks/stripe/", data=body, headers={"Stripe-Signature": signature})
+
+
+async def test_plans_are_a_bare_array_in_their_order(shop):
+    reply = await shop.get("/auth/subscriptions/plans/")
+
+    assert [plan["slug"] for plan in reply.body] == ["free", "starter", "pro"]
+    assert reply.body[1]["price_monthly"] == "19.00"
+    assert reply.body[0]["features"]["books_per_month"] == 1
+
+
+async def test_the_current_subscription_shows_usage_and_limits(buyer):
+    reply = await buyer.get("/auth/subscriptions/current/")
+
+    assert (reply.status, reply.body["status"], reply.body["plan"]["slug"]) == (200, "active", "free")
+    assert reply.body["usage"]["books_created"] == 0
+    assert reply.body["limits"]["books_per_month"] == 1
+    assert reply.body["current_period_end"] == reply.body["usage"]["period_end"]
+
+
+async def test_an_account_without_a_subscription_row_is_told_so(database, buyer):
+    await database.http.execute("DELETE FROM subscription")
+
+    assert (await buyer.get("/auth/subscriptions/current/")).status == 404
+    assert (await buyer.get("/auth/subscriptions/usage/")).status == 200
+
+
+async def test_packages_say_their_price_in_dollars_and_cents(shop):
+    five = (await shop.get("/auth/credits/packages/")).body[1]
+
+    assert five == {
+        "id": five["id"],
+        "slug": "five-pack",
+        "name": "Five books",
+        "credits": 5,
+        "price": 39.99,
+        "price_cents": 3999,
+        "price_per_book": 8.0,
+        "price_per_book_cents": 800,
+        "savings_percent": 20,
+        "words_per_book": 50_000,
+        "is_popular": True,
+        "is_active": True,
+        "display_order": 1,
+    }
+
+
+async def test_a_wallet_is_made_when_it_is_first_read(buyer):
+    wallet = (await buyer.get("/auth/credits/balance/")).body
+
+    assert (wallet["balance"], wallet["total_purchased"], wallet["total_used"]) == (0, 0, 0)
+    assert wallet["created_at"].endswith("Z")
+    assert (await buyer.get("/auth/credits/balance/")).body == wallet
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"), [("1", 200), ("100", 200), ("5000", 200), ("0", 400), ("-1", 400), ("x", 400)]
+)
+async def test_the_ledgers_limit_is_clamped_above_and_refused_below(buyer, limit, status):
+    assert (await buyer.get("/auth/credits/transactions/", params={"limit": limit})).status == status
+
+
+async def test_a_credit_purchase_goes_from_checkout_to_ledger(buyer, stripe):
+    bought = (await buyer.post("/auth/credits/checkout/", {"package": "five-pack"})).body
+    stripe.pay(bought["sessionId"])
+
+    assert (await buyer.get("/auth/credits/balance/")).body["balance"] == 0
+    assert (await hook(buyer, stripe, stripe.events[0])).status == 200
+
+    assert bought["url"].startswith("https://checkout.stripe.test/")
+    assert (await buyer.get("/auth/credits/balance/")).body["balance"] == 5
+    [row] = (await buyer.get("/auth/credits/transactions/")).body
+    assert {key: row[key] for key in ("kind", "amount", "balance_after", "book")} == {
+        "kind": "purchase",
+        "amount": 5,
+        "balance_after": 5,
+        "book": None,
+    }
+    [invoice] = (await buyer.get("/auth/subscriptions/payments/")).body
+    assert (invoice["amount"], invoice["currency"], invoice["status"]) == ("39.99", "usd", "paid")
+    assert invoice["invoice_pdf"].startswith("https://")
+
+
+async def test_twenty_deliveries_at_once_are_all_answered_and_applied_once(buyer, stripe):
+    stripe.pay((await buyer.post("/auth/credits/checkout/", {"package": "single"})).body["sessionId"])
+
+    replies = await asyncio.gather(*(hook(buyer, stripe, stripe.events[0]) for _ in range(20)))
+
+    assert [reply.status for reply in replies] == [200] * 20
+    assert (await buyer.get("/auth/credits/balance/")).body["balance"] == 1
+
+
+async def test_a_forged_delivery_is_a_bad_request(buyer, stripe):
+    stripe.pay((await buyer.post("/auth/credits/checkout/", {"package": "single"})).body["sessionId"])
+
+    reply = await hook(buyer, stripe, stripe.events[0], secret="whsec_forged")
+
+    assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
+    assert (await buyer.post("/webhooks/stripe/", {"id": "evt_1"})).status == 400
+    assert (await buyer.get("/auth/credits/balance/")).body["balance"] == 0
+
+
+async def test_a_change_of_a_paid_plan_needs_no_page(buyer, stripe):
+    first = (await buyer.post("/auth/subscriptions/checkout/", {"plan": "starter"})).body
+    stripe.pay(first["sessionId"])
+    for event in stripe.events:
+        await hook(buyer, stripe, event)
+
+    second = await buyer.post("/auth/subscriptions/checkout/", {"plan": "pro", "interval": "yearly"})
+    again = await buyer.post("/auth/subscriptions/checkout/", {"plan": "pro", "interval": "yearly"})
+
+    assert second.body == {"upgraded": True, "redirect_url": "http://books.example/?checkout=success"}
+    assert (again.status, again.code) == (409, "CONFLICT")
+    assert (await buyer.get("/auth/profile/")).body["subscription"]["plan"]["slug"] == "pro"
+    assert (await buyer.post("/auth/subscriptions/portal/")).body["url"].startswith("https://billing.stripe.test/")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/auth/subscriptions/checkout/", {}, "plan"),
+        ("/auth/subscriptions/checkout/", {"plan": "free"}, "plan"),
+        ("/auth/subscriptions/checkout/", {"plan": "pro", "interval": "weekly"}, "interval"),
+        ("/auth/addons/checkout/", {"addon": "childrens-book"}, "billing_type"),
+        ("/auth/addons/checkout/", {"addon": "nonsense", "billing_type": "monthly"}, "addon"),
+        ("/auth/credits/checkout/", {"pack": "single"}, "package"),
+        ("/auth/credits/checkout/", {"package": "single", "success_url": "https://evil.example/"}, "success_url"),
+    ],
+)
+async def test_a_wrong_checkout_names_its_field(buyer, path, body, field):
+    reply = await buyer.post(path, body)
+
+    assert (reply.status, reply.code, list(reply.body["error"]["details"])) == (400, "VALIDATION_ERROR", [field])
+
+
+async def test_add_ons_are_listed_bought_and_owned(buyer, stripe):
+    available = (await buyer.get("/auth/addons/available/")).body
+    bought = await buyer.post("/auth/addons/checkout/", {"addon": "childrens-book", "billing_type": "per_use"})
+    stripe.pay(bought.body["sessionId"])
+    await hook(buyer, stripe, stripe.events[0])
+
+    [owned] = (await buyer.get("/auth/addons/my_addons/")).body
+
+    assert [(each["slug"], each["price_monthly"], each["price_per_use"]) for each in available] == [
+        ("automated-production", "19.00", "4.99"),
+        ("childrens-book", "14.00", "3.99"),
+    ]
+    assert owned["addon"] == available[1]
+    assert (owned["uses_this_period"], owned["uses_remaining"], owned["has_uses_remaining"]) == (0, 1, True)
+
+
+async def test_a_guest_buys_without_an_account(shop, stripe, database):
+    bought = await shop.post("/auth/credits/guest-checkout/", {"package": "single"})
+    stripe.pay(bought.body["sessionId"], email="new.reader@example.com")
+
+    assert (await hook(shop, stripe, stripe.events[0])).status == 200
+
+    assert await database.http.fetchval("SELECT balance FROM wallet") == 1
+    assert await database.http.fetchval("SELECT purpose FROM mail") == "magic-login"
+
+
+async def test_of_two_starts_for_the_last_allowance_one_is_refused(buyer):
+    books = [await buyer.outlined(), await buyer.outlined()]
+
+    replies = await asyncio.gather(*(buyer.post(f"/books/{book['id']}/generate/") for book in books))
+
+    assert sorted(reply.status for reply in replies) == [202, 402]
+    refused = next(reply for reply in replies if reply.status == 402)
+    details = refused.body["error"]["details"]
+    assert refused.code == "quota_exceeded"
+    assert (details["quota_type"], details["limit"], details["used"], details["remaining"]) == ("books", 1, 0, 0)
+    assert details["upgrade"]["plan"] == "free"
+
+
+async def test_a_spent_period_refuses_new_books_until_credits_are_bought(buyer, stripe):
+    await buyer.written()
+
+    refused = await buyer.post("/books/", {"title": "Another"})
+    options = (await buyer.get("/auth/subscriptions/book-creation-options/")).body
+    stripe.pay((await buyer.post("/auth/credits/checkout/", {"package": "single"})).body["sessionId"])
+    await hook(buyer, stripe, stripe.events[0])
+
+    assert (refused.status, refused.code) == (402, "quota_exceeded")
+    assert (options["can_create"], options["suggested_source"]) == (False, "none")
+    book = await buyer.written()
+    assert book["funding_source"] == "credits"
+    assert (await buyer.get("/auth/credits/balance/")).body["balance"] == 0
+    [spend, _] = (await buyer.get("/auth/credits/transactions/")).body
+    assert (spend["kind"], spend["amount"], spend["book"]) == ("book_spend", -1, book["id"])
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/auth/subscriptions/checkout/", {"plan": "pro"}),
+        ("/auth/addons/checkout/", {"addon": "childrens-book", "billing_type": "monthly"}),
+        ("/auth/credits/checkout/", {"package": "single"}),
+        ("/auth/credits/guest-checkout/", {"package": "single"}),
+        ("/auth/subscriptions/portal/", None),
+        ("/webhooks/stripe/", {}),
+    ],
+)
+async def test_without_keys_a_payment_call_says_so(api, path, body):
+    reply = await api.post(path, body)
+
+    assert (reply.status, reply.code) == (409, "PAYMENTS_NOT_CONFIGURED")
