@@ -93,12 +93,12 @@ class Style:
             advance, offset = positions[index][0] * factor + tracking, positions[index][1] * factor
             if offset:
                 _flush(out, run)
-                out.append(f"{round(-offset)}")
+                out.append(f" {round(-offset)}")
             run.append(f"{glyph:04X}")
             adjust = face.advance(glyph) - advance + offset
             if abs(adjust) >= 0.5 and (index < last or offset or tracking):
                 _flush(out, run)
-                out.append(f"{round(adjust)}")
+                out.append(f" {round(adjust)}")
             width += advance
         _flush(out, run)
         return width * self.scale, "".join(out)

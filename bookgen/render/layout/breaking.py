@@ -13,10 +13,13 @@ from bookgen.render.layout.words import SEAM, Words
 
 SPACE_WIDTH, STRETCH, SHRINK = 250.0, 125.0, 55.0
 EXPANSION = 0.02  # letters may grow or shrink by two parts in a hundred
-HYPHEN_PENALTY, DASH_PENALTY = 200.0, 30.0
+HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY = 200.0, 30.0, 60.0
 FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING = 1.3, 2.2, 1e9
+_LADDER = (1.0, 4.0, 2000.0)  # a second hyphen in a row costs more, a third almost everything
 _SHORT_LAST_LINE = 0.86
 _INFINITE = 1e18
+
+Node = tuple[int, int]  # a breakpoint, and how many lines lead to it
 
 HANG = {
     ".": 0.6,
@@ -48,46 +51,60 @@ class Breakpoints:
     penalty: list[float] = field(default_factory=list)
     place: list[tuple[int, int]] = field(default_factory=list)
 
-    def add(
-        self, end: float, end_gaps: float, start: float, start_gaps: float, penalty: float, place: tuple[int, int]
-    ) -> None:
-        self.end_width.append(end)
-        self.end_gaps.append(end_gaps)
-        self.start_width.append(start)
-        self.start_gaps.append(start_gaps)
-        self.penalty.append(penalty)
-        self.place.append(place)
-
 
 def breakpoints(words: Words, hyphens: Callable[[str], tuple[int, ...]] | None) -> Breakpoints:
-    """Every place where a line may end; `hyphens` None leaves words whole."""
+    """Every place where a line may end; `hyphens` None leaves words whole.
+
+    Runs for every paragraph, most of them twice: the lists are filled in place, in one loop.
+    """
     points = Breakpoints()
+    end_width, end_gaps = points.end_width.append, points.end_gaps.append
+    start_width, start_gaps = points.start_width.append, points.start_gaps.append
+    penalty, place = points.penalty.append, points.place.append
     width = gaps = 0.0
-    add = points.add
     for index, (pieces, gap) in enumerate(zip(words.pieces, words.gaps, strict=True)):
         text, style = pieces[0]
         if len(pieces) == 1:
-            if hyphens is not None:
-                for at in hyphens(text):
-                    part = width + style.word(text[:at])[0]
-                    hyphen = style.word(style.hyphen_text)[0] * (1 - HANG["-"])
-                    add(part + hyphen, gaps, part, gaps, HYPHEN_PENALTY, (index, at))
-            if "-" in text or "—" in text or "–" in text or "/" in text:
-                for at in _dashes(text):
-                    part = width + style.word(text[:at])[0]
-                    add(part, gaps, part, gaps, DASH_PENALTY, (index, -at))
+            for at, part, end, cost in _within(text, style, hyphens):
+                end_width(width + end)
+                end_gaps(gaps)
+                start_width(width + part)
+                start_gaps(gaps)
+                penalty(cost)
+                place((index, at))
             width += (style.words.get(text) or style.word(text))[0]
         else:
             for text, style in pieces:
                 width += style.word(text)[0]
         last = text[-1]
         hang = HANG.get(last)
-        end = width - style.word(last)[0] * hang if hang else width
-        end_gaps = gaps
+        end_width(width - style.word(last)[0] * hang if hang else width)
+        end_gaps(gaps)
         width += SPACE_WIDTH * gap[0]
         gaps += gap[1]
-        add(end, end_gaps, width, gaps, 60.0 if gap is SEAM else 0.0, (index, 0))
+        start_width(width)
+        start_gaps(gaps)
+        penalty(SEAM_PENALTY if gap is SEAM else 0.0)
+        place((index, 0))
     return points
+
+
+Within = tuple[int, float, float, float]
+
+
+def _within(text: str, style: Style, hyphens: Callable[[str], tuple[int, ...]] | None) -> Sequence[Within]:
+    """The breaks inside a word: (where, width up to there, width of a line that ends there, penalty)."""
+    found: list[Within] = []
+    if hyphens is not None:
+        for at in hyphens(text):
+            part = style.word(text[:at])[0]
+            found.append((at, part, part + style.word(style.hyphen_text)[0] * (1 - HANG["-"]), HYPHEN_PENALTY))
+    if "-" in text or "—" in text or "–" in text or "/" in text:
+        for at in _dashes(text):
+            part = style.word(text[:at])[0]
+            found.append((-at, part, part, DASH_PENALTY))
+        found.sort(key=lambda each: abs(each[0]))
+    return found
 
 
 def _dashes(text: str) -> list[int]:
@@ -106,7 +123,7 @@ def fit(
     expansion = EXPANSION * measure if micro else 0.0
     total = [0.0] + [_INFINITE] * count
     previous = [-1] * (count + 1)
-    hyphenated = [False, *(each == HYPHEN_PENALTY for each in penalty)]
+    ladder = [0] * (count + 1)  # how many lines in a row end with a hyphen, up to each node
     active = [0]
     final = count - 1
     for point in range(count):
@@ -136,7 +153,7 @@ def fit(
                 badness = 100.0 * ratio * ratio * ratio
             demerits = (10.0 + badness) ** 2
             if cost:
-                demerits += cost * cost * (3.0 if hyphenated[start] else 1.0)
+                demerits += cost * cost * (_LADDER[ladder[start]] if cost == HYPHEN_PENALTY else 1.0)
             demerits += total[start]
             if demerits < best:
                 best, chosen = demerits, start
@@ -149,6 +166,8 @@ def fit(
         if chosen >= 0:
             total[point + 1] = best
             previous[point + 1] = chosen
+            if cost == HYPHEN_PENALTY:
+                ladder[point + 1] = min(2, ladder[chosen] + 1)
             active.append(point + 1)
         if not active:
             return None
@@ -197,7 +216,7 @@ def fit_shaped(
     start_gaps = [0.0, *points.start_gaps]
     count = len(end_width)
     # (start, line) -> (total demerits, previous node)
-    nodes: dict[tuple[int, int], tuple[float, tuple[int, int] | None]] = {(0, 0): (0.0, None)}
+    nodes: dict[Node, tuple[float, Node | None]] = {(0, 0): (0.0, None)}
     active: list[tuple[int, int]] = [(0, 0)]
     for point in range(count):
         best: dict[int, tuple[float, tuple[int, int]]] = {}
@@ -214,8 +233,11 @@ def fit_shaped(
             alive.append(node)
             if badness < 0.0:
                 continue
-            hyphen = start > 0 and penalty[start - 1] == HYPHEN_PENALTY
-            demerits = nodes[node][0] + (10.0 + badness) ** 2 + penalty[point] ** 2 * (3.0 if hyphen else 1.0)
+            demerits = nodes[node][0] + (10.0 + badness) ** 2
+            if penalty[point] == HYPHEN_PENALTY:
+                demerits += HYPHEN_PENALTY**2 * _LADDER[_ladder(nodes, node, penalty)]
+            else:
+                demerits += penalty[point] ** 2
             if line + 1 not in best or demerits < best[line + 1][0]:
                 best[line + 1] = (demerits, node)
         active = alive
@@ -234,6 +256,15 @@ def fit_shaped(
         at = nodes[at][1]
     ends.reverse()
     return ends
+
+
+def _ladder(nodes: dict[Node, tuple[float, Node | None]], at: Node | None, penalty: Sequence[float]) -> int:
+    """How many lines before this node end with a hyphen, up to two."""
+    count = 0
+    while count < 2 and at is not None and at[0] > 0 and penalty[at[0] - 1] == HYPHEN_PENALTY:
+        count += 1
+        at = nodes[at][1]
+    return count
 
 
 def _badness(missing: float, gaps: float, measure: float, is_last: bool, tolerance: float, micro: bool) -> float | None:

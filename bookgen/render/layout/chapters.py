@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bookgen.render.layout.flow import Flow
+from bookgen.render.layout.looseness import Looseness
 from bookgen.render.layout.notes import FootNotes
 from bookgen.render.layout.opener import opener_rows
 from bookgen.render.layout.pages import Cut, PageSearch
@@ -16,9 +17,8 @@ from bookgen.render.model import Heading, Paragraph, Run, Section
 @dataclass(slots=True)
 class ChapterPages:
     section: Section
-    rows: list[Row]
+    pages: list[list[Row]]
     notes: FootNotes
-    cuts: list[Cut]
 
 
 def chapter_pages(setter: Setter, section: Section, structure: Element, *, recto: bool) -> ChapterPages:
@@ -30,8 +30,30 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, *, recto
     if notes.behind:
         _set_behind(setter, section, notes, flow, element)
     rows += flow.rows
-    search = PageSearch(rows, setter.geometry.lines, setter.geometry.lead, notes.heights(), notes.gap)
-    return ChapterPages(section, rows, notes, search.cuts(recto))
+    looseness = flow.looseness
+    search = PageSearch(
+        rows,
+        setter.geometry.lines,
+        setter.geometry.lead,
+        notes.heights(),
+        notes.gap,
+        lambda paragraph, change: looseness.variant(paragraph, change) is not None,
+    )
+    pages = [_page_rows(rows, cut, looseness) for cut in search.cuts(recto)]
+    return ChapterPages(section, pages, notes)
+
+
+def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:
+    """The page's rows, with the paragraphs that were set anew in their place; a table's head first if it goes on."""
+    changes = dict(cut.changes)
+    out: list[Row] = list(rows[cut.start].head)
+    for row in rows[cut.start : cut.end]:
+        change = changes.get(row.paragraph)
+        if change is None:
+            out.append(row)
+        elif row.first:
+            out += looseness.variant(row.paragraph, change) or []
+    return out
 
 
 def _set_behind(setter: Setter, section: Section, notes: FootNotes, flow: Flow, element: Element) -> None:

@@ -12,7 +12,7 @@ from bookgen.render.layout.front import FrontMatter, anchor
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.lines import Align, LineBreaker
 from bookgen.render.layout.page import Layout, Link, Page, PageStart, Placed
-from bookgen.render.layout.rows import Element, Rule, Text
+from bookgen.render.layout.rows import Element, Row, Rule, Text
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.words import WordMaker
 from bookgen.render.model import Manuscript
@@ -75,7 +75,7 @@ class _Composer:
             labels[section.number] = str(count + 1)
             chapter = chapter_pages(self._setter, section, self._structure, recto=count % 2 == 0)
             chapters.append(chapter)
-            count += len(chapter.cuts)
+            count += len(chapter.pages)
         return chapters, labels
 
     def _front(self, structure: Element, labels: dict[int, str]) -> list[Page]:
@@ -112,32 +112,29 @@ class _Composer:
 
     def _body(self, chapter: ChapterPages, before: int) -> list[Page]:
         pages: list[Page] = []
-        for index, cut in enumerate(chapter.cuts):
+        for index, rows in enumerate(chapter.pages):
             number = before + index + 1
             page = Page("chapter", str(number), chapter.section.id)
             if index == 0:
                 page.anchors.append(anchor(chapter.section))
             elif self._settings.running_heads:
                 self._running_head(page, chapter, recto=number % 2 == 1)
-            self._fill(page, chapter, cut.start, cut.end, opening=index == 0)
+            self._fill(page, chapter, rows)
             if self._settings.page_numbers:
                 self._folio(page)
             pages.append(page)
         return pages
 
-    def _fill(self, page: Page, chapter: ChapterPages, start: int, end: int, *, opening: bool) -> None:
-        rows = chapter.rows
-        while not opening and start < end - 1 and rows[start].blank:
-            start += 1
-        first = next((row for row in rows[start:end] if row.block >= 0), None)
+    def _fill(self, page: Page, chapter: ChapterPages, rows: Sequence[Row]) -> None:
+        first = next((row for row in rows if row.block >= 0), None)
         if first is not None:
             self._starts.append(PageStart(chapter.section.number, page.label, first.block, first.word))
         unit = 0
-        for row in (*rows[start].head, *rows[start:end]):
+        for row in rows:
             y = self._geometry.baseline(unit)
             page.placed += [Placed(mark, 0.0, y) for mark in row.marks]
             unit += row.units
-        called = [note for row in rows[start:end] for note in row.notes if note in chapter.notes.lines]
+        called = [note for row in rows for note in row.notes if note in chapter.notes.lines]
         self._notes(page, chapter, called)
 
     def _notes(self, page: Page, chapter: ChapterPages, called: Sequence[int]) -> None:

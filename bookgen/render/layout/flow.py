@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from bookgen.render.layout.lines import Align, Line, Shape
+from bookgen.render.layout.looseness import Looseness, SetParagraph, notes_in
 from bookgen.render.layout.rows import Element, Image, Row, Text, blank
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
@@ -44,6 +45,7 @@ class Flow:
         self._block = -1
         self._flush = True  # the next paragraph has no indent
         self.rows: list[Row] = []
+        self.looseness = Looseness(setter.breaker)
 
     def chapter(self, section: Section) -> None:
         for block in section.blocks:
@@ -88,7 +90,9 @@ class Flow:
         indent = 0.0 if self._flush or not indented else self.geometry.indent
         shape = Shape(self._measure(left, right), self.geometry.size, indent, self._align)
         lines = self._breaker.lines(words, shape)
-        self._put(lines, words, left, element.child("P"), self.geometry.size)
+        paragraph = SetParagraph(words, shape, left, element.child("P"), self._block, lines)
+        if lines:
+            self.rows += self.looseness.add(paragraph)
         self._flush = False
 
     def _put(
@@ -96,7 +100,6 @@ class Flow:
     ) -> None:
         last = len(lines) - 1
         for index, line in enumerate(lines):
-            notes = tuple(note for word in line.words for note in words.notes.get(word, ())) if words.notes else ()
             self.rows.append(
                 Row(
                     marks=[Text(line, left, size, element)],
@@ -105,7 +108,7 @@ class Flow:
                     last=index == last,
                     block=self._block,
                     word=line.word,
-                    notes=notes,
+                    notes=notes_in(words, line),
                 )
             )
 

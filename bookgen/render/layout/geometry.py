@@ -9,6 +9,7 @@ from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import INCH, SAFE, TRIMS, Trim, inside_margin
 
 _WIDEST = 36.0  # ems; longer lines are hard to come back from
+_MARGINS = 1.4 * INCH  # inside and outside together: room for the printer's widest inside margin
 _SINGLE = 1.2  # line spacing 1.0 is a fifth more than the type size
 
 
@@ -57,7 +58,7 @@ def geometry(settings: ExportSettings, trim_name: str) -> Geometry:
     trim = TRIMS[trim_name]
     size = settings.font_size or trim.font_size
     lead = round(size * _SINGLE * settings.line_spacing, 2)
-    margins = max(1.5 * INCH, trim.width - _WIDEST * size)
+    margins = max(_MARGINS, trim.width - _WIDEST * size)
     small = max(7.0, round(size * 0.86, 2))
     head = SAFE + small
     folio = SAFE + small * 0.3

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bookgen.render.layout.rows import Row
 
-WIDOW, ORPHAN, STRANDED, UNEVEN, SHORT, THIN_END, TRAILING_BLANK = 150.0, 70.0, 500.0, 90.0, 4.0, 30.0, 60.0
+WIDOW, ORPHAN, STRANDED, UNEVEN = 900.0, 500.0, 1500.0, 90.0
+SHORT, THIN_END, CHANGED = 4.0, 30.0, 12.0
+DEFECT = 80.0  # a page that costs more is worth setting a paragraph anew
 _MOST_SHORT = 3
 _LEAST_LAST = 4
+
+Change = tuple[int, int]  # a paragraph, and how many lines it gains
+_Span = tuple[int, int, int]
+CanChange = Callable[[int, int], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """One page: rows `start` to `end`, ending `short` lines above the foot."""
+    """One page: rows `start` to `end`, ending `short` lines above the foot once `changes` are made."""
 
     start: int
     end: int
     short: int
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(slots=True)
@@ -30,15 +38,29 @@ class _Node:
 
 
 class PageSearch:
-    """`capacity` in grid lines; `note_height` in points for each note; a page with notes gives up `note_gap` more."""
+    """`capacity` in grid lines; `note_heights` in points; a page with notes gives up `note_gap` more.
+
+    `can_change` says whether a paragraph can be set with a line more or less. It is asked only when the
+    pages are not good without.
+    """
 
     def __init__(
-        self, rows: Sequence[Row], capacity: int, lead: float, note_heights: Mapping[int, float], note_gap: float
+        self,
+        rows: Sequence[Row],
+        capacity: int,
+        lead: float,
+        note_heights: Mapping[int, float],
+        note_gap: float,
+        can_change: CanChange | None = None,
     ) -> None:
         self._rows = rows
         self._capacity = capacity
         self._lead = lead
         self._note_gap = note_gap
+        self._can_change = can_change
+        self._changing = False
+        self._spans: dict[int, list[_Span]] = {}
+        self._pages: dict[int, list[tuple[Cut, float]]] = {}
         self._units = [0]
         self._notes = [0.0]
         for row in rows:
@@ -47,26 +69,35 @@ class PageSearch:
 
     def cuts(self, first_is_recto: bool = True) -> list[Cut]:
         """The cheapest pages, first to last."""
-        count = len(self._rows)
-        if not count:
+        if not self._rows:
             return []
+        best = self._search(first_is_recto)
+        if self._can_change is not None and best.cost > DEFECT:
+            self._find_spans(self._can_change)
+            self._changing = True
+            self._pages.clear()
+            best = self._search(first_is_recto)
+        return _path(best)
+
+    def _search(self, recto: bool) -> _Node:
+        """Page by page: the cheapest way to have ended a page at each row, and on a left page how far down."""
+        count = len(self._rows)
         layer: dict[tuple[int, int], _Node] = {(0, 0): _Node(0.0, None, None)}
-        recto = first_is_recto
-        best: _Node | None = None
+        best = _Node(math.inf, None, None)
         page = 0
         while layer and page <= 2 * count:
             following: dict[tuple[int, int], _Node] = {}
             for (start, verso_short), node in layer.items():
-                if best is not None and node.cost >= best.cost:
+                if node.cost >= best.cost:
                     continue
                 for cut, cost in self._pages_from(start, page == 0):
-                    if recto and page and cut.end < count:
-                        cost += UNEVEN * abs(cut.short - verso_short)
                     total = node.cost + cost
                     if cut.end >= count:
-                        if best is None or total < best.cost:
+                        if total < best.cost:
                             best = _Node(total, cut, node)
                         continue
+                    if recto and page:
+                        total += UNEVEN * abs(cut.short - verso_short)
                     key = (cut.end, 0 if recto else cut.short)
                     known = following.get(key)
                     if known is None or total < known.cost:
@@ -74,10 +105,16 @@ class PageSearch:
             layer = following
             recto = not recto
             page += 1
-        return _path(best)
+        return best
 
     def _pages_from(self, start: int, opening: bool) -> list[tuple[Cut, float]]:
         """Every page worth looking at that begins at row `start`."""
+        known = self._pages.get(start)
+        if known is None:
+            known = self._pages[start] = self._find_pages(start, opening)
+        return known
+
+    def _find_pages(self, start: int, opening: bool) -> list[tuple[Cut, float]]:
         rows, count = self._rows, len(self._rows)
         if not opening:
             while start < count - 1 and rows[start].blank:
@@ -85,27 +122,72 @@ class PageSearch:
         room = self._capacity - sum(row.units for row in rows[start].head)
         found: list[tuple[Cut, float]] = []
         end = self._fullest(start, room)
+        if self._changing and end < count:
+            self._add_changed(found, start, end, room)
         while end > start:
+            if end < count and rows[end - 1].blank and end - 1 > start:
+                end -= 1  # the same page as the one that ends before the blank
+                continue
             short = room - self._used(start, end)
             if end < count and short > _MOST_SHORT and found:
                 break
-            found.append((Cut(start, end, max(0, short)), self._cost(start, end, short)))
+            found.append((Cut(start, end, self._seen_short(start, end, short)), self._cost(start, end, short)))
             if end >= count:
                 break
             end -= 1
         return found
 
+    def _add_changed(self, found: list[tuple[Cut, float]], start: int, fullest: int, room: int) -> None:
+        """Pages that come out full because a paragraph on them is a line longer or shorter."""
+        for end, wanted in ((fullest - 1, 1), (fullest - 2, 2), (fullest + 1, -1)):
+            if not start < end < len(self._rows):
+                continue
+            changes = self._changeable(start, end, 1 if wanted > 0 else -1)[: abs(wanted)]
+            if len(changes) < abs(wanted):
+                continue
+            short = room - self._used(start, end) - wanted
+            if 0 <= short <= 1:
+                cost = self._cost(start, end, short) + CHANGED * len(changes)
+                found.append((Cut(start, end, self._seen_short(start, end, short), tuple(changes)), cost))
+
+    def _changeable(self, start: int, end: int, change: int) -> list[Change]:
+        """The longest two paragraphs wholly within the rows that can change so."""
+        found: list[_Span] = []
+        spans = self._spans[change]
+        for span in spans[bisect_left(spans, (start,)) :]:
+            if span[0] >= end:
+                break
+            if span[1] <= end:
+                found.append(span)
+        found.sort(key=lambda span: span[0] - span[1])
+        return [(paragraph, change) for _, _, paragraph in found[:2]]
+
+    def _find_spans(self, can_change: CanChange) -> None:
+        """Where each paragraph that can change stands: its first row, the row after its last, its number."""
+        spans: dict[int, _Span] = {}
+        for index, row in enumerate(self._rows):
+            if row.paragraph >= 0:
+                first, _, _ = spans.get(row.paragraph, (index, 0, 0))
+                spans[row.paragraph] = (first, index + 1, row.paragraph)
+        self._spans = {
+            change: sorted(span for span in spans.values() if can_change(span[2], change)) for change in (1, -1)
+        }
+
     def _fullest(self, start: int, room: int) -> int:
-        end = start
-        count = len(self._rows)
-        while end < count and self._used(start, end + 1) <= room:
-            end += 1
+        """The last row that fits, by height alone and then with the notes that come along."""
+        end = bisect_right(self._units, self._units[start] + room, start) - 1
+        while end > start and self._used(start, end) > room:
+            end -= 1
         return max(end, start + 1)
 
     def _used(self, start: int, end: int) -> int:
         notes = self._notes[end] - self._notes[start]
         extra = math.ceil((notes + self._note_gap) / self._lead) if notes else 0
         return self._units[end] - self._units[start] + extra
+
+    def _seen_short(self, start: int, end: int, short: int) -> int:
+        """Notes stand at the foot of their page however short the text above them is."""
+        return 0 if self._notes[end] > self._notes[start] else max(0, short)
 
     def _cost(self, start: int, end: int, short: int) -> float:
         rows = self._rows
@@ -117,9 +199,7 @@ class PageSearch:
             cost += 2000.0
         if above.keep:
             cost += STRANDED
-        if above.blank:
-            cost += TRAILING_BLANK
-        elif not below.blank and not below.first:
+        if not below.blank and not below.first:
             if above.first and not above.last:
                 cost += ORPHAN
             if below.last:

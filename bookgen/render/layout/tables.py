@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
+from bookgen.render.layout.looseness import notes_in
 from bookgen.render.layout.rows import Element, Row, Rule, Text
 from bookgen.render.layout.words import WordMaker, Words
 from bookgen.render.model import Runs, Table
@@ -88,7 +89,7 @@ def _row(
             if index < len(lines):
                 line = lines[index]
                 row.marks.append(Text(line, x, size, cell))
-                row.notes += tuple(note for word in line.words for note in words.notes.get(word, ()))
+                row.notes += notes_in(words, line)
         rows.append(row)
     return rows
 

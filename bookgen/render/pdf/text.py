@@ -10,6 +10,7 @@ from bookgen.render.fonts.face import Face
 from bookgen.render.fonts.style import Style
 from bookgen.render.layout.lines import Item, Line, Tail
 
+_GLYPH = len("<0000>")
 _SOFT_HYPHEN = "/Span<</ActualText<FEFF00AD>>>BDC[{}]TJ EMC"
 
 
@@ -45,7 +46,7 @@ class TextWriter:
 def _shown(style: Style, items: list[Item], space: float, opening: float) -> list[str]:
     out: list[str] = []
     words = style.words
-    glyph = style.space[1]
+    glyph = style.space[1][:_GLYPH]
     advance = _space_advance(style.face, glyph)
     for item in items:
         if isinstance(item, str):
@@ -55,9 +56,9 @@ def _shown(style: Style, items: list[Item], space: float, opening: float) -> lis
         wanted = (space * room + opening * stretch) / style.scale
         if room:
             adjust = round(advance - wanted)
-            out.append(f"{glyph}{adjust}" if adjust else glyph)
+            out.append(f"{glyph} {adjust}" if adjust else glyph)
         elif wanted >= 0.5 or wanted <= -0.5:
-            out.append(f"{round(-wanted)}")
+            out.append(f" {round(-wanted)}")
     return out
 
 

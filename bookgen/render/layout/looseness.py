@@ -1,0 +1,79 @@
+"""Paragraphs that can be set a line longer or shorter, so that pages come out even."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
+from bookgen.render.layout.rows import Element, Row, Text
+from bookgen.render.layout.words import Words
+
+# How much of the measure one line can give without looking stretched or squeezed: what is worth a trial.
+_CAN_STRETCH, _CAN_SHRINK = 0.075, 0.035
+_LEAST_LAST_LINE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class SetParagraph:
+    """A paragraph as it was set, and all that is needed to set it again."""
+
+    words: Words
+    shape: Shape
+    left: float
+    element: Element
+    block: int
+    lines: Sequence[Line]
+
+    def rows(self, number: int, lines: Sequence[Line]) -> list[Row]:
+        last = len(lines) - 1
+        return [
+            Row(
+                marks=[Text(line, self.left, self.shape.size, self.element)],
+                first=index == 0,
+                last=index == last,
+                block=self.block,
+                word=line.word,
+                notes=notes_in(self.words, line),
+                paragraph=number,
+            )
+            for index, line in enumerate(lines)
+        ]
+
+
+def notes_in(words: Words, line: Line) -> tuple[int, ...]:
+    return tuple(note for word in line.words for note in words.notes.get(word, ())) if words.notes else ()
+
+
+class Looseness:
+    """The variants of one chapter's paragraphs, each tried at most once."""
+
+    def __init__(self, breaker: LineBreaker) -> None:
+        self._breaker = breaker
+        self._paragraphs: list[SetParagraph] = []
+        self._tried: dict[tuple[int, int], list[Row] | None] = {}
+
+    def add(self, paragraph: SetParagraph) -> list[Row]:
+        self._paragraphs.append(paragraph)
+        return paragraph.rows(len(self._paragraphs) - 1, paragraph.lines)
+
+    def variant(self, number: int, change: int) -> list[Row] | None:
+        """The paragraph's rows with one line more or less; None if it can't be had decently."""
+        key = (number, change)
+        if key not in self._tried:
+            self._tried[key] = self._try(number, change)
+        return self._tried[key]
+
+    def _try(self, number: int, change: int) -> list[Row] | None:
+        paragraph = self._paragraphs[number]
+        shape = paragraph.shape
+        if shape.align is not Align.JUSTIFY or shape.notch_lines:
+            return None
+        count = len(paragraph.lines)
+        fill = paragraph.lines[-1].width / shape.measure
+        if change > 0 and fill < 1 + _LEAST_LAST_LINE - _CAN_STRETCH * count:
+            return None
+        if change < 0 and (count < 3 or fill > _CAN_SHRINK * (count - 1)):
+            return None
+        lines = self._breaker.loosened(paragraph.words, shape, count + change)
+        return None if lines is None else paragraph.rows(number, lines)
