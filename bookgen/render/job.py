@@ -17,6 +17,7 @@ from bookgen.render.languages import language
 from bookgen.render.layout.compose import lay_out
 from bookgen.render.manuscript import manuscript
 from bookgen.render.model import Picture
+from bookgen.render.pdf.wrap import write_wrap
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
@@ -84,5 +85,7 @@ def perform(job: Job) -> bytes:
             return orjson.dumps(html_pages(layout, rtl=language(text.language).rtl))
         case "preview":
             return write_pdf(text, layout, job.settings, preview=True)
+        case "pdf" if job.settings.cover_wrap:
+            return write_wrap(text, layout, job.settings)
         case _:
             return write_pdf(text, layout, job.settings)

@@ -27,6 +27,17 @@ class Face:
     def covered(self) -> frozenset[int]:
         return frozenset(self.hb_face.unicodes)
 
+    @cached_property
+    def has_small_capitals(self) -> bool:
+        return "smcp" in hb.ot_layout_language_get_feature_tags(self.hb_face, "GSUB")
+
+    @cached_property
+    def cap_height(self) -> float:
+        """As a share of the em."""
+        glyph = self.hb_font.get_nominal_glyph(ord("H"))
+        extents = self.hb_font.get_glyph_extents(glyph) if glyph else None
+        return extents.y_bearing * self.per_mille / 1000 if extents else 0.67
+
     def advance(self, glyph: int) -> float:
         """The glyph's own width per mille of the em."""
         width = self._advances.get(glyph)

@@ -23,19 +23,24 @@ def lay_out(manuscript: Manuscript, settings: ExportSettings) -> Layout:
     return _Composer(manuscript, settings).layout()
 
 
+def setter_for(manuscript: Manuscript, settings: ExportSettings) -> Setter:
+    """What a book's text is set with; fonts are opened anew, since each file embeds only what it shows."""
+    speech = language(manuscript.language)
+    return Setter(
+        geometry(settings, manuscript.trim),
+        settings,
+        speech,
+        WordMaker(Typeface(settings.font, manuscript.language), rtl=speech.rtl),
+        LineBreaker(Hyphens(manuscript.language, enabled=settings.hyphenate), micro=settings.justify),
+    )
+
+
 class _Composer:
     def __init__(self, manuscript: Manuscript, settings: ExportSettings) -> None:
         self._manuscript = manuscript
         self._settings = settings
-        speech = language(manuscript.language)
-        self._typeface = Typeface(settings.font, manuscript.language)
-        self._setter = Setter(
-            geometry(settings, manuscript.trim),
-            settings,
-            speech,
-            WordMaker(self._typeface, rtl=speech.rtl),
-            LineBreaker(Hyphens(manuscript.language, enabled=settings.hyphenate), micro=settings.justify),
-        )
+        self._setter = setter_for(manuscript, settings)
+        self._typeface = self._setter.maker.typeface
         self._geometry = self._setter.geometry
         self._structure = Element("Document")
         self._pages: list[Page] = []
@@ -63,6 +68,7 @@ class _Composer:
             self._typeface,
             labels,
             self._starts,
+            rtl=self._setter.language.rtl,
         )
 
     def _chapters(self) -> tuple[list[ChapterPages], dict[int, str]]:

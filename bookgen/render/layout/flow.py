@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
 from bookgen.render.layout.lines import Align, Line, Shape
 from bookgen.render.layout.looseness import Looseness, SetParagraph, notes_in
 from bookgen.render.layout.rows import Element, Image, Row, Text, blank
@@ -89,10 +91,22 @@ class Flow:
         words = self._maker.words(runs)
         indent = 0.0 if self._flush or not indented else self.geometry.indent
         shape = Shape(self._measure(left, right), self.geometry.size, indent, self._align)
-        lines = self._breaker.lines(words, shape)
+        initial = None
+        if not self.rows:
+            initial = take_initial(words, shape, self.geometry.lead) if self._settings.drop_caps else None
+            set_lead_in(words, self._maker.typeface)
+        lines = self._breaker.lines(words, shape if initial is None else initial[2])
         paragraph = SetParagraph(words, shape, left, element.child("P"), self._block, lines)
-        if lines:
-            self.rows += self.looseness.add(paragraph)
+        if initial is not None:
+            paragraph = replace(paragraph, shape=initial[2])
+        rows = self.looseness.add(paragraph)
+        if initial is not None:
+            line, size, _ = initial
+            drop = -(DEPTH - 1) * self.geometry.lead
+            rows[0].marks.insert(0, Text(line, left, size, paragraph.element, drop))
+            for row in rows[: DEPTH - 1]:
+                row.keep = True
+        self.rows += rows
         self._flush = False
 
     def _put(

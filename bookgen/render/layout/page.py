@@ -61,4 +61,5 @@ class Layout:
     typeface: Typeface
     chapter_labels: dict[int, str]
     starts: list[PageStart]
+    rtl: bool = False
     warnings: list[str] = field(default_factory=list)

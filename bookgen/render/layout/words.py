@@ -45,7 +45,7 @@ class WordMaker:
     def __init__(
         self, typeface: Typeface, *, rtl: bool = False, note_sign: Callable[[int], str] = lambda note: str(note + 1)
     ) -> None:
-        self._typeface = typeface
+        self.typeface = typeface
         self._rtl = rtl
         self._note_sign = note_sign
         self._known: dict[tuple[str, bool, bool, bool], Pieces] = {}
@@ -56,7 +56,7 @@ class WordMaker:
         for run in runs:
             if run.note is not None:
                 words.notes.setdefault(len(words.pieces), []).append(run.note)
-                open_word += self._typeface.pieces(self._note_sign(run.note), raised=True)
+                open_word += self.typeface.pieces(self._note_sign(run.note), raised=True)
                 continue
             for index, token in enumerate(SPACES.split(run.text)):
                 if index and open_word:
@@ -90,7 +90,7 @@ class WordMaker:
         key = (token, bold, italic, run.code)
         known = None if len(kind) > 2 else self._known.get(key)
         if known is None:
-            known = self._typeface.pieces(token, **{**kind, "bold": bold, "italic": italic, "mono": run.code})
+            known = self.typeface.pieces(token, **{**kind, "bold": bold, "italic": italic, "mono": run.code})
             if not kind.keys() - {"bold", "italic"}:
                 self._known[key] = known
         if run.href or run.strike:

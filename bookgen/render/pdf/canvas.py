@@ -24,7 +24,7 @@ def _set_up_reportlab() -> None:
     rl_config.useA85 = 0
     rl_config.pageCompression = 1
     setattr(pdfdoc.PDFStream, "format", _format_with_line_end)  # noqa: B010, the stubs know no assignment
-    pdfdoc.PDFPage.__NoDefault__ = [*pdfdoc.PDFPage.__NoDefault__, "StructParents", "Tabs", "TrimBox", "BleedBox"]
+    pdfdoc.PDFPage.__NoDefault__ = [*pdfdoc.PDFPage.__NoDefault__, "StructParents", "Tabs"]
     pdfdoc.PDFCatalog.__NoDefault__ = [*pdfdoc.PDFCatalog.__NoDefault__, "OutputIntents"]
 
 

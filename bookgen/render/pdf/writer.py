@@ -9,14 +9,17 @@ from reportlab.lib.utils import ImageReader
 from bookgen.render.layout.front import anchor
 from bookgen.render.layout.page import Layout, Page, Placed
 from bookgen.render.layout.rows import Image, Rule, Text
-from bookgen.render.model import Manuscript
+from bookgen.render.model import Manuscript, Picture
 from bookgen.render.pdf.archive import describe, make_archival
 from bookgen.render.pdf.canvas import BareCanvas
 from bookgen.render.pdf.fontfile import EmbeddedFont
+from bookgen.render.pdf.links import links
 from bookgen.render.pdf.tags import Tags
 from bookgen.render.pdf.text import TextWriter
 from bookgen.render.pdf.watermark import watermark
+from bookgen.render.pictures import grey
 from bookgen.render.settings import ExportSettings
+from bookgen.render.trim import BLEED
 
 PREVIEW_PAGES = 10
 PREVIEW_MARK = "PREVIEW"
@@ -31,9 +34,14 @@ class _Writer:
         self._manuscript = manuscript
         self._layout = layout
         self._digital = settings.profile == "digital"
+        self._grey = settings.profile == "print" and not settings.color
+        self._bleed = BLEED if settings.bleed else 0.0
         self._pages = layout.pages[:PREVIEW_PAGES] if preview else layout.pages
+        self._anchors = {name for page in self._pages for name in page.anchors}
+        self._readers: dict[Picture, ImageReader] = {}
         self._file = BytesIO()
-        self._canvas = BareCanvas(self._file, layout.width, layout.height, manuscript.language)
+        width, height = layout.width + self._bleed, layout.height + 2 * self._bleed
+        self._canvas = BareCanvas(self._file, width, height, manuscript.language)
         self._mark = PREVIEW_MARK if preview else manuscript.watermark
         if self._mark:
             layout.typeface.pieces(self._mark, bold=True)
@@ -46,20 +54,35 @@ class _Writer:
         describe(canvas, self._manuscript)
         mark = watermark(self._mark, layout.typeface, self._names, layout.width, layout.height) if self._mark else ""
         for index, page in enumerate(self._pages):
+            shift = self._shift(index)
+            if self._bleed:
+                canvas.setTrimBox((shift, self._bleed, shift + layout.width, self._bleed + layout.height))
+                canvas.draw([f"1 0 0 1 {shift:.2f} {self._bleed:.2f} cm"])
             if mark and page.kind != "cover":
                 canvas.draw([mark])
             self._draw(index, page)
             if self._digital:
-                self._lead(page)
+                self._lead(page, shift)
             canvas.showPage()
-        self._label_pages()
+        self._finish()
+        return self._file.getvalue()
+
+    def _finish(self) -> None:
+        canvas = self._canvas
         if self._digital:
+            self._label_pages()
             self._outline()
-            self._tags.write(canvas, layout.structure)
+            self._tags.write(canvas, self._layout.structure)
             canvas.setViewerPreference("DisplayDocTitle", "true")
             make_archival(canvas, self._manuscript)
+        if self._layout.rtl:
+            canvas.setViewerPreference("Direction", "R2L")
         canvas.save()
-        return self._file.getvalue()
+
+    def _shift(self, index: int) -> float:
+        """The bleed is at the outer edge: right on right-hand pages, left on left-hand ones."""
+        recto_right = (index % 2 == 0) != self._layout.rtl
+        return 0.0 if recto_right else self._bleed
 
     def _draw(self, index: int, page: Page) -> None:
         """Neighbouring lines of one paragraph share one marked stretch."""
@@ -76,9 +99,8 @@ class _Writer:
             end = at
             lines: list[str] = []
             while end < len(placed) and isinstance(other := placed[end].mark, Text) and other.element is mark.element:
-                lines.append(
-                    self._text.operators(other.line, placed[end].x + other.x, placed[end].y + other.dy, other.size)
-                )
+                x, y = placed[end].x + other.x, placed[end].y + other.dy
+                lines.append(self._text.operators(other.line, x, y, other.size))
                 end += 1
             texts.append(self._tags.begin(index, mark.element) + "\n".join(lines) + self._tags.end())
             at = end
@@ -91,20 +113,37 @@ class _Writer:
 
     def _draw_figure(self, index: int, placed: Placed) -> None:
         mark = placed.mark
-        x, y = placed.x + mark.x, placed.y + (mark.dy if not isinstance(mark, Text) else 0.0)
-        if isinstance(mark, Rule):
-            line = f"q {mark.thickness:.2f} w {x:.2f} {y:.2f} m {x + mark.width:.2f} {y:.2f} l S Q"
-            self._canvas.draw([self._tags.begin(index, None) + line + self._tags.end()])
-        elif isinstance(mark, Image):
-            self._canvas.draw([self._tags.begin(index, mark.element)])
-            reader = ImageReader(BytesIO(mark.picture.data))
-            self._canvas.drawImage(reader, x, y, mark.width, mark.height)
-            self._canvas.draw([self._tags.end()])
+        match mark:
+            case Rule():
+                x, y = placed.x + mark.x, placed.y + mark.dy
+                line = f"q {mark.thickness:.2f} w {x:.2f} {y:.2f} m {x + mark.width:.2f} {y:.2f} l S Q"
+                self._canvas.draw([self._tags.begin(index, None) + line + self._tags.end()])
+            case Image():
+                x, y = placed.x + mark.x, placed.y + mark.dy
+                self._canvas.draw([self._tags.begin(index, mark.element)])
+                self._canvas.drawImage(self._reader(mark.picture), x, y, mark.width, mark.height)
+                self._canvas.draw([self._tags.end()])
+            case Text():
+                pass
 
-    def _lead(self, page: Page) -> None:
+    def _reader(self, picture: Picture) -> ImageReader:
+        reader = self._readers.get(picture)
+        if reader is None:
+            data = (grey(picture) if self._grey else picture).data
+            reader = self._readers[picture] = ImageReader(BytesIO(data))
+        return reader
+
+    def _lead(self, page: Page, shift: float) -> None:
         """Places that links and the outline lead to, and the links themselves."""
+        canvas, up = self._canvas, self._bleed
         for name in page.anchors:
-            self._canvas.bookmarkPage(name)
+            canvas.bookmarkPage(name)
+        for link in links(page):
+            box = (link.x + shift, link.y + up, link.x + shift + link.width, link.y + up + link.height)
+            if link.href:
+                canvas.linkURL(link.href, box, relative=0, thickness=0, F=4)  # PDF/A: it prints
+            elif link.anchor in self._anchors:
+                canvas.linkRect("", link.anchor, box, relative=0, thickness=0, F=4)  # PDF/A: it prints
 
     def _label_pages(self) -> None:
         front = self._layout.front_pages
@@ -114,7 +153,6 @@ class _Writer:
             self._canvas.addPageLabel(front, "ARABIC", 1)
 
     def _outline(self) -> None:
-        shown = {name for page in self._pages for name in page.anchors}
         for section in self._manuscript.chapters:
-            if anchor(section) in shown:
+            if anchor(section) in self._anchors:
                 self._canvas.addOutlineEntry(section.title.strip() or str(section.number), anchor(section), 0, False)

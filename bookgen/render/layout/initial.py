@@ -1,0 +1,61 @@
+"""How a chapter's first paragraph begins: its first words in small capitals, its first letter dropped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bookgen.render.fonts.style import Style
+from bookgen.render.fonts.typeface import Typeface
+from bookgen.render.layout.lines import Line, Shape, Tail
+from bookgen.render.layout.words import Words
+
+LEAD_IN = 4  # words
+DEPTH = 3  # lines that a dropped letter is deep
+_LEAST_WORDS = 12
+_OPENING = "“‘„‚«»\"'¡¿([—–"
+_GAP = 0.12  # of the type size, between the letter and the text
+
+
+def set_lead_in(words: Words, typeface: Typeface) -> None:
+    """In place. Only letters that have two cases, and only where the face has small capitals."""
+    plain = typeface.style()
+    if len(words.pieces) < _LEAST_WORDS or not plain.face.has_small_capitals:
+        return
+    for index in range(LEAD_IN):
+        pieces = words.pieces[index]
+        if len(pieces) != 1 or pieces[0][1] is not plain:
+            return
+        text = pieces[0][0]
+        words.pieces[index] = ((text, typeface.style(small_caps=True)),)
+        if text[-1] in ".!?…:;,”’»":
+            return
+
+
+def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, Shape] | None:
+    """The first letter as a line of its own with its size, and the shape of the text around it.
+
+    The letter leaves `words`. None where a dropped letter would look wrong: few words, no letter.
+    """
+    if len(words.pieces) < _LEAST_WORDS * 2 or words.rtl:
+        return None
+    text, style = words.pieces[0][0]
+    start = len(text) - len(text.lstrip(_OPENING))
+    if start > 1 or not text[start : start + 1].isalpha() or words.gaps[0][0] == 0.0:
+        return None
+    letter, rest = text[: start + 1], text[start + 1 :]
+    size = ((DEPTH - 1) * lead + style.face.cap_height * shape.size) / style.face.cap_height
+    line = _line(letter, style, size, Tail.END if rest else Tail.SPACE)
+    notch = line.width + _GAP * shape.size * 2
+    if notch > shape.measure / 3:
+        return None
+    if rest:
+        words.pieces[0] = ((rest, style), *words.pieces[0][1:])
+    else:
+        del words.pieces[0], words.gaps[0]
+        words.notes = {word - 1: notes for word, notes in words.notes.items()}
+    return line, size, replace(shape, notch=notch, notch_lines=DEPTH, indent=0.0)
+
+
+def _line(text: str, style: Style, size: float, tail: Tail) -> Line:
+    width = style.word(text)[0] * size / 1000
+    return Line(0.0, width, 100.0, 0.0, 0.0, [(style, [text])], tail, 0, range(1))

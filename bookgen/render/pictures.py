@@ -1,0 +1,46 @@
+"""Pictures as the files want them: JPEG, upright, in grey where the printer has no colour."""
+
+from __future__ import annotations
+
+import io
+
+from PIL import Image, ImageOps
+
+from bookgen.errors import InvalidInput
+from bookgen.render.model import Picture
+
+_QUALITY = 90
+_MOST_PIXELS = 60_000_000
+
+
+def picture(data: bytes) -> Picture:
+    """Whatever was uploaded or made, without its metadata; a JPEG that is fine already keeps its bytes."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            if image.width * image.height > _MOST_PIXELS:
+                raise InvalidInput(image=["The picture is too large."])
+            if image.format == "JPEG" and image.mode in ("RGB", "L") and not image.getexif():
+                return Picture(data, image.width, image.height)
+            return _jpeg(_flat(ImageOps.exif_transpose(image)))
+    except (OSError, Image.DecompressionBombError) as error:
+        raise InvalidInput(image=["Not a picture that can be read."]) from error
+
+
+def grey(original: Picture) -> Picture:
+    with Image.open(io.BytesIO(original.data)) as image:
+        return original if image.mode == "L" else _jpeg(image.convert("L"))
+
+
+def _flat(image: Image.Image) -> Image.Image:
+    """On white where it was transparent."""
+    if image.mode in ("RGB", "L"):
+        return image
+    rgba = image.convert("RGBA")
+    paper = Image.new("RGBA", rgba.size, "white")
+    return Image.alpha_composite(paper, rgba).convert("RGB")
+
+
+def _jpeg(image: Image.Image) -> Picture:
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=_QUALITY, optimize=True, dpi=(300, 300))
+    return Picture(out.getvalue(), image.width, image.height)
