@@ -9,10 +9,10 @@ from pathlib import Path
 
 import asyncpg
 
-from bookgen import config
+from bookgen import config, telemetry
 from bookgen.app import build_model, make_data_folder, migrations
 from bookgen.config import Config, reveal
-from bookgen.errors import BookgenError
+from bookgen.errors import BookgenError, UpstreamAIError
 from bookgen.providers.text import Message, TextRequest
 from bookgen.store.migrate import pending
 from bookgen.store.server import running_postgres
@@ -27,6 +27,7 @@ Check = Callable[[Config], Awaitable[str]]
 async def check(_: argparse.Namespace) -> int:
     """0 when the service can run as it is set up, 1 when something has to be done first."""
     settings = config.load()
+    telemetry.configure_logs("console", "critical")  # what is wrong is said here, once
     print(_line("ok", "settings", _chosen(settings)))
     results = [await _try(name, work, settings) for name, work in CHECKS.items()]
     return 0 if all(results) else 1
@@ -35,8 +36,8 @@ async def check(_: argparse.Namespace) -> int:
 async def _try(name: str, work: Check, settings: Config) -> bool:
     try:
         print(_line("ok", name, await work(settings)), flush=True)
-    except (BookgenError, TimeoutError) as error:
-        print(_line("FAILED", name, str(error) or "no answer in time"), flush=True)
+    except BookgenError as error:
+        print(_line("FAILED", name, str(error)), flush=True)
         return False
     return True
 
@@ -64,6 +65,14 @@ async def model(settings: Config) -> str:
     try:
         async with asyncio.timeout(CALL_SECONDS):
             reply = await built.complete(QUESTION)
+    except (UpstreamAIError, TimeoutError) as error:
+        provider = built.name.partition(":")[0].upper()
+        raise UpstreamAIError(
+            f"{built.name}: {str(error) or 'No answer in time.'} "
+            f"Set {provider}_API_KEY, {provider}_BASE_URL or BOOKGEN_MODEL right.",
+            stage=QUESTION.stage,
+            retryable=False,
+        ) from error
     finally:
         await built.close()
     if reply.model == "offline":

@@ -25,7 +25,7 @@ class Display(Protocol):
 
     def paused(self) -> None: ...
 
-    def failed(self, message: str, details: Mapping[str, Any]) -> int: ...
+    def failed(self, message: str, details: Mapping[str, Any]) -> None: ...
 
     def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None: ...
 
@@ -62,11 +62,10 @@ class Lines:
     def paused(self) -> None:
         self.say(f"Paused; what is written is kept. {AGAIN}")
 
-    def failed(self, message: str, details: Mapping[str, Any]) -> int:
-        print(f"bookgen: {message}", *_reasons(details), sep="\nbookgen: ", file=sys.stderr)
+    def failed(self, message: str, details: Mapping[str, Any]) -> None:
+        print(f"bookgen: {' '.join([message, *_reasons(details)])}", file=sys.stderr)
         if details.get("retryable"):
             self.say(AGAIN)
-        return 1
 
     def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None:
         self.say(f"{book['title']} is done: {book['chapters_count']} chapters, {book['word_count']:,} words.")

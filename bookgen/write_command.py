@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bookgen import config
-from bookgen.client import ApiError, Client, Unauthenticated
+from bookgen.app import make_data_folder
+from bookgen.client import ApiError, Client, InvalidRequest, Unauthenticated
 from bookgen.errors import StartupError
 from bookgen.keyfile import kept_secret
 from bookgen.progress import Display, make_display
@@ -79,7 +80,8 @@ async def write(options: argparse.Namespace) -> int:
                 _uncancel()
                 return await journey.pause()
             except ApiError as error:
-                return display.failed(str(error), dict(error.details))
+                display.failed(str(error), error.details)
+                return 2 if isinstance(error, InvalidRequest) else 1
 
 
 class Journey:
@@ -190,7 +192,7 @@ async def _server(options: argparse.Namespace) -> AsyncIterator[Server]:
         yield Server(options.server, options.login, password, local=False)
         return
     settings = config.load()
-    _make_folder(settings.data_dir)
+    make_data_folder(settings.data_dir)
     log = settings.data_dir / "write.log"
     with log.open("wb") as output:
         process = await _start_server(output)

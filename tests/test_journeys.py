@@ -1,0 +1,190 @@
+"""An idea becomes a book, through the real service, its real database and the real SDKs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookgen.client import Client
+from tests.fakes.model_server import ModelServer, fault
+from tests.service import Service, environment, run
+
+TEN_CHAPTERS = {"title": "The Salt Road", "chapter_count": 10, "target_word_count": 5000}
+
+
+@pytest.fixture
+async def models() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+async def signed_in(client: Client) -> Client:
+    await client.register("ada", "ada@example.org", "correct horse")
+    return client
+
+
+async def begun(client: Client, **fields: Any) -> int:
+    """A book with an outline whose run has been accepted."""
+    book = await client.create_book(**{**TEN_CHAPTERS, **fields})
+    await client.generate_outline(book["id"])
+    await client.generate(book["id"])
+    return int(book["id"])
+
+
+async def texts(client: Client, book_id: int) -> list[str]:
+    return [chapter["content"] for chapter in (await client.book(book_id))["chapters"]]
+
+
+async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, models: ModelServer) -> None:
+    models.script(fault("hold", stage="chapter", chapter_number=5))
+    settings = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+        book_id = await begun(await signed_in(client))
+        await models.until(lambda: any(call.brief.get("chapter_number") == 5 for call in models.requests))
+        before = await texts(client, book_id)
+        await service.kill()
+    assert [bool(text) for text in before] == [True] * 4 + [False] * 6
+
+    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+        await client.login("ada", "correct horse")
+        status = await client.finished(book_id, every=0.2)
+        after = await texts(client, book_id)
+
+    assert status["generation_status"] == "completed"
+    assert after[:4] == before[:4]
+    assert all(after)
+    assert len(after) == 10
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+async def test_a_book_is_written_through_the_real_sdk(
+    tmp_path: Path, dsn: str, models: ModelServer, provider: str
+) -> None:
+    urls = {"anthropic": models.anthropic_url, "openai": models.openai_url}
+    settings = {f"{provider.upper()}_API_KEY": "key", f"{provider.upper()}_BASE_URL": urls[provider]}
+    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn, **settings) as service, Client(service.url) as client:
+        book_id = await begun(await signed_in(client), chapter_count=3, target_word_count=3000)
+        status = await client.finished(book_id, every=0.2)
+        files = [await client.export(book_id, format) for format in ("pdf", "docx", "epub")]
+
+    assert status["generation_status"] == "completed"
+    assert [file.body[:4] for file in files] == [b"%PDF", b"PK\x03\x04", b"PK\x03\x04"]
+    assert {call.protocol for call in models.requests} <= (
+        {"anthropic"} if provider == "anthropic" else {"responses", "chat"}
+    )
+
+
+async def test_write_leaves_three_files_and_names_them(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("write", "The Salt Road", "--chapters", "3", "--words", "3000", "--out", str(out))
+
+    code, said, complained = await run(tmp_path, *words)
+
+    assert (code, complained) == (0, "")
+    assert said.splitlines()[-3:] == [str(out / f"The Salt Road.{end}") for end in ("pdf", "docx", "epub")]
+    assert {path.suffix for path in out.iterdir()} == {".pdf", ".docx", ".epub"}
+
+
+async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models: ModelServer) -> None:
+    models.script(fault("hold", stage="chapter", chapter_number=2))
+    settings = {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": models.openai_url}
+    words = ("write", "The Salt Road", "--chapters", "3", "--words", "3000", "--out", str(tmp_path / "out"))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bookgen", *words,
+        env=environment(tmp_path, **settings), stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    await models.until(lambda: any(call.brief.get("chapter_number") == 2 for call in models.requests))
+
+    process.send_signal(signal.SIGINT)
+    models.release()
+    said, _ = await process.communicate()
+
+    assert process.returncode == 130
+    assert b"Run the same command again to go on." in said
+    calls = len(models.requests)
+    code, said, complained = await run(tmp_path, *words, **settings)
+    assert (code, complained) == (0, "")
+    assert "Drafting the outline" not in said
+    again = [call for call in models.requests[calls:] if call.stage == "chapter" and call.brief["chapter_number"] == 1]
+    assert again == []
+
+
+async def test_a_finished_book_is_not_written_again(tmp_path: Path, models: ModelServer) -> None:
+    settings = {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": models.openai_url}
+    words = ("write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "pdf", "--out", str(tmp_path))
+    await run(tmp_path, *words, **settings)
+    calls = len(models.requests)
+
+    code, _, _ = await run(tmp_path, *words, **settings)
+
+    assert (code, len(models.requests)) == (0, calls)
+
+
+async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:
+    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
+        await signed_in(client)
+        code, said, complained = await run(
+            tmp_path, "write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "epub",
+            "--out", str(tmp_path), "--server", service.url, "--login", "ada", "--password", "correct horse",
+        )  # fmt: skip
+        titles = [book["title"] for book in await client.books()]
+
+    assert (code, complained) == (0, "")
+    assert said.splitlines()[-1] == str(tmp_path / "The Salt Road.epub")
+    assert titles == ["The Salt Road"]
+
+
+async def test_a_failing_model_is_told_with_what_to_do(tmp_path: Path, models: ModelServer) -> None:
+    models.script(fault("status", status=401, message="invalid x-api-key", times=99))
+    settings = {"ANTHROPIC_API_KEY": "wrong", "ANTHROPIC_BASE_URL": models.anthropic_url}
+
+    code, _, complained = await run(tmp_path, "write", "The Salt Road", "--out", str(tmp_path), **settings)
+
+    assert code == 1
+    assert complained.startswith("bookgen: ")
+    assert "Traceback" not in complained
+
+
+async def test_sigterm_answers_what_is_open_and_ends_with_zero(tmp_path: Path) -> None:
+    async with Service(tmp_path) as service, Client(service.url) as client:
+        await signed_in(client)
+        code = await service.stop()
+
+    assert code == 0
+    assert not any((tmp_path / "data").glob("pg*/postmaster.pid"))
+
+
+async def test_a_second_service_joins_the_database_of_the_first(tmp_path: Path) -> None:
+    async with Service(tmp_path) as first, Service(tmp_path) as second:
+        async with Client(first.url) as client:
+            await signed_in(client)
+        await first.kill()
+        async with Client(second.url) as client:
+            await client.login("ada", "correct horse")
+            book = await client.create_book(title="Written by the second")
+
+    assert book["title"] == "Written by the second"
+
+
+async def test_the_curl_lines_of_the_readme_make_a_book(tmp_path: Path, dsn: str) -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    lines = readme.partition("## The API in curl")[2].partition("```sh\n")[2].partition("```")[0]
+    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
+        pasted = lines.replace("http://127.0.0.1:8000", service.url)
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        shell = await asyncio.create_subprocess_exec(
+            "sh", "-eu", "-c", pasted, cwd=tmp_path, env={**os.environ, "PATH": path},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        said, _ = await shell.communicate()
+
+    assert shell.returncode == 0, said.decode()
+    assert (tmp_path / "book.pdf").read_bytes()[:5] == b"%PDF-"
+    assert (tmp_path / "book.epub").read_bytes()[:2] == b"PK"
