@@ -1,14 +1,17 @@
-"""Text across the page, opaque and light, under the words."""
+"""Text across the page, opaque and light, under the words, and once upright in the bottom margin."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Typeface
 
 _GREY = 0.9
 _SHARE = 0.72  # of the page's diagonal
+# Readers of text put slanted letters on lines of their own; an upright line can be searched for.
+_LINE_GREY, _LINE_SIZE, _LINE_HEIGHT = 0.55, 7.0, 16.0
 
 
 def watermark(text: str, typeface: Typeface, names: dict[str, str], width: float, height: float) -> str:
@@ -20,9 +23,15 @@ def watermark(text: str, typeface: Typeface, names: dict[str, str], width: float
     cosine, sine = width / diagonal, height / diagonal
     half = length * size / 2000.0
     x, y = width / 2 - half * cosine, height / 2 - half * sine
-    out = [f"q {_GREY} g BT 100 Tz {cosine:.4f} {sine:.4f} {-sine:.4f} {cosine:.4f} {x:.2f} {y:.2f} Tm"]
-    out += [f"{names[style.face.key]} {size:.2f} Tf [{style.word(piece)[1]}]TJ" for piece, style in pieces]
-    return "/Artifact <</Type /Pagination /Subtype /Watermark>> BDC\n" + " ".join(out) + " ET Q\nEMC"
+    across = f"{cosine:.4f} {sine:.4f} {-sine:.4f} {cosine:.4f} {x:.2f} {y:.2f}"
+    upright = f"1 0 0 1 {(width - length * _LINE_SIZE / 1000.0) / 2:.2f} {_LINE_HEIGHT:.2f}"
+    marks = ((_GREY, across, size), (_LINE_GREY, upright, _LINE_SIZE))
+    drawn = (f"{grey} g BT 100 Tz {place} Tm {_show(pieces, names, size)} ET" for grey, place, size in marks)
+    return "/Artifact <</Type /Pagination /Subtype /Watermark>> BDC\nq " + " ".join(drawn) + " Q\nEMC"
+
+
+def _show(pieces: Sequence[tuple[str, Style]], names: dict[str, str], size: float) -> str:
+    return " ".join(f"{names[style.face.key]} {size:.2f} Tf [{style.word(piece)[1]}]TJ" for piece, style in pieces)
 
 
 def _advance(text: str, style: Style) -> float:
