@@ -28,6 +28,7 @@ from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import OutboxMailer
 from bookgen.providers.offline import OfflineModel
 from bookgen.publishing import Publisher
+from bookgen.standing import Standings
 from bookgen.store.database import Database
 from bookgen.support import Support
 from bookgen.tokens import Tokens
@@ -194,6 +195,7 @@ async def serving(
                 google=GoogleSignIn(session, client_id=None),
                 rules=AccountRules(),
                 wake_mail=mailing.wake,
+                standings=Standings(database.http),
             ),
             quota=quota,
             payments=payments or Payments(database.http, None, public_url=public_url),

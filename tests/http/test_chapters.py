@@ -1,0 +1,137 @@
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import Api, OpenApi
+
+
+@pytest.fixture
+async def chapter(api: Api) -> dict[str, Any]:
+    """A chapter that the model has written."""
+    return dict((await api.written())["chapters"][0])
+
+
+async def save(api: Api, chapter: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    reply = await api.patch(f"/chapters/{chapter['id']}/", changes)
+    assert reply.status == 200, reply.body
+    return dict(reply.body)
+
+
+async def revisions(api: Api, chapter: dict[str, Any]) -> list[dict[str, Any]]:
+    return list((await api.get(f"/chapters/{chapter['id']}/revisions/")).body)
+
+
+async def test_a_chapter_is_read_with_its_text(api: Api, chapter: dict[str, Any]) -> None:
+    read = (await api.get(f"/chapters/{chapter['id']}/")).body
+
+    assert read == chapter
+    assert (read["chapter_number"], read["status"], read["illustrations"]) == (1, "completed", [])
+    assert read["word_count"] > 0
+
+
+async def test_chapters_of_all_books_are_listed_without_texts(api: Api, chapter: dict[str, Any]) -> None:
+    await api.outlined(title="Another")
+
+    listed = (await api.get("/chapters/")).body
+
+    assert len(listed) == 4
+    assert all("content" not in each for each in listed)
+
+
+async def test_saving_counts_the_words_and_touches_the_book(api: Api, chapter: dict[str, Any]) -> None:
+    before = (await api.get(f"/books/{chapter['book']}/")).body["updated_at"]
+
+    saved = await save(api, chapter, content="Four words of text.", title="New")
+
+    assert (saved["content"], saved["word_count"], saved["title"]) == ("Four words of text.", 4, "New")
+    assert saved["summary"] == chapter["summary"]
+    assert (await api.get(f"/books/{chapter['book']}/")).body["updated_at"] > before
+
+
+async def test_text_is_kept_to_the_letter(api: Api, chapter: dict[str, Any]) -> None:
+    content = "  # A\n\nzwölf Boxkämpfer 👩‍🚀\r\n\n  \u202eend  \n"
+
+    assert (await save(api, chapter, content=content))["content"] == content
+
+
+async def test_every_overwritten_text_is_kept_as_a_revision(api: Api, chapter: dict[str, Any]) -> None:
+    await save(api, chapter, content="Second.")
+    await save(api, chapter, content="Third.")
+
+    newest, oldest = await revisions(api, chapter)
+
+    assert newest["origin"] == oldest["origin"] == "editor"
+    path = f"/chapters/{chapter['id']}/revisions/"
+    assert (await api.get(f"{path}{newest['id']}/")).body["content"] == "Second."
+    assert (await api.get(f"{path}{oldest['id']}/")).body["content"] == chapter["content"]
+
+
+async def test_a_save_that_changes_no_text_makes_no_revision(api: Api, chapter: dict[str, Any]) -> None:
+    await save(api, chapter, content=chapter["content"], title="Other")
+
+    assert await revisions(api, chapter) == []
+
+
+async def test_restoring_puts_a_text_back_and_keeps_the_other(api: Api, chapter: dict[str, Any]) -> None:
+    await save(api, chapter, content="Worse.")
+    [former] = await revisions(api, chapter)
+
+    restored = await api.post(f"/chapters/{chapter['id']}/revisions/{former['id']}/restore/")
+
+    assert restored.body["content"] == chapter["content"]
+    newest, _ = await revisions(api, chapter)
+    assert newest["origin"] == "restore"
+    assert (await api.get(f"/chapters/{chapter['id']}/revisions/{newest['id']}/")).body["content"] == "Worse."
+
+
+async def test_the_newest_twenty_revisions_are_kept(api: Api, chapter: dict[str, Any]) -> None:
+    for number in range(25):
+        await save(api, chapter, content=f"Text {number}.")
+
+    kept = await revisions(api, chapter)
+
+    assert len(kept) == 20
+    oldest = await api.get(f"/chapters/{chapter['id']}/revisions/{kept[-1]['id']}/")
+    assert oldest.body["content"] == "Text 4."
+
+
+async def test_a_revision_of_another_chapter_is_not_found(api: Api) -> None:
+    first, second = (await api.written())["chapters"]
+    await save(api, first, content="Changed.")
+    [revision] = await revisions(api, first)
+
+    assert (await api.get(f"/chapters/{second['id']}/revisions/{revision['id']}/")).status == 404
+
+
+async def test_emptying_a_chapter_lets_the_next_run_write_it(api: Api, chapter: dict[str, Any]) -> None:
+    emptied = await save(api, chapter, content="")
+
+    again = await api.post(f"/books/{chapter['book']}/generate/")
+    await api.until(chapter["book"], "completed")
+
+    assert (emptied["status"], emptied["word_count"]) == ("pending", 0)
+    assert again.status == 202
+    assert (await api.get(f"/chapters/{chapter['id']}/")).body["content"]
+
+
+async def test_regenerating_keeps_the_former_text(api: Api, chapter: dict[str, Any]) -> None:
+    await save(api, chapter, content="By hand.")
+
+    rewritten = await api.post(f"/chapters/{chapter['id']}/regenerate/")
+
+    assert rewritten.status == 200
+    assert rewritten.body["content"] not in ("", "By hand.")
+    assert (await revisions(api, chapter))[0]["origin"] == "regenerate"
+
+
+async def test_regenerating_counts_as_an_ai_edit_until_none_is_left(open_api: OpenApi) -> None:
+    api = await (await open_api(billing=True)).as_new_account("ada")
+    chapter = (await api.written())["chapters"][0]
+
+    for _ in range(5):
+        assert (await api.post(f"/chapters/{chapter['id']}/regenerate/")).status == 200
+    refused = await api.post(f"/chapters/{chapter['id']}/regenerate/")
+
+    assert (refused.status, refused.code) == (429, "QUOTA_EXCEEDED")
+    assert refused.body["error"]["details"]["quota_type"] == "ai_edits"
+    assert int(refused.headers["Retry-After"]) > 0
