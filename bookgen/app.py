@@ -38,7 +38,7 @@ from bookgen.providers.registry import ModelSettings, build_text_model
 from bookgen.providers.text import TextModel
 from bookgen.publishing import Publisher
 from bookgen.standing import Standings
-from bookgen.store.database import Database
+from bookgen.store.database import Database, through_outage
 from bookgen.store.migrate import migrate
 from bookgen.store.server import running_postgres
 from bookgen.support import Support
@@ -74,8 +74,9 @@ async def serve(config: Config) -> None:
 async def open_database(config: Config) -> AsyncIterator[Database]:
     """A migrated database, embedded or by URL, and its pools."""
     async with running_postgres(reveal(config.database_url), config.data_dir, config.pg_bindir) as dsn:
-        await migrate(dsn, migrations())
-        database = await Database.open(dsn)
+        # The process that started an embedded server may take it down just now; ours starts it again.
+        await through_outage(lambda: migrate(dsn, migrations()))
+        database = await through_outage(lambda: Database.open(dsn))
         try:
             yield database
         finally:

@@ -11,6 +11,7 @@ from typing import Self
 
 from bookgen import config
 
+ROOT = Path(__file__).parent.parent
 START_SECONDS = 60
 
 
@@ -18,7 +19,7 @@ def environment(folder: Path, **settings: object) -> dict[str, str]:
     """This process's environment without any setting of ours, then the given ones, on a data folder below `folder`."""
     ours = {*config.names().values(), "DATABASE_URL"}
     inherited = {name: value for name, value in os.environ.items() if name not in ours}
-    chosen = {"BOOKGEN_DATA_DIR": folder / "data", "BOOKGEN_PORT": 0, **settings}
+    chosen = {"PYTHONPATH": ROOT, "BOOKGEN_DATA_DIR": folder / "data", "BOOKGEN_PORT": 0, **settings}
     return {**inherited, **{name: str(value) for name, value in chosen.items()}}
 
 
@@ -35,7 +36,7 @@ class Service:
         with self.log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "bookgen", "serve",
-                env=self._environment, cwd=Path(__file__).parent.parent,
+                env=self._environment, cwd=self._folder,
                 stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log,
             )  # fmt: skip
         assert self.process.stdout is not None
@@ -75,7 +76,7 @@ async def run(folder: Path, *arguments: str, **settings: object) -> tuple[int, s
     """`bookgen ARGUMENTS`: its exit code, what it printed and what it complained of."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bookgen", *arguments,
-        env=environment(folder, **settings), cwd=Path(__file__).parent.parent,
+        env=environment(folder, **settings), cwd=folder,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, err = await process.communicate()

@@ -98,7 +98,7 @@ async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models
     words = ("write", "The Salt Road", "--chapters", "3", "--words", "3000", "--out", str(tmp_path / "out"))
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bookgen", *words,
-        env=environment(tmp_path, **settings), stdout=asyncio.subprocess.PIPE,
+        env=environment(tmp_path, **settings), cwd=tmp_path, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     await models.until(lambda: any(call.brief.get("chapter_number") == 2 for call in models.requests))
 

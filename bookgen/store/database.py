@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 import orjson
@@ -14,6 +14,7 @@ from asyncpg.pool import PoolAcquireContext
 from bookgen.errors import Unavailable
 
 DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
+T = TypeVar("T")
 
 HTTP_CONNECTIONS = 16
 RUN_CONNECTIONS = 8
@@ -47,6 +48,19 @@ def outages_as_unavailable() -> Iterator[None]:
         if is_outage(error):
             raise Unavailable(UNREACHABLE) from error
         raise
+
+
+async def through_outage(operation: Callable[[], Awaitable[T]], *, seconds: float = 30.0) -> T:
+    """The result of `operation`, begun again while the database is away, for at most `seconds`."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while True:
+        try:
+            return await operation()
+        except Exception as error:
+            away = isinstance(error, Unavailable) or is_outage(error)
+            if not away or asyncio.get_running_loop().time() > deadline:
+                raise
+        await asyncio.sleep(0.1)
 
 
 class Connection(asyncpg.Connection):  # type: ignore[misc]
