@@ -27,9 +27,10 @@ class Price:
     above: Price | None = None
 
     def of(self, usage: Usage) -> int:
-        """The cost of one call, rounded up, so that a sum of calls never costs less than what was used."""
-        prompt = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
-        if self.above is not None and prompt > self.over:
+        """The cost, rounded up, so that a sum of calls never costs less than what was used. For a sum of calls the
+        length of a prompt is their mean."""
+        prompts = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
+        if self.above is not None and prompts > self.over * max(usage.calls, 1):
             return self.above.of(usage)
         exact = (
             usage.input_tokens * self.input

@@ -26,6 +26,7 @@ def test_a_long_prompt_has_the_dearer_price() -> None:
     assert haiku is not None
 
     assert haiku.of(Usage(input_tokens=100_000)) == 10_000
+    assert haiku.of(Usage(calls=10, input_tokens=1_000_000)) == 100_000
     assert haiku.of(Usage(input_tokens=50_000, cache_read_tokens=50_001)) > 25_000
 
 

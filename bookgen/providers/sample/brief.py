@@ -79,7 +79,7 @@ class Brief:
 
     def book_rng(self, purpose: str) -> random.Random:
         """The same for every call about the book."""
-        return _rng(purpose, self.title, self.text("genre"), str(self.fields.get("seed", "")))
+        return _rng(purpose, self.title, self.text("genre"))
 
     def call_rng(self) -> random.Random:
         return _rng(self.salt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bookgen.providers.sample.brief import Brief
@@ -16,7 +16,7 @@ def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, An
     cast, lists = Cast.of(brief, bank), bank["outline"]
     kind = "_nonfiction" if brief.nonfiction and "title_nonfiction" in lists else ""
     cases = {"case": bank["nonfiction"]["slots"]["case"]} if kind else {}
-    grammar = Grammar({**lists, **cases}, brief.book_rng("outline"))
+    grammar = Grammar({**lists, **cases}, brief.book_rng(f"outline {brief.fields.get('seed', '')}"))
     titles: list[str] = []
     chapters = []
     for number in range(1, count + 1):
@@ -50,14 +50,30 @@ def _title(grammar: Grammar, templates: list[str], taken: list[str]) -> tuple[st
 
 def bible(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
     cast, lists = Cast.of(brief, bank), bank["outline"]
-    rng = brief.book_rng("bible")
-    if brief.nonfiction and "title_nonfiction" in lists:
-        return {"people": [], "places": [], "terms": [], "voice": lists["voice_nonfiction"]}
-    roles = rng.sample(lists["role"], len(lists["role"]))
-    people = [{"name": name, "role": role, "description": role} for name, role in zip(cast.people, roles, strict=False)]
+    kind = "_nonfiction" if brief.nonfiction and "title_nonfiction" in lists else ""
+    words = {
+        "title": brief.title,
+        "hero": cast.people[0].split()[0],
+        "friend": cast.people[1].split()[0],
+        "place": cast.places[0],
+        "thing": cast.things[0],
+    }
+    grammar = Grammar(lists, brief.book_rng("bible"))
+    named = {} if kind else _named(cast, brief.book_rng("roles").sample(lists["role"], len(lists["role"])))
     return {
-        "people": people,
+        "premise": grammar.sentence("premise", [lists[f"premise{kind}"]], words),
+        "voice": lists[f"voice{kind}"],
+        "arc": [grammar.sentence("arc", [sentence], words) for sentence in lists[f"arc{kind}"]],
+        **named,
+    }
+
+
+def _named(cast: Cast, roles: Sequence[str]) -> dict[str, list[dict[str, str]]]:
+    """People with what they are, and the names of places and things as they are always spelt."""
+    return {
+        "people": [
+            {"name": name, "role": role, "description": role} for name, role in zip(cast.people, roles, strict=False)
+        ],
         "places": [{"name": place, "description": place} for place in cast.places[:4]],
         "terms": [{"name": thing, "term": thing, "description": thing} for thing in cast.things[:3]],
-        "voice": lists["voice"],
     }

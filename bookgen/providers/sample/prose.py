@@ -18,8 +18,9 @@ from bookgen.words import count_words
 
 SCENE_WORDS = 480
 CLOSING_WORDS = 24
+CARD_WORDS = 90  # a list of three lines is added whole, so only where there is room
 TRIES = 300
-SHORTEST_OWNED = 6  # words; a shorter sentence may well come twice
+SHORTEST_OWNED = 4  # words; a shorter sentence may well come twice
 _SENTENCE = re.compile(r"(?<=[.!?])[”’»“]?\s+|(?<=[.!?][”’»“])\s+|\n+")
 _WORD = re.compile(r"\w+")
 
@@ -105,7 +106,7 @@ class _Teller:
         for _ in range(TRIES):
             self.grammar.begin()
             text = make()
-            keys = {_key(one) for one in _SENTENCE.split(text) if count_words(one) >= SHORTEST_OWNED}
+            keys = {_key(one) for one in (text, *_SENTENCE.split(text)) if count_words(one) >= SHORTEST_OWNED}
             if not keys & self.said and all(self.owns(key) for key in keys):
                 self.grammar.keep()
                 self.said |= keys
@@ -236,7 +237,8 @@ class _Essayist(_Teller):
             self.rng.shuffle(blocks)
             for roles in blocks:
                 yield self.run(*roles)
-            yield iter([self.card()])
+            if self.asked - self.written > CARD_WORDS:
+                yield iter([self.card()])
 
     def run(self, *roles: str, **words: str) -> Iterator[str]:
         return (self.sentence(role, **words) for role in roles)
