@@ -16,6 +16,8 @@ PREFIXES = ("/api/v1", "/api")
 
 # aiohttp bounds a connection that never completes its headers by this alone; its default is an hour.
 KEEPALIVE_SECONDS = 30.0
+# How long the rest of a body that was refused is read, so that its sender hears the answer.
+LINGERING_SECONDS = 5.0
 
 
 def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Application:
@@ -35,7 +37,13 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
 
 
 def build_runner(app: web.Application) -> web.AppRunner:
-    return web.AppRunner(app, access_log=None, keepalive_timeout=KEEPALIVE_SECONDS, handle_signals=False)
+    return web.AppRunner(
+        app,
+        access_log=None,
+        keepalive_timeout=KEEPALIVE_SECONDS,
+        lingering_time=LINGERING_SECONDS,
+        handle_signals=False,
+    )
 
 
 def _provide(app: web.Application, services: Services) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -88,13 +89,17 @@ class Api:
         return await self.call("DELETE", path)
 
     async def raw(self, request: bytes) -> bytes:
-        """What the server says to these very bytes, until it closes the connection."""
+        """What the server says to these very bytes."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.client.port)
-        writer.write(request)
-        async with asyncio.timeout(10):
-            answer = await reader.read()
-        writer.close()
-        return answer
+        try:
+            writer.write(request)
+            async with asyncio.timeout(10):
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = re.search(rb"(?i)content-length: (\d+)", head)
+                return head + await reader.readexactly(int(length[1]) if length else 0)
+        finally:
+            writer.close()
+            await writer.wait_closed()
 
     async def as_new_account(self, name: str) -> Api:
         """The same service for somebody else."""
