@@ -24,7 +24,8 @@ _META = re.compile(
 )
 _PLACEHOLDER = re.compile(
     r"\[(?:insert|add|todo|tbd|name|your|placeholder|describe|scene|continue|character|location|date|xx+)[^\]\n]{0,80}\]|"
-    r"\b(?-i:TODO|TBD|TK TK|FIXME|XXXX*)\b|\blorem ipsum\b|\{\{?[a-z_ ]{2,40}\}?\}|<(?:insert|name|placeholder)[^>\n]{0,60}>",
+    r"\b(?-i:TODO|TBD|TK TK|FIXME|XXXX*)\b|\blorem ipsum\b|"
+    r"\{\{?[a-z_ ]{2,40}\}?\}|<(?:insert|name|placeholder)[^>\n]{0,60}>",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)

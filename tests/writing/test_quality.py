@@ -45,6 +45,7 @@ def test_a_paragraph_in_another_language_is_seen(tag, own, strangers):
 
 
 def test_a_foreign_word_or_a_short_line_is_no_flaw():
+    assert foreign("“I would rather talk about a song nobody finished,” Mara said a little stiffly.", "en") == []
     assert foreign(f"{ENGLISH}\n\n«C'est la vie», he said.\n\nУра!", "en") == []
 
 
