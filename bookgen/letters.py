@@ -92,7 +92,7 @@ def compose(purpose: LinkPurpose, account: Account, *, url: str, site: str, home
     }
     return Letter(
         recipient=account.email,
-        subject=f"{wording.subject} – {site}",
+        subject=f"{wording.subject} ({site})",
         text=TEXT.format(**words),
         html=HTML.format(**{key: escape(value) for key, value in words.items()}),
         message_id=message_id,

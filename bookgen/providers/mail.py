@@ -94,6 +94,11 @@ def message(letter: Letter, sender: str) -> EmailMessage:
     mail["Date"] = format_datetime(datetime.now(UTC))
     mail["Message-ID"] = letter.message_id
     mail["Auto-Submitted"] = "auto-generated"
-    mail.set_content(letter.text)
-    mail.add_alternative(letter.html, subtype="html")
+    mail.set_content(letter.text, cte=_encoding(letter.text))
+    mail.add_alternative(letter.html, subtype="html", cte=_encoding(letter.html))
     return mail
+
+
+def _encoding(text: str) -> str:
+    """Plain where it can be, so that a link is whole in the file as well."""
+    return "7bit" if text.isascii() else "quoted-printable"

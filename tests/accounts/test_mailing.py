@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import stat
 from collections.abc import AsyncIterator
 from email import message_from_bytes, policy
@@ -103,8 +104,9 @@ async def test_the_outbox_holds_private_files_that_are_whole(door: Door) -> None
     (file,) = door.outbox.iterdir()
     assert file.suffix == ".eml"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert letters[0]["Subject"] == "Verify your e-mail address – bookgen"
+    assert letters[0]["Subject"] == "Verify your e-mail address (bookgen)"
     assert letters[0]["Message-ID"].endswith("@books.example>")
+    assert re.search(rb"^http://books\.example/verify-email/\w+/[\w-]{43}/\r?$", file.read_bytes(), re.MULTILINE)
 
 
 async def test_a_rolled_back_registration_mails_nothing(door: Door) -> None:
