@@ -20,9 +20,8 @@ from bookgen.signup import USERNAME_PATTERN
 
 EMAIL_CHARACTERS = 254
 TOKEN_CHARACTERS = 4096
-# Guessing one account's password from many addresses is bounded as well: the address's budget, spread
-# over five of its windows.
-LOGIN_WINDOWS = 5
+# One account may be tried as often as one address may try, but in five times as long.
+GUESS_WINDOWS = 5
 
 
 class Email(Text):
@@ -109,7 +108,7 @@ async def register(request: web.Request) -> web.Response:
 async def login(request: web.Request) -> web.Response:
     body = request[BODY]
     email, username = body.get("email"), body.get("username")
-    _count_login(request, email or body["username"])
+    bound_guesses(request, (email or body["username"]).lower())
     result = await request.app[ACCOUNTS].login(
         email=email, username=username, password=body["password"], caller=users.caller(request)
     )
@@ -151,15 +150,16 @@ async def logout(request: web.Request) -> web.Response:
     return response
 
 
-def _count_login(request: web.Request, name: str) -> None:
+def bound_guesses(request: web.Request, name: str) -> None:
+    """Takes one of the tries at an account's password, wherever they come from."""
     limiter = request.app[LIMITER]
     per_address = limiter.budgets[LimitClass.AUTH]
-    budget = Budget(per_address.capacity, per_address.seconds * LOGIN_WINDOWS)
-    verdict = limiter.take_from("login", name.lower(), budget)
+    budget = Budget(per_address.capacity, per_address.seconds * GUESS_WINDOWS)
+    verdict = limiter.take_from("guesses", name, budget)
     if not verdict.allowed:
         request[VERDICT] = verdict
         raise RateLimited(
-            "Too many attempts to sign in to this account.",
+            "Too many tries at this password.",
             retry_after=verdict.retry_after,
             limit=verdict.limit,
             remaining=0,

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from bookgen.errors import InvalidInput
 from bookgen.http import replies, users
-from bookgen.http.auth import Email, GivenPassword, Password
+from bookgen.http.auth import Email, GivenPassword, Password, bound_guesses
 from bookgen.http.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, ACCOUNTS, BODY
 from bookgen.http.schemas import Body
@@ -30,6 +30,7 @@ class ResetPasswordBody(Body):
 @response_schema(users.Message, 200)
 async def change_password(request: web.Request) -> web.Response:
     body = request[BODY]
+    bound_guesses(request, f"account {request[ACCOUNT_ID]}")
     await request.app[ACCOUNTS].change_password(request[ACCOUNT_ID], body["current_password"], body["new_password"])
     return replies.json({"message": "Your password is changed."})
 

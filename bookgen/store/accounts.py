@@ -252,7 +252,10 @@ async def count_by_fingerprint(connection: Connection, fingerprint: str) -> int:
     return count
 
 
+# What was not seen for long is forgotten: addresses are personal data.
 RECORD_ORIGIN = """
+    WITH forgotten AS (
+        DELETE FROM account_origin WHERE account_id = $1 AND seen_at < now() - interval '90 days')
     INSERT INTO account_origin (account_id, kind, value)
     SELECT $1, kind, value FROM unnest($2::text[], $3::text[]) AS origin (kind, value)
     ON CONFLICT (account_id, kind, value) DO UPDATE SET seen_at = now()

@@ -11,6 +11,7 @@ import pytest
 
 from bookgen.store.database import Database
 from tests.accounts.door import Door, OpenDoor, opened
+from tests.fakes.google_server import GoogleServer
 
 
 @pytest.fixture
@@ -27,3 +28,11 @@ async def open_door(database: Database, tmp_path: Path) -> AsyncIterator[OpenDoo
 @pytest.fixture
 async def door(open_door: OpenDoor) -> Door:
     return await open_door()
+
+
+@pytest.fixture
+async def google() -> AsyncIterator[GoogleServer]:
+    google = GoogleServer()
+    await google.start()
+    yield google
+    await google.close()

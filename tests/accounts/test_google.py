@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,14 +12,6 @@ from aiohttp import web
 from bookgen.accounts import AccountRules
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 from tests.fakes.google_server import GoogleServer
-
-
-@pytest.fixture
-async def google() -> AsyncIterator[GoogleServer]:
-    google = GoogleServer()
-    await google.start()
-    yield google
-    await google.close()
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ import asyncio
 import pytest
 
 from bookgen.accounts import AccountRules
+from bookgen.limits import Budget, LimitClass
 from bookgen.models import LinkPurpose
 from bookgen.store import mails
 from bookgen.tokens import encode_uid
-from tests.accounts.door import PASSWORD, Door, OpenDoor
+from tests.accounts.door import PASSWORD, UNLIMITED, Door, OpenDoor
 
 NEW = {"new_password": "another fine password"}
 
@@ -160,6 +161,18 @@ async def test_a_wrong_current_password_changes_nothing(door: Door) -> None:
     assert status == 400
     assert set(answer["error"]["details"]) == {"current_password"}
     assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}))[0] == 200
+
+
+async def test_guesses_at_the_current_password_are_stopped(open_door: OpenDoor) -> None:
+    door = await open_door(budgets={**UNLIMITED, LimitClass.AUTH: Budget(3, 3600)})
+    token = await door.access("ada")
+
+    outcomes = [
+        await door.post("/auth/change-password/", {"current_password": f"guess {guess}", **NEW}, token=token)
+        for guess in range(5)
+    ]
+
+    assert [status for status, _ in outcomes] == [400] * 3 + [429] * 2
 
 
 async def test_a_changed_address_ends_links_that_went_to_the_old_one(door: Door) -> None:
