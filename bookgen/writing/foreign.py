@@ -44,7 +44,7 @@ _OF_LANGUAGE = {
 }
 
 _COMMON = {
-    "en": "the and of to in was that he she it with for had his her on at as but not they you were this a i is an me am",
+    "en": "the and of to in was that he she it with for had his her on at as but not they you were this a i is an me",
     "de": "der die das und ist nicht ein eine zu den mit sich auf für er sie es war dem im hatte wie auch aus",
     "fr": "le la les de des et un une est dans que qui pas pour il elle sur ne se avec était ce au plus son",
     "es": "el la los las de y que en un una no se por con para su al lo como más pero había era del",

@@ -68,7 +68,8 @@ def test_what_is_no_part_of_a_book_is_seen(paragraph, kind):
 
 
 def test_ordinary_prose_has_no_residue():
-    text = f"{ENGLISH}\n\nAl final, todo era verdad.\n\n“Let me know,” she said. The next part of the road was dark [1].\n\n## A heading\n\n{GERMAN}"
+    text = "Al final, todo era verdad.\n\n"
+    text += f"{ENGLISH}\n\n“Let me know,” she said. The next part of the road was dark [1].\n\n## A heading\n\n{GERMAN}"
 
     assert residue(text, a_chapter(1)) == []
 
