@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bookgen.models import Usage
@@ -66,7 +66,7 @@ def _outline(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
     return {
         "bible": bible(brief, bank),
         **bible(brief, bank),
-        "chapters": outline_chapters(brief, bank)[first - 1 : last],
+        "chapters": _keyed(outline_chapters(brief, bank)[first - 1 : last]),
     }
 
 
@@ -77,12 +77,12 @@ def _rework(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
     count = brief.number("chapter_count", 1)
     longer = Brief({**brief.fields, "chapter_count": count * 2 + len(wanted)}, brief.salt)
     fresh = [one for one in outline_chapters(longer, bank)[count:] if one["title"] not in taken]
-    return {
-        "chapters": [
-            {**new, "number": old.get("number"), "chapter_number": old.get("number")}
-            for old, new in zip(wanted, fresh, strict=False)
-        ]
-    }
+    renumbered = ({**new, "number": old.get("number")} for old, new in zip(wanted, fresh, strict=False))
+    return {"chapters": _keyed(renumbered)}
+
+
+def _keyed(chapters: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return {f"chapter_{chapter['number']}": chapter for chapter in chapters}
 
 
 def _digest(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:

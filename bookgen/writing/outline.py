@@ -31,14 +31,11 @@ _ENTRIES = {
         "additionalProperties": False,
     },
 }
-_CHAPTERS = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"number": {"type": "integer"}, "title": {"type": "string"}, "summary": {"type": "string"}},
-        "required": ["number", "title", "summary"],
-        "additionalProperties": False,
-    },
+_CHAPTER = {
+    "type": "object",
+    "properties": {"title": {"type": "string"}, "summary": {"type": "string"}},
+    "required": ["title", "summary"],
+    "additionalProperties": False,
 }
 _BIBLE = {
     "type": "object",
@@ -53,18 +50,18 @@ _BIBLE = {
     "required": ["premise", "voice", "arc", "people", "places", "terms"],
     "additionalProperties": False,
 }
-FIRST_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"bible": _BIBLE, "chapters": _CHAPTERS},
-    "required": ["bible", "chapters"],
-    "additionalProperties": False,
-}
-NEXT_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"chapters": _CHAPTERS},
-    "required": ["chapters"],
-    "additionalProperties": False,
-}
+
+
+def schema(numbers: Sequence[int], *, bible: bool) -> Mapping[str, Any]:
+    """The form of a reply. Each chapter is a key of its own: no provider's schema mode can hold a list to a length."""
+    keys = {f"chapter_{number}": _CHAPTER for number in numbers}
+    parts = ({"bible": _BIBLE} if bible else {}) | {"chapters": _object(keys)}
+    return _object(parts)
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
 
 EDITOR = """\
 You are an experienced editor who plans books with their authors. You plan the book below in {language}: every title \
@@ -95,10 +92,10 @@ relations, work, what they want.
 - places: those that come back, each with what must never change.
 - terms: words and names that must always be spelt and used alike.
 
-Then the chapters {first} to {last}: number, title, and a summary of 40 to 70 words.
+Then the chapters {first} to {last}: each with a title and a summary of 40 to 70 words.
 
 Answer with one JSON object: {{"bible": {{"premise", "voice", "arc": [], "people": [{{"name", "description"}}], \
-"places": [], "terms": []}}, "chapters": [{{"number", "title", "summary"}}]}}.
+"places": [], "terms": []}}, "chapters": {{"chapter_{first}": {{"title", "summary"}}, … to "chapter_{last}"}}}}.
 
 """
 
@@ -111,9 +108,9 @@ The chapters 1 to {before} are planned:
 
 {planned}
 
-Plan the chapters {first} to {last} in the same way: number, title, and a summary of 40 to 70 words. {position}
+Plan the chapters {first} to {last} in the same way: each with a title and a summary of 40 to 70 words. {position}
 
-Answer with one JSON object: {{"chapters": [{{"number", "title", "summary"}}]}}.
+Answer with one JSON object: {{"chapters": {{"chapter_{first}": {{"title", "summary"}}, … to "chapter_{last}"}}}}.
 
 """
 
@@ -146,7 +143,7 @@ def _first_request(book: Book, last: int) -> TextRequest:
         first=1,
         last=last,
     )
-    return _request(book, task, FIRST_SCHEMA, 1, last)
+    return _request(book, task, schema(range(1, last + 1), bible=True), 1, last)
 
 
 def _next_request(
@@ -161,10 +158,10 @@ def _next_request(
         last=last,
         position="They end the book." if last == book.chapter_count else "The book goes on after them.",
     )
-    return _request(book, task, NEXT_SCHEMA, first, last)
+    return _request(book, task, schema(range(first, last + 1), bible=False), first, last)
 
 
-def _request(book: Book, task: str, schema: Mapping[str, Any], first: int, last: int) -> TextRequest:
+def _request(book: Book, task: str, form: Mapping[str, Any], first: int, last: int) -> TextRequest:
     # A book that has an outline gets another one: the same request would get its stored reply again.
     seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
     task += brief.block("outline", book, description=book.description, first=first, last=last, seed=seed)
@@ -173,7 +170,7 @@ def _request(book: Book, task: str, schema: Mapping[str, Any], first: int, last:
         system=(_editor(book),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
-        schema=schema,
+        schema=form,
         account_id=book.account_id,
     )
 
@@ -217,7 +214,9 @@ def _read_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tupl
 
 def _by_number(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, tuple[str, str]]:
     records = structured.records_of(reply, "chapters")
-    numbers = [_number(record) for record in records]
+    numbers = [_number(record.get("number", record.get("chapter_number"))) for record in records]
+    if isinstance(keyed := reply.get("chapters"), Mapping):
+        numbers = [_number(key) for key in keyed]
     if any(number is None for number in numbers) and len(records) == len(wanted):
         numbers = list(wanted)
     found: dict[int, tuple[str, str]] = {}
@@ -233,8 +232,7 @@ def _by_number(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, tup
     return {number: found[number] for number in wanted}
 
 
-def _number(record: Mapping[str, Any]) -> int | None:
-    value = record.get("number", record.get("chapter_number"))
+def _number(value: object) -> int | None:
     digits = re.search(r"\d+", str(value)) if not isinstance(value, bool) else None
     return int(digits[0]) if digits else None
 
@@ -271,7 +269,8 @@ What is written so far:
 Think these chapters out anew: {numbers}. Each gets another title and another summary of 40 to 70 words, with other \
 events or another approach than now, and still fits what stands before and after it. The other chapters stay.
 {wishes}
-Answer with one JSON object: {{"chapters": [{{"number", "title", "summary"}}]}} with exactly these chapters.
+Answer with one JSON object with exactly these chapters: \
+{{"chapters": {{"chapter_{first}": {{"title", "summary"}}, …}}}}.
 
 """
 
@@ -313,6 +312,7 @@ def _rework_request(
             "\n".join(block.text for block in context.told(material.chapters, digests)) or "Nothing yet."
         ),
         numbers=", ".join(map(str, numbers)),
+        first=numbers[0],
         wishes=WISHES.format(instructions=context.data(instructions)) if instructions.strip() else "",
     )
     task += brief.block(
@@ -331,6 +331,6 @@ def _rework_request(
         system=(_editor(book),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
-        schema=NEXT_SCHEMA,
+        schema=schema(numbers, bible=False),
         account_id=book.account_id,
     )

@@ -47,6 +47,7 @@ def _type(schema: Mapping[str, Any], known: Any) -> str:
 
 
 def _array(schema: Mapping[str, Any], known: Any, name: str) -> list[Any]:
+    known = list(known.values()) if isinstance(known, Mapping) else known
     values = list(known) if isinstance(known, list | tuple) else []
     values += [None] * (schema.get("minItems", 0) - len(values))
     return [shaped(schema.get("items", {}), value, name) for value in values[: schema.get("maxItems", len(values))]]
