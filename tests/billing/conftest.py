@@ -28,6 +28,11 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
+    def begin(self) -> datetime:
+        """The moment of sign-up; it is a day later now."""
+        self.now = SIGN_UP + timedelta(days=1)
+        return SIGN_UP
+
 
 @pytest.fixture
 def clock() -> Clock:

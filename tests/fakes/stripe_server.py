@@ -107,13 +107,13 @@ class FakeStripe:
             self._emit("checkout.session.async_payment_failed", session)
 
     def refund(self, session_id: str, cents: int | None = None) -> None:
-        charge = self._charge(session_id)
+        charge = self.charge_of(session_id)
         charge["amount_refunded"] = charge["amount"] if cents is None else charge["amount_refunded"] + cents
         charge["refunded"] = charge["amount_refunded"] >= charge["amount"]
         self._emit("charge.refunded", charge)
 
     def dispute(self, session_id: str) -> None:
-        charge = self._charge(session_id)
+        charge = self.charge_of(session_id)
         charge["disputed"] = True
         intent = charge["payment_intent"]
         self._emit("charge.dispute.created", self._new("dispute", "dp", charge=charge["id"], payment_intent=intent))
@@ -136,6 +136,17 @@ class FakeStripe:
 
     def subscription_of(self, session_id: str) -> str:
         return str(self.objects[session_id]["subscription"])
+
+    def charge_of(self, session_id: str) -> Object:
+        intent = self.objects[self.objects[session_id]["payment_intent"]]
+        return self.objects[intent["latest_charge"]]
+
+    def forget_business(self) -> None:
+        """Everything but the catalogue is gone: a processor on its first day, cheaply."""
+        kept = ("product", "price", "billing_portal.configuration", "webhook_endpoint")
+        self.objects = {name: each for name, each in self.objects.items() if each["object"] in kept}
+        self.events.clear()
+        self.wire.forget()
 
     # --- events -------------------------------------------------------------------------------------
 
@@ -344,10 +355,6 @@ class FakeStripe:
         invoice["hosted_invoice_url"] = f"https://invoice.stripe.test/i/{invoice['id']}"
         invoice["invoice_pdf"] = f"{invoice['hosted_invoice_url']}/pdf"
         return invoice
-
-    def _charge(self, session_id: str) -> Object:
-        intent = self.objects[self.objects[session_id]["payment_intent"]]
-        return self.objects[intent["latest_charge"]]
 
 
 def _later(moment: int, interval: str) -> int:

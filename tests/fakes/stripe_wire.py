@@ -46,6 +46,11 @@ class Wire:
         response = await self._once(request, handler)
         return self._hang_up(request) if fault == "lose" else response
 
+    def forget(self) -> None:
+        self.calls.clear()
+        self.keys.clear()
+        self._answers.clear()
+
     async def _once(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         key = request.headers.get("Idempotency-Key")
         if key is None or request.method != "POST":

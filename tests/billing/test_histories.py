@@ -1,0 +1,16 @@
+"""Whatever happens to an account, its books add up after each step."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.billing.histories import DEEDS, History
+
+deeds = st.lists(st.tuples(st.sampled_from(DEEDS), st.integers(0, 2**16)), min_size=10, max_size=40)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(deeds=deeds)
+async def test_whatever_happens_the_books_add_up(pool, stripe, payments, quota, clock, deeds):
+    await History(pool, stripe, payments, quota, clock).live(deeds)
