@@ -160,8 +160,9 @@ class Payments:
     ) -> Upgraded:
         success_url, _ = self._return_urls(urls)
         customer = await self._customer(gateway, account_id)
-        running = await self._running(gateway, customer, processor_id)
-        changed = await gateway.change_plan(running, offer, checkout_id=await self._note(account_id, offer))
+        changed = await self._running(gateway, customer, processor_id)
+        if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
+            changed = await gateway.change_plan(changed, offer, checkout_id=await self._note(account_id, offer))
         await fulfilment.refresh_customer(customer)
         if changed.tag != offer.tag:
             raise Conflict("The payment was not completed, so the plan is as it was.", payment_url=changed.payment_url)

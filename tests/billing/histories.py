@@ -162,6 +162,7 @@ class History:
         idle = [book for book in self.books if book not in self.running.values()]
         book = random.choice(idle) if idle and random.random() < 0.6 else await self._new_book(random)
         run = uuid4()
+        self.running[run] = book
 
         async def hold(connection: Any) -> None:
             source = await self.quota.hold_book(connection, self.account, book, run, self.books[book])
@@ -171,8 +172,7 @@ class History:
         try:
             await self._commit(random, hold)
         except (QuotaExceeded, PlanUpgradeRequired):
-            return
-        self.running[run] = book
+            del self.running[run]
 
     async def complete(self, random: Random) -> None:
         if not self.running:
@@ -202,9 +202,9 @@ class History:
             await self.pool.execute("DELETE FROM book WHERE id = $1", book)
 
     async def rush(self, random: Random) -> None:
-        """Everything at once."""
+        """Everything at once; a run completes after it has started."""
         await asyncio.gather(
-            self.deliver(random), self.start(random), self.start(random), self.complete(random), self.deliver(random)
+            self.complete(random), self.deliver(random), self.start(random), self.start(random), self.deliver(random)
         )
 
     async def wait(self, random: Random) -> None:

@@ -71,6 +71,11 @@ class FakeStripe:
                 web.post("/v1/billing_portal/sessions", self._open_portal),
                 web.get("/v1/webhook_endpoints", self._list_endpoints),
                 web.post("/v1/webhook_endpoints", self._create_endpoint),
+                # For tests in another process: the buyer's hand and the deliveries.
+                web.post("/hand/pay/{id}", self._hand_pay),
+                web.post("/hand/forget", self._hand_forget),
+                web.get("/hand/objects", self._hand_objects),
+                web.get("/hand/deliveries", self._hand_deliveries),
             ]
         )
         return app
@@ -282,6 +287,21 @@ class FakeStripe:
     async def _create_endpoint(self, request: web.Request) -> web.Response:
         endpoint = self._new("webhook_endpoint", "we", **request[FORM])
         return web.json_response({**endpoint, "secret": f"whsec_{endpoint['id']}"})
+
+    async def _hand_pay(self, request: web.Request) -> web.Response:
+        self.pay(request.match_info["id"], **await request.json())
+        return web.json_response({})
+
+    async def _hand_forget(self, request: web.Request) -> web.Response:
+        self.forget_business()
+        return web.json_response({})
+
+    async def _hand_objects(self, request: web.Request) -> web.Response:
+        return web.json_response(list(self.objects.values()))
+
+    async def _hand_deliveries(self, request: web.Request) -> web.Response:
+        signed = (self.delivery(event) for event in self.events)
+        return web.json_response([[body.decode(), signature] for body, signature in signed])
 
     # --- making objects -----------------------------------------------------------------------------
 

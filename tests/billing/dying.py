@@ -1,0 +1,210 @@
+"""Kills the process before each step of a flow in turn, lets the world go on, and prints how it ended.
+
+    python -m tests.billing.dying DSN STRIPE_URL FLOW
+
+A step is one call of the database (BEGIN and COMMIT too) or of the payment processor. The script imports
+everything once and forks for each life, so that a death costs milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import aiohttp
+import stripe  # noqa: F401 (imported before the forks, as a running service has it)
+
+from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls
+from bookgen.billing.gateway import Gateway
+from bookgen.billing.quota import Quota
+from bookgen.store import holds
+from bookgen.store.database import Connection, open_pool
+
+NOWHERE = ReturnUrls()
+DSN, STRIPE = sys.argv[1:3]
+
+STATE = """
+    SELECT (SELECT coalesce(sum(balance), 0) FROM wallet) AS balance,
+           (SELECT count(*) FROM credit_transaction) AS ledger_rows,
+           (SELECT count(*) FROM account) AS accounts,
+           (SELECT count(*) FROM mail) AS mails,
+           (SELECT string_agg(p.slug || ' ' || s.status, ', ')
+              FROM subscription s JOIN plan p ON p.id = s.plan_id) AS plans,
+           (SELECT count(*) FROM hold) AS holds,
+           (SELECT count(*) FROM consumption) AS consumptions,
+           (SELECT coalesce(sum(books_created), 0) FROM usage_period) AS books,
+           (SELECT count(*) FROM checkout WHERE status = 'paid') AS paid
+"""
+
+BOOK = """
+    INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+    VALUES ($1, $2, 1, 10000, '6x9', 'en')
+"""
+
+# What happened before the flow in which somebody dies.
+BEFORE = {"upgrade": "plan", "completion": "credits"}
+
+
+class World:
+    """What goes on whether the service lives or not: a buyer who tries again, a processor that sends again."""
+
+    def __init__(self, pool: Any, http: aiohttp.ClientSession) -> None:
+        self.pool = pool
+        self.http = http
+        gateway = Gateway("sk_test_bookgen", api_base=STRIPE)
+        self.payments = Payments(pool, gateway, public_url="https://books.test", webhook_secrets=["whsec_test"])
+        self.quota = Quota(billing=True)
+
+    async def credits(self) -> None:
+        account = await self.pool.fetchval("SELECT id FROM account")
+        if not await self._paid("payment"):
+            await self._pay(await self.payments.buy_credits(account, "five-pack", NOWHERE))
+        await self._deliver()
+
+    async def guest(self) -> None:
+        if not await self._paid("payment"):
+            await self._pay(await self.payments.buy_credits(None, "five-pack", NOWHERE))
+        await self._deliver()
+
+    async def plan(self) -> None:
+        account = await self.pool.fetchval("SELECT id FROM account")
+        if not await self._paid("subscription"):
+            await self._pay(await self.payments.buy_plan(account, "starter", "monthly", NOWHERE))
+        await self._deliver()
+
+    async def upgrade(self) -> None:
+        account = await self.pool.fetchval("SELECT id FROM account")
+        if (await self.quota.plan(self.pool, account)).slug != "pro":
+            await self.payments.buy_plan(account, "pro", "monthly", NOWHERE)
+        await self._deliver()
+
+    async def completion(self) -> None:
+        """A run on the plan's last book and one on a credit."""
+        account = await self.pool.fetchval("SELECT id FROM account")
+        for book in [row["id"] for row in await self.pool.fetch("SELECT id FROM book ORDER BY id")]:
+            await self._write(account, book, uuid5(NAMESPACE_URL, f"{account}/{book}"))
+
+    async def _write(self, account: int, book: int, run: UUID) -> None:
+        done = await self.pool.fetchval("SELECT count(*) FROM consumption WHERE run_id = $1", run)
+        if not done and await holds.find_by_run(self.pool, run) is None:
+            async with self.pool.acquire() as connection, connection.transaction():
+                await self.quota.hold_book(connection, account, book, run, 10_000)
+        async with self.pool.acquire() as connection, connection.transaction():
+            await self.quota.consume_book(connection, account, book, run, 9_000)
+
+    async def _pay(self, bought: Any) -> None:
+        assert isinstance(bought, HostedCheckout)
+        await self.http.post(f"{STRIPE}/hand/pay/{bought.session_id}", json={"email": "guest@example.com"})
+
+    async def _deliver(self) -> None:
+        async with self.http.get(f"{STRIPE}/hand/deliveries") as reply:
+            for body, signature in await reply.json():
+                await self.payments.receive(body.encode(), signature)
+
+    async def _paid(self, mode: str) -> bool:
+        objects = await self.objects("checkout.session")
+        return any(each["mode"] == mode and each["payment_status"] == "paid" for each in objects)
+
+    async def objects(self, kind: str) -> list[dict[str, Any]]:
+        async with self.http.get(f"{STRIPE}/hand/objects") as reply:
+            return [each for each in await reply.json() if each["object"] == kind]
+
+
+async def prepare() -> None:
+    pool = await open_pool(DSN, size=1)
+    async with pool.acquire() as connection:
+        # Only an empty database shows what one life left behind.
+        await connection.execute("SET session_replication_role = replica")
+        await connection.execute(
+            "TRUNCATE account, account_slot, book, wallet, credit_lot, credit_transaction, checkout, hold, consumption,"
+            " usage_period, subscription, payment_customer, payment_event, payment_object, mail CASCADE"
+        )
+        await connection.execute("SET session_replication_role = origin")
+        if sys.argv[3] != "guest":
+            account = await connection.fetchval(
+                "INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com') RETURNING id"
+            )
+            for title in ("One", "Two"):
+                await connection.execute(BOOK, account, title)
+    await pool.close()
+    async with aiohttp.ClientSession() as http:
+        await http.post(f"{STRIPE}/hand/forget")
+    if sys.argv[3] in BEFORE:
+        await live(BEFORE[sys.argv[3]])
+
+
+async def live(flow: str) -> None:
+    pool = await open_pool(DSN, size=4)
+    async with aiohttp.ClientSession() as http:
+        world = World(pool, http)
+        await getattr(world, flow)()
+        await world.payments.close()
+    await pool.close()
+
+
+async def look() -> dict[str, Any]:
+    pool = await open_pool(DSN, size=1)
+    async with aiohttp.ClientSession() as http:
+        world = World(pool, http)
+        state = {key: str(value) for key, value in (await pool.fetchrow(STATE)).items()}
+        state["charged"] = str(sorted(each["total"] for each in await world.objects("invoice")))
+    await pool.close()
+    return state
+
+
+def die_before(step: int) -> None:
+    """From now on the process kills itself before its `step`-th call."""
+    calls = itertools.count(1)
+
+    def counted(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            if next(calls) == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return await method(*args, **kwargs)
+
+        return call
+
+    for name in ("execute", "fetch", "fetchrow", "fetchval"):
+        setattr(Connection, name, counted(getattr(Connection, name)))
+    Gateway._call = counted(Gateway._call)  # type: ignore[method-assign]
+
+
+def forked(work: Callable[[], None]) -> int:
+    """The signal that ended the child, or 0."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "a life ended with an error"
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+
+
+def main(flow: str) -> None:
+    for step in itertools.count(1):
+
+        def one_life(step: int = step) -> None:
+            die_before(step)
+            asyncio.run(live(flow))
+
+        asyncio.run(prepare())
+        died = forked(one_life)
+        asyncio.run(live(flow))
+        print(json.dumps({"step": step, **asyncio.run(look())}), flush=True)
+        if not died:
+            return
+
+
+if __name__ == "__main__":
+    main(sys.argv[3])

@@ -1,0 +1,45 @@
+"""`kill -9` between any two steps of a checkout, a webhook and a completion, then again: the same end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+import pytest
+
+from tests.fakes.stripe_server import FakeStripe
+
+NOTHING = {
+    "balance": "0", "ledger_rows": "0", "accounts": "1", "mails": "0", "plans": "free active", "holds": "0",
+    "consumptions": "0", "books": "0", "paid": "0", "charged": "[]",
+}  # fmt: skip
+ENDS = {
+    "credits": {"balance": "5", "ledger_rows": "1", "paid": "1", "charged": "[3999]"},
+    "guest": {"balance": "5", "ledger_rows": "1", "mails": "1", "paid": "1", "charged": "[3999]"},
+    "plan": {"plans": "starter active", "paid": "1", "charged": "[1900]"},
+    "upgrade": {"plans": "pro active", "paid": "1", "charged": "[1900, 3000]"},
+    "completion": {
+        "balance": "4", "ledger_rows": "2", "consumptions": "2", "books": "1", "paid": "1", "charged": "[3999]",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("flow", ENDS)
+async def test_a_death_before_any_step_changes_no_end(dsn, flow):
+    stripe = FakeStripe()
+    url = await stripe.start()
+
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.billing.dying", dsn, url, flow, stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await process.communicate()
+    await stripe.stop()
+
+    assert process.returncode == 0
+    lives = [json.loads(line) for line in output.decode().splitlines() if line.startswith("{")]
+    assert len(lives) > 10
+    for life in lives:
+        step = life.pop("step")
+        assert life == NOTHING | ENDS[flow], f"killed before step {step}"
