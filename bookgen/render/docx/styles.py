@@ -241,7 +241,6 @@ class StyleSheet:
         following = f'<w:next w:val="{following}"/>' if following else ""
         if self._language.rtl:
             paragraph = _with_bidi(paragraph)
-            run += "<w:rtl/>"
         self._append(
             f'<w:style {NAMESPACES} w:type="paragraph" w:styleId="{identifier}"{custom}>'
             f'<w:name w:val="{attribute(name)}"/><w:basedOn w:val="{based}"/>{following}<w:qFormat/>'

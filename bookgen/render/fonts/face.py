@@ -9,7 +9,11 @@ import uharfbuzz as hb
 
 
 class Face:
-    """Collects, while words are shaped, the glyphs that the finished file has to embed."""
+    """Collects, while words are shaped, the characters that the finished file has to embed.
+
+    A character of the file is a glyph that stands for a text. Where one glyph stands for different texts,
+    as happens with ligatures, it has more than one number: then each extracts as what was written.
+    """
 
     def __init__(self, key: str, path: Path, variations: dict[str, float] | None = None, index: int = 0) -> None:
         self.key = key
@@ -21,6 +25,8 @@ class Face:
             self.hb_font.set_variations(self.variations)
         self.per_mille = 1000.0 / self.hb_face.upem
         self.text_of: dict[int, str] = {0: ""}
+        self.glyph_of: dict[int, int] = {}  # of the additional numbers
+        self._additional: dict[tuple[int, str], int] = {}
         self._advances: dict[int, float] = {}
 
     @cached_property
@@ -28,8 +34,12 @@ class Face:
         return frozenset(self.hb_face.unicodes)
 
     @cached_property
+    def has_outlines_in_cff(self) -> bool:
+        return bool(self.hb_face.reference_table("CFF ").data)
+
+    @cached_property
     def has_small_capitals(self) -> bool:
-        return "smcp" in hb.ot_layout_language_get_feature_tags(self.hb_face, "GSUB")
+        return "smcp" in self.hb_face.get_language_feature_tags("GSUB")
 
     @cached_property
     def cap_height(self) -> float:
@@ -38,9 +48,22 @@ class Face:
         extents = self.hb_font.get_glyph_extents(glyph) if glyph else None
         return extents.y_bearing * self.per_mille / 1000 if extents else 0.67
 
-    def advance(self, glyph: int) -> float:
-        """The glyph's own width per mille of the em."""
-        width = self._advances.get(glyph)
+    def number(self, glyph: int, text: str) -> int:
+        """The character that shows `glyph` and means `text`."""
+        meant = self.text_of.setdefault(glyph, text)
+        if meant == text or self.has_outlines_in_cff:
+            return glyph
+        number = self._additional.get((glyph, text))
+        if number is None:
+            number = self._additional[glyph, text] = self.hb_face.glyph_count + len(self._additional)
+            self.text_of[number] = text
+            self.glyph_of[number] = glyph
+        return number
+
+    def advance(self, number: int) -> float:
+        """The character's own width per mille of the em."""
+        width = self._advances.get(number)
         if width is None:
-            width = self._advances[glyph] = self.hb_font.get_glyph_h_advance(glyph) * self.per_mille
+            glyph = self.glyph_of.get(number, number)
+            width = self._advances[number] = self.hb_font.get_glyph_h_advance(glyph) * self.per_mille
         return width

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+_OWN = Path(__file__).parent / "files"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a family's files are. `upright` and `italic` map a weight to (file, axis settings)."""
+    """A family's four files. `package` is a font package; without one the files are in `folder`.
+
+    `index` counts the faces of a collection; a variable file is set to its place by `axes`.
+    """
 
     name: str
-    package: str
     regular: str
     italic: str
     bold: str
     bold_italic: str
+    package: str = ""
+    folder: Path = _OWN
     optical: float | None = None
     variable: bool = True
+    index: int = 0
 
-    def path(self, file: str) -> Path:
-        spec = find_spec(self.package)
-        folders = spec.submodule_search_locations if spec else None
-        assert folders, self.package
-        return Path(next(iter(folders))) / "files" / file
+    def path(self, *, bold: bool, italic: bool) -> Path:
+        file = ((self.regular, self.italic), (self.bold, self.bold_italic))[bold][italic]
+        return (_package_folder(self.package) if self.package else self.folder) / file
 
     @property
     def release(self) -> str:
-        return f"{self.package} {version(self.package)}"
+        """What changes when the shapes of the letters may have changed."""
+        if self.package:
+            return f"{self.package} {version(self.package)}"
+        return f"{self.name} {self.path(bold=False, italic=False).stat().st_size}"
 
     def axes(self, *, bold: bool, display: bool = False) -> dict[str, float]:
         if not self.variable:
@@ -40,24 +49,29 @@ class Source:
         return axes
 
 
+@cache
+def _package_folder(package: str) -> Path:
+    spec = find_spec(package)
+    folders = spec.submodule_search_locations if spec else None
+    assert folders, package
+    return Path(next(iter(folders))) / "files"
+
+
 def _variable(
     name: str, package: str, stem: str, axes: str, optical: float | None = None, italic: bool = True
 ) -> Source:
     upright = f"{stem}[{axes}].ttf"
     slanted = f"{stem}-Italic[{axes}].ttf" if italic else upright
-    return Source(name, package, upright, slanted, upright, slanted, optical)
+    return Source(name, upright, slanted, upright, slanted, package, optical=optical)
 
 
 def _static(name: str, package: str, stem: str) -> Source:
-    return Source(
-        name,
-        package,
-        f"{stem}-Regular.ttf",
-        f"{stem}-Italic.ttf",
-        f"{stem}-Bold.ttf",
-        f"{stem}-BoldItalic.ttf",
-        variable=False,
-    )
+    regular, italic, bold, both = (f"{stem}-{style}.ttf" for style in ("Regular", "Italic", "Bold", "BoldItalic"))
+    return Source(name, regular, italic, bold, both, package, variable=False)
+
+
+def _own(name: str, regular: str, bold: str) -> Source:
+    return Source(name, regular, regular, bold, bold, variable=False)
 
 
 SERIF = _variable("Source Serif 4", "fontpkg_source_serif_4", "SourceSerif4", "opsz,wght", 11.0)
@@ -66,12 +80,22 @@ DYSLEXIC = _static("Atkinson Hyperlegible", "fontpkg_atkinson_hyperlegible", "At
 MONO = _variable("Source Code Pro", "fontpkg_source_code_pro", "SourceCodePro", "wght")
 BY_SETTING = {"serif": SERIF, "sans": SANS, "dyslexic": DYSLEXIC}
 
+ARABIC = _static("Amiri", "fontpkg_amiri", "Amiri")
+HEBREW = _variable("Frank Ruhl Libre", "fontpkg_frank_ruhl_libre", "FrankRuhlLibre", "wght", italic=False)
+DEVANAGARI = _own("Noto Serif Devanagari", "NotoSerifDevanagari-Regular.ttf", "NotoSerifDevanagari-Bold.ttf")
+
+# Languages whose own script's face sets the whole book, its digits and marks with it.
+BY_LANGUAGE = {"ar": ARABIC, "fa": ARABIC, "ur": ARABIC, "he": HEBREW, "yi": HEBREW, "hi": DEVANAGARI, "mr": DEVANAGARI}
+
 # Asked in this order for what the body face lacks.
 FALLBACKS = (
     SERIF,
     _variable("EB Garamond", "fontpkg_eb_garamond", "EBGaramond", "wght"),
     _variable("Noto Serif", "fontpkg_noto_serif", "NotoSerif", "wdth,wght"),
-    _static("Amiri", "fontpkg_amiri", "Amiri"),
-    _variable("Frank Ruhl Libre", "fontpkg_frank_ruhl_libre", "FrankRuhlLibre", "wght", italic=False),
+    ARABIC,
+    HEBREW,
+    DEVANAGARI,
     MONO,
+    _own("Noto Sans Math", "NotoSansMath-Regular.ttf", "NotoSansMath-Regular.ttf"),
+    _own("Noto Emoji", "NotoEmoji-Regular.ttf", "NotoEmoji-Regular.ttf"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import uharfbuzz as hb
@@ -9,6 +10,12 @@ import uharfbuzz as hb
 from bookgen.render.fonts.face import Face
 
 _FEATURES: Mapping[str, bool] = {"kern": True, "liga": True}
+
+# Where a glyph leaves the baseline, per mille of the size, which is known only when the text is drawn.
+LIFT = "\x00{}\x00"
+
+# Scripts whose glyphs do not stand in the order of their letters.
+_REORDERED = re.compile("[\u0900-\u0dff\u1780-\u17ff\u1000-\u109f]")
 
 Shaped = tuple[float, str]
 
@@ -61,28 +68,31 @@ class Style:
         buffer = hb.Buffer()
         buffer.add_str(text)
         buffer.guess_segment_properties()
+        if buffer.direction == "rtl":
+            # or letters that only lean on each other would count as one, and be extracted as one
+            buffer.cluster_level = hb.BufferClusterLevel.MONOTONE_CHARACTERS
         if self.language:
             buffer.language = self.language
         hb.shape(self.face.hb_font, buffer, self.features)
         infos, positions = buffer.glyph_infos, buffer.glyph_positions
-        self._learn(text, [(info.codepoint, info.cluster) for info in infos])
-        return self._fragment(
-            [info.codepoint for info in infos],
-            [(position.x_advance, position.x_offset) for position in positions],
+        width, fragment = self._fragment(
+            self._numbers(text, [(info.codepoint, info.cluster) for info in infos]),
+            [(position.x_advance, position.x_offset, position.y_offset) for position in positions],
         )
+        return width, _with_actual_text(text, fragment) if _REORDERED.search(text) else fragment
 
-    def _learn(self, text: str, glyphs: list[tuple[int, int]]) -> None:
-        """Which text a glyph stands for: the first glyph of a cluster carries it all."""
-        text_of = self.face.text_of
+    def _numbers(self, text: str, glyphs: list[tuple[int, int]]) -> list[int]:
+        """The file's characters for a word's glyphs: the first glyph of a cluster carries all its text."""
         starts = sorted({cluster for _, cluster in glyphs})
         ends = dict(zip(starts, [*starts[1:], len(text)], strict=True))
         seen: set[int] = set()
+        numbers = []
         for glyph, cluster in glyphs:
-            if glyph not in text_of:
-                text_of[glyph] = "" if cluster in seen else text[cluster : ends[cluster]]
+            numbers.append(self.face.number(glyph, "" if cluster in seen else text[cluster : ends[cluster]]))
             seen.add(cluster)
+        return numbers
 
-    def _fragment(self, glyphs: list[int], positions: list[tuple[int, int]]) -> Shaped:
+    def _fragment(self, glyphs: list[int], positions: list[tuple[int, int, int]]) -> Shaped:
         face, tracking = self.face, self.tracking
         factor = face.per_mille
         out: list[str] = []
@@ -91,10 +101,17 @@ class Style:
         last = len(glyphs) - 1
         for index, glyph in enumerate(glyphs):
             advance, offset = positions[index][0] * factor + tracking, positions[index][1] * factor
+            lift = positions[index][2] * factor
+            if lift:
+                _flush(out, run)
+                out.append(LIFT.format(round(lift)))
             if offset:
                 _flush(out, run)
                 out.append(f" {round(-offset)}")
             run.append(f"{glyph:04X}")
+            if lift:
+                _flush(out, run)
+                out.append(LIFT.format(0))
             adjust = face.advance(glyph) - advance + offset
             if abs(adjust) >= 0.5 and (index < last or offset or tracking):
                 _flush(out, run)
@@ -108,3 +125,9 @@ def _flush(out: list[str], run: list[str]) -> None:
     if run:
         out.append("<" + "".join(run) + ">")
         run.clear()
+
+
+def _with_actual_text(text: str, fragment: str) -> str:
+    """A word that is extracted whole, whatever its glyphs say. Stands inside a show-text array."""
+    meant = text.encode("utf-16-be").hex().upper()
+    return f"]TJ /Span<</ActualText<FEFF{meant}>>>BDC [{fragment}]TJ EMC ["

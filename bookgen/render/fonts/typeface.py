@@ -8,8 +8,9 @@ from typing import Any
 
 from bookgen.errors import InvalidInput
 from bookgen.render.fonts.face import Face
-from bookgen.render.fonts.families import BY_SETTING, FALLBACKS, MONO, Source
+from bookgen.render.fonts.families import BY_LANGUAGE, BY_SETTING, FALLBACKS, MONO, Source
 from bookgen.render.fonts.style import Style
+from bookgen.render.fonts.system import ADVICE, system_sources
 
 _JOINERS = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
 _INVISIBLE = frozenset((0x200B, 0x2060, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFE0E, 0xFE0F))
@@ -23,10 +24,11 @@ class Typeface:
     """Opens a font file only when its first character is asked for."""
 
     def __init__(self, font: str, language: str = "") -> None:
-        self._body = BY_SETTING[font]
+        self._body = BY_LANGUAGE.get(language.split("-")[0].lower(), BY_SETTING[font])
         self._language = language
         self._faces: dict[str, Face] = {}
         self._styles: dict[tuple[object, ...], Style] = {}
+        self._probes: dict[str, Face] = {}
         self._sources_of: dict[str, Source | None] = {}
 
     @property
@@ -87,9 +89,7 @@ class Typeface:
 
     def _helper(self, cluster: str, kind: dict[str, Any]) -> Style:
         if cluster not in self._sources_of:
-            self._sources_of[cluster] = next(
-                (source for source in FALLBACKS if _covers(self._face(source), cluster)), None
-            )
+            self._sources_of[cluster] = self._find(cluster)
         source = self._sources_of[cluster]
         if source is None:
             raise _uncovered(cluster)
@@ -97,13 +97,28 @@ class Typeface:
             **kind | {"mono": False, "small_caps": False, "display": False, "tracked": False}, source=source
         )
 
+    def _find(self, cluster: str) -> Source | None:
+        """The machine's own fonts are asked only for what none of ours has."""
+        for source in FALLBACKS:
+            if _covers(self._probe(source), cluster):
+                return source
+        return next((each for each in system_sources(self._language) if _covers(self._probe(each), cluster)), None)
+
+    def _probe(self, source: Source) -> Face:
+        """A face to look at, which the finished file does not have to carry."""
+        known = self._probes.get(source.name)
+        if known is None:
+            path = source.path(bold=False, italic=False)
+            known = self._probes[source.name] = Face(source.name, path, index=source.index)
+        return known
+
     def _face(self, source: Source, *, bold: bool = False, italic: bool = False, display: bool = False) -> Face:
         display = display and source.optical is not None
         key = f"{source.name}{'-Bold' * bold}{'-Italic' * italic}{'-Display' * display}".replace(" ", "")
         face = self._faces.get(key)
         if face is None:
-            file = ((source.regular, source.italic), (source.bold, source.bold_italic))[bold][italic]
-            face = self._faces[key] = Face(key, source.path(file), source.axes(bold=bold, display=display))
+            path, axes = source.path(bold=bold, italic=italic), source.axes(bold=bold, display=display)
+            face = self._faces[key] = Face(key, path, axes, source.index)
         return face
 
 
@@ -130,7 +145,7 @@ def _uncovered(cluster: str) -> InvalidInput:
     name = unicodedata.name(character, "unnamed")
     return InvalidInput(
         "The book has a character that no available font can print.",
-        content=[f"No font has U+{ord(character):04X} {name}."],
+        content=[f"No font has U+{ord(character):04X} {name}. {ADVICE}"],
     )
 
 

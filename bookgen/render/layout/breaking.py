@@ -61,6 +61,7 @@ def breakpoints(words: Words, hyphens: Callable[[str], tuple[int, ...]] | None) 
     end_width, end_gaps = points.end_width.append, points.end_gaps.append
     start_width, start_gaps = points.start_width.append, points.start_gaps.append
     penalty, place = points.penalty.append, points.place.append
+    hanging = {} if words.rtl else HANG
     width = gaps = 0.0
     for index, (pieces, gap) in enumerate(zip(words.pieces, words.gaps, strict=True)):
         text, style = pieces[0]
@@ -77,7 +78,7 @@ def breakpoints(words: Words, hyphens: Callable[[str], tuple[int, ...]] | None) 
             for text, style in pieces:
                 width += style.word(text)[0]
         last = text[-1]
-        hang = HANG.get(last)
+        hang = hanging.get(last)
         end_width(width - style.word(last)[0] * hang if hang else width)
         end_gaps(gaps)
         width += SPACE_WIDTH * gap[0]

@@ -31,6 +31,7 @@ from bookgen.render.model import (
 
 SCENE_BREAK = "* * *"
 _BULLETS = "•–"
+_KEPT_LINES = 8  # of verse or code stay together
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
@@ -40,6 +41,7 @@ class Flow:
     def __init__(self, setter: Setter, element: Element) -> None:
         self.geometry = setter.geometry
         self._align = setter.body_align
+        self._rtl = setter.language.rtl
         self._settings = setter.settings
         self._maker = setter.maker
         self._breaker = setter.breaker
@@ -83,6 +85,10 @@ class Flow:
         elif self.rows and keep:
             self.rows[-1].keep = True
 
+    def _x(self, left: float, right: float) -> float:
+        """The left edge of text whose insets are `left` at its start and `right` at its end."""
+        return right if self._rtl else left
+
     def _measure(self, left: float, right: float) -> float:
         return max(self.geometry.size * 6, self.geometry.measure - left - right)
 
@@ -96,14 +102,14 @@ class Flow:
             initial = take_initial(words, shape, self.geometry.lead) if self._settings.drop_caps else None
             set_lead_in(words, self._maker.typeface)
         lines = self._breaker.lines(words, shape if initial is None else initial[2])
-        paragraph = SetParagraph(words, shape, left, element.child("P"), self._block, lines)
+        paragraph = SetParagraph(words, shape, self._x(left, right), element.child("P"), self._block, lines)
         if initial is not None:
             paragraph = replace(paragraph, shape=initial[2])
         rows = self.looseness.add(paragraph)
         if initial is not None:
             line, size, _ = initial
             drop = -(DEPTH - 1) * self.geometry.lead
-            rows[0].marks.insert(0, Text(line, left, size, paragraph.element, drop))
+            rows[0].marks.insert(0, Text(line, self._x(left, right), size, paragraph.element, drop))
             for row in rows[: DEPTH - 1]:
                 row.keep = True
         self.rows += rows
@@ -132,7 +138,7 @@ class Flow:
         size = self.geometry.size * _HEADING_SCALE[level]
         words = self._maker.words(runs, bold=level < 4, italic=level == 4)
         lines = self._breaker.lines(words, Shape(self._measure(left, right), size, align=Align.START))
-        self._put(lines, words, left, element.child(f"H{level}"), size, keep=True)
+        self._put(lines, words, self._x(left, right), element.child(f"H{level}"), size, keep=True)
         if level == 2:
             self.rows.append(blank(keep=True))
         self._flush = True
@@ -186,7 +192,10 @@ class Flow:
         size = self.geometry.size
         words = self._maker.words((Run(sign),))
         (line,) = self._breaker.lines(words, Shape(step * 2, size, align=Align.START))
-        x = max(0.0, left - line.width - size * 0.45) if line.width + size * 0.45 <= step else left - step
+        gap = size * 0.45
+        before = line.width + gap if line.width + gap <= step else step
+        x = self.geometry.measure - left + before - line.width if self._rtl else left - before
+        line.x = 0.0
         self.rows[at].marks.insert(0, Text(line, x, size, label))
 
     def _verse(self, verses: Sequence[Runs], left: float, right: float, element: Element) -> None:
@@ -199,7 +208,8 @@ class Flow:
             words = self._maker.words(runs)
             shape = Shape(self._measure(left + inset, right), size, align=Align.START)
             lines = self._breaker.lines(words, shape)
-            self._put(lines, words, left + inset, inner, size, keep=index < len(verses) - 1 and len(verses) <= 8)
+            kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
+            self._put(lines, words, self._x(left + inset, right), inner, size, keep=kept)
         self.space()
         self._flush = True
 
@@ -213,9 +223,9 @@ class Flow:
             words = self._maker.words((Run(text.replace(" ", "\u00a0"), code=True),))
             shape = Shape(self._measure(left + inset, right), size, align=Align.START)
             set_lines = self._breaker.lines(words, shape)
-            self._put(set_lines, words, left + inset, inner, size, keep=len(lines) <= 10)
+            self._put(set_lines, words, self._x(left + inset, right), inner, size, keep=len(lines) <= _KEPT_LINES)
             if not set_lines:
-                self.rows.append(Row(keep=len(lines) <= 10))
+                self.rows.append(Row(keep=len(lines) <= _KEPT_LINES))
         self.rows[-1].keep = False
         self.space()
         self._flush = True
@@ -223,7 +233,8 @@ class Flow:
     def _table(self, block: Table, left: float, right: float, element: Element) -> None:
         self.space()
         self._block += 1
-        rows = table_rows(block, self._maker, self._breaker, self.geometry, left, self._measure(left, right), element)
+        x, measure = self._x(left, right), self._measure(left, right)
+        rows = table_rows(block, self._maker, self._breaker, self.geometry, x, measure, element, rtl=self._rtl)
         for row in rows:
             row.block = self._block
         self.rows += rows
@@ -261,6 +272,6 @@ class Flow:
         size = self.geometry.size
         words = self._maker.words((Run(SCENE_BREAK),))
         (line,) = self._breaker.lines(words, Shape(self._measure(left, right), size, align=Align.CENTER))
-        self.rows.append(Row(marks=[Text(line, left, size)], keep=True))
+        self.rows.append(Row(marks=[Text(line, self._x(left, right), size)], keep=True))
         self.space(keep=True)
         self._flush = True

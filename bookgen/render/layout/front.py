@@ -13,6 +13,7 @@ from bookgen.render.model import Manuscript, Section
 from bookgen.render.settings import ExportSettings
 
 _COPYRIGHT_SIGN = "©"
+_ENTRY = 0.84  # of the measure is for a chapter's title, the rest for its page
 
 
 class FrontMatter:
@@ -84,7 +85,7 @@ class FrontMatter:
         element = self._structure.child("TOC")
         unit = 7
         for section, label in entries:
-            lines = self._setter.lines(_entry(section), geometry.size, geometry.measure * 0.84, Align.START)
+            lines = self._setter.lines(_entry(section), geometry.size, geometry.measure * _ENTRY, Align.START)
             if unit + len(lines) > geometry.lines:
                 page = Page("toc")
                 pages.append(page)
@@ -99,11 +100,14 @@ class FrontMatter:
         self, page: Page, lines: Sequence[Line], label: str, unit: int, element: Element, section: Section
     ) -> None:
         geometry = self._geometry
+        rtl = self._setter.language.rtl
+        indent = geometry.measure * (1 - _ENTRY) if rtl else 0.0
         for index, line in enumerate(lines):
-            page.placed.append(Placed(Text(line, 0.0, geometry.size, element), 0.0, geometry.baseline(unit + index)))
+            page.placed.append(Placed(Text(line, indent, geometry.size, element), 0.0, geometry.baseline(unit + index)))
         last = unit + len(lines) - 1
         if label:
-            number = self._setter.line(label, geometry.size, geometry.measure, Align.END)
+            number = self._setter.line(label, geometry.size, geometry.measure, Align.START)
+            number.x = 0.0 if rtl else geometry.measure - number.width
             page.placed.append(Placed(Text(number, 0.0, geometry.size, element), 0.0, geometry.baseline(last)))
         bottom = geometry.baseline(last) - geometry.size * 0.3
         height = geometry.baseline(unit) + geometry.size - bottom

@@ -175,7 +175,7 @@ def _emit(words: Words, points: Breakpoints, ends: list[int], shape: Shape, micr
         if words.mixed or words.rtl:
             segments = _visual(segments, words.rtl)
         yield Line(
-            x=_offset(shape, number, missing / per_mille, words.rtl),
+            x=_offset(shape, number, missing / per_mille, words.rtl, words.rtl and opening == 0.0),
             width=(natural if opening == 0.0 else room(number)) / per_mille,
             expansion=expansion,
             gap=SPACE_WIDTH,
@@ -201,12 +201,12 @@ def _justified(missing: float, measure: float, letters: float, gaps: float, micr
     return expansion, missing / gaps
 
 
-def _offset(shape: Shape, number: int, missing: float, rtl: bool) -> float:
+def _offset(shape: Shape, number: int, missing: float, rtl: bool, ragged_left: bool) -> float:
     notch = shape.notch if number < shape.notch_lines else 0.0
     indent = shape.indent if number == 0 else 0.0
     if shape.align is Align.CENTER:
         return max(0.0, missing / 2)
-    if shape.align is Align.END or (rtl and shape.align is not Align.JUSTIFY):
+    if shape.align is Align.END or ragged_left:
         return max(0.0, missing)
     return 0.0 if rtl else indent + notch
 
@@ -253,7 +253,7 @@ def _visual(segments: list[tuple[Style, list[Item]]], rtl: bool) -> list[tuple[S
     for place, index in enumerate(order):
         word = words[index]
         right = _direction(word)
-        ordered += reversed(word) if right or (right is None and rtl) else word
+        ordered += _turned(word, rtl) if right or (right is None and rtl) else word
         if place < len(gaps):
             ordered.append(gaps[min(index, order[place + 1])])
     out: list[tuple[Style, list[Item]]] = []
@@ -262,6 +262,16 @@ def _visual(segments: list[tuple[Style, list[Item]]], rtl: bool) -> list[tuple[S
             out.append((style, []))
         out[-1][1].append(item)
     return out
+
+
+def _turned(word: list[tuple[Item, Style]], rtl: bool) -> list[tuple[Item, Style]]:
+    """A right-to-left word's pieces from left to right; marks around it stay where they are in left-to-right text."""
+    first, last = 0, len(word)
+    while not rtl and first < last and not is_rtl(str(word[first][0])):
+        first += 1
+    while not rtl and last > first and not is_rtl(str(word[last - 1][0])):
+        last -= 1
+    return [*word[:first], *reversed(word[first:last]), *word[last:]]
 
 
 def _direction(word: list[tuple[Item, Style]]) -> bool | None:

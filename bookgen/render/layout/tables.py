@@ -25,6 +25,8 @@ def table_rows(
     left: float,
     measure: float,
     element: Element,
+    *,
+    rtl: bool,
 ) -> list[Row]:
     size = geometry.note_size
     gutter = _GUTTER * size
@@ -32,6 +34,8 @@ def table_rows(
     total = sum(widths) + gutter * (len(widths) - 1)
     start = left + (measure - total) / 2
     columns = [start + sum(widths[:index]) + gutter * index for index in range(len(widths))]
+    if rtl:
+        columns = [2 * start + total - column - width for column, width in zip(columns, widths, strict=True)]
     inner = element.child("Table")
     aligns = [_ALIGN.get(align, Align.START) for align in table.aligns]
 

@@ -33,7 +33,7 @@ class EmbeddedFont:
 
     def addObjects(self, document: Any) -> None:
         glyphs = sorted(self._face.text_of)
-        data = subset(self._face, glyphs)
+        data = subset(self._face, sorted({self._face.glyph_of.get(glyph, glyph) for glyph in glyphs}))
         font = TTFont(io.BytesIO(data), lazy=True)
         base = f"{_tag(data)}+{_postscript_name(font, self._face)}"
         descriptor = self._descriptor(document, font, data, base, glyphs)
@@ -92,8 +92,16 @@ class EmbeddedFont:
             "W": self._widths(glyphs),
         }
         if not outlines:
-            values["CIDToGIDMap"] = _name("Identity")
+            values["CIDToGIDMap"] = self._glyph_map(document)
         return pdfdoc.PDFDictionary(values)
+
+    def _glyph_map(self, document: Any) -> Any:
+        """Numbers are glyphs, but for the additional ones."""
+        additional = self._face.glyph_of
+        if not additional:
+            return _name("Identity")
+        glyphs = (additional.get(number, number) for number in range(max(additional) + 1))
+        return self._reference(document, _stream(b"".join(glyph.to_bytes(2, "big") for glyph in glyphs)), "glyphs")
 
     def _widths(self, glyphs: list[int]) -> Any:
         out: list[Any] = []

@@ -28,7 +28,10 @@ class TextWriter:
         opening = line.opening / stretch
         for style, items in line.segments:
             out.append(self._font(style, size))
-            out.append("[" + "".join(_shown(style, items, space, opening)) + "]TJ")
+            shown = "".join(_shown(style, items, space, opening))
+            if "\x00" in shown:
+                shown = _lifted(shown, size * style.scale, size * style.rise)
+            out.append(f"[{shown}]TJ")
             if style.rise:
                 out.append("0 Ts")
         style = line.segments[-1][0]
@@ -60,6 +63,14 @@ def _shown(style: Style, items: list[Item], space: float, opening: float) -> lis
         elif wanted >= 0.5 or wanted <= -0.5:
             out.append(f" {round(-wanted)}")
     return out
+
+
+def _lifted(shown: str, size: float, rise: float) -> str:
+    """Marks of scripts that stack them: the rise changes within the word."""
+    parts = shown.split("\x00")
+    for index in range(1, len(parts), 2):
+        parts[index] = f"]TJ {rise + int(parts[index]) * size / 1000:.2f} Ts ["
+    return "".join(parts)
 
 
 def _space_advance(face: Face, fragment: str) -> float:
