@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
-from bookgen.render.layout.lines import Align, Line, Shape
+from bookgen.render.layout.lines import Align, Line, Shape, Tail
 from bookgen.render.layout.looseness import Looseness, SetParagraph, notes_in
 from bookgen.render.layout.rows import Element, Image, Row, Text, blank
 from bookgen.render.layout.setter import Setter
@@ -209,6 +209,8 @@ class Flow:
             shape = Shape(self._measure(left + inset, right), size, align=Align.START)
             lines = self._breaker.lines(words, shape)
             kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
+            if lines and index < len(verses) - 1:
+                lines[-1].tail = Tail.SPACE
             self._put(lines, words, self._x(left + inset, right), inner, size, keep=kept)
         self.space()
         self._flush = True
@@ -224,7 +226,9 @@ class Flow:
             shape = Shape(self._measure(left + inset, right), size, align=Align.START)
             set_lines = self._breaker.lines(words, shape)
             self._put(set_lines, words, self._x(left + inset, right), inner, size, keep=len(lines) <= _KEPT_LINES)
-            if not set_lines:
+            if set_lines:
+                set_lines[-1].tail = Tail.SPACE
+            else:
                 self.rows.append(Row(keep=len(lines) <= _KEPT_LINES))
         self.rows[-1].keep = False
         self.space()

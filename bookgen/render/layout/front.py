@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bookgen.render.languages import Language
-from bookgen.render.layout.lines import Align, Line
+from bookgen.render.layout.lines import Align, Line, Tail
 from bookgen.render.layout.page import Link, Page, Placed
 from bookgen.render.layout.rows import Element, Image, Text
 from bookgen.render.layout.setter import Setter
@@ -106,6 +106,7 @@ class FrontMatter:
             page.placed.append(Placed(Text(line, indent, geometry.size, element), 0.0, geometry.baseline(unit + index)))
         last = unit + len(lines) - 1
         if label:
+            lines[-1].tail = Tail.SPACE
             number = self._setter.line(label, geometry.size, geometry.measure, Align.START)
             number.x = 0.0 if rtl else geometry.measure - number.width
             page.placed.append(Placed(Text(number, 0.0, geometry.size, element), 0.0, geometry.baseline(last)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from bookgen.render.layout.lines import Align
+from bookgen.render.layout.lines import Align, Tail
 from bookgen.render.layout.rows import Element, Row, Text, blank
 from bookgen.render.layout.setter import Setter
 from bookgen.render.model import Section
@@ -21,6 +21,7 @@ def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]
     heading = element.child("H1")
     if label:
         line = setter.line(label, geometry.small, geometry.measure, tracked=True)
+        line.tail = Tail.SPACE  # the title goes on where the number ends
         rows += [Row(marks=[Text(line, 0.0, geometry.small, heading)], keep=True), blank(keep=True)]
     size = geometry.size * TITLE_SCALE
     if len(title) > 60:

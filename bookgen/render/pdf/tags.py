@@ -55,22 +55,21 @@ class Tags:
         document.Catalog.MarkInfo = _dictionary(Marked="true")
 
     def _element(self, document: Any, element: Element, parent: Any, names: _Names) -> Any:
-        values: dict[str, Any] = {"Type": _name("StructElem"), "S": _name(element.role), "P": parent}
-        node = pdfdoc.PDFDictionary(values)
+        node = _dictionary(Type=_name("StructElem"), S=_name(element.role), P=parent)
         reference = document.Reference(node, names.of(element))
         kids: list[Any] = []
         content = self._content.get(id(element), [])
         if content:
             first = content[0][0]
-            values["Pg"] = _page(first)
+            node.dict["Pg"] = _page(first)
             kids += [
                 number if page == first else _dictionary(Type=_name("MCR"), Pg=_page(page), MCID=number)
                 for page, number in content
             ]
         kids += [self._element(document, kid, reference, names) for kid in element.kids if self._stands(kid)]
-        values["K"] = kids[0] if len(kids) == 1 else pdfdoc.PDFArray(kids)
+        node.dict["K"] = kids[0] if len(kids) == 1 else pdfdoc.PDFArray(kids)
         if element.alt:
-            values["Alt"] = pdfdoc.PDFString(element.alt)
+            node.dict["Alt"] = pdfdoc.PDFString(element.alt)
         return reference
 
     def _stands(self, element: Element) -> bool:
