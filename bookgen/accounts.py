@@ -230,7 +230,7 @@ class Accounts:
 
     async def forgot_password(self, email: str) -> None:
         """Queue the letter without looking whether anybody has the address: the answer cannot tell."""
-        await mails.enqueue(self._db, LinkPurpose.RESET_PASSWORD, email.strip().lower())
+        await mails.enqueue(self._db, LinkPurpose.RESET_PASSWORD, signup.valid_email(email.lower()))
         self._wake_mail()
 
     async def reset_password(self, uid: str, token: str, new: str) -> None:

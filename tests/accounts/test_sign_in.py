@@ -77,6 +77,7 @@ async def test_wrong_credentials_of_every_kind_get_one_answer(door: Door, body: 
         ("/auth/token/refresh/", {}, {"refresh"}),
         ("/auth/google/", {"accesstoken": "mistyped"}, {"access_token"}),
         ("/auth/forgot-password/", {}, {"email"}),
+        ("/auth/forgot-password/", {"email": "not-an-address"}, {"email"}),
     ],
 )
 async def test_a_missing_or_unfit_field_is_named(door: Door, path: str, body: Any, fields: set[str]) -> None:
