@@ -42,9 +42,9 @@ def answer(request: TextRequest) -> str:
     brief = Brief.of(request.messages[-1].text)
     bank = phrases(language_of(brief.text("language", "en")))
     stage = brief.stage or request.stage
-    if request.schema is not None:
+    if request.schema is not None or stage == "digest":  # a digest may be asked for in words alone
         known = _STRUCTURED.get(stage, _nothing)(brief, bank, request)
-        return json.dumps(shaped(request.schema, known), ensure_ascii=False)
+        return json.dumps(shaped(request.schema, known) if request.schema else known, ensure_ascii=False)
     return _PROSE.get(stage, _prose)(brief, bank, request)
 
 

@@ -16,6 +16,7 @@ Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usag
 TURN = 330  # tokens of a user's turn that goes on with a chapter, brief included
 TASK = 520  # … of the one that begins it, beside the tail and the threads
 TAIL = 250
+EDGES = 200  # openings and endings to avoid
 THREAD = 16
 DIGEST = 130  # of a chapter's digest as later calls are given it
 DIGEST_TASK = 560
@@ -40,44 +41,54 @@ class Estimate:
 
 def estimate(book: Book, chapters: Sequence[Chapter], model_name: str, prices: Prices) -> Estimate:
     """What a full run over `chapters` takes with `model_name`."""
-    total = Usage()
     static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
+    total, cost, known = Usage(), 0, True
     for place, chapter in enumerate(chapters):
-        total += _chapter(book, chapter, static, min(place, len(chapters)), len(chapters))
-    return Estimate(prices(model_name, total), _seconds(model_name, total), total.calls, total)
+        for usage in _chapter(book, chapter, static, place, len(chapters)):
+            price = _priced(usage, model_name, prices)
+            total, cost, known = total + usage, cost + (price or 0), known and price is not None
+    return Estimate(cost if known else None, _seconds(model_name, total), total.calls, total)
 
 
-def _chapter(book: Book, chapter: Chapter, static: int, before: int, chapters: int) -> Usage:
-    """A chapter's calls: each reads the prefix that the one before it left, and writes what it adds."""
+def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
+    """The price of calls that are about alike; a price may depend on how large a single call is."""
+    calls = max(usage.calls, 1)
+    price = prices(model_name, _scaled(usage, 1 / calls))
+    return None if price is None else price * calls
+
+
+def _scaled(usage: Usage, factor: float) -> Usage:
+    return Usage(
+        calls=round(usage.calls * factor),
+        input_tokens=round(usage.input_tokens * factor),
+        output_tokens=round(usage.output_tokens * factor),
+        cache_write_tokens=round(usage.cache_write_tokens * factor),
+        cache_read_tokens=round(usage.cache_read_tokens * factor),
+    )
+
+
+def _chapter(book: Book, chapter: Chapter, static: int, before: int, chapters: int) -> tuple[Usage, Usage]:
+    """A chapter's writing, each call of which reads the prefix that the one before it left, and its digest."""
     written = language(book.content_language).usual_tokens(max(chapter.target_word_count, 1))
     parts = max(round(chapter.target_word_count / PART_WORDS), 1)
     told = before * min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MOST_OF_A_DIGEST))
-    task = TASK + (TAIL + min(before, 20) * THREAD if before else 0)
+    task = TASK + (TAIL + EDGES + min(before, 20) * THREAD if before else 0)
     read = static + told if before else 0
     write = task + (0 if before else static) + (parts - 1) * TURN + written * (parts - 1) // parts
     for part in range(1, parts):
         read += static + told + task + (part - 1) * (TURN + written // parts)
     last_turn = TURN if parts > 1 else task  # the last turn of a chapter is read by none, so it is not written
+    if static < LEAST_CACHED:
+        read, write, last_turn = 0, 0, read + write
     prose = Usage(
         calls=parts,
         input_tokens=last_turn,
         output_tokens=written,
         cache_write_tokens=max(write - last_turn, 0),
-        cache_read_tokens=read if static >= LEAST_CACHED else 0,
+        cache_read_tokens=read,
     )
     digest = Usage(calls=1, input_tokens=DIGEST_TASK + written, output_tokens=DIGEST_REPLY)
-    return _with_extras(prose) + digest
-
-
-def _with_extras(usage: Usage) -> Usage:
-    more = 1 + EXTRA_CALLS
-    return Usage(
-        calls=round(usage.calls * more),
-        input_tokens=round(usage.input_tokens * more),
-        output_tokens=round(usage.output_tokens * more),
-        cache_write_tokens=round(usage.cache_write_tokens * more),
-        cache_read_tokens=round(usage.cache_read_tokens * more),
-    )
+    return _scaled(prose, 1 + EXTRA_CALLS), digest
 
 
 def _seconds(model_name: str, usage: Usage) -> int:

@@ -8,6 +8,7 @@ from bookgen.writing.flaw import Flaw, paragraphs
 
 LEAST_LETTERS = 40  # fewer may be a name, a title or an exclamation
 LEAST_WORDS = 12
+MOST = 0.3  # of a chapter's paragraphs: then it is the chapter that is in another language
 
 _SCRIPTS = {
     "latin": "A-Za-zÀ-ɏḀ-ỿ",
@@ -64,12 +65,14 @@ MUCH, LITTLE = 0.16, 0.07  # of a paragraph's words: common words of the other l
 
 
 def foreign(content: str, tag: str) -> list[Flaw]:
+    """The paragraphs in another language; one flaw of the whole chapter when most of them are."""
     primary = tag.lower().split("-")[0]
-    return [
-        Flaw("wrong_language", index, paragraph[:200], f"It is not in the book's language ({tag}).")
-        for index, paragraph in enumerate(paragraphs(content))
-        if not _is_in(primary, paragraph)
-    ]
+    blocks = paragraphs(content)
+    strange = [(index, block) for index, block in enumerate(blocks) if not _is_in(primary, block)]
+    detail = f"It is not in the book's language ({tag})."
+    if len(strange) > 2 and len(strange) > len(blocks) * MOST:
+        return [Flaw("wrong_language", None, strange[0][1][:200], f"Most of the chapter: {detail}")]
+    return [Flaw("wrong_language", index, block[:200], detail) for index, block in strange]
 
 
 def _is_in(primary: str, paragraph: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 
 from bookgen.models import Book, Chapter, Digest
@@ -15,6 +16,8 @@ from bookgen.writing.repetition import repeated, same_edges, to_avoid
 from bookgen.writing.residue import residue
 
 SHORT, LONG = 0.9, 1.1  # of its budget: a chapter outside is said to be so
+
+MOST_OF_A_KIND = 8  # findings of one kind in a chapter: more say nothing new
 
 # What harms a reader most is repaired first.
 ORDER = (
@@ -48,7 +51,17 @@ def _inspect(
         *same_edges(content, earlier),
         *_length(content, chapter),
     ]
-    return sorted(flaws, key=lambda flaw: (ORDER.index(flaw.kind), flaw.paragraph or 0))
+    return sorted(_few_of_a_kind(flaws), key=lambda flaw: (ORDER.index(flaw.kind), flaw.paragraph or 0))
+
+
+def _few_of_a_kind(flaws: Sequence[Flaw]) -> list[Flaw]:
+    kinds: Counter[str] = Counter()
+    kept = []
+    for flaw in flaws:
+        kinds[flaw.kind] += 1
+        if kinds[flaw.kind] <= MOST_OF_A_KIND:
+            kept.append(flaw)
+    return kept
 
 
 def _length(content: str, chapter: Chapter) -> list[Flaw]:

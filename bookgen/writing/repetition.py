@@ -99,10 +99,12 @@ def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
 
 def alike(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether two texts begin with the same units, or have most units of their beginnings in common."""
-    same = 2 * SAME_UNITS if by_character(one) else SAME_UNITS
+    unspaced = by_character(one)
+    same = 2 * SAME_UNITS if unspaced else SAME_UNITS
     if min(len(one), len(other)) < same:
         return False
-    common = sum((Counter(one) & Counter(other)).values())
+    # Single characters are too few to be counted as words are.
+    common = 0 if unspaced else sum((Counter(one) & Counter(other)).values())
     return one[:same] == other[:same] or common >= ALIKE * max(len(one), len(other))
 
 

@@ -52,7 +52,8 @@ def clause_ends(text: str) -> Iterator[int]:
 
 def has_no_stops(text: str) -> bool:
     """Thai and Lao prose has no full stops: its sentences are told apart by spaces."""
-    return len(_UNSPACED_THAI.findall(text[-400:])) > 100
+    last = text[-400:]
+    return len(_UNSPACED_THAI.findall(last)) > len(last) / 2
 
 
 def split(text: str) -> list[str]:

@@ -104,36 +104,54 @@ def next_number(request: TextRequest, brief: dict[str, Any]) -> int:
 
 
 def outline_reply(brief: dict[str, Any]) -> str:
+    """As long as a good model's: summaries of some 50 words, a bible with a dozen entries."""
     numbers = range(brief["first"], brief["last"] + 1)
     reply: dict[str, Any] = {
         "chapters": [
             {
                 "number": number,
                 "title": f"The {NOUNS[number % 10].title()} of Day {number}",
-                "summary": f"Mara learns on day {number} what the {NOUNS[number % 10]} meant, and must choose.",
+                "summary": f"Mara learns on day {number} what the {NOUNS[number % 10]} meant, and must choose. "
+                "Tobias will not take her across before the weather turns, so she goes through the papers in the loft, "
+                "finds the page that somebody cut from the harbour book, and shows it to the wrong person; by the "
+                "evening the whole quay knows, and one of them has left the town.",
             }
             for number in numbers
         ]
     }
     if brief["first"] == 1:
-        people = [{"name": "Mara", "description": "thirty-four, a lamp keeper with grey eyes"}]
         reply["bible"] = {
-            "premise": "A keeper looks for the one who put out her lamp.",
-            "voice": "First person, past tense, dry.",
-            "arc": ["She loses it.", "She searches.", "She finds it."],
-            "people": people,
-            "places": [{"name": "Sund", "description": "a harbour town with one street"}],
-            "terms": [],
+            "premise": "A keeper looks for the one who put out her lamp. Everybody in town had a reason to.",
+            "voice": "First person, past tense, dry; short sentences when it matters; no dreams, no weather reports.",
+            "arc": ["She loses it.", "She searches.", "She is wrong.", "She is right too late.", "She finds it."],
+            "people": [
+                {"name": "Mara", "description": "thirty-four, a lamp keeper with grey eyes"},
+                *({"name": name, "description": OF_A_PERSON} for name in ("Tobias", "Ines", "Oskar", "Petra")),
+            ],
+            "places": [{"name": name, "description": OF_A_PLACE} for name in ("Sund", "The Rock", "The Old Exchange")],
+            "terms": [{"name": "the night log", "description": "the book in which every lighting is written"}],
         }
     return json.dumps(reply)
 
 
+OF_A_PERSON = "has lived on the quay since the fire, owes money to two others in town, never speaks of the brother"
+OF_A_PLACE = "one street, one crane, a view of the sound from every window; floods with the spring tide each year"
+
+
 def digest_reply(brief: dict[str, Any]) -> str:
+    """As long as it is asked for: a summary of some 70 words, a few facts."""
     number = brief["chapter_number"]
     return json.dumps(
         {
-            "summary": f"In chapter {number} Mara counts days and hides what she found in the orchard wall.",
-            "facts": [f"Mara owns key number {number}"],
+            "summary": f"In chapter {number} Mara counts days and hides what she found in the orchard wall. Tobias "
+            "sees her from the ferry and says nothing until the evening, when he asks for the half of it. She refuses, "
+            "and he tells Ines, who has known since the fire. The three agree to wait for the spring tide, though "
+            "each means something else by it, and Oskar, who was at the window, writes it into the log.",
+            "facts": [
+                f"Mara owns key number {number}",
+                f"Tobias crossed the sound on the evening of day {number}",
+                f"The log has {number} pages missing",
+            ],
             "threads_opened": [f"Who wrote letter {number}?"],
             "threads_closed": ["1"] if brief["threads"] else [],
         }

@@ -13,7 +13,7 @@ from bookgen.writing.outline import BATCH, draft_outline
 from bookgen.writing.revision import MOST_REPAIRS
 from tests.writing.scripted import Scripted, a_book, obedient, prose, says, sentence, some_material
 
-DIGEST_CALLS = 3
+DIGEST_CALLS = 4
 
 replies = st.one_of(
     st.text(max_size=300),

@@ -11,7 +11,8 @@ from bookgen.providers.text import StopReason
 from bookgen.words import count_words
 from bookgen.writing import budget, sentences
 from bookgen.writing.chapter import write_chapter
-from bookgen.writing.material import Material
+from tests.writing.authored import write_book
+from tests.writing.misbehaved import cuts, writes
 from tests.writing.scripted import (
     Scripted,
     a_chapter,
@@ -26,37 +27,18 @@ from tests.writing.scripted import (
 )
 
 
-def writes(share, *, then=obedient):
-    """A model that writes `share()` of the words that it is asked for."""
-
-    def answer(request, brief, call):
-        if brief["stage"] != "chapter":
-            return then(request, brief, call)
-        return prose(max(int(brief["words"] * share()), 5), next_number(request, brief), brief["language"])
-
-    return answer
-
-
-async def write_book(steps, material):
-    drafts = []
-    for chapter in material.chapters:
-        draft = await write_chapter(material, chapter.chapter_number, steps)
-        drafts.append(draft)
-        written = replace(chapter, content=draft.content, word_count=draft.word_count)
-        chapters = tuple(written if each.id == chapter.id else each for each in material.chapters)
-        digests = {**material.digests, chapter.chapter_number: draft.digest}
-        material = Material(material.book, chapters, digests)
-    return drafts
+async def drafts_of(steps, material):
+    return (await write_book(material, steps))[0]
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "ja", "th", "ru"])
 async def test_a_model_that_writes_any_length_still_fills_the_book(language):
     rng = random.Random(language)
     ideal = Scripted(obedient)
-    await write_book(ideal, some_material(6, content_language=language))
+    await drafts_of(ideal, some_material(6, content_language=language))
     steps = Scripted(writes(lambda: rng.uniform(0.25, 1.8)))
 
-    drafts = await write_book(steps, some_material(6, content_language=language))
+    drafts = await drafts_of(steps, some_material(6, content_language=language))
 
     assert all(abs(draft.word_count - 3_000) <= 300 for draft in drafts)
     assert abs(sum(draft.word_count for draft in drafts) - 18_000) <= 540
@@ -89,33 +71,12 @@ async def test_the_words_written_so_far_are_told_after_every_call():
     assert told[-1] == draft.word_count
 
 
-def cuts(rng, *, admitted=0.4, hidden=0.05, repeats=0.3):
-    """A model whose replies are cut anywhere, and which often repeats sentences when it goes on."""
-
-    def answer(request, brief, call):
-        if brief["stage"] != "chapter":
-            return obedient(request, brief, call)
-        first = next_number(request, brief)
-        if len(request.messages) > 1 and rng.random() < repeats:
-            first = max(first - rng.randint(1, 3), brief["chapter_number"] * 10_000)
-        text = prose(brief["words"], first, brief["language"])
-        chance = rng.random()
-        if chance < admitted + hidden:
-            text = text[: rng.randint(len(text) // 10, len(text) - 1)]
-            if chance >= admitted:
-                # Cut but flagged as finished: within a sentence, else nobody could tell, and nothing is lost.
-                text = text.rstrip(".。") if text.endswith((".", "。")) else text
-        return says(text, StopReason.LENGTH if chance < admitted else StopReason.END)
-
-    return answer
-
-
 @pytest.mark.parametrize("language", ["en", "zh", "ja", "ru"])
 @pytest.mark.parametrize("seed", range(5))
 async def test_cut_replies_leave_no_seam(language, seed):
     steps = Scripted(cuts(random.Random(seed)))
 
-    for draft in await write_book(steps, some_material(3, content_language=language)):
+    for draft in await drafts_of(steps, some_material(3, content_language=language)):
         numbers = numbers_in(draft.content)
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
         assert sentences.is_finished(draft.content)

@@ -81,7 +81,7 @@ async def test_a_finished_chapter_is_summed_up_once():
     draft = await write_chapter(some_material(2, words=300), 1, steps)
 
     assert draft.digest.content_hash == content_hash(draft.content)
-    assert draft.digest.facts == ("Mara owns key number 1",)
+    assert draft.digest.facts[0] == "Mara owns key number 1"
     assert len(steps.of_stage("digest")) == 1
 
 

@@ -13,8 +13,8 @@ from bookgen.writing.material import Material
 from bookgen.writing.repetition import profile, repeated, same_edges, to_avoid
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.revision import MOST_REPAIRS
-from bookgen.writing.sentences import split
 from tests.writing.contradicted import BIBLE, DIGESTS, INNOCENT, planted
+from tests.writing.misbehaved import doubled, repeats
 from tests.writing.scripted import Scripted, a_chapter, brief_of, obedient, prose, sentence, some_material
 
 ENGLISH = "She had left the lamp in the window, and when he came back it was the only light that he could see."
@@ -126,35 +126,9 @@ def test_what_only_seems_to_contradict_is_no_alarm(text):
     assert contradictions(text, BIBLE, DIGESTS) == []
 
 
-def repetitive(rng, share=0.25):
-    """A model with twenty pet sentences, which it leaves alone only where it is told to."""
-
-    def answer(request, brief, call):
-        text = obedient(request, brief, call)
-        if brief["stage"] != "chapter":
-            return text
-        told = request.messages[0].text.partition("use neither them")[2]
-        pets = [pet for pet in PETS if pet not in told]
-        return " ".join(rng.choice(pets) if pets and rng.random() < share else each for each in split(text))
-
-    return answer
-
-
-PETS = [sentence(number).replace(str(number), "seven") for number in range(900, 920)]
-
-
-def doubled(texts):
-    """Sentences that more than one chapter has, in all."""
-    seen = {}
-    for number, text in enumerate(texts):
-        for each in split(text):
-            seen.setdefault(each, set()).add(number)
-    return sum(len(chapters) - 1 for chapters in seen.values())
-
-
 async def test_a_repetitive_model_is_broken_of_its_habit():
     rng = random.Random(1)
-    model = repetitive(rng)
+    model = repeats(rng)
     material, plain, gated = some_material(10, words=1_500), [], []
     for chapter in material.chapters:
         alone = Scripted(model)

@@ -1,0 +1,56 @@
+"""The turns in which a chapter is written: they only grow, until they would outgrow a context window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bookgen.providers.text import Message
+from bookgen.writing import sentences
+from bookgen.writing.window import clip, tokens
+
+MOST = 7_000  # tokens
+GIST = 250  # tokens that a stretch is reduced to
+END = 2_500  # tokens of the last stretch that always stay
+LEFT_OUT = "[This stretch stands in the chapter; only the beginnings of its paragraphs are shown.] "
+CUT_OFF = "[…] "
+
+
+def marked(turns: Sequence[Message]) -> tuple[Message, ...]:
+    """The turns, with the mark at the end of the prefix that the call before left in the cache."""
+    return tuple(replace(turn, cache=place == len(turns) - 2) for place, turn in enumerate(turns))
+
+
+def within(turns: Sequence[Message], most: int = MOST) -> tuple[Message, ...]:
+    """The turns in about `most` tokens: the oldest stretches give way first, the end of the last one stays.
+
+    The first turn holds the chapter's task and is never touched.
+    """
+    kept = list(turns)
+    for place, turn in enumerate(turns):
+        if _size(kept) > most and turn.role == "assistant":
+            last = place >= len(turns) - 2
+            kept[place] = Message("assistant", _end(turn.text) if last else _gist(turn.text))
+    while _size(kept) > most and len(kept) > 3:
+        del kept[1:3]
+    return tuple(kept)
+
+
+def is_whole(turns: Sequence[Message]) -> bool:
+    return not any(turn.text.startswith((LEFT_OUT, CUT_OFF)) for turn in turns)
+
+
+def _size(turns: Sequence[Message]) -> int:
+    return sum(tokens(turn.text) for turn in turns)
+
+
+def _gist(text: str) -> str:
+    if text.startswith(LEFT_OUT):
+        return text
+    openings = (sentences.split(paragraph)[:1] for paragraph in text.split("\n\n"))
+    return clip(LEFT_OUT + " ".join(opening[0] for opening in openings if opening), GIST)
+
+
+def _end(text: str) -> str:
+    size = tokens(text)
+    return text if size <= END else CUT_OFF + text[-(len(text) * END // size) :]

@@ -1,0 +1,175 @@
+"""One call of a chapter: what its next stretch is asked for with."""
+
+from __future__ import annotations
+
+from bookgen.models import Book, Chapter
+from bookgen.providers.text import Message, TextRequest
+from bookgen.words import count_words
+from bookgen.writing import brief, budget, context, continuity, conversation, sentences
+from bookgen.writing.desk import Desk
+from bookgen.writing.fingerprint import content_hash
+from bookgen.writing.language import language
+from bookgen.writing.window import clip
+
+TAIL_WORDS = 180  # of the chapter before, verbatim
+
+FIRST_PART = """\
+Write chapter {number} of {chapters}. Its title, and what it has to do:
+{summary}
+
+{after}
+{threads}{avoid}{tail}{former}The chapter shall have {length} in all; you write it in {parts}. \
+Now write {this_part}, about {part_length}: {position}
+
+"""
+
+NEXT_PART = """\
+Go on with the chapter, straight after its last sentence above. It has {written} of {length} now. Write the next \
+stretch, about {part_length}: {position} Repeat nothing, announce nothing, no heading for it.
+
+"""
+
+CONTINUE = """\
+Your reply broke off; its unfinished last sentence is left out above. Go on straight after the last sentence that \
+stands there, in the same paragraph or scene, with about {part_length}: {position} Repeat nothing, announce nothing.
+
+"""
+
+EXTEND = """\
+The chapter has {written} of {length} now and is not full yet. Go on straight after its last sentence above with \
+about {part_length} more: something that its summary still owes, or a further step of it, and not a second ending of \
+the same kind. {position} Repeat nothing, announce nothing.
+
+"""
+
+_ENDS = "this brings the chapter to its end, on a note of its own."
+_GOES_ON = "the chapter goes on after it, so do not wind up."
+
+
+def part_request(desk: Desk, part: budget.Part, task: str) -> TextRequest:
+    chapter, tongue = desk.chapter, language(desk.book.content_language)
+    last = part.number == part.count
+    words = {
+        "length": tongue.length(chapter.target_word_count),
+        "written": tongue.length(desk.words),
+        "part_length": tongue.length(part.ask),
+        "position": _ENDS if last else _GOES_ON,
+    }
+    if not desk.text:
+        prompt = FIRST_PART.format(**words, **_first_part(desk, part))
+    else:
+        prompt = {"write": NEXT_PART, "continue": CONTINUE, "extend": EXTEND}[task].format(**words)
+    prompt += _brief(desk, part, task)
+    return TextRequest(
+        stage="chapter",
+        system=desk.system(),
+        messages=(*conversation.within(conversation.marked(desk.turns)), Message("user", prompt, cache=True)),
+        # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
+        max_tokens=tongue.tokens(max(part.ask, part.words * 2)) + 400,
+        chapter_number=chapter.chapter_number,
+        account_id=desk.book.account_id,
+    )
+
+
+def _brief(desk: Desk, part: budget.Part, task: str) -> str:
+    chapter, tongue = desk.chapter, language(desk.book.content_language)
+    return brief.block(
+        "chapter",
+        desk.book,
+        chapter_number=chapter.chapter_number,
+        chapter_title=chapter.title,
+        chapter_summary=chapter.summary if not desk.text else clip(chapter.summary, 60),
+        people=_people(desk.book),
+        task=task,
+        part=part.number,
+        parts=part.count,
+        words=part.ask,
+        characters=tongue.characters(part.ask),
+        written=desk.words,
+        chapter_words=chapter.target_word_count,
+        seed=_seed(chapter),
+    )
+
+
+def _seed(chapter: Chapter) -> str:
+    """Another one when a chapter that has a text is written afresh: the same request has its reply already."""
+    return content_hash(f"{chapter.chapter_number} {chapter.title} {chapter.content}")[:12]
+
+
+def _people(book: Book) -> list[str]:
+    people = book.bible.get("people")
+    if not isinstance(people, list):
+        return []
+    return [str(person["name"]) for person in people if isinstance(person, dict) and person.get("name")][:8]
+
+
+NEXT_CHAPTER = """\
+The chapter after it, which is not to be told yet:
+{summary}
+"""
+LAST_CHAPTER = """\
+It is the last chapter: the book ends with it.
+"""
+THREADS = """
+Still open from earlier chapters; take up those that belong here, and leave the others open:
+{threads}
+"""
+AVOID = """
+Earlier chapters have used these sentences, openings and endings; use neither them nor their like again:
+{worn}
+"""
+TAIL = """
+The chapter before it ends with these words, which the reader has just read:
+{tail}
+
+"""
+FORMER = """
+There is a former version of this chapter that its owner wants written afresh. Keep what the summary asks for; find \
+another way in, other scenes or examples, other words. It began like this:
+{opening}
+
+"""
+
+
+def _first_part(desk: Desk, part: budget.Part) -> dict[str, object]:
+    chapter, chapters = desk.chapter, desk.material.chapters
+    following = next((each for each in chapters if each.chapter_number == chapter.chapter_number + 1), None)
+    threads = continuity.open_threads(desk.digests)
+    tail = _tail(desk)
+    return {
+        "number": chapter.chapter_number,
+        "chapters": len(chapters),
+        "summary": _task(chapter),
+        "after": NEXT_CHAPTER.format(summary=_task(following)) if following else LAST_CHAPTER,
+        "threads": THREADS.format(threads="\n".join(f"- {thread}" for thread in threads)) if threads else "",
+        "avoid": AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in desk.avoid)))
+        if desk.avoid
+        else "",
+        "tail": TAIL.format(tail=context.data(tail)) if tail else "\n",
+        "former": FORMER.format(opening=context.data(clip(chapter.content, 120))) if chapter.content.strip() else "",
+        "parts": "one go" if part.count == 1 else f"{part.count} parts",
+        "this_part": "the whole chapter" if part.count == 1 else "part 1",
+    }
+
+
+def _task(chapter: Chapter) -> str:
+    return context.data(f"{chapter.title}\n{chapter.summary}".strip())
+
+
+def _tail(desk: Desk) -> str:
+    """The last words of the chapter before, from the beginning of a sentence."""
+    before = [
+        each
+        for each in desk.material.chapters
+        if each.chapter_number < desk.chapter.chapter_number and each.content.strip()
+    ]
+    if not before:
+        return ""
+    content = before[-1].content.rstrip()
+    start = len(content)
+    for sentence in reversed(sentences.split(content)):
+        found = content.rfind(sentence, 0, start)
+        start = found if found >= 0 else start
+        if count_words(content[start:]) >= TAIL_WORDS:
+            break
+    return content[start:]

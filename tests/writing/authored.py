@@ -1,0 +1,98 @@
+"""The scripted author behind a real address, and the real SDKs as Steps over it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bookgen.models import Usage
+from bookgen.providers.registry import ModelSettings, build_text_model
+from bookgen.providers.text import Message, StopReason, TextModel, TextReply, TextRequest
+from bookgen.writing.chapter import write_chapter
+from bookgen.writing.material import ChapterDraft, Material
+from tests.fakes.model_server import Call, ModelServer
+from tests.fakes.model_wires import Reply
+from tests.writing.scripted import Answer, request_key
+
+PROTOCOLS = ("anthropic", "openai")
+_STOPS = {StopReason.END: "end", StopReason.LENGTH: "length", StopReason.REFUSAL: "refusal"}
+
+
+class Author(ModelServer):
+    """A model server whose replies are those of a script."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.answer = answer
+
+    async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> Reply:
+        answer = self.answer(_request(call), call.brief, call.number)
+        text, stop = (answer.text, _STOPS[answer.stop]) if isinstance(answer, TextReply) else (answer, "end")
+        return Reply(text, stop, call.body.get("model", ""), self._usage(call, text))
+
+
+def _request(call: Call) -> TextRequest:
+    turns = call.body.get("messages") or call.body.get("input") or []
+    messages = tuple(Message(turn["role"], _text(turn["content"])) for turn in turns if turn["role"] != "system")
+    return TextRequest(call.stage, (), messages, 0, chapter_number=call.brief.get("chapter_number"))
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def sent(call: Call) -> str:
+    """All the text of a call, as it came over the wire."""
+    system = call.body.get("system") or call.body.get("instructions") or ""
+    turns = call.body.get("messages") or call.body.get("input") or []
+    return "\n".join([_text(system), *(_text(turn["content"]) for turn in turns)])
+
+
+@dataclass
+class Paid:
+    """Steps over a real model client. A request that was answered is not sent again."""
+
+    model: TextModel
+    replies: list[TextReply] = field(default_factory=list)
+    stored: dict[Any, TextReply] = field(default_factory=dict)
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        key = (request_key(request), attempt)
+        if key not in self.stored:
+            self.stored[key] = await self.model.complete(request)
+            self.replies.append(self.stored[key])
+        return self.stored[key]
+
+    @property
+    def usage(self) -> Usage:
+        return sum((reply.usage for reply in self.replies), Usage())
+
+
+@contextlib.asynccontextmanager
+async def authored(answer: Answer, protocol: str, model: str = "scripted") -> AsyncIterator[tuple[Author, Paid]]:
+    async with Author(answer) as server:
+        client = build_text_model(
+            f"{protocol}:{model}",
+            ModelSettings(
+                anthropic_key="key", anthropic_url=server.anthropic_url, openai_key="key", openai_url=server.openai_url
+            ),
+        )
+        try:
+            yield server, Paid(client)
+        finally:
+            await client.close()
+
+
+async def write_book(material: Material, steps: Any) -> tuple[list[ChapterDraft], Material]:
+    """Every chapter in order, each with what the ones before it left."""
+    drafts = []
+    for chapter in material.chapters:
+        draft = await write_chapter(material, chapter.chapter_number, steps)
+        drafts.append(draft)
+        written = replace(chapter, content=draft.content, word_count=draft.word_count)
+        chapters = tuple(written if each.id == chapter.id else each for each in material.chapters)
+        digests = {**material.digests, **({chapter.chapter_number: draft.digest} if draft.digest else {})}
+        material = Material(material.book, chapters, digests)
+    return drafts, material
