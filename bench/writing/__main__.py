@@ -1,0 +1,44 @@
+"""Does writing keep its word? A scripted model on both protocols, through the real SDKs, measured against the bars.
+
+python -m bench.writing            everything, some minutes
+python -m bench.writing --quick    smaller books, under a minute
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+
+from bench.writing import continuity, cost, lengths, quality, replies, seams
+from bench.writing.row import Row, Size
+
+FULL = Size(chapters=30, words=3_000, replies=500, books=50)
+QUICK = Size(chapters=8, words=2_000, replies=60, books=6)
+
+
+async def rows(size: Size) -> AsyncIterator[Row]:
+    for scenario in (lengths, seams, replies, continuity, cost, quality):
+        async for row in scenario.rows(size):
+            yield row
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.writing")
+    parser.add_argument("--quick", action="store_true", help="smaller books")
+    size = QUICK if parser.parse_args().quick else FULL
+    print(f"Standard book: {size.chapters} chapters x {size.words} words.\n")
+    print("| what | protocol | measured | bar | |\n|---|---|---|---|---|")
+    kept = True
+    async for row in rows(size):
+        print(
+            f"| {row.what} | {row.protocol} | {row.measured} | {row.bar} | {'ok' if row.kept else 'MISSED'} |",
+            flush=True,
+        )
+        kept = kept and row.kept
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

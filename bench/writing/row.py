@@ -1,0 +1,22 @@
+"""A line of the table, and how large the measurement is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    what: str
+    protocol: str
+    measured: str
+    bar: str
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    chapters: int
+    words: int
+    replies: int
+    books: int

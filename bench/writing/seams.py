@@ -1,0 +1,42 @@
+"""A model of whose replies 40 % are cut and 5 % are cut but flagged as finished."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+
+from bench.writing.row import Row, Size
+from bookgen.writing.sentences import is_finished
+from tests.fakes.model_server import Call
+from tests.writing.authored import PROTOCOLS, authored, write_book
+from tests.writing.misbehaved import cuts
+from tests.writing.scripted import numbers_in, some_material
+
+
+async def rows(size: Size) -> AsyncIterator[Row]:
+    for protocol in PROTOCOLS:
+        async with authored(cuts(random.Random(protocol)), protocol) as (server, steps):
+            drafts, _ = await write_book(some_material(size.chapters, words=size.words), steps)
+        texts = [draft.content for draft in drafts]
+        broken = sum(not is_finished(text) for text in texts)
+        seams = sum(numbers_in(text) != list(_from(numbers_in(text))) for text in texts)
+        most = _longest_run(server.requests)
+        yield Row(
+            "replies cut, 40 % + 5 % hidden",
+            protocol,
+            f"{broken} end in mid-sentence, {seams} with words doubled or missing, {most} continuations at most",
+            "0, 0, <= 3",
+            broken == 0 and seams == 0 and most <= 3,
+        )
+
+
+def _from(numbers: list[int]) -> range:
+    return range(numbers[0], numbers[0] + len(numbers))
+
+
+def _longest_run(calls: list[Call]) -> int:
+    longest = run = 0
+    for call in calls:
+        run = run + 1 if call.brief.get("task") == "continue" else 0
+        longest = max(longest, run)
+    return longest
