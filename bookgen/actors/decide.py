@@ -132,8 +132,8 @@ def _resume(snapshot: Snapshot, run: Run) -> Decision:
             return Decision(run)
         case RunStatus.PAUSED:
             return Decision(replace(run, status=going), frozenset({Effect.TO_TAIL}))
-        case RunStatus.ERROR if run.failure and run.failure["retryable"]:
-            suspect = CRASHES_TO_SUSPECT if run.failure["code"] == "quarantined" else 0
+        case RunStatus.ERROR:
+            suspect = CRASHES_TO_SUSPECT if run.failure and run.failure["code"] == "quarantined" else 0
             again = replace(run, status=going, failure=None, crash_count=suspect, call_started_at=None)
             return Decision(again, frozenset({Effect.TO_TAIL, Effect.HOLD}))
     raise _impossible("resumed", run)

@@ -214,7 +214,9 @@ async def test_a_failure_ends_the_run_and_resume_retries_the_chapter(
     await shelf.until_status(book, "completed")
 
 
-async def test_a_final_failure_can_not_be_resumed(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+async def test_a_final_failure_is_tried_again_when_the_user_says_so(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
     account = await shelf.account()
     book = await shelf.book(account)
     await supervisor.ask(account, book, Generate())
@@ -222,8 +224,9 @@ async def test_a_final_failure_can_not_be_resumed(supervisor: Supervisor, model:
     model.fail(book, 1, retryable=False)
     await shelf.until_status(book, "error")
 
-    with pytest.raises(Conflict):
-        await supervisor.ask(account, book, Resume())
+    await supervisor.ask(account, book, Resume())
+
+    await model.wait_until_asked(book, 1, times=2)
 
 
 async def test_books_of_one_account_are_written_in_the_order_accepted(
