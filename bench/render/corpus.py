@@ -12,7 +12,27 @@ from datetime import UTC, datetime
 
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus
 
-VOCABULARY = ["the", "of", "and", "to", "in", "a", "was", "he", "that", "it", "his", "her", "with", "as", "had", "for", "she", "not", "but", "at", "on", "they", "have", "him", "be", "which", "from", "this", "all", "were", "when", "said", "there", "their", "what", "would", "one", "been", "out", "up", "into", "them", "so", "then", "no", "if", "could", "more", "time", "like", "down", "over", "now", "only", "about", "back", "its", "who", "little", "some", "just", "man", "before", "than", "hand", "did", "other", "never", "where", "two", "long", "way", "eyes", "through", "again", "know", "thought", "old", "came", "house", "went", "such", "right", "first", "here", "great", "still", "might", "night", "day", "made", "must", "head", "door", "upon", "come", "after", "good", "another", "every", "own", "well", "even", "looked", "how", "face", "room", "own", "light", "almost", "water", "three", "work", "between", "world", "always", "away", "under", "years", "against", "morning", "small", "look", "voice", "turned", "nothing", "until", "enough", "window", "moment", "heart", "without", "seemed", "because", "anything", "found", "across", "something", "beside", "quiet", "river", "harbour", "lantern", "garden", "winter", "summer", "evening", "letter", "captain", "sister", "brother", "mother", "father", "stranger", "kitchen", "corridor", "staircase", "mountain", "village", "market", "question", "answer", "silence", "shadow", "memory", "promise", "journey", "weather", "machine", "engine", "instrument", "calendar", "museum", "library", "professor", "neighbour", "conversation", "possibility", "responsibility", "understanding", "extraordinary", "particularly", "immediately", "throughout", "nevertheless", "circumstances", "unfortunately", "photograph", "temperature", "atmosphere", "neighbourhood", "disappointment", "investigation", "determination", "administration", "communication", "international", "independent", "characteristic", "simultaneously", "organisation", "architecture", "considerable", "experience", "remarkable", "difficult", "important", "different", "several", "certain", "following", "beautiful", "patience", "courage", "surprise", "laughter", "distance", "surface", "pattern", "measure", "copper", "silver", "wooden", "narrow", "hollow", "gentle", "bitter", "crooked", "ancient", "careful", "sudden", "steady", "patient", "restless", "curious", "honest", "invisible", "forgotten", "wandered", "remembered", "whispered", "gathered", "listened", "followed", "answered", "carried", "watched", "opened", "closed", "waited", "discovered", "recognised", "considered", "understood", "explained", "described", "arranged", "continued", "disappeared", "returned", "trembled", "hesitated", "wondered", "imagined", "believed", "expected", "refused", "promised", "pretended", "suspected", "admitted"]
+_WORDS = """
+the of and to in a was he that it his her with as had for she not but at on they have him be which from this all
+were when said there their what would one been out up into them so then no if could more time like down over now
+only about back its who little some just man before than hand did other never where two long way eyes through
+again know thought old came house went such right first here great still might night day made must head door
+upon come after good another every own well even looked how face room own light almost water three work between
+world always away under years against morning small look voice turned nothing until enough window moment heart
+without seemed because anything found across something beside quiet river harbour lantern garden winter summer
+evening letter captain sister brother mother father stranger kitchen corridor staircase mountain village market
+question answer silence shadow memory promise journey weather machine engine instrument calendar museum library
+professor neighbour conversation possibility responsibility understanding extraordinary particularly immediately
+throughout nevertheless circumstances unfortunately photograph temperature atmosphere neighbourhood
+disappointment investigation determination administration communication international independent characteristic
+simultaneously organisation architecture considerable experience remarkable difficult important different
+several certain following beautiful patience courage surprise laughter distance surface pattern measure copper
+silver wooden narrow hollow gentle bitter crooked ancient careful sudden steady patient restless curious honest
+invisible forgotten wandered remembered whispered gathered listened followed answered carried watched opened
+closed waited discovered recognised considered understood explained described arranged continued disappeared
+returned trembled hesitated wondered imagined believed expected refused promised pretended suspected admitted
+"""
+VOCABULARY = _WORDS.split()
 NAMES = ["Marta", "Eliot", "Ingrid", "Tomas", "Wren", "Halvard", "Odile", "Castor", "Beatrix", "Lindqvist"]
 _WEIGHTS = [1.0 / (rank + 6) ** 0.72 for rank in range(len(VOCABULARY))]
 _WHEN = datetime(2026, 1, 1, tzinfo=UTC)

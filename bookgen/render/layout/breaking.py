@@ -14,6 +14,7 @@ from bookgen.render.layout.words import SEAM, Words
 SPACE_WIDTH, STRETCH, SHRINK = 250.0, 125.0, 55.0
 EXPANSION = 0.02  # letters may grow or shrink by two parts in a hundred
 HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY = 200.0, 30.0, 60.0
+FORBIDDEN = 5000.0  # a hyphen that would be the third in a row
 FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING = 1.3, 2.2, 1e9
 _LADDER = (1.0, 4.0, 2000.0)  # a second hyphen in a row costs more, a third almost everything
 _SHORT_LAST_LINE = 0.86
@@ -182,6 +183,16 @@ def _trace(previous: Sequence[int], at: int) -> list[int]:
         at = previous[at]
     ends.reverse()
     return ends
+
+
+def ladder(points: Breakpoints, ends: Sequence[int]) -> int | None:
+    """The breakpoint of the first hyphen that is the third in a row."""
+    row = 0
+    for end in ends:
+        row = row + 1 if points.place[end - 1][1] > 0 else 0
+        if row == 3:
+            return end - 1
+    return None
 
 
 def first_fit(points: Breakpoints, measures: Callable[[int], float]) -> list[int]:

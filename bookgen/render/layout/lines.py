@@ -13,6 +13,7 @@ from bookgen.render.layout.breaking import (
     ANYTHING,
     EXPANSION,
     FIRST_TOLERANCE,
+    FORBIDDEN,
     SECOND_TOLERANCE,
     SPACE_WIDTH,
     Breakpoints,
@@ -20,8 +21,12 @@ from bookgen.render.layout.breaking import (
     first_fit,
     fit,
     fit_shaped,
+    ladder,
 )
 from bookgen.render.layout.words import Gap, Words, is_rtl
+
+
+_LADDERS = 4  # stacks of hyphens that are taken apart in one paragraph
 
 
 class Align(Enum):
@@ -114,6 +119,11 @@ class LineBreaker:
         divided = breakpoints(words, self._hyphens)
         for tolerance in (SECOND_TOLERANCE, ANYTHING):
             ends = fit(divided, measure, indent, tolerance, micro=self._micro)
+            for _ in range(_LADDERS):
+                if ends is None or (stacked := ladder(divided, ends)) is None:
+                    break
+                divided.penalty[stacked] = FORBIDDEN
+                ends = fit(divided, measure, indent, ANYTHING, micro=self._micro)
             if ends is not None:
                 return divided, ends
         return divided, first_fit(divided, _measures(shape))

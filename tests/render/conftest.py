@@ -1,0 +1,106 @@
+"""Books rendered once for the whole session, and which checkers this machine has."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import pytest
+
+from bench.render import corpus
+from bench.render.corpus import Corpus
+from bookgen.models import Chapter
+from bookgen.render.docx.writer import write_docx
+from bookgen.render.epub.writer import write_epub
+from bookgen.render.layout.compose import lay_out
+from bookgen.render.layout.page import Layout
+from bookgen.render.manuscript import manuscript
+from bookgen.render.model import Manuscript
+from bookgen.render.pdf.writer import write_pdf
+from bookgen.render.settings import ExportSettings
+
+# Tests that need a program which is no part of Python are collected where it is; CI installs them all.
+collect_ignore = [
+    file
+    for file, programs in {
+        "test_epubcheck.py": ["java"],
+        "test_preflight.py": ["java"],
+        "test_poppler.py": ["pdffonts", "pdftotext", "pdfinfo"],
+        "test_qpdf.py": ["qpdf"],
+        "test_libreoffice.py": ["soffice"],
+    }.items()
+    if not all(map(shutil.which, programs))
+]
+
+
+@dataclass(frozen=True)
+class Rendered:
+    manuscript: Manuscript
+    layout: Layout
+    settings: ExportSettings
+    pdf: bytes
+    docx: bytes
+    epub: bytes
+
+
+def render(text: Manuscript, settings: ExportSettings | None = None) -> Rendered:
+    settings = settings or ExportSettings()
+    layout = lay_out(text, settings)
+    return Rendered(
+        text,
+        layout,
+        settings,
+        write_pdf(text, layout, settings),
+        write_docx(text, layout, settings),
+        write_epub(text, layout, settings),
+    )
+
+
+@cache
+def rendered(asked: Corpus) -> Rendered:
+    book, chapters = corpus.book(asked)
+    return render(manuscript(book, chapters, author=book.author_name, watermark=False))
+
+
+@pytest.fixture(scope="session")
+def novel() -> Rendered:
+    return rendered(corpus.NOVEL)
+
+
+@pytest.fixture(scope="session")
+def dialogue() -> Rendered:
+    return rendered(corpus.DIALOGUE)
+
+
+@pytest.fixture(scope="session")
+def rich() -> Rendered:
+    return rendered(corpus.RICH)
+
+
+@pytest.fixture(scope="session")
+def small() -> Rendered:
+    """Three short chapters with everything in them."""
+    return rendered(Corpus("small", chapters=3, words=9_000, rich=True))
+
+
+Make = Callable[..., Manuscript]
+
+
+@pytest.fixture(scope="session")
+def make() -> Make:
+    """A manuscript of given chapters: Markdown, or (title, Markdown)."""
+    return make_manuscript
+
+
+def make_manuscript(
+    *contents: str | tuple[str, str], language: str = "en", trim: str = "6x9", watermark: bool = False, **changes: str
+) -> Manuscript:
+    book, (first, *_) = corpus.book(Corpus("one", chapters=1, words=10))
+    book = replace(book, content_language=language, trim_size=trim, **changes)
+    chapters: list[Chapter] = []
+    for number, content in enumerate(contents, 1):
+        title, text = content if isinstance(content, tuple) else (f"Part {number}", content)
+        chapters.append(replace(first, id=number, chapter_number=number, title=title, content=text))
+    return manuscript(book, chapters, author=book.author_name, watermark=watermark)

@@ -1,0 +1,97 @@
+"""What a finished layout looks like, in numbers."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bookgen.render.layout.lines import Line, Tail
+from bookgen.render.layout.page import Layout, Page
+from bookgen.render.layout.rows import Element, Text
+
+
+def body(page: Page) -> list[tuple[float, Text]]:
+    """The page's own text with its height above the foot; heads and folios have no element."""
+    return [
+        (placed.y + placed.mark.dy, placed.mark)
+        for placed in page.placed
+        if isinstance(placed.mark, Text) and placed.mark.element is not None
+    ]
+
+
+def level_spreads(layout: Layout) -> tuple[int, int]:
+    """How many facing pages end on one line, of how many. A chapter's last page may end anywhere."""
+    level = total = 0
+    pages = layout.pages
+    for left in range(1, len(pages) - 2, 2):
+        verso, recto, after = pages[left : left + 3]
+        if not (verso.chapter and verso.chapter == recto.chapter == after.chapter and body(verso) and body(recto)):
+            continue
+        total += 1
+        level += math.isclose(min(y for y, _ in body(verso)), min(y for y, _ in body(recto)), abs_tol=1.0)
+    return level, total
+
+
+@dataclass
+class Ends:
+    widows: int = 0
+    orphans: int = 0
+    stranded_headings: int = 0
+
+
+def page_ends(layout: Layout) -> Ends:
+    """Paragraphs of several lines that leave one alone, and headings that end a page."""
+    ends = Ends()
+    lines: dict[int, list[tuple[int, Text]]] = {}
+    for index, page in enumerate(layout.pages):
+        marks = [mark for _, mark in sorted(body(page), key=lambda each: -each[0]) if _in_text(mark)]
+        if page.kind == "chapter" and marks and marks[-1].element is not None and marks[-1].element.role[0] == "H":
+            ends.stranded_headings += 1
+        for mark in marks:
+            if mark.element is not None and mark.element.role == "P":
+                lines.setdefault(id(mark.element), []).append((index, mark))
+    for paragraph in lines.values():
+        pages = [index for index, _ in paragraph]
+        if len(paragraph) > 1 and pages[0] != pages[-1]:
+            ends.orphans += pages.count(pages[0]) == 1
+            ends.widows += pages.count(pages[-1]) == 1
+    return ends
+
+
+def _in_text(mark: Text) -> bool:
+    return mark.element is not None and mark.element.role not in ("Note", "TH", "TD", "Lbl")
+
+
+def paragraph_lines(layout: Layout) -> Iterator[list[Line]]:
+    """The lines of each paragraph in the body of the book."""
+    for page in layout.pages:
+        groups: dict[int, list[Line]] = {}
+        for _, mark in body(page):
+            element: Element | None = mark.element
+            if page.kind == "chapter" and element is not None and element.role == "P":
+                groups.setdefault(id(element), []).append(mark.line)
+        yield from groups.values()
+
+
+@dataclass(frozen=True)
+class Spacing:
+    variation: float  # of the word space over justified lines
+    hyphenated: float  # share of lines that end with a hyphen
+    ladders: int  # three and more such lines in a row
+
+
+def spacing(layout: Layout) -> Spacing:
+    spaces: list[float] = []
+    count = hyphens = ladders = 0
+    for lines in paragraph_lines(layout):
+        row = 0
+        for line in lines:
+            count += 1
+            row = row + 1 if line.tail is Tail.HYPHEN else 0
+            hyphens += line.tail is Tail.HYPHEN
+            ladders += row == 3
+            if line.opening:
+                spaces.append(line.gap + line.opening)
+    return Spacing(statistics.pstdev(spaces) / statistics.mean(spaces), hyphens / count, ladders)

@@ -1,0 +1,167 @@
+"""Pages as a typesetter looks at them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from bookgen.render.layout.geometry import geometry
+from bookgen.render.layout.rows import Image, Text
+from bookgen.render.settings import ExportSettings
+from bookgen.render.trim import SAFE, TRIMS, inside_margin, kdp_inside
+from tests.render.conftest import Make, Rendered, render
+from tests.render.measuring import body, level_spreads, page_ends, spacing
+
+PROSE = "The harbour was quiet in the evening and nobody who lived there could remember it otherwise. " * 12
+
+
+@pytest.mark.parametrize(("corpus", "least"), [("novel", 0.95), ("dialogue", 0.90), ("rich", 0.90)])
+def test_facing_pages_end_level(corpus: str, least: float, request: pytest.FixtureRequest) -> None:
+    level, total = level_spreads(request.getfixturevalue(corpus).layout)
+
+    assert total > 100
+    assert level / total >= least
+
+
+@pytest.mark.parametrize("corpus", ["novel", "dialogue", "rich"])
+def test_no_widow_and_hardly_an_orphan(corpus: str, request: pytest.FixtureRequest) -> None:
+    layout = request.getfixturevalue(corpus).layout
+    ends = page_ends(layout)
+
+    assert ends.widows == 0
+    assert ends.orphans <= math.ceil(len(layout.pages) / 300)
+
+
+@pytest.mark.parametrize("corpus", ["novel", "rich"])
+def test_no_heading_ends_a_page(corpus: str, request: pytest.FixtureRequest) -> None:
+    assert page_ends(request.getfixturevalue(corpus).layout).stranded_headings == 0
+
+
+@pytest.mark.parametrize("corpus", ["novel", "dialogue", "rich"])
+def test_word_spaces_are_even_and_hyphens_never_stack(corpus: str, request: pytest.FixtureRequest) -> None:
+    measured = spacing(request.getfixturevalue(corpus).layout)
+
+    assert measured.variation < 0.25
+    assert measured.hyphenated < 0.10
+    assert measured.ladders == 0
+
+
+def test_chapters_start_on_the_right_without_a_running_head(novel: Rendered) -> None:
+    layout = novel.layout
+    for index, page in enumerate(layout.pages):
+        if page.anchors:
+            assert index % 2 == 0
+            assert [mark.line.text for mark in furniture(page)] == [page.label]
+
+
+def test_blank_pages_are_bare_and_never_more_than_two(novel: Rendered) -> None:
+    run = 0
+    for page in novel.layout.pages:
+        run = 0 if page.placed else run + 1
+        assert run <= 2
+
+
+def test_the_contents_name_the_page_of_each_chapter(rich: Rendered) -> None:
+    pages = {page.anchors[0]: page.label for page in rich.layout.pages if page.anchors}
+    contents = [page for page in rich.layout.pages if page.kind == "toc"]
+    numbers = [mark.line.text for page in contents for _, mark in body(page)][2::2]
+
+    assert numbers == list(pages.values())
+    assert [link.anchor for page in contents for link in page.links] == list(pages)
+
+
+def test_nothing_stands_nearer_than_half_an_inch_to_the_trim(rich: Rendered) -> None:
+    layout = rich.layout
+    for page in layout.pages:
+        for placed in page.placed:
+            mark = placed.mark
+            if isinstance(mark, Text):
+                left = placed.x + mark.x + mark.line.x
+                assert left >= SAFE - 0.01
+                assert left + mark.line.width <= layout.width - SAFE + mark.size * 0.4  # a hanging stop or hyphen
+                assert SAFE <= placed.y + mark.dy <= layout.height - SAFE
+            elif isinstance(mark, Image):
+                assert SAFE <= placed.x + mark.x <= layout.width - SAFE
+
+
+@pytest.mark.parametrize("name", TRIMS)
+def test_every_trim_has_room_for_the_printers_margins(name: str) -> None:
+    page = geometry(ExportSettings(), name)
+
+    for pages in (24, 150, 151, 300, 301, 500, 501, 700, 701, 828):
+        inside = page.inside(pages)
+        assert kdp_inside(pages) <= inside <= inside_margin(pages) + page.margins / 2
+        assert page.margins - inside >= SAFE
+    assert page.foot > page.folio > SAFE
+    assert page.lines > 20 or page.trim.height < 500
+
+
+def test_left_and_right_pages_mirror_each_other(novel: Rendered) -> None:
+    inside = geometry(novel.settings, "6x9").inside(len(novel.layout.pages))
+    edges = {index % 2: left_edge(page) for index, page in enumerate(novel.layout.pages) if len(body(page)) > 20}
+
+    assert edges[0] == pytest.approx(inside)
+    assert edges[1] == pytest.approx(geometry(novel.settings, "6x9").margins - inside)
+
+
+def test_more_pages_move_the_text_and_break_no_line_anew(novel: Rendered) -> None:
+    page = geometry(novel.settings, "6x9")
+
+    assert page.inside(800) > page.inside(200)
+    assert page.measure == page.trim.width - page.margins
+
+
+def test_a_note_stands_on_the_page_that_calls_it(make: Make) -> None:
+    layout = render(make(PROSE + "\n\n" + f"{PROSE}[^1]\n\n{PROSE}\n\n[^1]: The note itself.")).layout
+    (page,) = [page for page in layout.pages if any("The note itself" in mark.line.text for _, mark in body(page))]
+
+    assert any(style.rise for _, mark in body(page) for style, _ in mark.line.segments)
+
+
+def test_a_note_longer_than_the_page_goes_behind_the_chapter(make: Make) -> None:
+    layout = render(make(f"Called.[^1]\n\n{PROSE}\n\n[^1]: {PROSE * 6}")).layout
+    headings = [mark.line.text for page in layout.pages for _, mark in body(page) if mark.element.role == "H3"]
+
+    assert headings == ["Notes"]
+
+
+def test_a_long_table_repeats_its_head_on_every_page(make: Make) -> None:
+    table = "| Item | Count |\n|---|---|\n" + "\n".join(f"| thing {n} | {n} |" for n in range(120))
+    layout = render(make(f"Before.\n\n{table}")).layout
+    pages = [page for page in layout.pages if any("thing" in text for text in texts(page))]
+
+    assert len(pages) > 2
+    assert all("Item" in texts(page) for page in pages)
+
+
+def test_a_dropped_letter_makes_room_in_three_lines(make: Make) -> None:
+    layout = render(make(PROSE), ExportSettings(drop_caps=True)).layout
+    page = next(page for page in layout.pages if page.anchors)
+    letter, *lines = [mark for _, mark in body(page) if mark.element.role == "P"]
+
+    assert (letter.line.text, letter.size > 30) == ("T", True)
+    assert [line.line.x > 10 for line in lines[:4]] == [True, True, True, False]
+
+
+def test_a_book_that_reads_from_the_right_is_mirrored(make: Make) -> None:
+    arabic = "كان يا ما كان في قديم الزمان ملك عظيم يحكم مدينة كبيرة بجانب البحر. " * 20
+    layout = render(make(arabic, arabic, language="ar")).layout
+    first = next(page for page in layout.pages if page.anchors)
+    last_lines = [mark.line for page in layout.pages for _, mark in body(page) if mark.line.tail.value == "end"]
+
+    assert layout.rtl
+    assert left_edge(first) > 0
+    assert any(line.x > 50 for line in last_lines)  # a short last line stands at the right
+
+
+def furniture(page: object) -> list[Text]:
+    return [placed.mark for placed in page.placed if isinstance(placed.mark, Text) and placed.mark.element is None]  # type: ignore[attr-defined]
+
+
+def texts(page: object) -> list[str]:
+    return [placed.mark.line.text for placed in page.placed if isinstance(placed.mark, Text)]  # type: ignore[attr-defined]
+
+
+def left_edge(page: object) -> float:
+    return min(placed.x for placed in page.placed if isinstance(placed.mark, Text))  # type: ignore[attr-defined]

@@ -1,0 +1,29 @@
+"""What comes out of every file is what went in, word for word."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.render.conftest import Rendered
+from tests.render.reading import PdfText, docx_words, epub_words, manuscript_words
+
+
+@pytest.mark.parametrize("corpus", ["novel", "dialogue", "rich"])
+def test_the_pdf_says_the_manuscript_word_for_word(corpus: str, request: pytest.FixtureRequest) -> None:
+    rendered: Rendered = request.getfixturevalue(corpus)
+
+    assert PdfText(rendered.pdf).words() == manuscript_words(rendered.manuscript)
+
+
+@pytest.mark.parametrize("corpus", ["novel", "dialogue", "rich"])
+def test_the_docx_says_the_manuscript_word_for_word(corpus: str, request: pytest.FixtureRequest) -> None:
+    rendered: Rendered = request.getfixturevalue(corpus)
+
+    assert docx_words(rendered.docx) == manuscript_words(rendered.manuscript, signs=False)
+
+
+@pytest.mark.parametrize("corpus", ["novel", "dialogue", "rich"])
+def test_the_epub_says_the_manuscript_word_for_word(corpus: str, request: pytest.FixtureRequest) -> None:
+    rendered: Rendered = request.getfixturevalue(corpus)
+
+    assert epub_words(rendered.epub) == manuscript_words(rendered.manuscript, signs=False)
