@@ -9,7 +9,7 @@ import pytest
 
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
-from bookgen.errors import BookQuotaExceeded, Conflict, GenerationInProgress, NoOutline, NotFound
+from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound
 from bookgen.models import RunMode, RunStatus
 
 from .conftest import Model, Shelf
