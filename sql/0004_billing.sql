@@ -116,9 +116,11 @@ CREATE TABLE payment_customer (
 );
 
 -- One attempt to buy something; what was offered is frozen here, so that a later price does not change it.
--- `account_id` is null for a guest until the processor says who paid.
+-- `account_id` is null for a guest until the processor says who paid. `key` is what the processor knows it by:
+-- a number would come again in another database on the same keys.
 CREATE TABLE checkout (
     id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    key            uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),
     account_id     bigint REFERENCES account ON DELETE CASCADE,
     kind           text NOT NULL CHECK (kind IN ('plan', 'addon', 'credits')),
     slug           text NOT NULL,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from uuid import UUID
 
 import asyncpg
 
@@ -137,11 +138,10 @@ class Payments:
         customer = await self._customer(gateway, account_id) if account_id is not None else None
         if account_id is not None and offer.billing in ("monthly", "yearly"):
             await self._close_others(gateway, account_id, offer.kind)
-        checkout_id = await self._note(account_id, offer)
+        checkout_id, key = await self._note(account_id, offer)
         session = await gateway.open_session(
             offer,
-            checkout_id=checkout_id,
-            account_id=account_id,
+            checkout=key,
             customer=customer,
             success_url=success_url,
             cancel_url=cancel_url,
@@ -162,14 +162,15 @@ class Payments:
         customer = await self._customer(gateway, account_id)
         changed = await self._running(gateway, customer, processor_id)
         if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
-            changed = await gateway.change_plan(changed, offer, checkout_id=await self._note(account_id, offer))
+            _, key = await self._note(account_id, offer)
+            changed = await gateway.change_plan(changed, offer, checkout=key)
         await fulfilment.refresh_customer(customer)
         if changed.tag != offer.tag:
             raise Conflict("The payment was not completed, so the plan is as it was.", payment_url=changed.payment_url)
         return Upgraded(success_url)
 
-    async def _note(self, account_id: int | None, offer: Offer) -> int:
-        """Our row of this attempt, before the processor hears of it: its number makes the call repeatable."""
+    async def _note(self, account_id: int | None, offer: Offer) -> tuple[int, UUID]:
+        """Our row of this attempt, before the processor hears of it: its key makes the call repeatable."""
         return await payments.open_checkout(
             self._db,
             account_id,
@@ -236,7 +237,7 @@ class Payments:
         account = await accounts.find(self._db, account_id)
         if account is None:
             raise NotFound
-        await payments.bind_customer(self._db, account_id, await gateway.create_customer(account_id, account.email))
+        await payments.bind_customer(self._db, account_id, await gateway.create_customer(account))
         return await self._customer(gateway, account_id)
 
     def _return_urls(self, urls: ReturnUrls) -> tuple[str, str]:

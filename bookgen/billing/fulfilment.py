@@ -94,7 +94,7 @@ class Fulfilment:
     # --- one payment: credits, uses of an add-on ----------------------------------------------------
 
     async def _apply_session(self, connection: DB, session: CheckoutSession) -> Outcome:
-        checkout = await payments.find_checkout(connection, session.checkout_id) if session.checkout_id else None
+        checkout = await payments.find_checkout(connection, session.key) if session.key else None
         if checkout is None or checkout.session_id not in (None, session.id):
             return Outcome("not a checkout of ours")
         if not session.paid:

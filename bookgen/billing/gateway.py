@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import aiohttp
 import structlog
@@ -14,6 +15,7 @@ from bookgen.billing import processor
 from bookgen.billing.catalog import CURRENCY, RECURRING, Offer
 from bookgen.billing.processor import CheckoutSession, Invoice, ProcessorSubscription
 from bookgen.errors import Conflict, Unavailable
+from bookgen.models import Account
 
 log = structlog.get_logger()
 
@@ -58,17 +60,17 @@ class Gateway:
 
     # --- buying -------------------------------------------------------------------------------------
 
-    async def create_customer(self, account_id: int, email: str) -> str:
-        params = {"email": email, "metadata": {"bookgen_account": str(account_id)}}
-        created = await self._call("customers.create", params, key=f"customer:{account_id}")
+    async def create_customer(self, account: Account) -> str:
+        params = {"email": account.email, "metadata": {"bookgen_account": str(account.id)}}
+        key = f"customer:{account.id}:{account.created_at.isoformat()}:{account.email}"
+        created = await self._call("customers.create", params, key=key)
         return str(created["id"])
 
     async def open_session(
         self,
         offer: Offer,
         *,
-        checkout_id: int,
-        account_id: int | None,
+        checkout: UUID,
         customer: str | None,
         success_url: str,
         cancel_url: str,
@@ -76,12 +78,12 @@ class Gateway:
         """A hosted page where `offer` can be paid for; of a guest it asks the e-mail address."""
         params: dict[str, Any] = {
             "line_items": [{"price": await self.price(offer), "quantity": 1}],
-            "metadata": {"bookgen_checkout": str(checkout_id)},
+            "metadata": {"bookgen_checkout": str(checkout)},
             "success_url": success_url,
             "cancel_url": cancel_url,
         }
         if offer.billing in RECURRING:
-            params |= {"mode": "subscription", "subscription_data": {"metadata": {"bookgen_account": str(account_id)}}}
+            params |= {"mode": "subscription"}
         else:
             # One currency and one amount: what was paid is compared with what was offered.
             params |= {
@@ -91,7 +93,7 @@ class Gateway:
             }
         params |= {"customer": customer} if customer else {"customer_creation": "always"}
         return processor.checkout_session(
-            await self._call("checkout.sessions.create", params, key=f"checkout:{checkout_id}")
+            await self._call("checkout.sessions.create", params, key=f"checkout:{checkout}")
         )
 
     async def expire_session(self, session_id: str) -> None:
@@ -100,7 +102,7 @@ class Gateway:
             await self._call("checkout.sessions.expire", session_id)
 
     async def change_plan(
-        self, subscription: ProcessorSubscription, offer: Offer, *, checkout_id: int
+        self, subscription: ProcessorSubscription, offer: Offer, *, checkout: UUID
     ) -> ProcessorSubscription:
         """Moves the subscription to another price now and bills the difference; unpaid, it stays as it was."""
         params = {
@@ -109,7 +111,7 @@ class Gateway:
             "payment_behavior": "pending_if_incomplete",
             "expand": ["latest_invoice"],
         }
-        changed = await self._call("subscriptions.update", subscription.id, params, key=f"change:{checkout_id}")
+        changed = await self._call("subscriptions.update", subscription.id, params, key=f"change:{checkout}")
         return processor.subscription(changed)
 
     async def portal_url(self, customer: str, return_url: str) -> str:
@@ -244,8 +246,8 @@ class Gateway:
         return client
 
 
-class Refused(Exception):
-    """The processor does not do what was asked of it."""
+class Refused(Conflict):
+    """The payment processor does not do this now."""
 
 
 @contextlib.contextmanager
@@ -258,7 +260,8 @@ def _errors(name: str) -> Iterator[None]:
     except stripe.CardError as error:
         raise Conflict("The payment was declined. Update the payment method and try again.") from error
     except stripe.InvalidRequestError as error:
-        raise Refused(str(error)) from error
+        log.info("payment_processor_refused", call=name, code=error.code, param=error.param)
+        raise Refused from error
     except stripe.StripeError as error:
         log.warning("payment_processor_failed", call=name, error=type(error).__name__, status=error.http_status)
         raise Unavailable(UNREACHABLE) from error

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from bookgen.models import SubscriptionStatus
 
@@ -35,11 +36,11 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class CheckoutSession:
-    """`checkout_id` is the number of our row. The amounts are in cents."""
+    """`key` is that of our checkout. The amounts are in cents."""
 
     id: str
     url: str | None
-    checkout_id: int | None
+    key: UUID | None
     is_subscription: bool
     status: str
     paid: bool
@@ -66,7 +67,6 @@ class ProcessorSubscription:
     period_start: datetime
     period_end: datetime
     cancel_at_period_end: bool
-    account_id: int | None
     payment_url: str | None
 
     @property
@@ -101,7 +101,7 @@ def checkout_session(found: Object) -> CheckoutSession:
     return CheckoutSession(
         id=found["id"],
         url=found.get("url"),
-        checkout_id=_number((found.get("metadata") or {}).get("bookgen_checkout")),
+        key=_key((found.get("metadata") or {}).get("bookgen_checkout")),
         is_subscription=found["mode"] == "subscription",
         status=found["status"],
         paid=found["payment_status"] == "paid",
@@ -129,7 +129,6 @@ def subscription(found: Object) -> ProcessorSubscription:
         period_start=_moment(item["current_period_start"]),
         period_end=_end(found, item),
         cancel_at_period_end=found["cancel_at_period_end"],
-        account_id=_number((found.get("metadata") or {}).get("bookgen_account")),
         payment_url=invoice.get("hosted_invoice_url")
         if found.get("pending_update") and isinstance(invoice, Mapping)
         else None,
@@ -172,5 +171,8 @@ def _moment(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _number(text: Any) -> int | None:
-    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 19 else None
+def _key(text: Any) -> UUID | None:
+    try:
+        return UUID(text)
+    except (ValueError, TypeError, AttributeError):
+        return None

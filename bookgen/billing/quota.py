@@ -96,7 +96,7 @@ class Quota:
     async def usage_history(self, db: DB, account_id: int) -> list[UsagePeriod]:
         """The current period and those before it in which something was used, newest first."""
         current = await self.usage(db, account_id)
-        return [current, *await usage.earlier(db, account_id, current.period_start, EARLIER_PERIODS)]
+        return [current, *await usage.others(db, account_id, current.period_start, EARLIER_PERIODS)]
 
     async def creation_options(self, db: DB, account_id: int) -> CreationOptions:
         funds = await self._funds(db, account_id)

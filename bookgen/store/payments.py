@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from bookgen.models import Checkout
 from bookgen.store.database import DB
@@ -12,13 +13,13 @@ from bookgen.store.database import DB
 OPEN_CHECKOUT = """
     INSERT INTO checkout (account_id, kind, slug, billing, amount_cents, credits, words_per_book)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
-    RETURNING id
+    RETURNING id, key
 """
 
 FIND_CHECKOUT = """
     SELECT id, account_id, kind, slug, billing, amount_cents, credits, words_per_book, session_id, status
       FROM checkout
-     WHERE id = $1
+     WHERE key = $1
 """
 
 NAME_SESSION = "UPDATE checkout SET session_id = $2, updated_at = now() WHERE id = $1"
@@ -106,15 +107,13 @@ async def open_checkout(
     amount_cents: int,
     credits: int | None,
     words_per_book: int | None,
-) -> int:
-    checkout_id: int = await db.fetchval(
-        OPEN_CHECKOUT, account_id, kind, slug, billing, amount_cents, credits, words_per_book
-    )
-    return checkout_id
+) -> tuple[int, UUID]:
+    row = await db.fetchrow(OPEN_CHECKOUT, account_id, kind, slug, billing, amount_cents, credits, words_per_book)
+    return row["id"], row["key"]
 
 
-async def find_checkout(db: DB, checkout_id: int) -> Checkout | None:
-    row = await db.fetchrow(FIND_CHECKOUT, checkout_id)
+async def find_checkout(db: DB, key: UUID) -> Checkout | None:
+    row = await db.fetchrow(FIND_CHECKOUT, key)
     return row and Checkout(**row)
 
 

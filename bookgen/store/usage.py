@@ -14,11 +14,11 @@ FIND = """
      WHERE account_id = $1 AND period_start = $2
 """
 
-EARLIER = """
+OTHERS = """
     SELECT period_start, period_end, books_created, ai_images_generated, ai_edits_used,
            proofreading_checks_used, words_generated
       FROM usage_period
-     WHERE account_id = $1 AND period_start < $2
+     WHERE account_id = $1 AND period_start <> $2
      ORDER BY period_start DESC
      LIMIT $3
 """
@@ -76,8 +76,9 @@ async def find(db: DB, account_id: int, start: datetime, end: datetime) -> Usage
     return UsagePeriod(**row) if row else UsagePeriod(start, end)
 
 
-async def earlier(db: DB, account_id: int, before: datetime, limit: int) -> list[UsagePeriod]:
-    return [UsagePeriod(**row) for row in await db.fetch(EARLIER, account_id, before, limit)]
+async def others(db: DB, account_id: int, current: datetime, limit: int) -> list[UsagePeriod]:
+    """The newest periods besides the current one; after a change of plan they may overlap with it."""
+    return [UsagePeriod(**row) for row in await db.fetch(OTHERS, account_id, current, limit)]
 
 
 async def spend(

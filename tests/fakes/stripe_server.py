@@ -349,7 +349,6 @@ class FakeStripe:
             pending_update=None,
             latest_invoice=None,
             items={"object": "list", "data": [item], "has_more": False, "url": "/v1/subscription_items"},
-            metadata=session["subscription_data"]["metadata"],
         )
         session["subscription"] = subscription["id"]
         self._emit("customer.subscription.created", subscription)
