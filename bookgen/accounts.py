@@ -82,6 +82,8 @@ class Accounts:
 
     async def refresh(self, token: str) -> TokenPair:
         identity = await self._identity(self._tokens.verify(token, TokenType.REFRESH))
+        if self._rules.verification_mandatory:
+            self._require_verified(await self.profile(identity.account_id))
         return self._tokens.pair(identity.account_id)
 
     async def _identity(self, account_id: int) -> Identity:
@@ -141,22 +143,23 @@ class Accounts:
     async def magic_login(self, uid: str, token: str, caller: Caller) -> SignedIn:
         async with self._db.acquire() as connection, connection.transaction():
             account_id = await _consume(connection, LinkPurpose.MAGIC_LOGIN, uid, token)
-            await accounts.verify_email(connection, account_id)
-            account = await accounts.find(connection, account_id)
-        assert account is not None
+            account = await accounts.verify_email(connection, account_id)
         return await self._sign_in(account, caller)
 
     async def _sign_in(self, account: Account, caller: Caller) -> SignedIn:
         if account.blocked:
             raise PermissionDenied("This account is blocked.")
-        if self._rules.verification_mandatory and not account.email_verified:
-            raise PermissionDenied("Follow the link in the mail we sent you, then log in.")
+        self._require_verified(account)
         await accounts.record_origin(self._db, account.id, caller.origin)
         return SignedIn(
             account=account,
             tokens=self._tokens.pair(account.id),
             session=self._tokens.sign(TokenType.SESSION, account.id),
         )
+
+    def _require_verified(self, account: Account) -> None:
+        if self._rules.verification_mandatory and not account.email_verified:
+            raise PermissionDenied("Follow the link in the mail we sent you, then log in.")
 
     async def _refuse_registration(self, caller: Caller) -> None:
         if not self._rules.registration_open:
@@ -205,17 +208,16 @@ class Accounts:
         return account
 
     async def update_profile(self, account_id: int, changes: Mapping[str, Any]) -> Account:
-        if "email" in changes:
+        """Change names and address. Another address has to be fit for a new account, and to be verified."""
+        before = await self.profile(account_id)
+        moves = "email" in changes and changes["email"].lower() != before.email.lower()
+        if moves:
             changes = {**changes, "email": signup.personal_email(changes["email"])}
         async with self._db.acquire() as connection, connection.transaction():
-            before = await accounts.find(connection, account_id)
             after = await accounts.update_profile(connection, account_id, changes)
-            if before is None or after is None:
-                raise NotFound
-            moved = before.email.lower() != after.email.lower()
-            if moved:
+            if moves:
                 await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, after.email)
-        if moved:
+        if moves:
             self._wake_mail()
         return after
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from asyncpg import Connection, Record, UniqueViolationError
 
-from bookgen.errors import InvalidInput
+from bookgen.errors import InvalidInput, NotFound
 from bookgen.models import Account
 from bookgen.store.database import DB
 
@@ -135,14 +135,16 @@ UPDATE_PROFILE = """
 """
 
 
-async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any]) -> Account | None:
+async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any]) -> Account:
     """Change the names and the address that `changes` holds; another address has yet to be verified."""
     values = (changes.get("first_name"), changes.get("last_name"), changes.get("email"))
     try:
         row = await db.fetchrow(UPDATE_PROFILE, account_id, *values)
     except UniqueViolationError as violation:
         raise _taken(violation) from None
-    return row and _account(row)
+    if row is None:
+        raise NotFound
+    return _account(row)
 
 
 SET_PASSWORD = "UPDATE account SET password_hash = $2 WHERE id = $1"
@@ -161,11 +163,11 @@ async def replace_password_hash(db: DB, account_id: int, old: str, new: str) -> 
     return done == "UPDATE 1"
 
 
-VERIFY_EMAIL = "UPDATE account SET email_verified = true WHERE id = $1"
+VERIFY_EMAIL = "UPDATE account SET email_verified = true WHERE id = $1 RETURNING *"
 
 
-async def verify_email(db: DB, account_id: int) -> None:
-    await db.execute(VERIFY_EMAIL, account_id)
+async def verify_email(db: DB, account_id: int) -> Account:
+    return _account(await db.fetchrow(VERIFY_EMAIL, account_id))
 
 
 # Whoever registered an address without proving it is theirs must not keep a way into the account of the

@@ -50,9 +50,12 @@ async def test_mandatory_verification_keeps_an_account_out_until_it_followed_the
 
     status, answer = await door.post("/auth/login/", credentials)
     assert (status, answer["error"]["code"]) == (403, "PERMISSION_DENIED")
+    old_token = {"refresh": door.tokens.pair(body["user"]["id"]).refresh}
+    assert (await door.post("/auth/token/refresh/", old_token))[0] == 403
 
     await door.call("GET", await door.link("verify-email"))
     assert (await door.post("/auth/login/", credentials))[0] == 200
+    assert (await door.post("/auth/token/refresh/", old_token))[0] == 200
 
 
 async def test_a_reset_link_sets_the_password(door: Door) -> None:

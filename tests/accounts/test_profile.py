@@ -91,6 +91,16 @@ async def test_a_new_address_has_to_be_verified_by_a_new_link(door: Door) -> Non
     assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
 
 
+async def test_an_address_that_came_from_google_may_be_sent_back(door: Door) -> None:
+    token = await door.access("ada")
+    await door.database.http.execute("UPDATE account SET email = 'ada.l@gmail.com'")
+
+    same = await door.call("PATCH", "/auth/profile/", token=token, json={"email": "Ada.L@gmail.com"})
+    other = await door.call("PATCH", "/auth/profile/", token=token, json={"email": "bea.l@gmail.com"})
+
+    assert (same[0], other[0]) == (200, 400)
+
+
 async def test_the_same_address_in_other_letters_stays_verified(door: Door) -> None:
     token = await door.access("ada")
     await door.call("GET", await door.link("verify-email"))
