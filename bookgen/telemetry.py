@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 import orjson
 import structlog
+from aiohttp.http_exceptions import HttpProcessingError
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Gauge, Histogram, generate_latest
 
 __all__ = ["CONTENT_TYPE_LATEST", "configure_logs", "metrics", "redact"]
@@ -75,8 +76,15 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    logging.getLogger("aiohttp.server").addFilter(_is_no_bad_request)
     for chatty in ("httpx", "httpcore", "asyncio", "stripe", "anthropic", "openai"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _is_no_bad_request(record: logging.LogRecord) -> bool:
+    """Bytes that are no HTTP are the sender's affair; their traceback would repeat what was in their headers."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError)
 
 
 def redact(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, fields, validate
 
+from bookgen.http.chapter_schemas import MAX_WORDS as MAX_CHAPTER_WORDS
 from bookgen.http.chapter_schemas import Chapter
 from bookgen.http.choices import LANGUAGES, TRIM_SIZES
 from bookgen.http.schemas import Body, Flag, Integer, Text, choice
@@ -55,7 +56,7 @@ class OutlineEntry(Body):
     chapter_number = Integer(minimum=1)
     title = Text(200, minimum=1)
     summary = Text(5000)
-    target_word_count = Integer(minimum=1, maximum=MAX_WORDS)
+    target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
 
 
 class OutlineChanges(Body):

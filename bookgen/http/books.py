@@ -71,6 +71,7 @@ async def change_book(request: web.Request) -> web.Response:
 
 @docs(tags=["books"], summary="Delete a book and everything made for it", description="Stops its run first.")
 @response_schema(None, 204)
+@refuses(errors.Conflict)
 async def delete_book(request: web.Request) -> web.Response:
     await request.app[SUPERVISOR].delete_book(request[ACCOUNT_ID], path_id(request))
     return replies.nothing()

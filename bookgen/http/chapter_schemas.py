@@ -9,13 +9,14 @@ from bookgen.models import ChapterStatus, RevisionOrigin
 
 # Half of the largest body: a chapter of a hundred thousand words fits.
 MAX_CONTENT = 1_000_000
+MAX_WORDS = 100_000
 
 
 class ChapterChanges(Body):
     title = Text(200, minimum=1)
     summary = Text(5000)
     content = Text(MAX_CONTENT, trim=False, metadata={"description": "Markdown.", "example": "The lamp went out."})
-    target_word_count = Integer(minimum=1, maximum=1_000_000)
+    target_word_count = Integer(minimum=1, maximum=MAX_WORDS)
 
 
 class ChapterListed(Schema):

@@ -6,6 +6,7 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http import replies
+from bookgen.http.budgets import require_budgets
 from bookgen.http.chapter_schemas import Chapter, ChapterChanges, ChapterListed, Revision, RevisionListed
 from bookgen.http.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
@@ -34,6 +35,7 @@ async def read_chapter(request: web.Request) -> web.Response:
 @docs(tags=["chapters"], summary="Save a chapter", description="A text that is overwritten is kept as a revision.")
 @json_schema(ChapterChanges)
 @response_schema(Chapter)
+@refuses(errors.PlanUpgradeRequired)
 async def change_chapter(request: web.Request) -> web.Response:
     return await _save(request, request[BODY], RevisionOrigin.EDITOR)
 
@@ -44,7 +46,7 @@ async def change_chapter(request: web.Request) -> web.Response:
     description="Synchronous. The former text is kept as a revision. Counts as an AI edit.",
 )
 @response_schema(Chapter)
-@refuses(errors.GenerationInProgress, errors.QuotaExceeded, errors.UpstreamAIError)
+@refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)
     if await chapters.find(db, account_id, chapter_id) is None:
@@ -87,10 +89,12 @@ async def restore_revision(request: web.Request) -> web.Response:
 
 
 async def _save(request: web.Request, changes: dict[str, object], origin: RevisionOrigin) -> web.Response:
-    async with request.app[DATABASE].http.acquire() as connection:
+    async with request.app[DATABASE].http.acquire() as connection, connection.transaction():
         chapter = await chapters.edit(connection, request[ACCOUNT_ID], path_id(request), changes, origin)
-    if chapter is None:
-        raise errors.NotFound
+        if chapter is None:
+            raise errors.NotFound
+        if "target_word_count" in changes:
+            await require_budgets(request, connection, chapter.book_id)
     return replies.json(chapter_body(chapter))
 
 

@@ -23,7 +23,13 @@ from bookgen.http.routing import path_id
     ),
 )
 @response_schema(GenerationStart, 202)
-@refuses(errors.NoOutline, errors.GenerationInProgress, errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
+@refuses(
+    errors.NoOutline,
+    errors.GenerationInProgress,
+    errors.BookQuotaExceeded,
+    errors.PlanUpgradeRequired,
+    errors.Conflict,
+)
 async def generate(request: web.Request) -> web.Response:
     run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), Generate())
     body = {"message": "Generation started.", "book_id": run.book_id, "task_id": run.id, "mode": run.mode}

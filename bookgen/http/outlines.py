@@ -6,6 +6,7 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http.book_schemas import Book, ChapterSelection, OutlineChanges
+from bookgen.http.budgets import require_budgets
 from bookgen.http.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, SUPERVISOR
 from bookgen.http.representations import book_answer
@@ -19,7 +20,7 @@ from bookgen.store import outlines
     description="Synchronous; may take tens of seconds. Replaces the chapters that exist.",
 )
 @response_schema(Book)
-@refuses(errors.GenerationInProgress, errors.UpstreamAIError)
+@refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
     await request.app[SUPERVISOR].draft_outline(request[ACCOUNT_ID], book_id)
@@ -36,11 +37,12 @@ async def generate_outline(request: web.Request) -> web.Response:
 )
 @json_schema(OutlineChanges)
 @response_schema(Book)
-@refuses(errors.GenerationInProgress, errors.Conflict)
+@refuses(errors.GenerationInProgress, errors.Conflict, errors.PlanUpgradeRequired)
 async def update_outline(request: web.Request) -> web.Response:
     book_id, changes = path_id(request), request[BODY]
-    async with request.app[DATABASE].http.acquire() as connection:
+    async with request.app[DATABASE].http.acquire() as connection, connection.transaction():
         await outlines.revise(connection, request[ACCOUNT_ID], book_id, changes["chapters"], replace=changes["replace"])
+        await require_budgets(request, connection, book_id)
     return await book_answer(request, book_id)
 
 
@@ -51,7 +53,7 @@ async def update_outline(request: web.Request) -> web.Response:
 )
 @json_schema(ChapterSelection)
 @response_schema(Book)
-@refuses(errors.GenerationInProgress, errors.UpstreamAIError)
+@refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]
     await request.app[SUPERVISOR].rework_chapters(

@@ -79,7 +79,7 @@ def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
         messages: dict[str, Any] = error.normalized_messages()  # type: ignore[no-untyped-call]
         raise InvalidInput(**_by_field(messages)) from None
     for name, value in loaded.items():
-        if _holds_nul(value):
+        if not isinstance(schema.fields[name], fields.Dict) and _holds_nul(value):
             raise InvalidInput(**{name: ["Text must not contain the character U+0000."]})
     return loaded
 

@@ -100,6 +100,22 @@ def _status_of(content: str) -> ChapterStatus:
     return ChapterStatus.COMPLETED if content.strip() else ChapterStatus.PENDING
 
 
+WORDS_BEYOND_TARGET = """
+    SELECT sum(c.target_word_count)::bigint
+      FROM book b
+      JOIN chapter c ON c.book_id = b.id
+     WHERE b.id = $1
+     GROUP BY b.target_word_count
+    HAVING sum(c.target_word_count) > b.target_word_count
+"""
+
+
+async def words_beyond_target(db: DB, book_id: int) -> int | None:
+    """The sum of the chapters' budgets where it exceeds the book's target."""
+    words: int | None = await db.fetchval(WORDS_BEYOND_TARGET, book_id)
+    return words
+
+
 INSERT = """
     INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count) VALUES ($1, $2, $3, $4, $5)
 """

@@ -57,9 +57,9 @@ def plan(
     of_chapter = {chapter.id: entry for chapter, entry in zip(matches, entries, strict=True) if chapter}
     added = [entry for chapter, entry in zip(matches, entries, strict=True) if chapter is None]
     count = len(entries) if replace else len(existing) + len(added)
-    if not 1 <= count <= MAX_CHAPTERS:
+    if count > MAX_CHAPTERS or (count == 0 and replace):
         raise InvalidInput(chapters=[f"An outline has 1 to {MAX_CHAPTERS} chapters."])
-    budget = max(1, book.target_word_count // count)
+    budget = max(1, book.target_word_count // max(1, count))
     if replace:
         return [_place(chapter, entry, budget) for chapter, entry in zip(matches, entries, strict=True)]
     kept = [_place(chapter, of_chapter.get(chapter.id, {}), budget) for chapter in existing]
@@ -120,6 +120,8 @@ async def _write(connection: Connection, book: Book, places: Sequence[Place]) ->
             await chapters.insert(connection, book.id, number, place.title, place.summary, place.target_word_count)
         elif not _same(place.chapter, place):
             await chapters.describe(connection, place.chapter.id, place.title, place.summary, place.target_word_count)
+    if not places:
+        return
     unwritten = any(place.chapter is None or not place.chapter.content for place in places)
     await books.save(connection, book, {"chapter_count": len(places), "status": _status(book.status, unwritten)})
     await connection.execute(RECOUNT_RUN, book.id, len(places))
