@@ -16,7 +16,7 @@ from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
 from bookgen.render.languages import language
 from bookgen.render.layout.compose import lay_out
 from bookgen.render.manuscript import manuscript
-from bookgen.render.model import Picture
+from bookgen.render.model import Illustration, Picture
 from bookgen.render.pdf.wrap import write_wrap
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.preview import html_pages
@@ -43,6 +43,7 @@ class Job:
     settings: ExportSettings
     watermark: bool
     cover: Picture | None = None
+    illustrations: Sequence[Illustration] = ()
 
     @property
     def digest(self) -> str:
@@ -62,8 +63,10 @@ class Job:
         ):
             seen.update(repr(value).encode("utf-8", "surrogatepass"))
             seen.update(b"\x00")
-        if self.cover:
-            seen.update(self.cover.data)
+        for each in self.illustrations:
+            seen.update(repr((each.chapter_id, each.position, each.alt, each.caption)).encode())
+        for picture in (self.cover, *(each.picture for each in self.illustrations)):
+            seen.update(hashlib.sha256(picture.data if picture else b"").digest())
         return seen.hexdigest()
 
 
@@ -74,7 +77,14 @@ _RELEASES = tuple(
 
 def perform(job: Job) -> bytes:
     """The file; for "pages" the pages as HTML, in JSON."""
-    text = manuscript(job.book, job.chapters, author=job.author, watermark=job.watermark, cover=job.cover)
+    text = manuscript(
+        job.book,
+        job.chapters,
+        author=job.author,
+        watermark=job.watermark,
+        cover=job.cover,
+        illustrations=job.illustrations if job.settings.include_illustrations else (),
+    )
     layout = lay_out(text, job.settings)
     match job.kind:
         case "docx":

@@ -7,14 +7,20 @@ from collections.abc import Sequence
 from bookgen.models import Book, Chapter
 from bookgen.render.languages import language
 from bookgen.render.markdown import Polish, clean, parse
-from bookgen.render.model import Manuscript, Picture, Section
+from bookgen.render.model import Figure, Illustration, Manuscript, Picture, Run, Section
 from bookgen.render.typography import polisher
 
 WATERMARK = "Made with bookgen"
 
 
 def manuscript(
-    book: Book, chapters: Sequence[Chapter], *, author: str, watermark: bool, cover: Picture | None = None
+    book: Book,
+    chapters: Sequence[Chapter],
+    *,
+    author: str,
+    watermark: bool,
+    cover: Picture | None = None,
+    illustrations: Sequence[Illustration] = (),
 ) -> Manuscript:
     """Chapters that nobody has written yet are left out; numbers stay those of the outline."""
     polish = polisher(language(book.content_language))
@@ -28,15 +34,23 @@ def manuscript(
         year=book.created_at.year,
         subject=_one_line(book.genre),
         description=_one_line(book.description),
-        chapters=tuple(_section(chapter, polish) for chapter in chapters if chapter.content.strip()),
+        chapters=tuple(
+            _section(chapter, polish, [each for each in illustrations if each.chapter_id == chapter.id])
+            for chapter in chapters
+            if chapter.content.strip()
+        ),
         cover=cover,
         watermark=WATERMARK if watermark else "",
     )
 
 
-def _section(chapter: Chapter, polish: Polish) -> Section:
+def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[Illustration]) -> Section:
     blocks, notes = parse(chapter.content, chapter.title, polish)
-    return Section(chapter.id, chapter.chapter_number, _one_line(polish(chapter.title)), blocks, notes)
+    illustrated = list(blocks)
+    for each in sorted(illustrations, key=lambda each: each.position, reverse=True):
+        caption = (Run(polish(each.caption)),) if each.caption else ()
+        illustrated.insert(each.position, Figure(each.picture, each.alt, caption))
+    return Section(chapter.id, chapter.chapter_number, _one_line(polish(chapter.title)), tuple(illustrated), notes)
 
 
 def _one_line(text: str) -> str:

@@ -97,6 +97,17 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Illustration:
+    """A chapter's picture; `position` is how many of the chapter's blocks stand before it."""
+
+    chapter_id: int
+    position: int
+    picture: Picture
+    alt: str
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A chapter: its id in the service, its number, its title, its blocks and its notes."""
 

@@ -32,9 +32,6 @@ class Style:
         features: Mapping[str, bool] | None = None,
         tracking: float = 0.0,
         css: str = "",
-        underline: bool = False,
-        strike: bool = False,
-        href: str = "",
         language: str = "",
     ) -> None:
         self.face = face
@@ -43,19 +40,21 @@ class Style:
         self.features = dict(_FEATURES if features is None else features)
         self.tracking = tracking
         self.css = css
-        self.strike = strike
-        self.href = href
+        self.strike = False
+        self.href = ""
         self.language = language
+        self._variants: dict[tuple[str, bool], Style] = {}
         self.words: dict[str, Shaped] = {}
         self.space = self.word(" ")
         self.hyphen_text = "‐" if 0x2010 in face.covered else "-"
 
     def variant(self, *, href: str = "", strike: bool = False) -> Style:
         """The same letters as a link or struck through; shares the shaped words."""
-        twin = Style.__new__(Style)
-        twin.__dict__.update(self.__dict__)
-        twin.href = href or self.href
-        twin.strike = strike or self.strike
+        twin = self._variants.get((href, strike))
+        if twin is None:
+            twin = self._variants[href, strike] = Style.__new__(Style)
+            twin.__dict__.update(self.__dict__)
+            twin.href, twin.strike = href, strike
         return twin
 
     def word(self, text: str) -> Shaped:

@@ -25,7 +25,6 @@ from bookgen.render.layout.breaking import (
 )
 from bookgen.render.layout.words import Gap, Words, is_rtl
 
-
 _LADDERS = 4  # stacks of hyphens that are taken apart in one paragraph
 
 
@@ -100,7 +99,9 @@ class LineBreaker:
         """The paragraph in exactly `wanted` lines, if that can be done decently."""
         points = breakpoints(words, self._hyphens)
         ends = fit_shaped(points, _measures(shape), SECOND_TOLERANCE, wanted=wanted, micro=self._micro)
-        return None if ends is None else list(_emit(words, points, ends, shape, self._micro))
+        if ends is None or ladder(points, ends) is not None:
+            return None
+        return list(_emit(words, points, ends, shape, self._micro))
 
     def _break(self, words: Words, shape: Shape) -> tuple[Breakpoints, list[int]]:
         per_mille = 1000.0 / shape.size

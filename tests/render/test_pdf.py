@@ -1,0 +1,152 @@
+"""The PDF as a printer's preflight and a screen reader see it."""
+
+from __future__ import annotations
+
+import io
+
+import pikepdf
+import pytest
+
+from bench.render import corpus
+from bookgen.render.job import Job, perform
+from bookgen.render.settings import ExportSettings
+from bookgen.render.trim import BLEED, TRIMS, spine_width
+from tests.render.conftest import Make, Rendered, render
+from tests.render.reading import PdfText
+
+PROSE = "The harbour was quiet in the evening and nobody who lived there could remember it otherwise. " * 12
+
+
+@pytest.mark.parametrize("name", TRIMS)
+def test_every_page_is_exactly_the_trim(name: str, make: Make) -> None:
+    with opened(render(make(PROSE, trim=name)).pdf) as pdf:
+        for page in pdf.pages:
+            assert [float(side) for side in page.mediabox] == pytest.approx(
+                [0, 0, TRIMS[name].width, TRIMS[name].height], abs=0.01
+            )
+
+
+def test_with_bleed_the_trim_lies_inside_the_sheet(make: Make) -> None:
+    with opened(render(make(PROSE), ExportSettings(bleed=True, profile="print")).pdf) as pdf:
+        boxes = [
+            ([float(each) for each in page.mediabox], [float(each) for each in page.trimbox]) for page in pdf.pages
+        ]
+
+    assert boxes[0] == ([0, 0, 432 + BLEED, 648 + 2 * BLEED], [0, BLEED, 432, BLEED + 648])
+    assert boxes[1] == ([0, 0, 432 + BLEED, 648 + 2 * BLEED], [BLEED, BLEED, BLEED + 432, BLEED + 648])
+
+
+def test_every_font_is_embedded_a_subset_and_maps_to_text(rich: Rendered) -> None:
+    with opened(rich.pdf) as pdf:
+        fonts = {font.objgen: font for page in pdf.pages for font in page.Resources.get("/Font", {}).values()}
+        for font in fonts.values():
+            descriptor = font.DescendantFonts[0].FontDescriptor
+            assert "/FontFile2" in descriptor or "/FontFile3" in descriptor
+            assert str(font.BaseFont)[7] == "+"
+            assert "/ToUnicode" in font
+            assert "Helvetica" not in str(font.BaseFont)
+
+
+def test_the_digital_file_has_outline_links_tags_and_metadata(small: Rendered) -> None:
+    with opened(small.pdf) as pdf:
+        root = pdf.Root
+        with pdf.open_outline() as outline:
+            titles = [item.title for item in outline.root]
+        links = [str(each.Subtype) for page in pdf.pages for each in page.get("/Annots", [])]
+        metadata = root.Metadata.read_bytes().decode()
+
+        assert titles == [section.title for section in small.manuscript.chapters]
+        assert links == ["/Link"] * 3
+        assert (root.MarkInfo.Marked, str(root.Lang)) == (True, "en-US")
+        assert "<pdfaid:part>1</pdfaid:part>" in metadata
+        assert "The Patient Harbour" in metadata
+
+
+def test_the_print_file_is_bare_and_even(make: Make) -> None:
+    with opened(
+        render(make(PROSE, f"[Away](https://example.org) {PROSE}"), ExportSettings(profile="print")).pdf
+    ) as pdf:
+        assert len(pdf.pages) % 2 == 0
+        assert not {"/Outlines", "/StructTreeRoot", "/Metadata", "/PageLabels"} & set(pdf.Root.keys())
+        assert not any("/Annots" in page for page in pdf.pages)
+
+
+def test_page_labels_are_roman_then_arabic(small: Rendered) -> None:
+    with opened(small.pdf) as pdf:
+        labels = [page.label for page in pdf.pages]
+
+    front = small.layout.front_pages
+    assert (labels[0], labels[front - 1], labels[front]) == ("i", "vi", "1")
+
+
+def test_headings_come_in_order_and_the_title_first(rich: Rendered) -> None:
+    tree = PdfText(rich.pdf).tree
+    levels = [int(node.role[1]) for section in tree.kids[1:] for node in section.walk() if node.role[0] == "H"]
+
+    assert levels[0] == 1
+    assert levels.count(1) == len(rich.manuscript.chapters)
+    assert set(levels) == {1, 2, 3}
+
+
+def test_tables_lists_and_notes_are_tagged_as_such(rich: Rendered) -> None:
+    roles = {node.role for node in PdfText(rich.pdf).tree.walk()}
+
+    assert {"Table", "TR", "TH", "TD", "L", "LI", "Lbl", "LBody", "Note", "BlockQuote", "Code", "TOC", "TOCI"} <= roles
+
+
+def test_no_glyph_is_missing(rich: Rendered) -> None:
+    with opened(rich.pdf) as pdf:
+        for page in pdf.pages:
+            shown = b"".join(
+                bytes(each)
+                for operands, operator in pikepdf.parse_content_stream(page, "TJ")
+                for each in operands[0]
+                if isinstance(each, pikepdf.String) and str(operator) == "TJ"
+            )
+            assert 0 not in {int.from_bytes(shown[at : at + 2], "big") for at in range(0, len(shown), 2)}
+
+
+def test_the_watermark_is_text_under_every_page_of_the_free_plan(make: Make) -> None:
+    free = PdfText(render(make(PROSE, watermark=True)).pdf)
+    paid = PdfText(render(make(PROSE)).pdf)
+
+    assert all("Made with bookgen" in furniture for furniture in free.artifacts)
+    assert not any("Made with bookgen" in furniture for furniture in paid.artifacts)
+
+
+def test_there_is_no_transparency(small: Rendered, make: Make) -> None:
+    for data in (small.pdf, render(make(PROSE, watermark=True)).pdf):
+        assert b"/SMask" not in data
+        assert b"/Transparency" not in data
+
+
+def test_a_preview_is_ten_pages_marked_as_one(small: Rendered) -> None:
+    book, chapters = corpus.book(corpus.Corpus("small", chapters=3, words=9_000))
+    preview = perform(Job("preview", book, chapters, "A. Author", ExportSettings(), watermark=True))
+    read = PdfText(preview)
+
+    assert len(read.artifacts) == 10
+    assert all("PREVIEW" in furniture for furniture in read.artifacts)
+
+
+def test_a_link_in_the_text_leads_to_its_address(make: Make) -> None:
+    with opened(render(make(f"See [the harbour](https://example.org/a?b=1) there. {PROSE}")).pdf) as pdf:
+        addresses = [str(each.A.URI) for page in pdf.pages for each in page.get("/Annots", []) if "/A" in each]
+
+    assert addresses == ["https://example.org/a?b=1"]
+
+
+def test_the_cover_wrap_has_the_printers_size(make: Make) -> None:
+    book, chapters = corpus.book(corpus.Corpus("wrap", chapters=6, words=36_000))
+    settings = ExportSettings(cover_wrap=True, paper="cream", profile="print")
+    wrap = perform(Job("pdf", book, chapters, "A. Author", settings, watermark=False))
+    interior = perform(Job("pdf", book, chapters, "A. Author", ExportSettings(profile="print"), watermark=False))
+
+    with opened(interior) as inside, opened(wrap) as cover:
+        width = 2 * 432 + spine_width(len(inside.pages), "cream") + 2 * BLEED
+        assert len(cover.pages) == 1
+        assert [float(side) for side in cover.pages[0].mediabox] == pytest.approx([0, 0, width, 666], abs=0.01)
+
+
+def opened(data: bytes) -> pikepdf.Pdf:
+    return pikepdf.open(io.BytesIO(data))

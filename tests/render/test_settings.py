@@ -1,0 +1,217 @@
+"""Each setting changes what it says, and a wrong one is refused by name."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pikepdf
+import pytest
+from PIL import Image
+
+from bench.render import corpus
+from bookgen.errors import InvalidInput
+from bookgen.render.job import Job, perform
+from bookgen.render.layout.lines import Tail
+from bookgen.render.layout.page import Layout
+from bookgen.render.layout.rows import Text
+from bookgen.render.model import Figure, Illustration, Manuscript, Picture, Run
+from bookgen.render.pdf.writer import write_pdf
+from bookgen.render.pictures import picture
+from bookgen.render.settings import ExportSettings, parse_settings
+from tests.render.conftest import Make, render
+
+PROSE = "The harbour was considerably quieter that evening and nobody living there could remember otherwise. " * 20
+
+
+def test_what_is_not_named_keeps_its_default() -> None:
+    assert parse_settings({"unheard": 1, "font": None}) == ExportSettings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("include_toc", "yes"),
+        ("font", "comic"),
+        ("font_size", 7),
+        ("font_size", 19),
+        ("font_size", True),
+        ("line_spacing", 0.9),
+        ("line_spacing", "2"),
+        ("chapter_starts", "left"),
+        ("profile", "web"),
+        ("paper", "gold"),
+        ("dedication", 4),
+        ("isbn", "978-3-16-148410-1"),
+        ("publisher", "x" * 201),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_name(name: str, value: object) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse_settings({name: value})
+
+    assert list(refused.value.details["settings"]) == [name]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("isbn", ["978-3-16-148410-0", "0-306-40615-2", "080442957X", ""])
+def test_a_true_isbn_is_taken(isbn: str) -> None:
+    assert parse_settings({"isbn": isbn}).isbn == isbn
+
+
+def test_parts_of_the_front_matter_can_be_left_out(make: Make) -> None:
+    bare = ExportSettings(include_title_page=False, include_copyright_page=False, include_toc=False)
+
+    assert {page.kind for page in render(make(PROSE)).layout.pages} == {"title", "copyright", "toc", "chapter"}
+    assert {page.kind for page in render(make(PROSE), bare).layout.pages} == {"chapter"}
+
+
+def test_dedication_copyright_isbn_and_publisher_are_printed(make: Make) -> None:
+    settings = parse_settings(
+        {"dedication": "For Wren", "copyright_text": "Mine alone", "isbn": "978-3-16-148410-0", "publisher": "Quay"}
+    )
+    rendered = render(make(PROSE), settings)
+
+    for wanted in ("For Wren", "Mine alone", "ISBN 978-3-16-148410-0", "Quay"):
+        assert wanted in lines(rendered.layout)
+        assert wanted.encode() in unzipped(rendered.docx)
+        assert wanted.encode() in unzipped(rendered.epub)
+
+
+@pytest.mark.parametrize(
+    ("font", "family"), [("serif", "SourceSerif4"), ("sans", "SourceSans3"), ("dyslexic", "AtkinsonHyperlegible")]
+)
+def test_the_font_sets_the_book(font: str, family: str, make: Make) -> None:
+    rendered = render(make(PROSE), ExportSettings(font=font))
+
+    assert family in {face.key for face in rendered.layout.typeface.faces}
+    assert {"serif": b"Source Serif 4", "sans": b"Source Sans 3", "dyslexic": b"Atkinson Hyperlegible"}[
+        font
+    ] in unzipped(rendered.docx)
+
+
+def test_larger_type_and_wider_lines_take_more_pages(make: Make) -> None:
+    text = make(PROSE * 12)
+    pages = [
+        len(render(text, settings).layout.pages)
+        for settings in (ExportSettings(), ExportSettings(font_size=14), ExportSettings(line_spacing=2.0))
+    ]
+
+    assert pages[0] < pages[1]
+    assert pages[0] < pages[2]
+
+
+def test_ragged_lines_are_not_stretched(make: Make) -> None:
+    ragged = render(make(PROSE), ExportSettings(justify=False))
+
+    assert any(line.opening for line in body_lines(render(make(PROSE)).layout))
+    assert not any(line.opening for line in body_lines(ragged.layout))
+    assert b"text-align: start" in unzipped(ragged.epub)
+
+
+def test_without_hyphenation_no_line_ends_in_a_hyphen(make: Make) -> None:
+    text = make(PROSE * 5, trim="5x8")
+
+    divided = render(text, ExportSettings(font_size=16))
+    whole = render(text, ExportSettings(font_size=16, hyphenate=False))
+    assert any(line.tail is Tail.HYPHEN for line in body_lines(divided.layout))
+    assert not any(line.tail is Tail.HYPHEN for line in body_lines(whole.layout))
+    assert b"autoHyphenation" not in unzipped(whole.docx)
+
+
+def test_chapters_may_start_on_any_page(make: Make) -> None:
+    text = make("One line.", "One line.", "One line.")
+    anywhere = render(text, ExportSettings(chapter_starts="any"))
+
+    assert len(anywhere.layout.pages) < len(render(text).layout.pages)
+    assert b'w:type w:val="oddPage"' not in unzipped(anywhere.docx)
+
+
+def test_folios_and_running_heads_can_be_left_out(make: Make) -> None:
+    plain = render(make(PROSE * 6), ExportSettings(page_numbers=False, running_heads=False)).layout
+
+    assert not [placed for page in plain.pages for placed in page.placed if is_furniture(placed.mark)]
+
+
+def test_a_printed_picture_is_grey_unless_colour_is_asked(make: Make) -> None:
+    text = with_picture(make(PROSE))
+
+    assert colour_spaces(text, ExportSettings(profile="print")) == {"/DeviceGray"}
+    assert colour_spaces(text, ExportSettings(profile="print", color=True)) == {"/DeviceRGB"}
+    assert colour_spaces(text, ExportSettings()) == {"/DeviceRGB"}
+
+
+def test_illustrations_can_be_left_out() -> None:
+    book, chapters = corpus.book(corpus.Corpus("pictures", chapters=1, words=300))
+    illustration = Illustration(chapters[0].id, 1, red_picture(), "A red page", "Red")
+    job = Job("epub", book, chapters, "A", ExportSettings(), watermark=False, illustrations=(illustration,))
+
+    assert b"A red page" in unzipped(perform(job))
+    without = replace(job, settings=ExportSettings(include_illustrations=False))
+    assert b"A red page" not in unzipped(perform(without))
+    assert job.digest != without.digest
+
+
+def test_a_cover_opens_the_digital_book_unless_it_is_left_out(make: Make) -> None:
+    text = with_picture(make(PROSE))
+
+    assert render(text).layout.pages[0].kind == "cover"
+    assert b"cover.jpg" in unzipped(render(text).epub)
+    without = render(text, ExportSettings(include_cover=False))
+    assert without.layout.pages[0].kind == "title"
+    assert b"cover.jpg" not in unzipped(without.epub)
+
+
+def test_drop_caps_reach_the_pdf_and_the_epub(make: Make) -> None:
+    dropped = render(make(PROSE), ExportSettings(drop_caps=True))
+
+    assert "T" in lines(dropped.layout)
+    assert b"first-letter" in unzipped(dropped.epub)
+
+
+def test_every_setting_is_in_this_file() -> None:
+    source = Path(__file__).read_text() + Path(__file__).with_name("test_pdf.py").read_text()
+
+    assert [each.name for each in fields(ExportSettings) if each.name not in source] == []
+
+
+def with_picture(text: Manuscript) -> Manuscript:
+    made = red_picture()
+    first, *rest = text.chapters
+    figure = Figure(made, "A red page", (Run("Red"),))
+    return replace(text, cover=made, chapters=(replace(first, blocks=(*first.blocks, figure)), *rest))
+
+
+def red_picture() -> Picture:
+    out = io.BytesIO()
+    Image.new("RGB", (900, 1200), (180, 60, 40)).save(out, "JPEG")
+    return picture(out.getvalue())
+
+
+def colour_spaces(text: Manuscript, settings: ExportSettings) -> set[str]:
+    layout = render(text, settings).layout
+    with pikepdf.open(io.BytesIO(write_pdf(text, layout, settings))) as pdf:
+        return {str(image.ColorSpace) for page in pdf.pages for image in page.get_images().values()}
+
+
+def lines(layout: Layout) -> list[str]:
+    return [placed.mark.line.text for page in layout.pages for placed in page.placed if isinstance(placed.mark, Text)]
+
+
+def body_lines(layout: Layout) -> list:  # type: ignore[type-arg]
+    return [
+        placed.mark.line
+        for page in layout.pages
+        for placed in page.placed
+        if isinstance(placed.mark, Text) and placed.mark.element is not None and page.kind == "chapter"
+    ]
+
+
+def is_furniture(mark: object) -> bool:
+    return isinstance(mark, Text) and mark.element is None
+
+
+def unzipped(data: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        return b"".join(package.read(name) for name in package.namelist())
