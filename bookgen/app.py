@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import structlog
 
 from bookgen import serving, telemetry
 from bookgen.accounts import AccountRules, Accounts
@@ -49,6 +50,8 @@ from bookgen.writing.outline import draft_outline, rework_chapters
 
 MICROS = 1_000_000
 
+log = structlog.get_logger(__name__)
+
 
 async def serve(config: Config) -> None:
     """Until SIGTERM or SIGINT. StartupError before the first request is answered, or never."""
@@ -63,10 +66,12 @@ async def serve(config: Config) -> None:
         closing.push_async_callback(runner.cleanup)
         await serving.listen(runner, bound)
         await service.supervisor.start()
+        gc.collect()
         gc.freeze()  # what is alive now stays alive: the collector need not walk it again
         stop = closing.enter_context(serving.Stop().listening())
         print(f"bookgen is ready at {serving.address(bound)} ({_summary(config, service)})", flush=True)
         await stop.asked.wait()
+        log.info("draining", seconds=config.drain_seconds)
         await serving.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
 
 
@@ -94,8 +99,8 @@ def documents() -> Path:
 def _beside(name: str) -> Path:
     """A folder of the checkout, which a wheel carries inside the package."""
     package = Path(__file__).parent
-    checkout = package.parent / name
-    return checkout if checkout.is_dir() else package / f"_{name}"
+    inside = package / f"_{name}"
+    return inside if inside.is_dir() else package.parent / name
 
 
 def make_data_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ import contextlib
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 
-from bookgen import __version__, app, check_command, config, operator, write_command
+from bookgen import __version__, app, check_command, config, operator, telemetry, write_command
 from bookgen.billing import commands as payment_commands
 from bookgen.client import ApiError
 from bookgen.config import reveal
@@ -21,6 +21,7 @@ Command = Callable[[argparse.Namespace], Awaitable[int]]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
+    telemetry.configure_logs("console", "warning")  # serve has settings of its own
     try:
         return _run(options.command(options))
     except (BookgenError, ApiError) as error:

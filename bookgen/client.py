@@ -143,6 +143,10 @@ class Client:
         if self._session is not None:
             await self._session.close()
 
+    async def public_settings(self) -> JSON:
+        """What the server offers: models, languages, trim sizes, features."""
+        return await self._json("GET", "/public-settings/")
+
     # Accounts
 
     async def register(self, username: str, email: str, password: str, **names: str) -> JSON:

@@ -42,7 +42,7 @@ class Lines:
 
     def outline(self, book: Mapping[str, Any]) -> None:
         self.say(
-            f"{book['title']}: {len(book['chapters'])} chapters, {book['target_word_count']:,} words{_effort(book)}"
+            f"{book['title']}: {_count(len(book['chapters']))}, {book['target_word_count']:,} words{_effort(book)}"
         )
         for chapter in book["chapters"]:
             self.say(f"{chapter['chapter_number']:>4}. {chapter['title']}")
@@ -68,7 +68,7 @@ class Lines:
             self.say(AGAIN)
 
     def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None:
-        self.say(f"{book['title']} is done: {book['chapters_count']} chapters, {book['word_count']:,} words.")
+        self.say(f"{book['title']} is done: {_count(book['chapters_count'])}, {book['word_count']:,} words.")
         for file in files:
             self.say(str(file))
 
@@ -110,8 +110,13 @@ class Terminal(Lines):
 def _now(status: Status) -> str:
     current = status.get("current_chapter")
     if status["generation_status"] == "running" and current:
-        return f"Chapter {current} of {status['total_chapters']}"
+        titles = {chapter["chapter_number"]: chapter["title"] for chapter in status["outline"]}
+        return escape(f"Chapter {current} of {status['total_chapters']}: {titles.get(current, '')[:40]}")
     return escape(str(status["status_message"]))
+
+
+def _count(chapters: int) -> str:
+    return f"{chapters} chapter{'' if chapters == 1 else 's'}"
 
 
 def _chapters(status: Status) -> str:

@@ -16,12 +16,13 @@ from typing import Any
 
 from bookgen import config
 from bookgen.app import make_data_folder
-from bookgen.client import ApiError, Client, InvalidRequest, Unauthenticated
+from bookgen.client import ApiError, Client, InvalidRequest, Unauthenticated, Unavailable
 from bookgen.errors import StartupError
 from bookgen.keyfile import kept_secret
 from bookgen.progress import Display, make_display
 from bookgen.store.embedded import die_with_parent
 
+SAMPLE = "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY or OPENAI_API_KEY."
 FORMATS = ("pdf", "docx", "epub")
 LOCAL_LOGIN = "writer"
 LOCAL_EMAIL = "writer@bookgen.test"
@@ -80,7 +81,8 @@ async def write(options: argparse.Namespace) -> int:
                 _uncancel()
                 return await journey.pause()
             except ApiError as error:
-                display.failed(str(error), error.details)
+                again = isinstance(error, Unavailable) or error.details.get("retryable", False)
+                display.failed(str(error), {**error.details, "retryable": again})
                 return 2 if isinstance(error, InvalidRequest) else 1
 
 
@@ -95,6 +97,8 @@ class Journey:
         self._book_id: int | None = None
 
     async def go(self) -> int:
+        if (await self._client.public_settings())["models"] == ["offline"]:
+            self._display.say(SAMPLE)
         await _sign_in(self._client, self._server)
         book = await self._unfinished() or await self._finished() or await self._create()
         self._book_id = book["id"]

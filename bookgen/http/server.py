@@ -18,6 +18,8 @@ PREFIXES = ("/api/v1", "/api")
 KEEPALIVE_SECONDS = 30.0
 # How long the rest of a body that was refused is read, so that its sender hears the answer.
 LINGERING_SECONDS = 5.0
+# What is still being answered when the drain is over gets this long; aiohttp's default is a minute.
+SHUTDOWN_SECONDS = 5.0
 
 
 def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Application:
@@ -42,6 +44,7 @@ def build_runner(app: web.Application) -> web.AppRunner:
         access_log=None,
         keepalive_timeout=KEEPALIVE_SECONDS,
         lingering_time=LINGERING_SECONDS,
+        shutdown_timeout=SHUTDOWN_SECONDS,
         handle_signals=False,
     )
 
