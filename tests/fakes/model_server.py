@@ -221,7 +221,7 @@ class ModelServer:
         except _Cut:
             call.ended = "cut"
             if request.transport is not None:
-                request.transport.abort()
+                request.transport.close()  # what was told before is delivered, unlike after an abort
             return web.Response()
         except (asyncio.CancelledError, ConnectionError):
             call.ended = "left"
