@@ -15,7 +15,8 @@ outline    description, first, last: the chapter numbers wanted in this reply
 rework     instructions, chapters: [{number, title, summary}] to think out anew
 chapter    chapter_number, chapter_title, chapter_summary, people (names), part, parts, words (of this part),
            characters (the same length, null in scripts with spaces), written (words of the chapter so far),
-           chapter_words (its budget), task: "write", "continue" (the last reply was cut) or "extend"
+           chapter_words (its budget), task: "write", "continue" (the last reply was cut), "extend" or
+           "close" (a few sentences to end a chapter that broke off)
 revise     chapter_number, chapter_title, problem, passage: the passage to put differently
 digest     chapter_number, chapter_title, threads: the open threads, numbered from 1
 support    question

@@ -11,6 +11,7 @@ PART_WORDS = 800  # a part is asked for in 600 to 1,000 words: models keep such 
 MOST_PART_WORDS = 1_000
 NEAR_ENOUGH = 0.04  # of a chapter's budget: not worth another call
 OVERLONG = 0.06  # of a chapter's budget: cut at a sentence end
+CLOSING_WORDS = 60
 CARRY = 0.03  # of a chapter's budget: how far it makes up for the length of those before it
 
 
@@ -55,6 +56,14 @@ def next_part(aim: int, written: int, done: int, pace: Pace) -> Part | None:
     parts = max(-(-missing // MOST_PART_WORDS), round(missing / PART_WORDS), 1)
     words = max(-(-missing // parts), 1)
     return Part(done + 1, done + parts, words, max(pace.ask_for(words), 1))
+
+
+def closing_part(aim: int, written: int, done: int) -> Part | None:
+    """A few sentences to end a chapter that is long enough but broke off; None when it is longer than that."""
+    if written > aim * (1 + NEAR_ENOUGH):
+        return None
+    words = max(aim - written, min(CLOSING_WORDS, aim // 10), 1)
+    return Part(done + 1, done + 1, words, words)
 
 
 def most_calls(aim: int) -> int:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, Digest
-from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.providers.text import Message, StopReason, TextReply
 from bookgen.words import count_words
 from bookgen.writing import budget, clean, continuity, conversation, quality, residue, revision, sentences
 from bookgen.writing.desk import Desk
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material
-from bookgen.writing.part import part_request
+from bookgen.writing.part import Task, part_request
 from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip
@@ -49,32 +50,34 @@ def _chapter(material: Material, chapter_number: int) -> Chapter:
 
 
 async def _write(desk: Desk, steps: Steps, on_words: Callable[[int], None]) -> str:
+    """Call after call until the chapter is long enough, or its calls are used up."""
     done = continuations = empty = 0
-    task = "write"
+    task: Task = "write"
     for _ in range(budget.most_calls(desk.aim)):
         part = budget.next_part(desk.aim, desk.words, done, desk.pace)
+        if part is None and task == "continue":
+            part, task = budget.closing_part(desk.aim, desk.words, done), "close"
         if part is None:
             break
-        request = part_request(desk, part, task)
+        # Threads: a long book's prompt and a long reply take longer than the event loop may wait.
+        request = await asyncio.to_thread(part_request, desk, part, task)
         reply = await steps.reply(request, attempt=empty)
         raise_if_refused(reply, request)
-        kept, cut = _keep(desk, reply)
+        kept, cut = await asyncio.to_thread(_keep, desk, reply)
+        if not kept and empty == MOST_EMPTY:
+            break
         if not kept:
             empty += 1
-            if empty > MOST_EMPTY:
-                break
             continue
-        empty = 0
+        desk.turns = [*request.messages, Message("assistant", kept)]
+        on_words(desk.words)
         if not cut:
             desk.pace.learn(part.ask, count_words(kept))
-        _put_down(desk, request, kept, cut)
-        on_words(desk.words)
-        continuations = continuations + 1 if cut else 0
-        if cut and continuations <= MOST_CONTINUATIONS:
+        empty, continuations = 0, continuations + 1 if cut else 0
+        if cut and continuations <= MOST_CONTINUATIONS and task != "close":
             task = "continue"
         else:
-            task, continuations = "write" if part.number < part.count else "extend", 0
-            done += 1
+            task, continuations, done = "write" if part.number < part.count else "extend", 0, done + 1
     if not desk.text:
         raise UpstreamAIError(
             "The model sent no text for this chapter.",
@@ -90,18 +93,12 @@ def _keep(desk: Desk, reply: TextReply) -> tuple[str, bool]:
     piece = clean.prose(reply.text, desk.chapter, opening=not desk.text)
     cut = reply.stop is StopReason.LENGTH or not sentences.is_finished(piece)
     whole = sentences.complete(piece) if cut else piece
-    # What broke off belongs to the paragraph whose last whole sentence is kept.
-    rest = piece[len(whole) :]
     kept = clean.without_overlap(desk.text, whole)
     if kept:
-        desk.text = clean.join(desk.text, kept, same_paragraph=desk.same_paragraph)
-        desk.same_paragraph = cut and "\n\n" not in rest[: len(rest) - len(rest.lstrip())] and bool(rest.strip())
+        broken_off = piece[len(whole) :]
+        in_paragraph = bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]
+        desk.add(kept, same_paragraph=cut and in_paragraph)
     return kept, cut
-
-
-def _put_down(desk: Desk, request: TextRequest, kept: str, cut: bool) -> None:
-    """Remember the turn as it will be repeated: the reply is what was kept of it."""
-    desk.turns = [*request.messages, Message("assistant", kept)]
 
 
 def _fitted(desk: Desk) -> str:

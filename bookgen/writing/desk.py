@@ -9,6 +9,7 @@ from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message
 from bookgen.words import count_words
 from bookgen.writing import budget, context
+from bookgen.writing.clean import join
 from bookgen.writing.material import Material
 
 
@@ -21,6 +22,7 @@ class Desk:
     digests: Sequence[Digest]
     avoid: Sequence[str] = ()
     text: str = ""
+    words: int = 0  # of the text
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
     turns: list[Message] = field(default_factory=list)
     pace: budget.Pace = field(default_factory=budget.Pace)
@@ -30,12 +32,14 @@ class Desk:
         return self.material.book
 
     @property
-    def words(self) -> int:
-        return count_words(self.text)
-
-    @property
     def aim(self) -> int:
         return budget.aim_for(self.chapter, self.material.chapters)
+
+    def add(self, kept: str, *, same_paragraph: bool) -> None:
+        """Put the sentences kept of a reply after the text. `same_paragraph`: what follows them belongs to theirs."""
+        self.text = join(self.text, kept, same_paragraph=self.same_paragraph)
+        self.words = count_words(self.text)
+        self.same_paragraph = same_paragraph
 
     def system(self) -> tuple[Block, ...]:
         return context.system(self.book, self.material.chapters, self.digests, first_call=not self.turns)

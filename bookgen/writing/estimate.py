@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bookgen.models import Book, Chapter, Usage
 from bookgen.writing import context
@@ -13,15 +13,16 @@ from bookgen.writing.window import tokens
 
 Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usage with a model; None: price unknown
 
-TURN = 330  # tokens of a user's turn that goes on with a chapter, brief included
-TASK = 520  # … of the one that begins it, beside the tail and the threads
+TURN = 310  # tokens of a user's turn that goes on with a chapter, brief included
+TASK = 480  # … of the one that begins it, beside the tail, the threads and what is to be avoided
 TAIL = 250
-EDGES = 200  # openings and endings to avoid
 THREAD = 16
+EDGES = 200  # openings and endings to avoid
 DIGEST = 130  # of a chapter's digest as later calls are given it
-DIGEST_TASK = 560
-DIGEST_REPLY = 190
-EXTRA_CALLS = 0.05  # writing calls beyond the plan: cut replies, lengths missed, repairs
+NOTES = 390  # of the turn that asks for the digest
+DIGEST_REPLY = 180
+EXTRA_CALLS = 0.12  # writing calls beyond the plan: lengths missed, cut replies, repairs
+EXTRA_WORDS = 0.05  # written and not kept
 LEAST_CACHED = 1_024  # tokens: a shorter prefix is not cached
 
 SECONDS_A_CALL = 2.0
@@ -71,24 +72,32 @@ def _chapter(book: Book, chapter: Chapter, static: int, before: int, chapters: i
     """A chapter's writing, each call of which reads the prefix that the one before it left, and its digest."""
     written = language(book.content_language).usual_tokens(max(chapter.target_word_count, 1))
     parts = max(round(chapter.target_word_count / PART_WORDS), 1)
-    told = before * min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MOST_OF_A_DIGEST))
-    task = TASK + (TAIL + EDGES + min(before, 20) * THREAD if before else 0)
-    read = static + told if before else 0
-    write = task + (0 if before else static) + (parts - 1) * TURN + written * (parts - 1) // parts
-    for part in range(1, parts):
-        read += static + told + task + (part - 1) * (TURN + written // parts)
-    last_turn = TURN if parts > 1 else task  # the last turn of a chapter is read by none, so it is not written
+    stretch = written // parts
+    known = static + before * min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MOST_OF_A_DIGEST))
+    task = TASK + (DIGEST + TAIL + EDGES + min(before, 20) * THREAD if before else 0)
+    turns = [task + place * (TURN + stretch) for place in range(parts)]  # what lies before each next turn
+    new = task + (0 if before else known) + (parts - 1) * (TURN + stretch)
+    read = (known if before else 0) + sum(known + size for size in turns[:-1])
+    last = stretch + NOTES
     if static < LEAST_CACHED:
-        read, write, last_turn = 0, 0, read + write
-    prose = Usage(
-        calls=parts,
-        input_tokens=last_turn,
-        output_tokens=written,
-        cache_write_tokens=max(write - last_turn, 0),
-        cache_read_tokens=read,
+        prose = Usage(calls=parts, input_tokens=new + read, output_tokens=written)
+        digest = Usage(calls=1, input_tokens=known + turns[-1] + last, output_tokens=DIGEST_REPLY)
+    else:
+        prose = Usage(calls=parts, output_tokens=written, cache_write_tokens=new, cache_read_tokens=read)
+        digest = Usage(1, last, DIGEST_REPLY, cache_read_tokens=known + turns[-1])
+    return _with_extra_calls(prose, known + task), digest
+
+
+def _with_extra_calls(usage: Usage, prefix: int) -> Usage:
+    """A length that is missed, a reply that is cut, a repair: each reads the prefix once more."""
+    extra = EXTRA_CALLS * usage.calls
+    return replace(
+        usage,
+        calls=round(usage.calls + extra),
+        output_tokens=round(usage.output_tokens * (1 + EXTRA_WORDS)),
+        cache_write_tokens=usage.cache_write_tokens + round(extra * TURN),
+        cache_read_tokens=usage.cache_read_tokens + round(extra * prefix),
     )
-    digest = Usage(calls=1, input_tokens=DIGEST_TASK + written, output_tokens=DIGEST_REPLY)
-    return _scaled(prose, 1 + EXTRA_CALLS), digest
 
 
 def _seconds(model_name: str, usage: Usage) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
 from bookgen.models import Book, Chapter
 from bookgen.providers.text import Message, TextRequest
 from bookgen.words import count_words
@@ -10,6 +13,8 @@ from bookgen.writing.desk import Desk
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.window import clip
+
+Task: TypeAlias = Literal["write", "continue", "extend", "close"]
 
 TAIL_WORDS = 180  # of the chapter before, verbatim
 
@@ -42,11 +47,20 @@ the same kind. {position} Repeat nothing, announce nothing.
 
 """
 
+CLOSE = """\
+Your reply broke off; its unfinished last sentence is left out above. The chapter is long enough now: bring it to its \
+end in about {part_length}, straight after the last sentence that stands there, on a note of its own. Repeat nothing, \
+announce nothing.
+
+"""
+
+PROMPTS: Mapping[Task, str] = {"write": NEXT_PART, "continue": CONTINUE, "extend": EXTEND, "close": CLOSE}
+
 _ENDS = "this brings the chapter to its end, on a note of its own."
 _GOES_ON = "the chapter goes on after it, so do not wind up."
 
 
-def part_request(desk: Desk, part: budget.Part, task: str) -> TextRequest:
+def part_request(desk: Desk, part: budget.Part, task: Task) -> TextRequest:
     chapter, tongue = desk.chapter, language(desk.book.content_language)
     last = part.number == part.count
     words = {
@@ -55,10 +69,7 @@ def part_request(desk: Desk, part: budget.Part, task: str) -> TextRequest:
         "part_length": tongue.length(part.ask),
         "position": _ENDS if last else _GOES_ON,
     }
-    if not desk.text:
-        prompt = FIRST_PART.format(**words, **_first_part(desk, part))
-    else:
-        prompt = {"write": NEXT_PART, "continue": CONTINUE, "extend": EXTEND}[task].format(**words)
+    prompt = PROMPTS[task].format(**words) if desk.text else FIRST_PART.format(**words, **_first_part(desk, part))
     prompt += _brief(desk, part, task)
     return TextRequest(
         stage="chapter",
@@ -71,7 +82,7 @@ def part_request(desk: Desk, part: budget.Part, task: str) -> TextRequest:
     )
 
 
-def _brief(desk: Desk, part: budget.Part, task: str) -> str:
+def _brief(desk: Desk, part: budget.Part, task: Task) -> str:
     chapter, tongue = desk.chapter, language(desk.book.content_language)
     return brief.block(
         "chapter",

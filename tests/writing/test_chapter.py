@@ -114,6 +114,21 @@ async def test_a_cut_reply_is_continued_in_a_user_turn_after_its_last_whole_sent
     assert brief_of(asked)["task"] == "continue"
 
 
+async def test_a_chapter_that_broke_off_at_its_full_length_gets_an_ending():
+    def cut_at_the_end(request, brief, call):
+        text = obedient(request, brief, call)
+        if brief["stage"] == "chapter" and brief["part"] == brief["parts"] and brief["task"] == "write":
+            return says(f"{text} And then", StopReason.LENGTH)
+        return text
+
+    steps = Scripted(cut_at_the_end)
+
+    draft = await write_chapter(some_material(), 1, steps)
+
+    assert brief_of(steps.of_stage("chapter")[-1])["task"] == "close"
+    assert abs(draft.word_count - 3_000) <= 300
+
+
 @pytest.mark.parametrize("call", [1, 3])
 async def test_a_refusal_is_a_typed_error_and_never_prose(call):
     def refuses(request, brief, number):
