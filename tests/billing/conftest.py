@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -89,17 +90,28 @@ async def stripe(clock: Clock) -> AsyncIterator[FakeStripe]:
 
 
 @pytest.fixture
-async def payments(pool: asyncpg.Pool, stripe: FakeStripe, clock: Clock) -> AsyncIterator[Payments]:
-    payments = Payments(
-        pool,
-        Gateway("sk_test_bookgen", api_base=stripe.url),
-        public_url="https://books.test",
-        webhook_secrets=["whsec_test"],
-        allowed_origins=["https://app.test"],
-        clock=clock,
-    )
-    yield payments
-    await payments.close()
+async def payments(open_payments: Callable[[], Payments]) -> Payments:
+    return open_payments()
+
+
+@pytest.fixture
+async def open_payments(pool: asyncpg.Pool, stripe: FakeStripe, clock: Clock) -> AsyncIterator[Callable[[], Payments]]:
+    """Each one is as in a process of its own."""
+    async with contextlib.AsyncExitStack() as closing:
+
+        def open_payments() -> Payments:
+            payments = Payments(
+                pool,
+                Gateway("sk_test_bookgen", api_base=stripe.url),
+                public_url="https://books.test",
+                webhook_secrets=["whsec_next", "whsec_test"],
+                allowed_origins=["https://app.test"],
+                clock=clock,
+            )
+            closing.push_async_callback(payments.close)
+            return payments
+
+        yield open_payments
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,8 @@ from tests.billing.histories import DEEDS, History
 deeds = st.lists(st.tuples(st.sampled_from(DEEDS), st.integers(0, 2**16)), min_size=10, max_size=40)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.timeout(300)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(deeds=deeds)
 async def test_whatever_happens_the_books_add_up(pool, stripe, payments, quota, clock, deeds):
     await History(pool, stripe, payments, quota, clock).live(deeds)

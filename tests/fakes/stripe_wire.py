@@ -19,13 +19,14 @@ class Wire:
     """Requests seen, faults to inject and the answers that idempotency keys replay.
 
     A fault is a status, "drop" (the connection closes before the call is done), "lose" (the call is done and
-    its answer is lost), or an asyncio.Event to wait for.
+    its answer is lost), or an asyncio.Event that holds the answer, already made, back until it is set.
     """
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
         self.keys: list[str] = []
         self.faults: deque[int | str | asyncio.Event | None] = deque()
+        self.holding = asyncio.Event()
         self._answers: dict[str, tuple[str, dict[str, Any], int, str]] = {}
 
     @web.middleware
@@ -37,13 +38,14 @@ class Wire:
         request[FORM] = decoded((await request.post()).items() if request.method == "POST" else request.query.items())
         self.calls.append((request.method, request.path, request[FORM]))
         fault = self.faults.popleft() if self.faults else None
-        if isinstance(fault, asyncio.Event):
-            await fault.wait()
-        elif isinstance(fault, int):
+        if isinstance(fault, int):
             return error("injected", fault)
-        elif fault == "drop":
+        if fault == "drop":
             return self._hang_up(request)
         response = await self._once(request, handler)
+        if isinstance(fault, asyncio.Event):
+            self.holding.set()
+            await fault.wait()
         return self._hang_up(request) if fault == "lose" else response
 
     def forget(self) -> None:

@@ -1,0 +1,53 @@
+"""What a plan allows."""
+
+from __future__ import annotations
+
+import asyncpg
+import pytest
+
+from bookgen.billing.plans import left, require_chapter_images, require_format
+from bookgen.errors import PlanUpgradeRequired
+from bookgen.store import plans
+
+URL = "https://books.test/plans"
+
+
+async def test_a_format_outside_the_plan_names_those_inside(pool):
+    free = await plans.get(pool, "free")
+
+    require_format(free, "pdf", URL)
+    with pytest.raises(PlanUpgradeRequired) as refused:
+        require_format(free, "epub", URL)
+
+    assert refused.value.details == {"requested_format": "epub", "allowed_formats": ["pdf"], "upgrade_url": URL}
+
+
+async def test_chapter_images_are_for_paid_plans(pool):
+    require_chapter_images(await plans.get(pool, "starter"), URL)
+
+    with pytest.raises(PlanUpgradeRequired):
+        require_chapter_images(await plans.get(pool, "free"), URL)
+
+
+@pytest.mark.parametrize(("limit", "taken", "remains"), [(5, 2, 3), (5, 7, 0), (0, 0, 0), (-1, 900, -1)])
+def test_what_is_left_is_never_negative_unless_unlimited(limit, taken, remains):
+    assert left(limit, taken) == remains
+
+
+async def test_the_database_refuses_a_plan_that_the_gates_cannot_read(pool):
+    with pytest.raises(asyncpg.CheckViolationError):
+        await pool.execute("UPDATE plan SET features = features - 'watermark' WHERE slug = 'free'")
+
+
+async def test_the_seeded_plans_are_those_of_the_contract(pool):
+    seeded = {plan.slug: plan for plan in await plans.list_active(pool)}
+    hosted = await plans.get(pool, "self-hosted")
+
+    assert {slug: str(plan.price_yearly) for slug, plan in seeded.items()} == {
+        "free": "0.00",
+        "starter": "190.00",
+        "pro": "490.00",
+    }
+    assert seeded["pro"].features.max_word_count_per_book == 150_000
+    assert (seeded["free"].features.watermark, seeded["pro"].features.watermark) == (True, False)
+    assert (hosted.features.books_per_month, hosted.features.max_word_count_per_book) == (-1, 500_000)
