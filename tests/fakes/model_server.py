@@ -298,7 +298,7 @@ class ModelServer:
 
     async def _pieces(self, text: str, kind: str, options: dict[str, Any], stream: Stream) -> AsyncIterator[str]:
         after, sent = options.get("after", 80), 0
-        size = 1 if kind == "drip" else self.settings.chunk
+        size = {"drip": 1, "huge": 1 << 16}.get(kind, self.settings.chunk)
         if kind in ("stall", "cut", "error_event", "broken_event"):
             size = min(size, after)
         while sent < len(text):

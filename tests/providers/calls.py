@@ -16,21 +16,22 @@ from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.providers.transport import Deadlines
 from tests.fakes.model_server import ModelServer
 
-QUICK = Deadlines(connect=0.5, first_byte=0.5, idle=0.4, total=2)
+# For faults that only a deadline ends. Everything else has the usual deadlines, however slow the machine is.
+QUICK = Deadlines(connect=0.5, first_byte=0.8, idle=0.8, total=3)
 MakeProvider = Callable[..., Provider]
 
 
-def anthropic(server: ModelServer, deadlines: Deadlines = QUICK) -> Provider:
+def anthropic(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
     return AnthropicProvider("claude-sonnet-5-5", key="k", base_url=server.anthropic_url, deadlines=deadlines)
 
 
-def responses(server: ModelServer, deadlines: Deadlines = QUICK) -> Provider:
+def responses(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
     return OpenAIProvider(
         "gpt-6.1-terra", key="k", base_url=server.openai_url, deadlines=deadlines, protocol="responses"
     )
 
 
-def chat(server: ModelServer, deadlines: Deadlines = QUICK) -> Provider:
+def chat(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
     return OpenAIProvider("local", base_url=f"{server.url}/some/gateway/v1", deadlines=deadlines)
 
 

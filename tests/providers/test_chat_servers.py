@@ -10,7 +10,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.text import StopReason
 from tests.fakes.model_server import fault
-from tests.providers.calls import QUICK, chapter_request, chat, steady
+from tests.providers.calls import chapter_request, chat, steady
 
 SCHEMA = {
     "type": "object",
@@ -41,7 +41,7 @@ async def test_openai_itself_is_asked_in_its_own_fields(server) -> None:
 
 
 async def test_a_url_without_a_version_is_given_one(server) -> None:
-    provider = OpenAIProvider("local", base_url=server.url, deadlines=QUICK)
+    provider = OpenAIProvider("local", base_url=server.url)
 
     await provider.attempt(chapter_request())
 
