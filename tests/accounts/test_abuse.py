@@ -17,29 +17,26 @@ async def register(door: Door, name: str, email: str | None = None, **headers: s
     return await door.post("/auth/register/", form, headers={key.replace("_", "-"): headers[key] for key in headers})
 
 
-@pytest.mark.parametrize(
-    "email",
-    [
-        "x@mailinator.com",
-        "x@MAILINATOR.com",
-        "x@deep.below.mailinator.com",
-        "ada.lovelace@gmail.com",
-        "ada+books@gmail.com",
-        "Ada.L@GoogleMail.com",
-    ],
-)
-async def test_throw_away_addresses_and_gmail_aliases_are_refused(door: Door, email: str) -> None:
-    status, answer = await register(door, "ada", email)
-
-    assert status == 400
-    assert set(answer["error"]["details"]) == {"email"}
+ADDRESSES = {
+    "x@mailinator.com": 400,
+    "x@MAILINATOR.com": 400,
+    "x@deep.below.mailinator.com": 400,
+    "ada.lovelace@gmail.com": 400,
+    "ada+books@gmail.com": 400,
+    "Ada.L@GoogleMail.com": 400,
+    "ada@gmail.com": 201,
+    "ada.l+books@example.com": 201,
+    "ada@mailinator.com.example.com": 201,
+    "ada@books.test": 201,
+}
 
 
-@pytest.mark.parametrize(
-    "email", ["ada@gmail.com", "ada.l+books@example.com", "ada@mailinator.com.example.com", "ada@books.test"]
-)
-async def test_ordinary_addresses_are_welcome(door: Door, email: str) -> None:
-    assert (await register(door, "ada", email))[0] == 201
+async def test_throw_away_addresses_and_gmail_aliases_are_refused(door: Door) -> None:
+    outcomes = {email: await register(door, f"reader{number}", email) for number, email in enumerate(ADDRESSES)}
+
+    assert {email: status for email, (status, _) in outcomes.items()} == ADDRESSES
+    refusals = [answer for status, answer in outcomes.values() if status == 400]
+    assert all(set(answer["error"]["details"]) == {"email"} for answer in refusals)
 
 
 async def test_the_third_account_of_a_browser_is_told_to_come_back_tomorrow(door: Door) -> None:
@@ -69,9 +66,9 @@ async def test_ten_registrations_of_a_browser_at_once_make_two_accounts(door: Do
     assert sorted(status for status, _ in outcomes) == [201] * 2 + [429] * 8
 
 
-@pytest.mark.parametrize("fingerprint", ["x" * 7000, "\u00e4\u00f6", "{}", " "])
-async def test_a_strange_fingerprint_breaks_nothing(door: Door, fingerprint: str) -> None:
-    assert (await register(door, "ada", X_Browser_Fingerprint=fingerprint))[0] == 201
+async def test_a_strange_fingerprint_breaks_nothing(door: Door) -> None:
+    for number, fingerprint in enumerate(["x" * 7000, "\u00e4\u00f6", "{}", " "]):
+        assert (await register(door, f"reader{number}", X_Browser_Fingerprint=fingerprint))[0] == 201
 
 
 async def ban_origin_of(door: Door, account_id: int) -> None:
