@@ -80,7 +80,7 @@ def sentence(number: int, language: str = "en") -> str:
 
 def _word(rng: random.Random, language: str) -> str:
     consonants, vowels = _ALPHABETS[language]
-    return "".join(rng.choice(consonants) + rng.choice(vowels) for _ in range(rng.randint(1, 4)))
+    return "".join(rng.choice(consonants) + rng.choice(vowels) for _ in range(rng.randint(2, 3)))
 
 
 def prose(words: int, first: int, language: str = "en") -> str:
