@@ -9,7 +9,7 @@ import gc
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from bookgen.providers.prices import prices
 from bookgen.providers.registry import ModelSettings, build_text_model
 from bookgen.providers.text import TextModel
 from bookgen.publishing import Publisher
+from bookgen.render.settings import ExportSettings
 from bookgen.standing import Standings
 from bookgen.store.database import Database, through_outage
 from bookgen.store.migrate import migrate
@@ -237,6 +238,8 @@ def _site(config: Config, public_url: str, model: TextModel) -> Site:
         allowed_origins=frozenset(config.allowed_origins),
         trusted_proxies=config.trusted_proxies,
         metrics_token=reveal(config.metrics_token),
+        export_defaults=asdict(ExportSettings()),
+        documents=documents(),
     )
 
 

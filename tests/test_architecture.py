@@ -35,7 +35,9 @@ MAY_IMPORT = {
     "billing": {"store"} | NOUNS,
     **dict.fromkeys(SERVICES, SERVICE),
     "actors": {"writing", "billing", "store"} | PROTOCOLS | NOUNS,
-    "http": {"actors", "billing", "store", "limits", "telemetry", "tokens", "passwords", "signup"} | SERVICES | NOUNS,
+    "http": {"actors", "billing", "store", "limits", "telemetry", "tokens", "passwords", "signup", "retrieval"}
+    | SERVICES
+    | NOUNS,
     "client": NOUNS,
     "progress": NOUNS,
     "serving": NOUNS,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
+import re
+from functools import cache
 from pathlib import Path
 
 from aiohttp import web
+from markdown_it import MarkdownIt
+from mdit_py_plugins.anchors import anchors_plugin
 
 from bookgen import errors
 from bookgen.http.catalogue import CATALOGUE, Entry
 from bookgen.http.contract import docs, refuses
 from bookgen.http.keys import DOCUMENT, SITE
+from bookgen.retrieval import slug
 
 ASSETS = Path(__file__).parent / "assets"
 GUIDES = Path(__file__).parent / "guides"
@@ -78,6 +84,31 @@ def _entry(entry: Entry) -> str:
 )
 async def agents_guide(request: web.Request) -> web.Response:
     return _guide(request, "agents.md", "text/markdown")
+
+
+@docs(
+    tags=["site"],
+    summary="A document of this service",
+    responses={200: {"description": "A page", "content": _HTML_CONTENT}},
+)
+async def manual(request: web.Request) -> web.Response:
+    folder, name = request.app[SITE].documents, request.match_info["name"]
+    if folder is None or re.fullmatch(r"[a-z-]{1,40}", name) is None:
+        raise errors.NotFound
+    try:
+        return _page(await asyncio.to_thread(_manual_page, folder / f"{name}.md"))
+    except FileNotFoundError:
+        raise errors.NotFound from None
+
+
+@cache
+def _manual_page(file: Path) -> str:
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.use(anchors_plugin, max_level=4, slug_func=slug, permalink=False)
+    text = file.read_text("utf-8")
+    title = html.escape(text.partition("\n")[0].lstrip("# "))
+    page = (ASSETS / "manual.html").read_text("utf-8")
+    return page.replace("{{title}}", title).replace("{{body}}", markdown.render(text))
 
 
 async def llms(request: web.Request) -> web.Response:

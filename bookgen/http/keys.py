@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -48,6 +49,7 @@ class Site:
     metrics_token: str | None = None
     export_defaults: Mapping[str, Any] = field(default_factory=dict)
     deprecation: Deprecation | None = None
+    documents: Path | None = None  # the folder of the Markdown files that the support assistant knows
 
     @property
     def secure(self) -> bool:

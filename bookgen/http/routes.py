@@ -107,6 +107,7 @@ SITE: tuple[Route, ...] = (
     Route("GET", "/docs/", documents.browse, PUBLIC, public=True),
     Route("GET", "/docs/errors/", documents.error_catalogue, PUBLIC, public=True),
     Route("GET", "/docs/agents/", documents.agents_guide, PUBLIC, public=True),
+    Route("GET", "/docs/{name}/", documents.manual, PUBLIC, public=True),
 )
 
 ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *SITE)

@@ -207,7 +207,7 @@ async def serving(
             publisher=publisher,
             support=Support.over(DOCS, f"{public_url}{PREFIX}/docs/", model),
             limiter=Limiter(budgets),
-            site=Site(public_url=public_url, models=(model.name,), **site),
+            site=Site(public_url=public_url, models=(model.name,), documents=DOCS, **site),
             estimate=lambda book, chapters: RunEstimate(None, 60 * len(chapters)),
             ready=lambda: supervisor.restored,
         )

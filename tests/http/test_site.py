@@ -1,0 +1,193 @@
+import re
+
+import pytest
+
+from bookgen.http.catalogue import CATALOGUE
+from bookgen.http.choices import LANGUAGES, TRIM_SIZES
+from bookgen.render.trim import TRIMS
+from tests.http.conftest import Api, OpenApi
+
+
+async def test_the_demo_book_is_whole_and_worth_reading(visitor: Api) -> None:
+    book = (await visitor.get("/books/demo/")).body
+
+    assert len(book["chapters"]) == book["chapters_count"] == 3
+    assert all(700 <= chapter["word_count"] <= 900 for chapter in book["chapters"])
+    assert book["word_count"] == sum(chapter["word_count"] for chapter in book["chapters"])
+    assert book["status"] == "completed"
+
+
+async def test_the_demo_book_has_the_shape_of_anybodys_book(api: Api) -> None:
+    mine = await api.outlined()
+    demo = (await api.get("/books/demo/")).body
+
+    assert demo.keys() == mine.keys()
+    assert demo["chapters"][0].keys() == mine["chapters"][0].keys()
+
+
+async def test_the_statistics_add_up(api: Api) -> None:
+    written, _ = await api.written(), await api.outlined()
+    assert (await api.post(f"/books/{written['id']}/export_docx/", {"settings": {}})).status == 200
+
+    stats = (await api.get("/stats/")).body
+
+    assert (
+        stats
+        | {
+            "books_total": 2,
+            "books_by_status": {"completed": 1, "outline": 1},
+            "chapters_total": 4,
+            "chapters_written": 2,
+            "words_total": written["word_count"],
+            "words_this_period": written["word_count"],
+            "exports_total": 1,
+            "images_total": 0,
+        }
+        == stats
+    )
+    assert [book["id"] for book in stats["recent_books"]][-1] == written["id"]
+
+
+async def test_recent_books_are_five_in_list_form(api: Api) -> None:
+    for number in range(6):
+        await api.book(title=f"Book {number}")
+
+    recent = (await api.get("/stats/")).body["recent_books"]
+
+    assert [book["title"] for book in recent] == [f"Book {number}" for number in (5, 4, 3, 2, 1)]
+    assert "chapters" not in recent[0]
+
+
+async def test_public_settings_list_what_fields_take(visitor: Api) -> None:
+    settings = (await visitor.get("/public-settings/")).body
+
+    assert [size["value"] for size in settings["trim_sizes"]] == [size.value for size in TRIM_SIZES]
+    assert len(settings["languages"]) == len(LANGUAGES) >= 21
+    assert settings["models"] == ["offline"]
+    assert settings["google_client_id"] is None
+    assert settings["billing_enabled"] is False
+
+
+def test_the_trim_sizes_offered_are_those_that_can_be_set() -> None:
+    assert {size.value for size in TRIM_SIZES} == TRIMS.keys()
+    for size in TRIM_SIZES:
+        assert size.width_mm == pytest.approx(TRIMS[size.value].width_mm, abs=0.05)
+        assert size.height_mm == pytest.approx(TRIMS[size.value].height_mm, abs=0.05)
+
+
+async def test_the_assistant_answers_from_documents_that_can_be_read(visitor: Api) -> None:
+    reply = await visitor.post("/chatbot/ask/", {"question": "How do I export an EPUB?"})
+
+    assert reply.status == 200
+    assert reply.body["answer"]
+    for source in reply.body["sources"]:
+        path, _, anchor = source["url"].removeprefix("http://books.example").partition("#")
+        page = await visitor.get(path, prefix="")
+        assert page.status == 200
+        assert f'id="{anchor}"'.encode() in page.raw
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"question": ""},
+        {"question": "x" * 2001},
+        {"question": "a", "history": [{"role": "system", "content": "b"}]},
+        {"question": "a", "history": [{"role": "user", "content": "b"}] * 11},
+    ],
+)
+async def test_a_question_keeps_its_bounds(visitor: Api, body: dict[str, object]) -> None:
+    assert (await visitor.post("/chatbot/ask/", body)).status == 400
+
+
+async def test_the_api_page_loads_nothing_from_another_host(visitor: Api) -> None:
+    page = await visitor.get("/docs/")
+
+    links = re.findall(r'(?:src|href)="([^"]+)"', page.raw.decode())
+    assert page.status == 200
+    assert "default-src 'none'; script-src 'self'" in page.headers["Content-Security-Policy"]
+    for link in links:
+        assert link.startswith(("/docs-assets/", "data:"))
+        if link.startswith("/"):
+            asset = await visitor.get(link, prefix="")
+            assert (asset.status, asset.headers["X-API-Version"]) == (200, "v1")
+
+
+@pytest.mark.parametrize("name", ["passwd", "..%2Ferrors.html", "errors.html", "LICENSE"])
+async def test_only_listed_assets_are_served(visitor: Api, name: str) -> None:
+    assert (await visitor.get(f"/docs-assets/{name}", prefix="")).status == 404
+
+
+@pytest.mark.parametrize("name", ["nothing", "..%2F..%2Fetc%2Fpasswd", "API", "pages.png"])
+async def test_only_documents_of_the_service_are_pages(visitor: Api, name: str) -> None:
+    assert (await visitor.get(f"/docs/{name}/")).status == 404
+
+
+async def test_the_catalogue_has_an_anchor_for_every_code(visitor: Api) -> None:
+    page = (await visitor.get("/docs/errors/")).raw.decode()
+
+    assert all(f'id="{entry.code}"' in page for entry in CATALOGUE)
+
+
+async def test_documentation_urls_lead_to_the_catalogue(visitor: Api) -> None:
+    url = (await visitor.get("/nowhere/")).body["error"]["documentation_url"]
+
+    path, _, anchor = url.removeprefix("http://books.example").partition("#")
+    assert f'id="{anchor}"'.encode() in (await visitor.get(path, prefix="")).raw
+
+
+async def test_agents_find_the_guide_from_llms_txt(visitor: Api) -> None:
+    text = (await visitor.get("/llms.txt", prefix="")).raw.decode()
+
+    for url in re.findall(r"\((http://books\.example[^)]+)\)", text):
+        assert (await visitor.get(url.removeprefix("http://books.example"), prefix="")).status == 200
+
+
+async def test_the_guide_for_agents_names_only_endpoints_that_exist(visitor: Api) -> None:
+    guide = (await visitor.get("/docs/agents/")).raw.decode()
+    document = (await visitor.get("/schema/")).body["paths"]
+
+    for method, path in re.findall(r"(GET|POST) http://books\.example/api/v1(/\S+)", guide):
+        assert method.lower() in document[path]
+
+
+async def test_the_process_says_that_it_is_alive_and_ready(visitor: Api) -> None:
+    assert (await visitor.get("/healthz", prefix="")).body == {"status": "ok"}
+    assert (await visitor.get("/readyz", prefix="")).body == {"status": "ready"}
+
+
+async def test_without_its_database_the_service_is_alive_but_not_ready(visitor: Api) -> None:
+    await visitor.services.database.http.close()
+
+    assert (await visitor.get("/healthz", prefix="")).status == 200
+    unready = await visitor.get("/readyz", prefix="")
+    assert (unready.status, unready.code) == (503, "SERVICE_UNAVAILABLE")
+    assert int(unready.headers["Retry-After"]) > 0
+
+
+async def test_metrics_are_for_the_machine_itself_or_a_token(open_api: OpenApi) -> None:
+    visitor = await open_api(metrics_token="let-me-see")
+
+    local = await visitor.get("/metrics", prefix="")
+    proxied = await visitor.get("/metrics", prefix="", headers={"X-Forwarded-For": "127.0.0.1"})
+    wrong = await visitor.get(
+        "/metrics", prefix="", headers={"X-Forwarded-For": "1.1.1.1", "Authorization": "Bearer wrong"}
+    )
+    token = await visitor.get(
+        "/metrics", prefix="", headers={"X-Forwarded-For": "1.1.1.1", "Authorization": "Bearer let-me-see"}
+    )
+
+    assert local.status == token.status == 200
+    assert b"bookgen_http_requests_total" in local.raw
+    assert (proxied.status, proxied.code) == (wrong.status, wrong.code) == (404, "NOT_FOUND")
+
+
+async def test_metrics_name_templates_and_never_ids_or_tokens(visitor: Api) -> None:
+    await visitor.get("/auth/verify-email/MQ/canary-77/")
+    await visitor.get("/canary-77/")
+
+    text = (await visitor.get("/metrics", prefix="")).raw.decode()
+
+    assert "canary-77" not in text
+    assert 'route="/auth/verify-email/{uid}/{token}/"' in text
