@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -qq --disable-pip-version-check)
 
-.PHONY: book test serve chaos pages clean
+.PHONY: book test serve chaos contract pages clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -26,6 +26,10 @@ serve: .venv/.runtime
 
 chaos: .venv/.test
 	$(BIN)/pytest tests/chaos
+
+# The running service judged by its own OpenAPI document, thousands of requests.
+contract: .venv/.test
+	$(BIN)/python -m tests.http.judge
 
 # Pages of the book in out/ as pictures, for the README.
 pages: .venv/.test

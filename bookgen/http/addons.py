@@ -44,8 +44,8 @@ class UserAddon(Schema):
 
 
 class AddonCheckout(CheckoutBody):
-    addon = Text(100, minimum=1, required=True)
-    billing_type = fields.String(required=True, validate=choice(BILLING_TYPES))
+    addon = Text(100, minimum=1, required=True, metadata={"example": "automated-production"})
+    billing_type = fields.String(required=True, validate=choice(BILLING_TYPES), metadata={"example": "monthly"})
 
 
 @docs(tags=["add-ons"], summary="List the add-ons")

@@ -68,11 +68,11 @@ class LoginBody(Body):
 
 
 class RefreshBody(Body):
-    refresh = Text(TOKEN_CHARACTERS, minimum=1, required=True)
+    refresh = Text(TOKEN_CHARACTERS, minimum=1, required=True, metadata={"example": "eyJhbGciOi…"})
 
 
 class GoogleBody(Body):
-    access_token = Text(TOKEN_CHARACTERS, minimum=1, required=True)
+    access_token = Text(TOKEN_CHARACTERS, minimum=1, required=True, metadata={"example": "ya29.a0Af…"})
 
 
 class Registered(Schema):

@@ -34,6 +34,16 @@ json_schema: Callable[..., Mark] = aiohttp_apispec.json_schema
 querystring_schema: Callable[..., Mark] = aiohttp_apispec.querystring_schema
 response_schema: Callable[..., Mark] = aiohttp_apispec.response_schema
 
+
+def file_response(content_type: str, description: str) -> Mark:
+    """Says that a success is a file and not JSON."""
+    headers = {
+        name: {"description": text, "schema": {"type": "string"}}
+        for name, text in (("Content-Disposition", "A file name after RFC 5987."), ("ETag", "Of these very bytes."))
+    }
+    return docs(responses={200: {"description": description, "content": {content_type: {}}, "headers": headers}})
+
+
 _REFUSES = "__refuses__"
 
 

@@ -60,7 +60,7 @@ class TransactionsQuery(Body):
 
 
 class CreditCheckout(CheckoutBody):
-    package = Text(100, minimum=1, required=True)
+    package = Text(100, minimum=1, required=True, metadata={"example": "five-pack"})
 
 
 @docs(tags=["credits"], summary="List the credit packages")

@@ -11,12 +11,15 @@ from marshmallow import fields
 
 from bookgen import errors
 from bookgen.http import replies
-from bookgen.http.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.contract import docs, file_response, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, PUBLISHER
 from bookgen.http.routing import path_id
 from bookgen.http.schemas import Body
 from bookgen.publishing import ExportedFile
 
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+EPUB = "application/epub+zip"
 _ABOUT = "The body of the answer is the file; errors are JSON. Settings that are not named keep their defaults."
 
 
@@ -45,7 +48,7 @@ class PreviewData(Body):
 
 @docs(tags=["export"], summary="Export the book as a PDF", description=_ABOUT)
 @json_schema(ExportRequest)
-@response_schema(None, 200, description="The PDF, sized to the trim")
+@file_response(PDF, "The PDF, sized to the trim")
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 async def export_pdf(request: web.Request) -> web.Response:
     return await _export(request, "pdf")
@@ -53,7 +56,7 @@ async def export_pdf(request: web.Request) -> web.Response:
 
 @docs(tags=["export"], summary="Export the book as a Word document", description=_ABOUT)
 @json_schema(ExportRequest)
-@response_schema(None, 200, description="The document")
+@file_response(DOCX, "The document")
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 async def export_docx(request: web.Request) -> web.Response:
     return await _export(request, "docx")
@@ -61,7 +64,7 @@ async def export_docx(request: web.Request) -> web.Response:
 
 @docs(tags=["export"], summary="Export the book as an EPUB", description=_ABOUT)
 @json_schema(ExportRequest)
-@response_schema(None, 200, description="The EPUB 3 file")
+@file_response(EPUB, "The EPUB 3 file")
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 async def export_epub(request: web.Request) -> web.Response:
     return await _export(request, "epub")
@@ -69,7 +72,7 @@ async def export_epub(request: web.Request) -> web.Response:
 
 @docs(tags=["export"], summary="The first ten pages as a PDF, marked PREVIEW", description=_ABOUT)
 @json_schema(ExportRequest)
-@response_schema(None, 200, description="The PDF")
+@file_response(PDF, "The PDF")
 @refuses(errors.Conflict)
 async def preview_pdf(request: web.Request) -> web.Response:
     settings = request[BODY]["settings"]

@@ -26,7 +26,7 @@ TAGS = {
     "profile": "The caller's own account.",
     "subscriptions": "Plans, usage and what pays for the next book.",
     "credits": "Credits that fund one book each.",
-    "addons": "Products on top of a plan.",
+    "add-ons": "Products on top of a plan.",
     "books": "Books: create, read, change, delete, copy.",
     "outline": "The plan of chapters before and between writing.",
     "generation": "The run that writes a book, watched by polling.",

@@ -46,7 +46,7 @@ class BookCreationOptions(Schema):
 
 
 class PlanCheckout(CheckoutBody):
-    plan = Text(100, minimum=1, required=True)
+    plan = Text(100, minimum=1, required=True, metadata={"example": "starter"})
     interval = fields.String(load_default="monthly", validate=choice(INTERVALS))
 
 
