@@ -1,4 +1,4 @@
-"""The long judgement of `make contract`: a real `bookgen serve`, every operation, every check, thousands of requests."""
+"""The long judgement of `make contract`: a real `bookgen serve`, every operation, every check."""
 
 from __future__ import annotations
 
