@@ -32,7 +32,7 @@ LOT = "INSERT INTO credit_lot (account_id, credits, remaining, words_per_book) S
         "INSERT INTO credit_transaction (account_id, lot_id, kind, amount, balance_after)"
         " SELECT account_id, id, 'bonus', 5, 8 FROM credit_lot",
         LOT,
-        f"WITH moved AS (UPDATE wallet SET balance = 8) {LOT}",
+        "WITH moved AS (UPDATE wallet SET balance = 8) " + LOT,
     ],
 )
 async def test_no_statement_parts_the_balance_from_the_ledger(pool, owner, change):
