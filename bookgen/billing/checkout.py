@@ -209,7 +209,7 @@ class Payments:
         customer = await payments.customer_of(self._db, account_id)
         if customer is None:
             raise InvalidInput("You have not bought anything yet, so there is nothing to manage.")
-        return await gateway.portal_url(customer, self._public_url)
+        return await gateway.portal_url(customer, f"{self._public_url}/checkout/done/")
 
     async def invoices(self, account_id: int) -> list[Invoice]:
         customer = await payments.customer_of(self._db, account_id)
@@ -241,10 +241,10 @@ class Payments:
         return await self._customer(gateway, account_id)
 
     def _return_urls(self, urls: ReturnUrls) -> tuple[str, str]:
-        page = f"{self._public_url}/"
+        page = f"{self._public_url}/checkout"
         return (
-            checked_url("success_url", urls.success_url, f"{page}?checkout=success", self._origins),
-            checked_url("cancel_url", urls.cancel_url, f"{page}?checkout=canceled", self._origins),
+            checked_url("success_url", urls.success_url, f"{page}/success/", self._origins),
+            checked_url("cancel_url", urls.cancel_url, f"{page}/canceled/", self._origins),
         )
 
     def _configured(self) -> tuple[Gateway, Fulfilment]:

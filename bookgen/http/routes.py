@@ -8,6 +8,7 @@ from bookgen.http import (
     auth,
     books,
     chapters,
+    checkout_pages,
     credits,
     documents,
     exports,
@@ -122,4 +123,7 @@ OUTSIDE: tuple[Route, ...] = (
     Route("GET", "/verify-email/{uid}/{token}/", pages.verify_email, PUBLIC, public=True),
     Route("GET", "/reset-password/{uid}/{token}/", pages.reset_password, PUBLIC, public=True),
     Route("GET", "/magic-login/{uid}/{token}/", pages.magic_login, PUBLIC, public=True),
+    Route("GET", "/checkout/success/", checkout_pages.success, PUBLIC, public=True),
+    Route("GET", "/checkout/canceled/", checkout_pages.canceled, PUBLIC, public=True),
+    Route("GET", "/checkout/done/", checkout_pages.done, PUBLIC, public=True),
 )

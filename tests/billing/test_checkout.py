@@ -31,7 +31,7 @@ async def test_a_first_plan_is_paid_for_on_a_hosted_page(payments, stripe, make_
     assert bought == HostedCheckout(bought.session_id, f"https://checkout.stripe.test/c/pay/{bought.session_id}")
     session = stripe.objects[bought.session_id]
     assert session["success_url"] == "https://app.test/done"
-    assert session["cancel_url"] == "https://books.test/?checkout=canceled"
+    assert session["cancel_url"] == "https://books.test/checkout/canceled/"
     assert session["amount_total"] == 49_000
     assert session["metadata"]["bookgen_checkout"]
 

@@ -17,9 +17,6 @@ async def owner(pool, make_account):
     return account
 
 
-LOT = "INSERT INTO credit_lot (account_id, credits, remaining, words_per_book) SELECT account_id, 5, 5, 9 FROM wallet"
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -29,10 +26,13 @@ LOT = "INSERT INTO credit_lot (account_id, credits, remaining, words_per_book) S
         "UPDATE credit_transaction SET amount = 4",
         "DELETE FROM credit_transaction",
         "TRUNCATE credit_transaction CASCADE",
-        "INSERT INTO credit_transaction (account_id, lot_id, kind, amount, balance_after)"
-        " SELECT account_id, id, 'bonus', 5, 8 FROM credit_lot",
-        LOT,
-        "WITH moved AS (UPDATE wallet SET balance = 8) " + LOT,
+        """INSERT INTO credit_transaction (account_id, lot_id, kind, amount, balance_after)
+           SELECT account_id, id, 'bonus', 5, 8 FROM credit_lot""",
+        """INSERT INTO credit_lot (account_id, credits, remaining, words_per_book)
+           SELECT account_id, 5, 5, 9 FROM wallet""",
+        """WITH moved AS (UPDATE wallet SET balance = 8)
+           INSERT INTO credit_lot (account_id, credits, remaining, words_per_book)
+           SELECT account_id, 5, 5, 9 FROM wallet""",
     ],
 )
 async def test_no_statement_parts_the_balance_from_the_ledger(pool, owner, change):

@@ -150,7 +150,7 @@ async def test_a_change_of_a_paid_plan_needs_no_page(buyer, stripe):
     second = await buyer.post("/auth/subscriptions/checkout/", {"plan": "pro", "interval": "yearly"})
     again = await buyer.post("/auth/subscriptions/checkout/", {"plan": "pro", "interval": "yearly"})
 
-    assert second.body == {"upgraded": True, "redirect_url": "http://books.example/?checkout=success"}
+    assert second.body == {"upgraded": True, "redirect_url": "http://books.example/checkout/success/"}
     assert (again.status, again.code) == (409, "CONFLICT")
     assert (await buyer.get("/auth/profile/")).body["subscription"]["plan"]["slug"] == "pro"
     assert (await buyer.post("/auth/subscriptions/portal/")).body["url"].startswith("https://billing.stripe.test/")
@@ -245,3 +245,10 @@ async def test_without_keys_a_payment_call_says_so(api, path, body):
     reply = await api.post(path, body)
 
     assert (reply.status, reply.code) == (409, "PAYMENTS_NOT_CONFIGURED")
+
+
+@pytest.mark.parametrize("page", ["success", "canceled", "done"])
+async def test_a_buyer_comes_back_to_a_page(shop, page):
+    reply = await shop.get(f"/checkout/{page}/", prefix="")
+
+    assert (reply.status, reply.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
