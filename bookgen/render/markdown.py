@@ -19,7 +19,7 @@ MAX_NESTING = 6  # quotes and lists deeper than this are set at this depth
 _PARSER = (
     MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"]).use(footnote_plugin)
 )
-_ILLEGAL = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
+_ILLEGAL = re.compile("[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
 _BREAK_LINE = re.compile(r"^[ \t]*(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3})[ \t]*$", re.MULTILINE)
 _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I

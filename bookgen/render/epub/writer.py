@@ -199,11 +199,9 @@ class _Writer:
     def _navigation(self, chapters: list[Any]) -> bytes:
         heading = escape(self._language.contents)
         toc = "".join(f'<li><a href="{chapter.file_name}">{escape(chapter.title)}</a></li>\n' for chapter in chapters)
-        landmarks = [
-            *self._landmarks,
-            ("toc", "nav.xhtml", self._language.contents),
-            ("bodymatter", chapters[0].file_name, chapters[0].title),
-        ]
+        landmarks = [*self._landmarks, ("bodymatter", chapters[0].file_name, chapters[0].title)]
+        if self._settings.include_toc:  # what is not in the reading order can't be linked to
+            landmarks.insert(-1, ("toc", "nav.xhtml", self._language.contents))
         marks = "".join(
             f'<li><a epub:type="{kind}" href="{file}">{escape(title)}</a></li>\n' for kind, file, title in landmarks
         )

@@ -9,6 +9,7 @@ from enum import Enum
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Pieces
+from bookgen.render.layout.bidi import visual
 from bookgen.render.layout.breaking import (
     ANYTHING,
     EXPANSION,
@@ -23,7 +24,7 @@ from bookgen.render.layout.breaking import (
     fit_shaped,
     ladder,
 )
-from bookgen.render.layout.words import Gap, Words, is_rtl
+from bookgen.render.layout.words import Item, Words
 
 _LADDERS = 4  # stacks of hyphens that are taken apart in one paragraph
 
@@ -42,10 +43,6 @@ class Tail(Enum):
     SPACE = "space"
     HYPHEN = "hyphen"
     BARE = "bare"
-
-
-# One piece of a line: text to show, or the gap to leave (as the share of the line's space and stretch).
-Item = str | Gap
 
 
 @dataclass(slots=True)
@@ -184,7 +181,7 @@ def _emit(words: Words, points: Breakpoints, ends: list[int], shape: Shape, micr
             else Tail.BARE
         )
         if words.mixed or words.rtl:
-            segments = _visual(segments, words.rtl)
+            segments = visual(segments, words.rtl)
         yield Line(
             x=_offset(shape, number, missing / per_mille, words.rtl, words.rtl and opening == 0.0),
             width=(natural if opening == 0.0 else room(number)) / per_mille,
@@ -246,63 +243,3 @@ def _cut(pieces: Pieces, start: int, end: int | None) -> Pieces:
     """Only words of one piece are divided."""
     text, style = pieces[0]
     return ((text[start:end], style), *pieces[1:])
-
-
-def _visual(segments: list[tuple[Style, list[Item]]], rtl: bool) -> list[tuple[Style, list[Item]]]:
-    """Words in the order in which they stand on the page, by the direction of each word's first strong letter."""
-    flat: list[tuple[Item, Style]] = [(item, style) for style, items in segments for item in items]
-    words: list[list[tuple[Item, Style]]] = [[]]
-    gaps: list[tuple[Item, Style]] = []
-    for item, style in flat:
-        if isinstance(item, str):
-            words[-1].append((item, style))
-        else:
-            gaps.append((item, style))
-            words.append([])
-    ordered: list[tuple[Item, Style]] = []
-    order = _order([_direction(word) for word in words], rtl)
-    for place, index in enumerate(order):
-        word = words[index]
-        right = _direction(word)
-        ordered += _turned(word, rtl) if right or (right is None and rtl) else word
-        if place < len(gaps):
-            ordered.append(gaps[min(index, order[place + 1])])
-    out: list[tuple[Style, list[Item]]] = []
-    for item, style in ordered:
-        if not out or out[-1][0] is not style:
-            out.append((style, []))
-        out[-1][1].append(item)
-    return out
-
-
-def _turned(word: list[tuple[Item, Style]], rtl: bool) -> list[tuple[Item, Style]]:
-    """A right-to-left word's pieces from left to right; marks around it stay where they are in left-to-right text."""
-    first, last = 0, len(word)
-    while not rtl and first < last and not is_rtl(str(word[first][0])):
-        first += 1
-    while not rtl and last > first and not is_rtl(str(word[last - 1][0])):
-        last -= 1
-    return [*word[:first], *reversed(word[first:last]), *word[last:]]
-
-
-def _direction(word: list[tuple[Item, Style]]) -> bool | None:
-    """True right to left, False left to right, None neutral."""
-    text = "".join(str(item) for item, _ in word)
-    if is_rtl(text):
-        return True
-    return False if any(character.isalpha() for character in text) else None
-
-
-def _order(directions: list[bool | None], rtl: bool) -> list[int]:
-    """Runs of words that go against the paragraph are turned; neutral words go with the word before them."""
-    runs: list[tuple[bool, list[int]]] = []
-    for index, direction in enumerate(directions):
-        if direction is None:
-            direction = runs[-1][0] if runs and runs[-1][0] == rtl else rtl
-        if runs and runs[-1][0] == direction:
-            runs[-1][1].append(index)
-        else:
-            runs.append((direction, [index]))
-    if rtl:
-        runs.reverse()
-    return [index for right, run in runs for index in (reversed(run) if right else run)]

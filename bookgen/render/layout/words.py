@@ -12,6 +12,7 @@ from bookgen.render.model import Run
 
 # A gap is how much of a word space it takes, and how much of a word space's stretch.
 Gap = tuple[float, float]
+Item = str | Gap  # one piece of a line: text to show, or a gap to leave
 SPACE: Gap = (1.0, 1.0)
 IDEOGRAPHIC: Gap = (0.0, 0.3)  # between ideographs: nothing, but it may open
 SEAM: Gap = (0.0, 0.0)  # a word too long for any line may break here
@@ -25,6 +26,8 @@ _NEVER_FIRST = frozenset(
     "、。，．・：；？！゛゜ヽヾゝゞ々ー）］｝」』】〉》〕〗〙〛’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.!?:;)]}…‥％"
 )
 _NEVER_LAST = frozenset("（［｛「『【〈《〔〖〘〚‘“([{￥＄")
+_OTHER_WAY = re.compile("[0-9A-Za-z\u00c0-\u024f]")
+_PARTS = re.compile(r"[0-9]+(?:[.,:/][0-9]+)*|[A-Za-z\u00c0-\u024f]+|[^0-9A-Za-z\u00c0-\u024f]+")
 SPACES = re.compile("[ \t\n]+")
 
 
@@ -72,6 +75,11 @@ class WordMaker:
         """The token joins the open word, or ends it where the script lets lines break without a space."""
         if token.isascii() and len(token) < LONG:
             return open_word + self._pieces(token, run, kind)
+        if is_rtl(token) and _OTHER_WAY.search(token):
+            # each part is shaped in its own direction, and put in its place when the line is known
+            for part in _PARTS.findall(token):
+                open_word += self._pieces(part, run, kind)
+            return open_word
         for text, gap in units(token):
             open_word += self._pieces(text, run, kind)
             if gap is not None:

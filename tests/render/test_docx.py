@@ -1,0 +1,79 @@
+"""The Word document as the Open XML rules and a typist see it."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import docx
+import pytest
+from docx.oxml.ns import qn
+from openxml_audit import OpenXmlValidator
+
+from bookgen.render.settings import ExportSettings
+from tests.render.conftest import Make, Rendered, render
+from tests.render.reading import W
+from tests.render.test_settings import unzipped, with_picture
+
+
+@pytest.mark.parametrize("case", ["rich", "pictures", "watermark", "from the right"])
+def test_the_audit_finds_nothing(case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "book.docx"
+    match case:
+        case "rich":
+            file.write_bytes(small.docx)
+        case "pictures":
+            file.write_bytes(render(with_picture(make("A [link](https://example.org).")), ExportSettings()).docx)
+        case "watermark":
+            file.write_bytes(render(make("A line.", watermark=True)).docx)
+        case _:
+            file.write_bytes(render(make("كان يا ما كان", language="ar")).docx)
+
+    assert [str(error) for error in OpenXmlValidator().validate(str(file)).errors] == []
+
+
+def test_the_contents_have_the_pdfs_numbers(small: Rendered) -> None:
+    document = docx.Document(io.BytesIO(small.docx))
+    entries = ["".join(each.text or "" for each in p._p.iter(f"{W}t")) for p in of_style(document, "toc 1")]
+    expected = [f"{each.title}{small.layout.chapter_labels[each.number]}" for each in small.manuscript.chapters]
+
+    assert entries == expected
+
+
+def test_each_chapter_is_a_section_on_a_right_hand_page(small: Rendered) -> None:
+    document = docx.Document(io.BytesIO(small.docx))
+    starts = [section._sectPr.find(qn("w:type")).get(qn("w:val")) for section in document.sections]
+
+    assert starts == ["nextPage", "oddPage", "oddPage", "oddPage"]
+    assert len(of_style(document, "Heading 1")) == 3
+
+
+def test_pages_are_the_trim_with_mirrored_margins(small: Rendered) -> None:
+    document = docx.Document(io.BytesIO(small.docx))
+
+    assert {(section.page_width.pt, section.page_height.pt) for section in document.sections} == {(432, 648)}
+    settings = document.settings.element
+    assert all(settings.find(qn(f"w:{tag}")) is not None for tag in ("mirrorMargins", "evenAndOddHeaders"))
+
+
+def test_notes_language_and_properties_are_real(small: Rendered) -> None:
+    document = docx.Document(io.BytesIO(small.docx))
+    everything = unzipped(small.docx).decode("utf-8", "replace")
+
+    assert document.core_properties.title == "The Patient Harbour"
+    assert document.core_properties.author == "Ingrid Lindqvist"
+    assert re.search(r'<w:lang [^>]*w:val="en-US"', everything)
+    assert "<w:footnoteReference" in everything
+    assert 'STYLEREF "heading 1"' in everything
+
+
+def test_pictures_have_alt_texts(make: Make) -> None:
+    everything = unzipped(render(with_picture(make("A line."))).docx)
+
+    assert b'descr="A red page"' in everything
+    assert b'descr="The Patient Harbour, Ingrid Lindqvist"' in everything
+
+
+def of_style(document: docx.document.Document, name: str) -> list:  # type: ignore[type-arg]
+    return [paragraph for paragraph in document.paragraphs if paragraph.style.name == name]

@@ -1,0 +1,93 @@
+"""The EPUB's inside: navigation, page list, accessibility."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+from lxml import etree
+
+from bookgen.render.settings import ExportSettings
+from tests.render.conftest import Make, Rendered, render
+from tests.render.test_settings import with_picture
+
+HTML = "{http://www.w3.org/1999/xhtml}"
+TYPE = "{http://www.idpf.org/2007/ops}type"
+
+
+def test_the_navigation_lists_chapters_landmarks_and_pages(small: Rendered) -> None:
+    nav = navigation(small.epub)
+
+    assert list(nav) == ["toc", "landmarks", "page-list"]
+    assert nav["toc"] == [section.title for section in small.manuscript.chapters]
+    assert nav["page-list"] == [start.label for start in small.layout.starts]
+
+
+def test_page_numbers_stand_where_the_printed_pages_begin(small: Rendered) -> None:
+    page = text_of(small.epub, "EPUB/chapter002.xhtml")
+    second = [start for start in small.layout.starts if start.chapter == 2][1]
+    after = re.sub("<[^>]+>", " ", page.partition(f'id="p{second.label}"')[2].partition("</span>")[2])
+    printed = next(each for each in small.layout.pages if each.label == second.label and each.kind == "chapter")
+    first = next(placed.mark for placed in printed.placed if getattr(placed.mark, "element", None)).line  # type: ignore[union-attr]
+
+    assert after.split()[:3] == first.text.split()[:3] or first.text.split()[1:4] == after.split()[:3]
+
+
+def test_the_package_says_who_can_read_it(small: Rendered) -> None:
+    package = text_of(small.epub, "EPUB/content.opf")
+
+    for name in ("accessMode", "accessModeSufficient", "accessibilityFeature", "accessibilityHazard"):
+        assert f"schema:{name}" in package
+    assert "EPUB Accessibility 1.1" in package
+    assert 'xml:lang="en-US"' in package
+    assert 'property="source-of"' in package
+
+
+def test_the_identifier_is_the_books_own_and_stays(make: Make) -> None:
+    first, second = (text_of(render(make("A line.")).epub, "EPUB/content.opf") for _ in range(2))
+    other = text_of(render(make("A line.", title="Another")).epub, "EPUB/content.opf")
+
+    assert identifier(first) == identifier(second) != identifier(other)
+
+
+def test_a_note_is_an_aside_with_a_way_back(make: Make) -> None:
+    page = text_of(render(make("Called.[^1]\n\n[^1]: The note.")).epub, "EPUB/chapter001.xhtml")
+
+    assert 'epub:type="noteref"' in page
+    assert re.search(r'<aside id="(c1n0)" epub:type="footnote" role="doc-footnote"><p>The note.', page)
+    assert 'href="#c1n0"' in page
+    assert 'href="#c1r0"' in page
+
+
+def test_the_cover_has_an_alternative_text(make: Make) -> None:
+    page = text_of(render(with_picture(make("A line."))).epub, "EPUB/cover.xhtml")
+
+    assert 'alt="The Patient Harbour, Ingrid Lindqvist"' in page
+
+
+def test_a_book_from_the_right_turns_its_pages_so(make: Make) -> None:
+    epub = render(make("كان يا ما كان", language="ar")).epub
+
+    assert 'page-progression-direction="rtl"' in text_of(epub, "EPUB/content.opf")
+    assert 'dir="rtl"' in text_of(epub, "EPUB/chapter001.xhtml")
+
+
+def test_the_contents_page_can_be_left_out_of_the_reading_order(make: Make) -> None:
+    package = text_of(render(make("A line."), ExportSettings(include_toc=False)).epub, "EPUB/content.opf")
+
+    assert '<itemref idref="nav"' not in package
+
+
+def navigation(epub: bytes) -> dict[str, list[str]]:
+    root = etree.fromstring(text_of(epub, "EPUB/nav.xhtml").encode())
+    return {nav.get(TYPE): [link.text for link in nav.iter(f"{HTML}a")] for nav in root.iter(f"{HTML}nav")}
+
+
+def text_of(epub: bytes, name: str) -> str:
+    with zipfile.ZipFile(io.BytesIO(epub)) as package:
+        return package.read(name).decode("utf-8")
+
+
+def identifier(package: str) -> str:
+    return re.findall(r"urn:uuid:[0-9a-f-]+", package)[0]

@@ -1,0 +1,104 @@
+"""Text that means harm, or that nobody thought of: a file or a clear refusal, never a crash."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pikepdf
+import pytest
+from lxml import etree
+
+from bookgen.errors import InvalidInput
+from tests.render.conftest import Make, render
+from tests.render.reading import PdfText, docx_words, epub_words, manuscript_words
+
+PROSE = "A plain sentence that stands between the others. " * 8
+NESTED = "\n".join(f"{'  ' * level}- level {level}" for level in range(20))
+QUOTES = "\n".join(f"{'>' * level} level {level}\n" for level in range(1, 25))
+TABLE = "| a | b |\n|---|---|\n" + "\n".join(f"| row {n} | {n} |" for n in range(5_000))
+WIDE = "|" + " cell |" * 60 + "\n|" + "---|" * 60 + "\n|" + " x |" * 60
+
+CASES = {
+    "raw html": "<script>alert(1)</script>\n\n<img src=x onerror=y> <b>bold</b>\n\n<!-- gone? --> &lt; &amp; &nbsp;",
+    "xml ends": "]]> and <![CDATA[ and <?xml version='1.0'?> and \"quoted\" & 'apostrophes'",
+    "control characters": "a\x00b\x01c\x08d\x0be\x1ff\x7fg\u0085h\ufffeI\ufdd0J",
+    "a long word": f"{PROSE}\n\n{'Donaudampfschiff' * 625}\n\n{PROSE}",
+    "a long address": f"https://example.org/{'a/b-c?d=e&' * 300}",
+    "deep lists": NESTED,
+    "deep quotes": QUOTES,
+    "a wide table": WIDE,
+    "only breaks": "***\n\n---\n\n***",
+    "only a heading": "# Part 1",
+    "unclosed marks": "**bold *italic `code [link](http:// ![image](",
+    "code": "```\n" + "x" * 400 + "\n\tindented\n\n```",
+    "notes in notes": "a[^1] b[^2]\n\n[^1]: one[^2]\n\n[^2]: two[^1]\n\n[^3]: never called",
+    "bidi controls": "a \u202ereversed\u202c b \u2066isolated\u2069 \u200bzero",
+    "combining": "e" + "\u0301" * 60 + " Z\u0335\u0322",
+    "emoji": "family 👨‍👩‍👧‍👦 flag 🇩🇪 skin 👍🏽 heart ❤️",
+    "pdf syntax": "(paren \\) <hex> /Name [array] %comment endstream endobj BT ET ) Tj",
+    "word fields": '{ HYPERLINK "x" } TOC \\o PAGE "',
+    "javascript link": "[click](javascript:alert(1)) [data](data:text/html,x) [file](file:///etc/passwd)",
+    "remote picture": "![alt text](https://example.org/x.png) after",
+}
+
+
+@pytest.mark.parametrize("text", CASES.values(), ids=CASES.keys())
+def test_strange_text_comes_out_of_every_format(text: str, make: Make) -> None:
+    manuscript = make(text, PROSE)
+    rendered = render(manuscript)
+
+    assert PdfText(rendered.pdf).words()
+    assert docx_words(rendered.docx) == manuscript_words(manuscript, signs=False)
+    assert epub_words(rendered.epub) == manuscript_words(manuscript, signs=False)
+    assert well_formed(rendered.epub)
+
+
+def test_five_thousand_rows_go_over_as_many_pages_as_they_need(make: Make) -> None:
+    rendered = render(make(TABLE))
+
+    assert len(rendered.layout.pages) > 100
+    assert "4999" in PdfText(rendered.pdf).words()
+
+
+def test_a_title_of_three_hundred_characters_finds_its_place(make: Make) -> None:
+    title = ("An uncommonly long title that goes on " * 8)[:300]
+    rendered = render(make((title, PROSE * 20), title=title, subtitle=title))
+
+    assert PdfText(rendered.pdf).words()
+    with pikepdf.open(io.BytesIO(rendered.pdf)) as pdf:
+        assert str(pdf.docinfo["/Title"]).startswith("An uncommonly long title")
+
+
+def test_markup_in_titles_is_text(make: Make) -> None:
+    rendered = render(make(("<b>&amp; ]]>", PROSE), title="A <i>title</i> & more", subtitle='"Quoted"'))
+
+    assert well_formed(rendered.epub)
+    assert "<b>&amp;" in docx_words(rendered.docx)
+
+
+def test_no_script_and_no_foreign_address_gets_into_a_file(make: Make) -> None:
+    rendered = render(make(CASES["javascript link"], CASES["raw html"], CASES["remote picture"]))
+
+    with zipfile.ZipFile(io.BytesIO(rendered.epub)) as package:
+        pages = b"".join(package.read(name) for name in package.namelist() if name.endswith("xhtml"))
+    assert b"<script" not in pages
+    assert b'href="javascript' not in pages
+    assert b"<img" not in pages
+    with pikepdf.open(io.BytesIO(rendered.pdf)) as pdf:
+        assert not [each for page in pdf.pages for each in page.get("/Annots", []) if "/A" in each]
+
+
+def test_a_character_without_a_font_is_refused_by_its_code_point(make: Make) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        render(make("A cuneiform sign: \U00012000"))
+
+    assert "U+12000 CUNEIFORM SIGN A" in str(refused.value.details["content"])
+
+
+def well_formed(epub: bytes) -> bool:
+    with zipfile.ZipFile(io.BytesIO(epub)) as package:
+        for name in package.namelist():
+            if name.endswith(("xhtml", "opf", "ncx", "xml")):
+                etree.fromstring(package.read(name))
+    return True

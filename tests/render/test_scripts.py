@@ -1,0 +1,86 @@
+"""The world's scripts, shaped by fonts that come with the package or with the machine."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from bookgen.render.fonts.system import system_sources
+from tests.render.conftest import Make, render
+from tests.render.reading import PdfText, docx_words, epub_words, manuscript_words
+
+SAMPLES = {
+    "en": "Office “fluffy” waffle — AVATAR To 1234 …",
+    "pl": "Zażółć gęślą jaźń",
+    "tr": "Pijamalı hasta yağız şoföre çabucak güvendi İıĞğ",
+    "vi": "Tiếng Việt được viết bằng chữ Quốc ngữ ộ ữ ặ",
+    "cs": "Příliš žluťoučký kůň úpěl ďábelské ódy",
+    "el": "Ξεσκεπάζω τὴν ψυχοφθόρα βδελυγμία",
+    "ru": "Съешь же ещё этих мягких французских булок",
+    "uk": "Ґанок їхній Єва щастя",
+    "hi": "क्षत्रिय हिन्दी संस्कृत विद्यार्थी",
+    "emoji": "Hello 😀 ❤ 🚀 ✨",
+    "maths": "∀x∈ℝ: x²≥0 → ∑≤∞",
+}
+FROM_THE_RIGHT = {
+    "ar": "السلام عليكم ورحمة الله وبركاته الكتب",
+    "fa": "کتاب بخوانم پژگچ",
+    "he": "שלום עולם ספר טוב",
+}
+FROM_THE_MACHINE = {
+    "zh": "红楼梦第一回，甄士隐梦幻识通灵。",
+    "ja": "吾輩は猫である。名前はまだ無い。",
+    "ko": "모든 인간은 태어날 때부터 자유로우며",
+}
+HERE = FROM_THE_MACHINE if system_sources("zh") else {}
+
+
+@pytest.mark.parametrize("language", [*SAMPLES, *HERE])
+def test_a_script_is_set_and_extracted_as_it_was_written(language: str, make: Make) -> None:
+    sample = (SAMPLES | HERE)[language]
+    manuscript = make(("One", sample), language=language if len(language) == 2 else "en")
+    rendered = render(manuscript)
+
+    assert "".join(PdfText(rendered.pdf).words()) == "".join(manuscript_words(manuscript))
+    assert docx_words(rendered.docx) == epub_words(rendered.epub) == manuscript_words(manuscript, signs=False)
+
+
+@pytest.mark.parametrize("language", FROM_THE_RIGHT)
+def test_a_script_from_the_right_stands_in_visual_order(language: str, make: Make) -> None:
+    sample = FROM_THE_RIGHT[language]
+    rendered = render(make(("1", sample), language=language))
+    *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "P"]
+
+    assert letters(shown) == letters(sample)[::-1]
+    assert docx_words(rendered.docx)[-1] == epub_words(rendered.epub)[-1] == sample.split()[-1]
+
+
+def test_words_of_another_direction_keep_their_own_order(make: Make) -> None:
+    rendered = render(make("He said (שלום עולם) and left in 2026."))
+    *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "P"]
+
+    assert shown == "He said (םלוע םולש) and left in 2026."
+
+
+@pytest.mark.parametrize("language", HERE)
+def test_no_closing_mark_begins_a_line(language: str, make: Make) -> None:
+    sample = HERE[language]
+    rendered = render(make(sample * 40, language=language))
+
+    for page in rendered.layout.pages:
+        for placed in page.placed:
+            text = placed.mark.line.text  # type: ignore[union-attr]
+            assert text[0] not in "，。、！？」』）"
+            assert text[-1] not in "「『（"
+
+
+def letters(text: str) -> str:
+    return "".join(each for each in unicodedata.normalize("NFC", text) if each.isalnum())
+
+
+def test_numbers_in_a_right_to_left_line_keep_their_order(make: Make) -> None:
+    rendered = render(make(("1", "נולד ב־1984."), language="he"))
+    *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "P"]
+
+    assert shown == ".1984־ב דלונ"
