@@ -12,8 +12,10 @@ import asyncio
 import itertools
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from random import Random
 
+import asyncpg
 import structlog
 
 from bookgen.billing.checkout import Payments
@@ -24,6 +26,8 @@ from tests.billing.conftest import Clock
 from tests.billing.histories import DEEDS, History
 from tests.conftest import TEMPLATE, Cluster
 from tests.fakes.stripe_server import FakeStripe
+
+UNIVERSES = 6
 
 COUNTED = """
     SELECT (SELECT count(*) FROM consumption) AS "runs completed",
@@ -36,31 +40,54 @@ COUNTED = """
 
 
 async def live(dsn: str, histories: int, seed: int) -> None:
+    pool = await open_pool(dsn, size=2 * UNIVERSES, patience=30.0)
+    seeds = iter(range(seed, seed + histories))
+    progress = Progress(histories)
+    await asyncio.gather(*(universe(str(number), pool, seeds, progress) for number in range(UNIVERSES)))
+    progress.end((await pool.fetchrow(COUNTED)).items())
+    await pool.close()
+
+
+async def universe(name: str, pool: asyncpg.Pool, seeds: Iterator[int], progress: Progress) -> None:
+    """A processor and a clock of its own, on the one database; histories one after the other."""
     clock = Clock()
-    pool = await open_pool(dsn, size=8)
-    stripe = FakeStripe(clock=lambda: clock().timestamp())
+    stripe = FakeStripe(clock=lambda: clock().timestamp(), account=f"{name}x")
     gateway = Gateway("sk_test_bookgen", api_base=await stripe.start())
     payments = Payments(pool, gateway, public_url="https://books.test", webhook_secrets=["whsec_test"], clock=clock)
     quota = Quota(billing=True, clock=clock)
-    deeds: Counter[str] = Counter()
-    started = time.perf_counter()
-    for number in range(seed, seed + histories):
-        random = Random(number)
+    for seed in seeds:
+        random = Random(seed)
         life = [(random.choice(DEEDS), random.randrange(2**16)) for _ in range(random.randint(10, 40))]
         try:
             await History(pool, stripe, payments, quota, clock).live(life)
         except BaseException:
-            print(f"history {number} does not add up: {life}", flush=True)
+            print(f"history {seed} does not add up: {life}", flush=True)
             raise
-        deeds.update(name for name, _ in life)
-        if (number - seed + 1) % 1000 == 0:
-            print(f"{number - seed + 1} histories, {time.perf_counter() - started:.0f} s", flush=True)
-    print(f"{histories} histories, {deeds.total()} deeds, {time.perf_counter() - started:.0f} s: all books add up")
-    for name, count in itertools.chain(deeds.most_common(), (await pool.fetchrow(COUNTED)).items()):
-        print(f"{count:>8}  {name}")
+        progress.lived(life)
     await payments.close()
     await stripe.stop()
-    await pool.close()
+
+
+class Progress:
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._done = 0
+        self._deeds: Counter[str] = Counter()
+        self._started = time.perf_counter()
+
+    def lived(self, life: list[tuple[str, int]]) -> None:
+        self._done += 1
+        self._deeds.update(name for name, _ in life)
+        if self._done % 500 == 0:
+            print(f"{self._done} of {self._wanted} histories, {self._seconds():.0f} s", flush=True)
+
+    def end(self, counted: Iterable[tuple[str, int]]) -> None:
+        print(f"{self._done} histories, {self._deeds.total()} deeds, {self._seconds():.0f} s: all books add up")
+        for name, count in itertools.chain(self._deeds.most_common(), counted):
+            print(f"{count:>8}  {name}")
+
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._started
 
 
 def main() -> None:

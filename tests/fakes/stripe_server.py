@@ -25,8 +25,9 @@ class FakeStripe:
     Events pile up in `events` as signed deliveries, for the test to hand over as it likes.
     """
 
-    def __init__(self, secret: str = "whsec_test", clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, secret: str = "whsec_test", clock: Callable[[], float] = time.time, account: str = "") -> None:
         self.secret = secret
+        self.account = account  # in every id, so that several may share a database
         self.clock = clock
         self.wire = Wire()
         self.objects: dict[str, Object] = {}
@@ -306,7 +307,7 @@ class FakeStripe:
     # --- making objects -----------------------------------------------------------------------------
 
     def _new(self, kind: str, prefix: str, **fields: Any) -> Object:
-        name = fields.pop("id", None) or f"{prefix}_{next(self._numbers):06d}"
+        name = fields.pop("id", None) or f"{prefix}_{self.account}{next(self._numbers):06d}"
         made: Object = {"id": name, "object": kind, "created": int(self.clock()), "livemode": False, "metadata": {}}
         made.update(fields)
         self.objects[name] = made
