@@ -25,8 +25,8 @@ log = structlog.get_logger(__name__)
 class Standings:
     """The standing of accounts that called lately, at most REMEMBERED_SECONDS old.
 
-    A block in this process is forgotten knowledge at once. One that came from another process, such as
-    the operator's command, is found by `watch` and told to `on_blocked`.
+    A block in this process is heeded at once. One that came from another process, such as the operator's
+    command, is found by `watch`, and so are runs that a blocked account still has, whoever started them.
     """
 
     def __init__(self, db: DB, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,15 +46,13 @@ class Standings:
         self._forgotten += 1
 
     async def watch(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Until cancelled: tell of each account that was blocked, whoever blocked it."""
-        told: set[int] = set()
+        """Until cancelled: heed blocks from elsewhere, and tell of blocked accounts that have active runs."""
         while True:
             try:
-                blocked = await accounts.blocked_within(self._db, LOOK_BACK)
-                for account_id in blocked - told:
+                for account_id in await accounts.blocked_within(self._db, LOOK_BACK):
                     self.forget(account_id)
+                for account_id in await accounts.blocked_with_runs(self._db):
                     await on_blocked(account_id)
-                told = blocked
             except Exception:
                 log.exception("blocked_accounts_not_read")
             await asyncio.sleep(LOOK_EVERY_SECONDS)

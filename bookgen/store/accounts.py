@@ -208,6 +208,19 @@ async def blocked_within(db: DB, span: timedelta) -> set[int]:
     return {row["id"] for row in await db.fetch(BLOCKED_WITHIN, span)}
 
 
+BLOCKED_WITH_RUNS = """
+    SELECT DISTINCT run.account_id
+      FROM run
+      JOIN account ON account.id = run.account_id
+     WHERE run.status IN ('queued', 'running', 'paused') AND account.blocked_at IS NOT NULL
+"""
+
+
+async def blocked_with_runs(db: DB) -> list[int]:
+    """Blocked accounts whose books are still being written."""
+    return [row["account_id"] for row in await db.fetch(BLOCKED_WITH_RUNS)]
+
+
 MAKE_STAFF = "UPDATE account SET is_staff = true WHERE id = $1"
 
 

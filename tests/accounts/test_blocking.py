@@ -33,11 +33,21 @@ async def test_a_wrong_password_does_not_tell_that_an_account_is_blocked(door: D
     assert (await door.post("/auth/login/", {"username": "ada", "password": "wrong guess"}))[0] == 401
 
 
-async def test_another_process_hears_of_a_block_and_acts(open_door: OpenDoor) -> None:
+A_RUN = """
+    WITH written AS (
+        INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+        VALUES ($1, 'A book', 1, 1000, '6x9', 'en') RETURNING id)
+    INSERT INTO run (id, book_id, account_id, status, mode, total)
+    SELECT gen_random_uuid(), id, $1, 'paused', 'full', 1 FROM written
+"""
+
+
+async def test_another_process_hears_of_a_block_and_ends_the_runs(open_door: OpenDoor) -> None:
     here, elsewhere = await open_door(), await open_door()
     body = await here.register("ada")
     token = body["tokens"]["access"]
     assert (await here.call("GET", "/auth/profile/", token=token))[0] == 200
+    await here.database.http.execute(A_RUN, body["user"]["id"])
     heard: asyncio.Queue[int] = asyncio.Queue()
 
     await elsewhere.accounts.block(body["user"]["id"], "spam")
@@ -46,6 +56,16 @@ async def test_another_process_hears_of_a_block_and_acts(open_door: OpenDoor) ->
     assert await heard.get() == body["user"]["id"]
     assert (await here.call("GET", "/auth/profile/", token=token))[0] == 403
     watching.cancel()
+
+
+async def test_a_run_left_by_an_account_that_was_blocked_long_ago_is_found(door: Door) -> None:
+    blocked, free = [(await door.register(name))["user"]["id"] for name in ("ada", "bea")]
+    for account_id in (blocked, free):
+        await door.database.http.execute(A_RUN, account_id)
+    await door.accounts.block(blocked, "spam")
+    await door.database.http.execute("UPDATE account SET blocked_at = blocked_at - interval '1 year'")
+
+    assert await accounts.blocked_with_runs(door.database.http) == [blocked]
 
 
 async def test_a_standing_is_believed_for_less_than_half_a_minute(door: Door) -> None:
