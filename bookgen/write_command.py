@@ -20,7 +20,7 @@ from bookgen.client import ApiError, Client, InvalidRequest, Unauthenticated, Un
 from bookgen.errors import StartupError
 from bookgen.keyfile import kept_secret
 from bookgen.progress import Display, make_display
-from bookgen.store.embedded import die_with_parent
+from bookgen.store.postmaster import die_with_parent
 
 SAMPLE = "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY or OPENAI_API_KEY."
 FORMATS = ("pdf", "docx", "epub")

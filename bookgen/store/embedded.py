@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import fcntl
-import functools
 import hashlib
 import logging
 import os
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -27,6 +22,7 @@ from bookgen.errors import StartupError
 from bookgen.keyfile import kept_secret
 from bookgen.store import postgres_binaries as binaries
 from bookgen.store.postgres_account import Runner
+from bookgen.store.postmaster import Postmaster
 
 log = logging.getLogger(__name__)
 
@@ -39,13 +35,15 @@ SETTINGS = {
     "max_wal_size": "256MB",
     "checkpoint_timeout": "60s",
     "jit": "off",
+    # Failed statements are told to the caller; the server's own log is for the server.
+    "log_min_messages": "log",
+    "log_checkpoints": "off",
 }
 START_SECONDS = 300.0  # a crash recovery may take long; nothing else does
-SPAWNS = 40  # a killed server's children may hold its memory for a moment
+CLAIM_SECONDS = 20.0  # a killed server's children are gone long before
+SPAWNS = 40
 PAUSE_SECONDS = 0.05
 WATCH_SECONDS = 0.2
-LOG_BYTES = 10_000_000
-_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 class EmbeddedPostgres:
@@ -55,20 +53,22 @@ class EmbeddedPostgres:
         self, data_dir: Path, bindir: Path | None = None, *, settings: Mapping[str, str] | None = None
     ) -> None:
         self._root = data_dir.resolve()
-        self._log = self._root / "postgres.log"
         self._bindir = bindir
         self._settings = {**SETTINGS, **(settings or {})}
-        self._process: subprocess.Popen[bytes] | None = None
         self._watch: asyncio.Task[None] | None = None
+        self._server: Postmaster | None = None
 
     async def start(self) -> str:
         """Start the server, or join the one that runs on this folder. Call it on the main thread's loop."""
-        await asyncio.to_thread(self._prepare)
+        password = await asyncio.to_thread(self._password)
+        if self._server is None:
+            self._server = await asyncio.to_thread(self._prepare)
+        server = self._server
         async with self._lock():
-            await asyncio.to_thread(self._init_cluster)
-            await self._bring_up()
-        self._watch = asyncio.create_task(self._keep_running())
-        return self._dsn
+            await asyncio.to_thread(_init_cluster, server, password)
+            await self._bring_up(server)
+        self._watch = asyncio.create_task(self._keep_running(server))
+        return f"postgresql://bookgen:{quote(password)}@/postgres?host={server.sockets}&port=5432"
 
     async def stop(self) -> None:
         """Stop the server if this process started it."""
@@ -77,38 +77,27 @@ class EmbeddedPostgres:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watch
             self._watch = None
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
-            await asyncio.to_thread(self._process.wait, 30)
+        if self._server is not None:
+            await asyncio.to_thread(self._server.stop)
 
-    def _prepare(self) -> None:
+    def _password(self) -> str:
         try:
             self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._password = kept_secret(self._root / "pg.password")
+            return kept_secret(self._root / "pg.password")
         except OSError as error:
             raise StartupError(f"BOOKGEN_DATA_DIR={self._root} can't be written: {error.strerror}.") from error
-        self._runner = Runner.for_this_user()
-        bindir = binaries.find(self._bindir)
-        self._data = self._root / f"pg{binaries.major(bindir)}"
-        self._bin = self._runner.executable(bindir)
-        self._sockets = self._runner.private_folder(_socket_folder(self._root))
-        self._dsn = f"postgresql://bookgen:{quote(self._password)}@/postgres?host={self._sockets}&port=5432"
 
-    def _init_cluster(self) -> None:
-        if (self._data / "PG_VERSION").exists():
-            return
-        # Built aside and renamed: an initdb killed half-way leaves no half cluster behind.
-        new = self._runner.empty_folder(self._data.with_suffix(".new"))
-        locale = ["--locale-provider=builtin"] if binaries.major(self._bin) >= 17 else []
-        with tempfile.NamedTemporaryFile("w", dir=self._sockets) as password:
-            password.write(self._password)
-            password.flush()
-            self._runner.own(Path(password.name))
-            options = ["-U", "bookgen", "-E", "UTF8", *locale, "--locale=C.UTF-8", "--auth=scram-sha-256"]
-            options += [f"--pwfile={password.name}", "--no-instructions"]
-            with self._runner.reaching(new) as (path, descriptors):
-                self._runner.run([str(self._bin / "initdb"), "-D", path, *options], descriptors)
-        new.rename(self._data)
+    def _prepare(self) -> Postmaster:
+        runner = Runner.for_this_user()
+        bindir = binaries.find(self._bindir, _cluster_major(self._root))
+        return Postmaster(
+            programs=runner.executable(bindir),
+            data=self._root / f"pg{binaries.major(bindir)}",
+            sockets=runner.private_folder(_socket_folder(self._root)),
+            log=self._root / "postgres.log",
+            runner=runner,
+            settings=self._settings,
+        )
 
     @contextlib.asynccontextmanager
     async def _lock(self) -> AsyncIterator[None]:
@@ -120,86 +109,57 @@ class EmbeddedPostgres:
                     break
             yield
 
-    async def _bring_up(self) -> None:
-        tries = 0
-        async for _ in _until(START_SECONDS, f"PostgreSQL did not start; see {self._log}"):
-            if self._ready():
+    async def _bring_up(self, server: Postmaster) -> None:
+        spawned, began = 0, time.monotonic()
+        async for _ in _until(START_SECONDS, f"PostgreSQL did not start; see {server.log}"):
+            if server.ready():
                 return
-            if self._postmaster() is not None or (self._process is not None and self._process.poll() is None):
+            if server.starting():
                 continue
-            if tries == SPAWNS:
-                raise StartupError(f"PostgreSQL does not start: {self._last_words()}")
-            tries += 1
-            # Spawned on this thread: the kernel's death signal fires when the *thread* that forked ends.
-            self._spawn()
+            if spawned == SPAWNS:
+                raise StartupError(f"PostgreSQL does not start: {server.last_words()}")
+            if server.spawn():
+                spawned += 1
+            elif spawned == 0 and time.monotonic() - began > CLAIM_SECONDS:
+                raise StartupError(
+                    f"a PostgreSQL that can't be seen from here, perhaps in another container, runs on {server.data}. "
+                    "Stop it, or give this process a data folder of its own."
+                )
 
-    async def _keep_running(self) -> None:
+    async def _keep_running(self, server: Postmaster) -> None:
         while True:
             await asyncio.sleep(WATCH_SECONDS)
-            if self._postmaster() is not None:
+            if server.alive():
                 continue
             log.warning("postgres is gone; starting it again")
             try:
                 async with self._lock():
-                    await self._bring_up()
+                    await self._bring_up(server)
             except Exception:
                 log.exception("postgres could not be started again")
 
-    def _spawn(self) -> None:
-        options = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
-        big = self._log.exists() and self._log.stat().st_size > LOG_BYTES
-        with self._log.open("wb" if big else "ab") as output, self._runner.reaching(self._data) as (path, descriptors):
-            self._process = subprocess.Popen(
-                [str(self._bin / "postgres"), "-D", path, "-k", str(self._sockets), "-p", "5432", *options],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd="/",
-                start_new_session=True,  # Ctrl-C in the terminal must not reach the server before we have drained
-                preexec_fn=functools.partial(die_with_parent, os.getpid(), signal.SIGINT),
-                pass_fds=descriptors,
-                **self._runner.credentials,
-            )
 
-    def _last_words(self) -> str:
-        lines = self._log.read_text(errors="replace").splitlines()
-        return next((line for line in reversed(lines) if "FATAL" in line), f"see {self._log}")
-
-    def _ready(self) -> bool:
-        lines = self._pid_file()
-        return len(lines) > 7 and lines[7].strip() == "ready" and self._postmaster() is not None
-
-    def _postmaster(self) -> int | None:
-        """The pid of the live server of this folder. A pid file may be stale, its pid another program's."""
-        if self._process is not None:
-            self._process.poll()  # reaps it: a zombie answers signals
-        try:
-            pid = int(self._pid_file()[0])
-            os.kill(pid, 0)
-        except PermissionError:
-            pass
-        except (OSError, ValueError, IndexError):
-            return None
-        if sys.platform != "linux":
-            return pid
-        try:
-            return pid if Path(f"/proc/{pid}/cwd").samefile(self._data) else None
-        except OSError:
-            return None
-
-    def _pid_file(self) -> list[str]:
-        try:
-            return (self._data / "postmaster.pid").read_text().splitlines()
-        except OSError:
-            return []
+def _init_cluster(server: Postmaster, password: str) -> None:
+    if (server.data / "PG_VERSION").exists():
+        return
+    # Built aside and renamed: an initdb killed half-way leaves no half cluster behind.
+    new = server.runner.empty_folder(server.data.with_suffix(".new"))
+    locale = ["--locale-provider=builtin"] if binaries.major(server.programs) >= 17 else []
+    with tempfile.NamedTemporaryFile("w", dir=server.sockets) as file:
+        file.write(password)
+        file.flush()
+        server.runner.own(Path(file.name))
+        options = ["-U", "bookgen", "-E", "UTF8", *locale, "--locale=C.UTF-8", "--auth=scram-sha-256"]
+        options += [f"--pwfile={file.name}", "--no-instructions"]
+        with server.runner.reaching(new) as (path, descriptors):
+            server.runner.run([str(server.programs / "initdb"), "-D", path, *options], descriptors)
+    new.rename(server.data)
 
 
-def die_with_parent(parent: int, with_signal: signal.Signals) -> None:
-    """Runs between fork and exec: the child gets the signal when the parent goes, however it goes."""
-    if _libc is not None:
-        _libc.prctl(1, with_signal)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            os._exit(1)
+def _cluster_major(root: Path) -> int | None:
+    """The major version of the cluster that the folder has; only programs of the same one can open it."""
+    clusters = [path for path in root.glob("pg*/PG_VERSION") if path.parent.name[2:].isdigit()]
+    return max((int(path.parent.name[2:]) for path in clusters), default=None)
 
 
 def _socket_folder(root: Path) -> Path:

