@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from aiohttp import web
 
 from bookgen.http import bodies, keys, openapi, replies
+from bookgen.http.deadlines import HeadDeadline
 from bookgen.http.keys import Services
 from bookgen.http.middleware import TABLE, edge
 from bookgen.http.routes import OUTSIDE, ROUTES
@@ -14,7 +15,7 @@ from bookgen.http.routing import Route
 
 PREFIXES = ("/api/v1", "/api")
 
-# aiohttp bounds a connection that never completes its headers by this alone; its default is an hour.
+HEAD_SECONDS = 15.0
 KEEPALIVE_SECONDS = 30.0
 # How long the rest of a body that was refused is read, so that its sender hears the answer.
 LINGERING_SECONDS = 5.0
@@ -38,13 +39,21 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     return app
 
 
+class Runner(web.AppRunner):
+    """aiohttp's runner, with a bound on request heads."""
+
+    async def _make_server(self) -> web.Server:
+        server = await super()._make_server()
+        HeadDeadline(server, HEAD_SECONDS)
+        return server
+
+
 def build_runner(app: web.Application) -> web.AppRunner:
-    return web.AppRunner(
+    return Runner(
         app,
         access_log=None,
         keepalive_timeout=KEEPALIVE_SECONDS,
         lingering_time=LINGERING_SECONDS,
-        shutdown_timeout=SHUTDOWN_SECONDS,
         handle_signals=False,
     )
 
