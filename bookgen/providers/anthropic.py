@@ -8,7 +8,7 @@ from typing import Any
 
 from bookgen.models import Usage
 from bookgen.providers.attempt import Heard
-from bookgen.providers.failures import said
+from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
 from bookgen.providers.sdk import SdkProvider
 from bookgen.providers.text import Block, Message, StopReason, TextRequest
@@ -17,7 +17,9 @@ from bookgen.providers.transport import BoundedClient, Deadlines
 BASE_URL = "https://api.anthropic.com"
 MOST_BREAKPOINTS = 4
 THINKING_ROOM = 8000  # thinking counts against max_tokens; prose is given all that it asked for
+MOST_TOKENS = 128_000
 EFFORT = "low"
+_SPOKEN = {"effort": "effort", "format": "output format"}  # what errors call the parts of output_config
 _STOPS = {
     "end_turn": StopReason.END,
     "stop_sequence": StopReason.END,
@@ -41,6 +43,7 @@ class AnthropicProvider(SdkProvider):
         super().__init__("anthropic", model, deadlines or Deadlines())
         self._key, self._connections = key, connections
         self._base_url = (base_url or BASE_URL).rstrip("/").removesuffix("/v1")
+        self._most_tokens = MOST_TOKENS
         self._unknown: set[str] = set()  # parts of output_config that this model or server does not know
 
     def _open(self) -> Any:
@@ -59,7 +62,7 @@ class AnthropicProvider(SdkProvider):
             try:
                 stream = await client.messages.create(
                     model=self._model,
-                    max_tokens=request.max_tokens + THINKING_ROOM,
+                    max_tokens=min(request.max_tokens + THINKING_ROOM, self._most_tokens),
                     system=_system(request),
                     messages=_messages(request),
                     stream=True,
@@ -79,13 +82,24 @@ class AnthropicProvider(SdkProvider):
         return {name: value for name, value in options.items() if name not in self._unknown}
 
     def _learned(self, error: Exception, sent: Iterable[str]) -> bool:
-        """A 400 that names an optional field is about that field: never send it again."""
+        """A 400 that names an optional field is about that field: never send it again. One that names the most
+        tokens a model writes is kept to."""
         if getattr(error, "status_code", None) not in (400, 422):
             return False
-        words = said(error)
-        named = {name for name in sent if name in words} or (set(sent) if "output_config" in words else set())
+        limit = output_limit(error)
+        if limit is not None and limit < self._most_tokens:
+            self._most_tokens = limit
+            return True
+        named = _named(said(error), set(sent))
         self._unknown |= named
         return bool(named)
+
+
+def _named(words: str, options: set[str]) -> set[str]:
+    exact = {name for name in options if f"output_config.{name}" in words}
+    if exact or "output_config" in words:
+        return exact or options
+    return {name for name, spoken in _SPOKEN.items() if name in options and spoken in words}
 
 
 def _system(request: TextRequest) -> list[dict[str, Any]]:

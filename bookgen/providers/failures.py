@@ -19,6 +19,11 @@ from bookgen.providers.transport import ReplyTooLarge
 MOST_DETAIL = 500
 _FILTERED = re.compile(r"content_filter|content_policy|moderation_blocked|content management policy|safety system")
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance")
+_OUTPUT_LIMIT = re.compile(
+    r"max_(?:completion_|output_)?tokens:? *\d+ > (\d+)|at most (\d+) (?:completion|output) tokens|"
+    r"max_(?:completion_|output_)?tokens\D{1,60}(?:less than or equal to|at most|<=) *(\d+)|"
+    r"range of max_tokens is \[1, (\d+)\]"
+)
 _BUSY_EVENTS = ("rate_limit",)
 _DENIED_EVENTS = ("invalid_request", "authentication", "permission", "not_found")
 
@@ -53,6 +58,12 @@ def filtered(error: Exception) -> bool:
 def said(error: Exception) -> str:
     """What the provider said of the error, in one string."""
     return f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}".lower()
+
+
+def output_limit(error: Exception) -> int | None:
+    """The most tokens that a model writes, where an error says it."""
+    found = _OUTPUT_LIMIT.search(said(error)) if getattr(error, "status_code", None) in (400, 422) else None
+    return int(next(filter(None, found.groups()))) if found else None
 
 
 def _of_status(status: int, error: Exception) -> CallFailed:

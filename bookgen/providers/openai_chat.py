@@ -11,11 +11,12 @@ from typing import Any
 
 from bookgen.models import Usage
 from bookgen.providers.attempt import Heard
-from bookgen.providers.failures import said
+from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 
 THINKING_ROOM = 8000
+MOST_TOKENS = 128_000
 _STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.REFUSAL}
 _UNKNOWN_FIELD = re.compile(
     r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|forbidden|not allowed|invalid param|"
@@ -41,15 +42,16 @@ class ChatProtocol:
         self._token_field = _TOKEN_FIELDS[0]
         self._json_mode = _JSON_MODES[0]
         self._tells_usage = True
+        self._most_tokens = MOST_TOKENS
         self._thinks = False
 
     def body(self, request: TextRequest) -> dict[str, Any]:
-        room = THINKING_ROOM if self._thinks else 0
+        room = request.max_tokens + (THINKING_ROOM if self._thinks else 0)
         body: dict[str, Any] = {
             "model": self._model,
             "messages": self._messages(request),
             "stream": True,
-            self._token_field: request.max_tokens + room,
+            self._token_field: min(room, self._most_tokens),
         }
         if self._tells_usage:
             body["stream_options"] = {"include_usage": True}
@@ -62,7 +64,10 @@ class ChatProtocol:
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
         """A 400 that says a field is unknown: the next request goes without it, or with its other name."""
-        words = said(error)
+        words, limit = said(error), output_limit(error)
+        if limit is not None and limit < body[self._token_field]:
+            self._most_tokens = limit
+            return True
         if getattr(error, "status_code", None) not in (400, 422, 501) or _TOO_LONG.search(words):
             return False
         if not _UNKNOWN_FIELD.search(words):

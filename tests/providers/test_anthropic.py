@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 from bookgen.providers.text import Block, Message
+from tests.fakes.model_server import fault
 from tests.providers.calls import anthropic, chapter_request
 
 SCHEMA = {
@@ -87,4 +88,14 @@ async def test_a_version_in_the_base_url_does_no_harm(server) -> None:
     await provider.attempt(replace(chapter_request(), messages=(Message("user", "Write."),)))
 
     assert server.requests[0].path == "/v1/messages"
+    await provider.close()
+
+
+async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server) -> None:
+    server.script(fault("status", status=400, message="max_tokens: 10000 > 4096, which is the maximum allowed"))
+    provider = anthropic(server)
+
+    await provider.attempt(chapter_request())
+
+    assert [call.body["max_tokens"] for call in server.requests] == [10_000, 4096]
     await provider.close()

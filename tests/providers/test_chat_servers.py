@@ -142,3 +142,22 @@ async def test_a_reply_that_is_all_thought_is_tried_again(server) -> None:
     assert len(server.requests) == 2
     assert "thinking" not in reply.text
     await model.close()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "max_tokens is too large: 2000. This model supports at most 512 completion tokens.",
+        "Invalid max_tokens value, must be less than or equal to 512",
+        "Range of max_tokens is [1, 512]",
+    ],
+)
+async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server, message) -> None:
+    server.script(fault("status", status=400, message=message))
+    provider = chat(server)
+
+    await provider.attempt(chapter_request())
+    await provider.attempt(chapter_request())
+
+    assert [call.body["max_tokens"] for call in server.requests] == [2000, 512, 512]
+    await provider.close()

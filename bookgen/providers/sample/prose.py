@@ -1,7 +1,7 @@
 """Sample prose of an asked length: scenes with people, places, talk and a turn, or sections with cases and exercises.
 
-No sentence is shared between two parts of a book: the hash of a sentence says which part may use it, so calls
-that know nothing of each other never write the same one.
+The hash of a sentence says which part of the book may use it, so calls that know nothing of each other do not write
+the same ones.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ SCENE_WORDS = 480
 CLOSING_WORDS = 24
 CARD_WORDS = 90  # a list of three lines is added whole, so only where there is room
 TRIES = 300
+MOST_OWNERS = 60  # parts that share out all sentences; in a longer book some parts share
+MOST_SILENCE = 20  # paragraphs in a row for which no sentence was left
 SHORTEST_OWNED = 4  # words; a shorter sentence may well come twice
 _SENTENCE = re.compile(r"(?<=[.!?])[”’»“]?\s+|(?<=[.!?][”’»“])\s+|\n+")
 _WORD = re.compile(r"\w+")
@@ -35,6 +37,7 @@ class _Teller:
     """Adds paragraph after paragraph until the words asked for are there."""
 
     NOT_PROSE = frozenset("#*1234567890")
+    UNIQUE = ("entry",)  # holds the chapter's own summary
 
     def __init__(self, brief: Brief, bank: Mapping[str, Any], kind: str, words: int) -> None:
         self.brief, self.bank, self.asked = brief, bank, words
@@ -48,6 +51,7 @@ class _Teller:
         self.words: dict[str, str] = {}
         self.part, self.parts = brief.number("part", 1), brief.number("parts", 1)
         self.chapter, self.chapters = brief.number("chapter_number", 1), brief.number("chapter_count", 1)
+        self.silence = 0
 
     def write(self) -> str:
         scenes = max(1, round(self.asked / SCENE_WORDS))
@@ -80,6 +84,7 @@ class _Teller:
             self.written += count_words(sentence)
             if self.written >= until:
                 break
+        self.silence = 0 if paragraph else self.silence + 1
         if paragraph:
             self.paragraphs.append(" ".join(paragraph))
 
@@ -99,15 +104,16 @@ class _Teller:
         return min(filter(None, candidates), key=lambda sentence: abs(count_words(sentence) - words), default="")
 
     def sentence(self, role: str, **words: str) -> str:
-        return self.fresh(lambda: self.filled(role, **words))
+        return self.fresh(lambda: self.filled(role, **words), owned=role not in self.UNIQUE)
 
-    def fresh(self, make: Callable[[], str]) -> str:
+    def fresh(self, make: Callable[[], str], *, owned: bool = True) -> str:
         """The first of many tries that this part may say and has not said; empty when there is none."""
         for _ in range(TRIES):
             self.grammar.begin()
             text = make()
-            keys = {_key(one) for one in (text, *_SENTENCE.split(text)) if count_words(one) >= SHORTEST_OWNED}
-            if not keys & self.said and all(self.owns(key) for key in keys):
+            pieces = sorted(_SENTENCE.split(text), key=len)
+            keys = {_key(piece) for piece in pieces if count_words(piece) >= SHORTEST_OWNED}
+            if not keys & self.said and (not owned or not keys or self.owns(_key(pieces[-1]))):
                 self.grammar.keep()
                 self.said |= keys
                 return text
@@ -117,8 +123,12 @@ class _Teller:
         return self.grammar.sentence(role, self.templates[role], {**self.words, **words})
 
     def owns(self, key: int) -> bool:
-        chapter, part = key % self.chapters, key // self.chapters % self.parts
-        return chapter == (self.chapter - 1) % self.chapters and part == (self.part - 1) % self.parts
+        if self.silence > MOST_SILENCE:
+            return True
+        chapters = min(self.chapters, MOST_OWNERS)
+        parts = min(self.parts, MOST_OWNERS // chapters)
+        chapter, part = key % chapters, key // chapters % parts
+        return chapter == (self.chapter - 1) % chapters and part == (self.part - 1) % parts
 
 
 def _key(sentence: str) -> int:
