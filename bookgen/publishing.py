@@ -37,7 +37,7 @@ class Publisher:
         self._database = database
         self._quota = quota
         self._pool = pool or RenderPool()
-        self._under_way: dict[str, asyncio.Task[bytes]] = {}
+        self._under_way: dict[str, asyncio.Future[bytes]] = {}
 
     async def start(self) -> None:
         await self._pool.start()
@@ -116,8 +116,14 @@ class Publisher:
         task = self._under_way.get(key)
         if task is None:
             task = self._under_way[key] = asyncio.ensure_future(make())
-            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+            task.add_done_callback(lambda done: self._ended(key, done))
         return await asyncio.shield(task)
+
+    def _ended(self, key: str, task: asyncio.Future[bytes]) -> None:
+        """Everybody who asked may have gone by now: the outcome is looked at here at least."""
+        self._under_way.pop(key, None)
+        if not task.cancelled():
+            task.exception()
 
     async def _make(self, job: Job, digest: str) -> bytes:
         body: bytes = await self._pool.run(job)

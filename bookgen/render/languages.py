@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class Language:
     quotes: str = "“”‘’"
     french_spacing: bool = False
     rtl: bool = False
+    dash: str = "—"
 
     @property
     def code(self) -> str:
@@ -62,10 +63,13 @@ _ROWS = (
     Language("hu", "Tartalom", "{}. fejezet", "Copyright", "Minden jog fenntartva.", "Jegyzetek", "„”»«"),
     Language("ro", "Cuprins", "Capitolul {}", "Copyright", "Toate drepturile rezervate.", "Note", "„”«»"),
 )
+# Between spaces where it is not the English dash.
+_DASHES = dict.fromkeys(("de", "nl", "pl", "cs", "sv", "da", "nb", "fi", "hu", "fr", "tr"), " – ")
+_DASHES |= dict.fromkeys(("ru", "uk"), " — ")
 _BY_CODE = {row.code: row for row in _ROWS}
 
 
 def language(tag: str) -> Language:
     """The language of a BCP 47 tag; one we have no words for speaks English and keeps its tag."""
-    row = _BY_CODE.get(tag.split("-")[0].lower(), _BY_CODE["en"])
-    return Language(**{**{name: getattr(row, name) for name in row.__slots__}, "tag": tag})
+    code = tag.split("-")[0].lower()
+    return replace(_BY_CODE.get(code, _BY_CODE["en"]), tag=tag, dash=_DASHES.get(code, "—"))

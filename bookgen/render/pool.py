@@ -127,6 +127,10 @@ class _Worker:
         worker.usable = True
         return worker
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     async def ask(self, data: bytes) -> Answer:
         stdin = self._process.stdin
         assert stdin is not None

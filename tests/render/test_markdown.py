@@ -1,0 +1,89 @@
+"""Markdown as models write it becomes typed blocks."""
+
+from __future__ import annotations
+
+import pytest
+
+from bookgen.render.markdown import parse
+from bookgen.render.model import (
+    Block,
+    Code,
+    Heading,
+    ItemList,
+    Paragraph,
+    Quote,
+    Run,
+    SceneBreak,
+    Table,
+    Verse,
+)
+
+
+def blocks(text: str, title: str = "The Tide") -> tuple[Block, ...]:
+    return parse(text, title, lambda each: each)[0]
+
+
+def test_emphasis_links_and_code_become_runs() -> None:
+    (paragraph,) = blocks("a *b* **c** ***d*** `e` ~~f~~ [g](https://h.org)")
+
+    assert isinstance(paragraph, Paragraph)
+    assert [run for run in paragraph.runs if run.text.strip()] == [
+        Run("a "),
+        Run("b", italic=True),
+        Run("c", bold=True),
+        Run("d", bold=True, italic=True),
+        Run("e", code=True),
+        Run("f", strike=True),
+        Run("g", href="https://h.org"),
+    ]
+
+
+@pytest.mark.parametrize("mark", ["***", "* * *", "---", "###", "⁂", "\\* \\* \\*", "— — —"])
+def test_every_spelling_of_a_scene_break_is_one(mark: str) -> None:
+    assert [type(block) for block in blocks(f"One.\n\n{mark}\n\nTwo.")] == [Paragraph, SceneBreak, Paragraph]
+
+
+@pytest.mark.parametrize("heading", ["# The Tide", "## Chapter 3: The Tide", "# **The tide**", "# Chapter Three"])
+def test_a_heading_that_repeats_the_title_is_dropped(heading: str) -> None:
+    assert [type(block) for block in blocks(f"{heading}\n\nText.")] == [Paragraph]
+
+
+def test_another_heading_stays() -> None:
+    (heading, _) = blocks("## The Ebb\n\nText.")
+
+    assert heading == Heading(2, (Run("The Ebb"),))
+
+
+def test_lists_quotes_tables_and_code_keep_their_shape() -> None:
+    found = blocks("3. a\n4. b\n\n> c\n\n| d | e |\n|:-:|--:|\n| f |\n\n```\ng\n  h\n```")
+
+    assert [type(block) for block in found] == [ItemList, Quote, Table, Code]
+    items, _, table, code = found
+    assert isinstance(items, ItemList)
+    assert isinstance(table, Table)
+    assert isinstance(code, Code)
+    assert items.start == 3
+    assert (table.aligns, table.rows) == (("center", "right"), (((Run("f"),), ()),))
+    assert code.lines == ("g", "  h")
+
+
+def test_lines_broken_by_hand_are_verse() -> None:
+    (verse,) = blocks("> Roses  \n> are  \n> red")
+
+    assert isinstance(verse, Verse)
+    assert [line[0].text for line in verse.lines] == ["Roses", "are", "red"]
+
+
+def test_notes_are_kept_apart_and_called_by_number() -> None:
+    found, notes = parse("a[^x] b[^y]\n\n[^y]: second\n[^x]: first", "", lambda each: each)
+
+    assert [run.note for run in found[0].runs if run.note is not None] == [0, 1]  # type: ignore[union-attr]
+    assert [note[0].runs[0].text for note in notes] == ["first", "second"]  # type: ignore[union-attr]
+
+
+def test_html_is_text_and_a_script_link_is_none() -> None:
+    (paragraph,) = blocks("<b>x</b> [y](javascript:z)")
+
+    assert isinstance(paragraph, Paragraph)
+    assert "".join(run.text for run in paragraph.runs) == "<b>x</b> [y](javascript:z)"
+    assert not any(run.href for run in paragraph.runs)

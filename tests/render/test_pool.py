@@ -1,0 +1,116 @@
+"""Worker processes: bounded, timed, replaced when they die, and never in the loop's way."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from bench.render import corpus
+from bookgen.errors import InvalidInput, Unavailable
+from bookgen.render.job import Job
+from bookgen.render.pool import RenderPool
+from bookgen.render.settings import ExportSettings
+
+BOOK, CHAPTERS = corpus.book(corpus.Corpus("pool", chapters=2, words=2_000))
+
+
+def job(kind: str = "epub", **changes: object) -> Job:
+    return Job(kind, BOOK, CHAPTERS, "A. Author", ExportSettings(**changes), watermark=False)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[RenderPool]:
+    pool = RenderPool(workers=1, waiting=1)
+    await pool.start()
+    yield pool
+    await pool.close()
+
+
+@dataclass(frozen=True)
+class Broken:
+    """No job at all: the worker fails on it, as it would on a bug of ours."""
+
+
+async def test_a_worker_renders_one_job_after_the_other(pool: RenderPool) -> None:
+    first, second = await pool.run(job()), await pool.run(job())
+
+    assert first == second
+    assert first.startswith(b"PK")
+
+
+async def test_a_full_queue_refuses_at_once(pool: RenderPool) -> None:
+    running = [asyncio.ensure_future(pool.run(job())) for _ in range(2)]
+    await asyncio.sleep(0)
+
+    with pytest.raises(Unavailable) as refused:
+        await pool.run(job())
+
+    assert refused.value.retry_after == 5
+    assert len(await asyncio.gather(*running)) == 2
+
+
+async def test_a_job_that_takes_too_long_is_given_up_and_its_worker_replaced() -> None:
+    pool = RenderPool(workers=1, timeout=0.001)
+    await pool.start()
+    try:
+        with pytest.raises(Unavailable):
+            await pool.run(job("pdf"))
+        pool._timeout = 60
+        assert (await pool.run(job())).startswith(b"PK")
+    finally:
+        await pool.close()
+
+
+async def test_a_worker_that_dies_fails_its_job_alone(pool: RenderPool) -> None:
+    (worker,) = pool._idle
+    os.kill(worker.pid, signal.SIGKILL)
+
+    with pytest.raises(Unavailable):
+        await pool.run(job())
+
+    assert (await pool.run(job())).startswith(b"PK")
+
+
+async def test_a_bug_in_a_worker_is_an_error_and_not_its_end(pool: RenderPool) -> None:
+    with pytest.raises(RuntimeError, match="the renderer failed"):
+        await pool.run(Broken())
+
+    assert (await pool.run(job())).startswith(b"PK")
+
+
+async def test_what_a_worker_refuses_is_refused_here(pool: RenderPool) -> None:
+    chapters = [replace(CHAPTERS[0], content="\U00012000")]
+
+    with pytest.raises(InvalidInput):
+        await pool.run(Job("pdf", BOOK, chapters, "A", ExportSettings(), watermark=False))
+
+
+async def test_the_loop_stays_free_while_a_long_book_is_rendered(pool: RenderPool) -> None:
+    book, chapters = corpus.book(corpus.NOVEL)
+    rendering = asyncio.ensure_future(pool.run(Job("pdf", book, chapters, "A", ExportSettings(), watermark=False)))
+    spent = 0.0
+    while not rendering.done():
+        started = time.thread_time()  # the loop's own work, whatever else the machine does
+        await asyncio.sleep(0)
+        spent = max(spent, time.thread_time() - started)
+        await asyncio.wait([rendering], timeout=0.002)
+
+    assert (await rendering).startswith(b"%PDF")
+    assert spent < 0.05
+
+
+async def test_closing_leaves_no_process_behind() -> None:
+    pool = RenderPool(workers=1)
+    await pool.start()
+    (worker,) = pool._idle
+
+    await pool.close()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker.pid, 0)
