@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import asyncpg
@@ -103,6 +104,15 @@ async def test_a_taken_name_or_address_is_refused_without_regard_to_case(door: D
 
     assert status == 400
     assert set(answer["error"]["details"]) == {field}
+
+
+async def test_ten_registrations_of_an_address_at_once_make_one_account(door: Door) -> None:
+    forms = [{"username": f"ada{number}", "email": "ada@example.com", "password": PASSWORD} for number in range(10)]
+
+    outcomes = await asyncio.gather(*(door.post("/auth/register/", form) for form in forms))
+
+    assert sorted(status for status, _ in outcomes) == [201] + [400] * 9
+    assert len(await door.letters()) == 1
 
 
 async def test_registration_takes_nothing_but_its_own_fields(door: Door) -> None:
