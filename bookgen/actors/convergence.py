@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from bookgen.actors.decide import CRASHES_TO_QUARANTINE
+from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.health import TRANSIENT
 from bookgen.actors.lease import Lease
 from bookgen.actors.messages import Advance
@@ -68,7 +68,8 @@ class Convergence:
                 look()
 
     async def _take_over(self) -> None:
-        while claimed := await runs.claim(self._resources.pool, self._resources.boot_id, CLAIM_ROWS):
+        pool = self._resources.pool
+        while claimed := await runs.claim(pool, self._resources.boot_id, CLAIM_ROWS, CRASHES_TO_SUSPECT):
             log.info("runs_taken_over", runs=len(claimed))
             for run in claimed:
                 if run.crash_count >= CRASHES_TO_QUARANTINE:

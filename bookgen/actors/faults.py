@@ -1,6 +1,6 @@
-"""Named points at which the chaos tests make things go wrong. Without `BOOKGEN_FAULTS` they do nothing.
+"""Named points at which the chaos tests make things go wrong. Without `CHAOS_FAULTS` they do nothing.
 
-`BOOKGEN_FAULTS="checkpoint.before:kill@3, accept.after:raise"`: the third time the first point is passed the
+`CHAOS_FAULTS="checkpoint.before:kill@3, accept.after:raise"`: the third time the first point is passed the
 process is killed as by `kill -9`; the first time the second is passed an exception is raised. `name:action@n+`
 fires from the n-th time on. A point can carry a key, such as a book: `checkpoint.before#7:kill` fires for book 7.
 """
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-VARIABLE = "BOOKGEN_FAULTS"
+VARIABLE = "CHAOS_FAULTS"
 
 
 class Injected(Exception):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 from bookgen.actors.decide import CRASHES_TO_SUSPECT
@@ -14,7 +15,8 @@ class Probation:
     """The lane of suspected runs.
 
     The run on trial is named in the process's row before it starts, so that a crash meanwhile is charged to it
-    alone. It leaves the lane with its first finished chapter or when it is no longer running.
+    alone. It is not named while it only waits for the model: nothing of the book is handled then, so a crash is
+    somebody else's. It leaves the lane with its first progress or when it is no longer running.
     """
 
     def __init__(self, name: Callable[[UUID | None], Awaitable[None]], begin: Callable[[Run], None]) -> None:
@@ -42,6 +44,15 @@ class Probation:
             await self._name(None)
             self._trial = None
             await self._next()
+
+    @asynccontextmanager
+    async def waiting_for_model(self, run_id: UUID | None) -> AsyncIterator[None]:
+        if self._trial is None or self._trial.id != run_id:
+            yield
+            return
+        await self._name(None)
+        yield
+        await self._name(run_id)
 
     def clear(self) -> None:
         self._waiting.clear()

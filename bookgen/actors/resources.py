@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID, uuid4
@@ -63,5 +64,6 @@ class Resources:
     price: Callable[[str, Usage], int | None] = no_price
     caps: CostCaps = field(default_factory=CostCaps)
     call_seconds: float = 180.0
+    waiting_for_model: Callable[[UUID | None], AbstractAsyncContextManager[None]] = lambda _run_id: nullcontext()
     boot_id: UUID = field(default_factory=uuid4)
     health: Health = field(default_factory=Health)

@@ -50,7 +50,6 @@ class StoredSteps:
         self._work = work
         self._replay = replay
         self.closed = False
-        self.in_flight = 0
         self.failed: UpstreamAIError | None = None
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
@@ -91,14 +90,12 @@ class StoredSteps:
 
     async def _call(self, request: TextRequest) -> TextReply:
         await fault("call.before", self._work.book_id)
-        self.in_flight += 1
         try:
-            return await self._resources.model.complete(request)
+            async with self._resources.waiting_for_model(self._work.run_id):
+                return await self._resources.model.complete(request)
         except UpstreamAIError as error:
             self.failed = error
             raise
-        finally:
-            self.in_flight -= 1
 
     async def _store(self, key: str, request: TextRequest, reply: TextReply) -> None:
         await fault("step.before", self._work.book_id)

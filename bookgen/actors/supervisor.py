@@ -82,6 +82,7 @@ class Supervisor:
         self._committer = Committer(database.runs)
         self._restarts = Restarts()
         self._probation = Probation(self._name_trial, self._begin_now)
+        self.resources.waiting_for_model = self._probation.waiting_for_model
         self._convergence = Convergence(self.resources, self.transactions, self._lease, self)
         self._actors: dict[Key, BookActor] = {}
         self._resting: set[Key] = set()

@@ -343,10 +343,14 @@ async def owned(db: DB, owner: UUID) -> list[Run]:
     return [_some_run(row) for row in await db.fetch(OWNED, owner)]
 
 
-# A crash is charged to the run that its process was trying out alone, if it was; else to all of its runs.
+# A crash is charged to the run that its process was trying out, if it was; else to all of its runs. A suspect is
+# charged only for a crash in the middle of its trial, so that it is never condemned by accident.
 CLAIM = """
     WITH orphan AS (
-        SELECT r.id, r.owner IS NOT NULL AND (p.probation IS NULL OR p.probation = r.id) AS charged
+        SELECT r.id,
+               CASE WHEN r.owner IS NULL THEN false
+                    WHEN r.crash_count >= $3 THEN p.probation IS NOT DISTINCT FROM r.id
+                    ELSE p.probation IS NULL END AS charged
           FROM run r LEFT JOIN process p ON p.boot_id = r.owner
          WHERE r.status = 'running' AND (p.boot_id IS NULL OR p.lease_until <= now())
          ORDER BY r.queue_seq
@@ -362,9 +366,9 @@ CLAIM = """
 """
 
 
-async def claim(db: DB, owner: UUID, limit: int) -> list[Run]:
-    """Takes over running runs whose owner is gone."""
-    rows = await db.fetch(CLAIM, owner, limit)
+async def claim(db: DB, owner: UUID, limit: int, suspect_from: int) -> list[Run]:
+    """Takes over running runs whose owner is gone. `suspect_from` crashes make a run a suspect."""
+    rows = await db.fetch(CLAIM, owner, limit, suspect_from)
     return sorted((_some_run(row) for row in rows), key=lambda run: run.queue_seq)
 
 

@@ -33,13 +33,16 @@ class PaidCall:
     cost_micros: int | None
 
 
-# The reply and its price are one fact: both are there or neither is, however often this is repeated.
+# The reply and its price are one fact: both are there or neither is, however often this is repeated. A reply that
+# is new is progress, which clears the run of suspicion.
 SAVE = """
     WITH stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
         VALUES ($2, $3, $4, $5, $6, $7)
         ON CONFLICT DO NOTHING
         RETURNING 1
+    ), progress AS (
+        UPDATE run SET crash_count = 0 WHERE id = $4 AND crash_count > 0 AND EXISTS (SELECT FROM stored)
     )
     INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
                             cache_write_tokens, cache_read_tokens, images, cost_micros)

@@ -26,12 +26,16 @@ _names = itertools.count(1)
 
 
 class Model:
-    """Answers a chapter's call when the test says so; `free` answers at once."""
+    """Answers a chapter's call when the test says so; `free` answers at once. A text for a book in `poison` is
+    never made a chapter of: the work hangs over it, as it does when a process is killed at that moment.
+    """
 
     name = "scripted"
 
     def __init__(self) -> None:
         self.free = False
+        self.poison: set[int] = set()
+        self.stuck: Counter[int] = Counter()
         self.asked: Counter[tuple[int, int]] = Counter()
         self.cancelled: Counter[tuple[int, int]] = Counter()
         self.open = 0
@@ -57,6 +61,14 @@ class Model:
 
     async def close(self) -> None:
         pass
+
+    async def write_chapter(self, material: Material, number: int, steps: Steps) -> ChapterDraft:
+        text = (await steps.reply(ask("chapter", material.book.id, number))).text
+        if material.book.id in self.poison:
+            self.stuck[material.book.id] += 1
+            self._tell()
+            await asyncio.Event().wait()
+        return ChapterDraft(text, len(text.split()), None)
 
     async def wait_until_asked(self, book: int, chapter: int, times: int = 1) -> None:
         await self.until(lambda: self.asked[book, chapter] >= times)
@@ -87,12 +99,6 @@ class Model:
         self._changed.set()
 
 
-async def write_chapter(material: Material, number: int, steps: Steps) -> ChapterDraft:
-    request = ask("chapter", material.book.id, number)
-    text = (await steps.reply(request)).text
-    return ChapterDraft(text, len(text.split()), None)
-
-
 async def draft_outline(book: Book, steps: Steps) -> Outline:
     await steps.reply(ask("outline", book.id, 0))
     plans = tuple(OutlineChapter(f"New {n}", "Summary.", 500) for n in range(1, book.chapter_count + 1))
@@ -111,9 +117,6 @@ def ask(stage: str, book: int, chapter: int) -> TextRequest:
     return TextRequest(stage, (), (Message("user", text),), 100, chapter_number=chapter or None)
 
 
-WRITING = Writing(draft_outline, rework_chapters, write_chapter)
-
-
 @pytest.fixture
 def model() -> Model:
     return Model()
@@ -129,7 +132,8 @@ async def start(database: Database, model: Model) -> AsyncIterator[Start]:
 
     async def start(**settings: Any) -> Supervisor:
         settings.setdefault("quota", Quota(billing=True))
-        supervisor = Supervisor(database, writing=WRITING, model=model, **settings)
+        writing = Writing(draft_outline, rework_chapters, model.write_chapter)
+        supervisor = Supervisor(database, writing=writing, model=model, **settings)
         await supervisor.start()
         started.append(supervisor)
         return supervisor

@@ -80,36 +80,54 @@ async def test_the_text_of_a_fenced_process_is_not_written(start: Start, model: 
 async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start, model: Model, shelf: Shelf) -> None:
     account = await shelf.account()
     book = await shelf.book(account)
+    model.free, model.poison = True, {book}
     process = await start()
     await process.ask(account, book, Generate())
     for times in (1, 2, 3):
-        await model.wait_until_asked(book, 1, times)
+        await model.until(lambda times=times: model.stuck[book] == times)
         await crash(process, shelf)
         process = await start()
 
     await shelf.until_status(book, "error")
     assert (await shelf.run(book))["failure"]["code"] == "quarantined"
-    model.free = True
+    model.poison.clear()
     await process.ask(account, book, Resume())
     await shelf.until_status(book, "completed")
 
 
 async def test_a_crash_during_a_trial_is_charged_to_the_suspect_alone(start: Start, model: Model, shelf: Shelf) -> None:
     poison, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
+    model.poison = {poison[1]}
     process = await start()
     for account, book in (poison, good):
         await process.ask(account, book, Generate())
         await model.wait_until_asked(book, 1)
+    model.answer(poison[1], 1)
+    await model.until(lambda: model.stuck[poison[1]] == 1)
     await shelf.pool.execute("UPDATE run SET crash_count = 1 WHERE book_id = $1", poison[1])
     await crash(process, shelf)
     process = await start()
-    await model.wait_until_asked(poison[1], 1, times=2)
+    await model.until(lambda: model.stuck[poison[1]] == 2)
 
     await crash(process, shelf)
     await start()
 
     await shelf.until_status(poison[1], "error")
     assert (await shelf.run(good[1]))["crash_count"] == 1
+
+
+async def test_a_suspect_that_waits_for_the_model_is_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    process = await start()
+    await process.ask(account, book, Generate())
+    for times in (1, 2, 3, 4):
+        await model.wait_until_asked(book, 1, times)
+        await crash(process, shelf)
+        process = await start()
+
+    await model.wait_until_asked(book, 1, times=5)
+    assert (await shelf.run(book))["status"] == "running"
 
 
 async def test_a_drained_process_changes_no_run_and_charges_none(start: Start, model: Model, shelf: Shelf) -> None:

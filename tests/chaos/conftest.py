@@ -1,0 +1,40 @@
+"""A world for each scenario, and a seed for the whole session."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.chaos.world import World
+from tests.fakes.model_server import ModelServer
+
+SEED = int(os.environ.get("CHAOS_SEED") or random.randrange(10**9))
+
+
+def pytest_report_header() -> str:
+    return f"chaos: CHAOS_SEED={SEED}"
+
+
+@pytest.fixture
+def dice(request: pytest.FixtureRequest) -> random.Random:
+    print(f"CHAOS_SEED={SEED}")
+    return random.Random(f"{SEED} {request.node.name}")
+
+
+@pytest.fixture
+async def world(pool: asyncpg.Pool, dsn: str, tmp_path: Path) -> AsyncIterator[World]:
+    async with ModelServer() as model:
+        world = World(pool, dsn, model, tmp_path)
+        yield world
+        await world.close()
+
+
+@pytest.fixture
+def kills() -> int:
+    """How often a process is killed at random; `CHAOS_KILLS=200` for the long proof."""
+    return int(os.environ.get("CHAOS_KILLS", "4"))

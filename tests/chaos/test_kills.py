@@ -1,0 +1,132 @@
+"""kill -9 at named instructions: nothing acknowledged is lost, nothing is written or paid for twice."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+
+import aiohttp
+import pytest
+
+from tests.chaos.process import Process
+from tests.chaos.world import Author, World
+
+
+async def generate_until_killed(world: World, process: Process, author: Author, book: int) -> None:
+    with contextlib.suppress(aiohttp.ClientError):
+        await world.generate(process, author, book)
+    await world.killed_by_fault(process)
+
+
+async def test_killed_before_the_accept_is_committed_nothing_exists(world: World) -> None:
+    author = await world.author()
+    book = await world.book(author)
+    process = await world.serve("generate.before:kill")
+
+    await generate_until_killed(world, process, author, book)
+
+    assert await world.value("SELECT count(*) FROM run") == 0
+    assert await world.value("SELECT count(*) FROM hold") == 0
+
+
+async def test_killed_before_the_202_the_run_goes_on(world: World) -> None:
+    author = await world.author()
+    book = await world.book(author)
+    process = await world.serve("generate.after:kill")
+    await generate_until_killed(world, process, author, book)
+
+    again = await world.serve()
+
+    code, body = await world.generate(again, author, book)
+    assert (code, body["error"]["code"]) == (400, "GENERATION_IN_PROGRESS")
+    await world.until_status(book, "completed")
+    await world.check()
+
+
+@pytest.mark.parametrize(
+    "point",
+    ["begin.after", "call.before", "step.before", "step.after", "checkpoint.before", "checkpoint.after"],
+)
+async def test_killed_at_a_step_of_a_chapter_the_book_completes(world: World, point: str) -> None:
+    author = await world.author()
+    book = await world.book(author)
+    process = await world.serve(f"{point}:kill@2")
+    await generate_until_killed(world, process, author, book)
+    before = [text for text in await world.texts(book) if text]
+
+    await world.serve()
+
+    await world.until_status(book, "completed")
+    assert (await world.texts(book))[: len(before)] == before
+    await world.check()
+
+
+@pytest.mark.parametrize("point", ["finish.before", "finish.after"])
+async def test_killed_at_the_last_chapter_the_book_is_paid_for_once(world: World, point: str) -> None:
+    author = await world.author()
+    first, second = await world.book(author, chapters=1), await world.book(author, chapters=1)
+    process = await world.serve(f"{point}:kill")
+    world.model.configure(delay=0.2)
+    await world.generate(process, author, first)
+    await world.generate(process, author, second)
+    await world.killed_by_fault(process)
+
+    await world.serve()
+
+    for book in (first, second):
+        await world.until_status(book, "completed")
+    assert await world.value("SELECT count(*) FROM consumption") == 2
+    await world.check()
+
+
+@pytest.mark.parametrize(("verb", "state"), [("pause", "paused"), ("stop", "stopped")])
+async def test_killed_after_a_command_was_committed_it_holds(world: World, verb: str, state: str) -> None:
+    author = await world.author()
+    book = await world.book(author)
+    world.model.configure(delay=30)
+    process = await world.serve(f"{verb}.after:kill")
+    await world.generate(process, author, book)
+    await world.model.arrived(1)
+    with contextlib.suppress(aiohttp.ClientError):
+        await world.steer(process, author, book, verb)
+    await world.killed_by_fault(process)
+
+    again = await world.serve()
+
+    assert (await world.status(again, author, book))["generation_status"] == state
+    assert len(world.model.requests) == 1
+    await world.check()
+
+
+@pytest.mark.parametrize("provider", ["anthropic:claude-sonnet-4-5", "openai:gpt-5"])
+async def test_random_kills_lose_nothing(world: World, dice: random.Random, provider: str, kills: int) -> None:
+    world.provider = provider
+    world.model.configure(delay=0.05)
+    authors = [await world.author() for _ in range(6)]
+    books = {await world.book(author, chapters=4): author for author in authors}
+    process = await world.serve()
+    for book, author in books.items():
+        assert (await world.generate(process, author, book))[0] == 202
+    seen: dict[int, list[str]] = {}
+    for _ in range(kills):
+        await asyncio.sleep(dice.uniform(0.0, 3.0))
+        await world.kill(process)
+        await compare(world, books, seen)
+        process = await world.serve()
+
+    for book in books:
+        await world.until_status(book, "completed", seconds=90)
+
+    await compare(world, books, seen)
+    assert await world.value("SELECT count(*) FROM consumption") == len(books)
+    await world.check(running_books=len(books))
+
+
+async def compare(world: World, books: dict[int, Author], seen: dict[int, list[str]]) -> None:
+    """Finished chapters stay byte for byte."""
+    for book in books:
+        texts = await world.texts(book)
+        for before, now in zip(seen.get(book, []), texts, strict=False):
+            assert not before or before == now
+        seen[book] = texts

@@ -1,0 +1,213 @@
+"""Everything around the service: its database, its model provider, its callers. And what must always hold."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import asyncpg
+import orjson
+
+from bookgen.tokens import Tokens, TokenType
+from tests.chaos.process import Process
+from tests.fakes.model_server import Call, ModelServer
+
+SECRET = "a secret key that is long enough for every token of these tests"
+UNLIMITED = "1000000/minute"
+_names = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    id: int
+    token: str
+
+
+class World:
+    """`kills` is how often a process was ended hard; every one of them may repeat one model call per running book."""
+
+    def __init__(self, pool: asyncpg.Pool, dsn: str, model: ModelServer, folder: Path) -> None:
+        self.pool = pool
+        self.dsn = dsn
+        self.model = model
+        self.folder = folder
+        self.provider = "anthropic:claude-sonnet-4-5"
+        self.processes: list[Process] = []
+        self.kills = 0
+        self._web = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20))
+
+    async def close(self) -> None:
+        for process in self.processes:
+            await process.close()
+        await self._web.close()
+
+    # Processes
+
+    async def serve(self, faults: str = "", *, wait: bool = True, **settings: str) -> Process:
+        process = await Process.start(self.folder, self._settings(faults) | settings, wait=wait)
+        self.processes.append(process)
+        return process
+
+    def _settings(self, faults: str) -> dict[str, str]:
+        rates = {f"BOOKGEN_RATE_{name}": UNLIMITED for name in ("READ", "WRITE", "EXPENSIVE", "PUBLIC", "AUTH")}
+        return rates | {
+            "BOOKGEN_DATABASE_URL": self.dsn,
+            "BOOKGEN_DATA_DIR": str(self.folder / "data"),
+            "BOOKGEN_PORT": "0",
+            "BOOKGEN_SECRET_KEY": SECRET,
+            "BOOKGEN_BILLING": "on",
+            "BOOKGEN_MODEL": self.provider,
+            "ANTHROPIC_API_KEY": "key",
+            "ANTHROPIC_BASE_URL": self.model.anthropic_url,
+            "OPENAI_API_KEY": "key",
+            "OPENAI_BASE_URL": self.model.openai_url,
+            "CHAOS_FAULTS": faults,
+        }
+
+    async def kill(self, process: Process) -> None:
+        self.kills += 1
+        await process.kill()
+
+    async def killed_by_fault(self, process: Process) -> None:
+        self.kills += 1
+        assert await process.ended() == -9, process.log
+
+    # Authors and books
+
+    async def author(self, plan: str = "pro") -> Author:
+        name = f"author{next(_names)}"
+        account = await self.pool.fetchval(
+            "INSERT INTO account (username, email) VALUES ($1, $1 || '@example.com') RETURNING id", name
+        )
+        await self.pool.execute(
+            "UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = $2) WHERE account_id = $1",
+            account,
+            plan,
+        )
+        return Author(account, Tokens(SECRET).sign(TokenType.ACCESS, account))
+
+    async def book(self, author: Author, chapters: int = 3, words: int = 200) -> int:
+        """A book with an outline. `words` is the budget of a chapter."""
+        book_id = await self.pool.fetchval(
+            """INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language,
+                                 status)
+               VALUES ($1, '', $2, $3, '6x9', 'en', 'outline') RETURNING id""",
+            author.id,
+            chapters,
+            chapters * words,
+        )
+        await self.pool.execute("UPDATE book SET title = 'Book ' || id WHERE id = $1", book_id)
+        await self.pool.execute(
+            """INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count)
+               SELECT $1, n, 'Chapter ' || n, 'What happens in ' || n, $3 FROM generate_series(1, $2::int) AS n""",
+            book_id,
+            chapters,
+            words,
+        )
+        return int(book_id)
+
+    # Calls
+
+    async def call(
+        self, process: Process, author: Author, method: str, path: str, body: Any = None
+    ) -> tuple[int, dict[str, Any]]:
+        headers = {"Authorization": f"Bearer {author.token}", "Content-Type": "application/json"}
+        data = None if body is None else orjson.dumps(body)
+        async with self._web.request(method, f"{process.url}/api/v1{path}", headers=headers, data=data) as answer:
+            text = await answer.read()
+        return answer.status, orjson.loads(text) if text else {}
+
+    async def generate(self, process: Process, author: Author, book: int) -> tuple[int, dict[str, Any]]:
+        return await self.call(process, author, "POST", f"/books/{book}/generate/")
+
+    async def steer(self, process: Process, author: Author, book: int, verb: str) -> tuple[int, dict[str, Any]]:
+        return await self.call(process, author, "POST", f"/books/{book}/{verb}-generation/")
+
+    async def status(self, process: Process, author: Author, book: int) -> dict[str, Any]:
+        code, body = await self.call(process, author, "GET", f"/books/{book}/generation-status/")
+        assert code == 200, body
+        return body
+
+    # Signals
+
+    async def until(self, sql: str, *arguments: object, seconds: float = 60.0) -> None:
+        """Waits until the query's value is true."""
+        async with asyncio.timeout(seconds):
+            while not await self.pool.fetchval(sql, *arguments):  # noqa: ASYNC110 (the signal is a row)
+                await asyncio.sleep(0.02)
+
+    async def until_status(self, book: int, status: str, seconds: float = 60.0) -> None:
+        newest = "SELECT status = $2 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
+        try:
+            await self.until(newest, book, status, seconds=seconds)
+        except TimeoutError:
+            run = await self.pool.fetchrow("SELECT * FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1", book)
+            raise AssertionError(f"not {status}: {run}\n{self.processes[-1].log[-4000:]}") from None
+
+    async def until_done(self, book: int, chapters: int) -> None:
+        await self.until("SELECT done >= $2 FROM run WHERE book_id = $1", book, chapters)
+
+    async def texts(self, book: int) -> list[str]:
+        rows = await self.pool.fetch("SELECT content FROM chapter WHERE book_id = $1 ORDER BY chapter_number", book)
+        return [row["content"] for row in rows]
+
+    async def value(self, sql: str, *arguments: object) -> Any:
+        return await self.pool.fetchval(sql, *arguments)
+
+    # Invariants
+
+    def repeated_calls(self) -> int:
+        """Model calls that asked the same as an earlier one."""
+        asked = Counter(orjson.dumps(call.body, option=orjson.OPT_SORT_KEYS) for call in self.model.requests)
+        return sum(times - 1 for times in asked.values())
+
+    def calls_about(self, book: int) -> list[Call]:
+        return [call for call in self.model.requests if call.brief.get("title") == f"Book {book}"]
+
+    async def check(self, *, running_books: int = 1) -> None:
+        """What holds after every scenario, once the runs are over or stand still."""
+        for what, sql in INVARIANTS.items():
+            assert not await self.pool.fetch(sql), what
+        repeated = self.repeated_calls()
+        assert repeated <= self.kills * running_books, f"{repeated} calls repeated after {self.kills} kills"
+
+
+INVARIANTS = {
+    "I2: a completed run has every chapter, once": """
+        SELECT r.id FROM run r JOIN chapter c USING (book_id)
+         WHERE r.status = 'completed' GROUP BY r.id
+        HAVING count(*) FILTER (WHERE c.content = '') > 0 OR r.done <> r.total OR r.written > r.total""",
+    "I2: no text was written over another": "SELECT * FROM chapter_revision WHERE origin = 'model'",
+    "I3: as many consumptions as completed runs": """
+        SELECT r.id FROM run r FULL JOIN consumption c ON c.run_id = r.id
+         WHERE (r.status = 'completed') IS DISTINCT FROM (c.run_id IS NOT NULL)""",
+    "I3: the period counts every book once": """
+        SELECT u.account_id FROM usage_period u
+         WHERE u.books_created <> (SELECT count(*) FROM consumption c WHERE c.account_id = u.account_id)""",
+    "I4: a completed run holds nothing": """
+        SELECT h.id FROM hold h JOIN run r ON r.id = h.run_id WHERE r.status = 'completed'""",
+    "I4: an active run holds something": """
+        SELECT r.id FROM run r
+         WHERE r.status IN ('queued', 'running', 'paused')
+           AND NOT EXISTS (SELECT FROM hold h WHERE h.book_id = r.book_id)""",
+    "I5: one running run an account": """
+        SELECT account_id FROM run WHERE status = 'running' GROUP BY account_id HAVING count(*) > 1""",
+    "I6: nobody waits for a free turn": """
+        SELECT q.id FROM run q
+         WHERE q.status = 'queued' AND q.updated_at < now() - interval '20 seconds'
+           AND NOT EXISTS (SELECT FROM run r
+                            WHERE r.account_id = q.account_id AND r.status IN ('running', 'paused'))""",
+    "the book says what its run says": """
+        SELECT b.id FROM book b JOIN LATERAL (
+            SELECT status FROM run r WHERE r.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
+         WHERE b.status <> CASE WHEN r.status = 'completed' THEN 'completed'
+                                WHEN r.status IN ('stopped', 'error') THEN 'outline' ELSE 'generating' END""",
+    "every stored reply was paid for": """
+        SELECT s.key FROM step s WHERE s.run_id IS NOT NULL
+           AND NOT EXISTS (SELECT FROM model_call m WHERE m.run_id = s.run_id AND m.stage = s.stage)""",
+}
