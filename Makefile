@@ -25,7 +25,7 @@ serve: .venv/.runtime
 	@$(BIN)/bookgen serve
 
 chaos: .venv/.test
-	$(BIN)/pytest tests/chaos
+	CHAOS=all $(BIN)/pytest tests/chaos -s
 
 # The running service judged by its own OpenAPI document, thousands of requests.
 contract: .venv/.test

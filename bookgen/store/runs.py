@@ -372,6 +372,19 @@ async def claim(db: DB, owner: UUID, limit: int, suspect_from: int) -> list[Run]
     return sorted((_some_run(row) for row in rows), key=lambda run: run.queue_seq)
 
 
+# A paused or waiting run whose last call died with its process keeps nobody from the account's turn.
+FORGET_CALLS = """
+    UPDATE run r SET call_started_at = NULL, epoch = r.epoch + 1, owner = NULL, updated_at = now()
+     WHERE r.status IN ('queued', 'paused') AND r.call_started_at IS NOT NULL
+       AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = r.owner AND p.lease_until > now())
+"""
+
+
+async def forget_calls(db: DB) -> None:
+    """Clears calls in flight of processes that are gone, where no run has to be taken over for them."""
+    await db.execute(FORGET_CALLS)
+
+
 RELEASE = (
     "UPDATE run SET owner = NULL, call_started_at = NULL WHERE owner = $1 AND status IN ('queued', 'running', 'paused')"
 )

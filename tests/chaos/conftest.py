@@ -16,6 +16,18 @@ from tests.fakes.model_server import ModelServer
 SEED = int(os.environ.get("CHAOS_SEED") or random.randrange(10**9))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: only with CHAOS=all, as in `make chaos`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("CHAOS") == "all":
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
+
+
 def pytest_report_header() -> str:
     return f"chaos: CHAOS_SEED={SEED}"
 

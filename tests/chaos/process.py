@@ -47,7 +47,7 @@ class Process:
     async def until_ready(self) -> None:
         async with asyncio.timeout(START_SECONDS):
             while not (found := READY.search(self._log.read_bytes())):
-                assert self._child.returncode is None, self._log.read_text()
+                assert not self.dead, f"exit code {self._child.returncode}: {self.log}"
                 await asyncio.sleep(0.02)
         self.url = found[1].decode()
 

@@ -19,6 +19,7 @@ async def generate_until_killed(world: World, process: Process, author: Author, 
     await world.killed_by_fault(process)
 
 
+@pytest.mark.long
 async def test_killed_before_the_accept_is_committed_nothing_exists(world: World) -> None:
     author = await world.author()
     book = await world.book(author)
@@ -46,7 +47,14 @@ async def test_killed_before_the_202_the_run_goes_on(world: World) -> None:
 
 @pytest.mark.parametrize(
     "point",
-    ["begin.after", "call.before", "step.before", "step.after", "checkpoint.before", "checkpoint.after"],
+    [
+        pytest.param("begin.after", marks=pytest.mark.long),
+        pytest.param("call.before", marks=pytest.mark.long),
+        pytest.param("step.before", marks=pytest.mark.long),
+        "step.after",
+        pytest.param("checkpoint.before", marks=pytest.mark.long),
+        pytest.param("checkpoint.after", marks=pytest.mark.long),
+    ],
 )
 async def test_killed_at_a_step_of_a_chapter_the_book_completes(world: World, point: str) -> None:
     author = await world.author()
@@ -62,7 +70,7 @@ async def test_killed_at_a_step_of_a_chapter_the_book_completes(world: World, po
     await world.check()
 
 
-@pytest.mark.parametrize("point", ["finish.before", "finish.after"])
+@pytest.mark.parametrize("point", [pytest.param("finish.before", marks=pytest.mark.long), "finish.after"])
 async def test_killed_at_the_last_chapter_the_book_is_paid_for_once(world: World, point: str) -> None:
     author = await world.author()
     first, second = await world.book(author, chapters=1), await world.book(author, chapters=1)
@@ -80,6 +88,7 @@ async def test_killed_at_the_last_chapter_the_book_is_paid_for_once(world: World
     await world.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("verb", "state"), [("pause", "paused"), ("stop", "stopped")])
 async def test_killed_after_a_command_was_committed_it_holds(world: World, verb: str, state: str) -> None:
     author = await world.author()
@@ -99,6 +108,7 @@ async def test_killed_after_a_command_was_committed_it_holds(world: World, verb:
     await world.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("provider", ["anthropic:claude-sonnet-4-5", "openai:gpt-5"])
 async def test_random_kills_lose_nothing(world: World, dice: random.Random, provider: str, kills: int) -> None:
     world.provider = provider

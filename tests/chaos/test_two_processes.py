@@ -1,0 +1,101 @@
+"""Two `bookgen serve` on one database: either answers, a dead or frozen one loses its runs, nothing is doubled."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.chaos.world import World
+
+
+async def test_commands_reach_the_owner_wherever_it_runs(world: World) -> None:
+    owner, other = await asyncio.gather(world.serve(), world.serve())
+    author = await world.author()
+    book = await world.book(author)
+    world.model.script()
+    world.model.configure(delay=30)
+    await world.generate(owner, author, book)
+    call = await world.model.arrived(1)
+
+    code, body = await world.steer(other, author, book, "stop")
+
+    assert (code, body["generation_status"]) == (200, "stopped")
+    async with asyncio.timeout(2):
+        await world.model.until(lambda: call.ended == "left")
+    await world.check()
+
+
+async def test_a_killed_processs_runs_go_on_in_the_other(world: World) -> None:
+    owner, other = await asyncio.gather(world.serve(), world.serve())
+    authors = [await world.author() for _ in range(4)]
+    books = [await world.book(author) for author in authors]
+    world.model.configure(delay=0.3)
+    for author, book in zip(authors, books, strict=True):
+        await world.generate(owner, author, book)
+    await world.model.arrived(3)
+
+    await world.kill(owner)
+
+    for book in books:
+        await world.until_status(book, "completed", seconds=45)
+    assert other.pid
+    await world.check(running_books=len(books))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(200)
+async def test_a_frozen_process_that_wakes_up_writes_nothing(world: World) -> None:
+    owner, other = await asyncio.gather(world.serve(), world.serve())
+    author = await world.author()
+    book = await world.book(author)
+    world.model.configure(delay=0.5)
+    await asyncio.sleep(11)  # each has renewed its lease once and knows of the other
+    await world.generate(owner, author, book)
+    await world.model.arrived(1)
+
+    owner.freeze()
+    world.kills += 1
+    await world.until("SELECT epoch > 1 FROM run WHERE book_id = $1", book, seconds=45)
+    owner.wake()
+
+    await world.until_status(book, "completed")
+    assert other.pid
+    await world.check()
+
+
+@pytest.mark.long
+async def test_a_stop_signal_changes_no_run_and_wastes_no_call(world: World) -> None:
+    process = await world.serve()
+    author = await world.author()
+    book = await world.book(author, chapters=4)
+    world.model.configure(delay=0.5)
+    await world.generate(process, author, book)
+    await world.model.arrived(2)
+
+    assert await process.stop() == 0
+
+    run = await world.pool.fetchrow("SELECT status, owner, crash_count FROM run")
+    assert (run["status"], run["owner"], run["crash_count"]) == ("running", None, 0)
+    await world.serve()
+    await world.until_status(book, "completed")
+    assert world.repeated_calls() == 0
+    await world.check()
+
+
+@pytest.mark.long
+async def test_a_second_stop_signal_ends_the_process_at_once(world: World) -> None:
+    process = await world.serve()
+    author = await world.author()
+    book = await world.book(author)
+    world.model.configure(delay=30)
+    await world.generate(process, author, book)
+    await world.model.arrived(1)
+    process.signal(15)
+    await asyncio.sleep(0.3)
+
+    process.signal(15)
+
+    await process.ended(seconds=5)
+    run = await world.pool.fetchrow("SELECT status, owner FROM run")
+    assert (run["status"], run["owner"]) == ("running", None)
