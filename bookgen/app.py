@@ -154,7 +154,7 @@ async def _build(config: Config, database: Database, public_url: str, closing: c
         limiter=Limiter(_budgets(config)),
         site=_site(config, public_url, model),
         estimate=functools.partial(_estimate, model.name),
-        ready=lambda: supervisor.restored and not supervisor.draining,
+        ready=lambda: supervisor.ready,
     )
     return Service(services, supervisor, model)
 

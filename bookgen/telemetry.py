@@ -77,7 +77,7 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     logging.getLogger("aiohttp.server").addFilter(_is_no_bad_request)
-    for chatty in ("httpx", "httpcore", "asyncio", "stripe", "anthropic", "openai"):
+    for chatty in ("httpx", "httpx2", "httpcore", "asyncio", "stripe", "anthropic", "openai"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
