@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from email import message_from_bytes
+from email.policy import default
 
 import pytest
 
 from bookgen.billing.checkout import Payments
 from bookgen.billing.gateway import Gateway
+from bookgen.mailing import Mailing
+from bookgen.providers.mail import OutboxMailer
 from tests.fakes.stripe_server import FakeStripe
 
 
@@ -198,6 +203,24 @@ async def test_a_guest_buys_without_an_account(shop, stripe, database):
 
     assert await database.http.fetchval("SELECT balance FROM wallet") == 1
     assert await database.http.fetchval("SELECT purpose FROM mail") == "magic-login"
+
+
+async def test_a_guests_mail_leads_into_the_account_with_the_credits(shop, stripe, database, tmp_path):
+    bought = await shop.post("/auth/credits/guest-checkout/", {"package": "five-pack"})
+    stripe.pay(bought.body["sessionId"], email="new.reader@example.com")
+    await hook(shop, stripe, stripe.events[0])
+    mailer = OutboxMailer(tmp_path / "outbox", sender="books@books.example")
+    await Mailing(database.http, mailer, public_url="http://books.example").deliver_due()
+    [letter] = (tmp_path / "outbox").glob("*.eml")
+    text = message_from_bytes(letter.read_bytes(), policy=default).get_body(("plain",)).get_content()
+    link = re.search(r"/magic-login/[^/]+/[^/]+/", text)
+
+    signed_in = await shop.post(f"/auth{link[0]}")
+    again = await shop.post(f"/auth{link[0]}")
+
+    shop.access = signed_in.body["tokens"]["access"]
+    assert (await shop.get("/auth/credits/balance/")).body["balance"] == 5
+    assert again.status == 400
 
 
 async def test_of_two_starts_for_the_last_allowance_one_is_refused(buyer):
