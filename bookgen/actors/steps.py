@@ -95,6 +95,7 @@ class StoredSteps:
                 return await self._resources.model.complete(request)
         except UpstreamAIError as error:
             self.failed = error
+            await self._charge(request, error.spent)
             raise
 
     async def _store(self, key: str, request: TextRequest, reply: TextReply) -> None:
@@ -114,6 +115,23 @@ class StoredSteps:
         )
         await self._resources.health.through_outages(lambda: store.save(self._resources.pool, call))
         await fault("step.after", self._work.book_id)
+
+    async def _charge(self, request: TextRequest, spent: object) -> None:
+        """What a call that failed has used is paid all the same."""
+        if not isinstance(spent, Usage) or not spent.calls:
+            return
+        work, model = self._work, self._resources.model.name
+        charge = store.FailedCall(
+            account_id=work.account_id,
+            book_id=work.book_id,
+            run_id=work.run_id,
+            stage=request.stage,
+            chapter_number=request.chapter_number,
+            model=model,
+            usage=spent,
+            cost_micros=self._resources.price(model, spent),
+        )
+        await self._resources.health.through_outages(lambda: store.charge(self._resources.pool, charge))
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

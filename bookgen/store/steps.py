@@ -58,6 +58,35 @@ async def save(db: DB, call: PaidCall) -> None:
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A model call that gave no reply and has used tokens."""
+
+    account_id: int
+    book_id: int
+    run_id: UUID | None
+    stage: str
+    chapter_number: int | None
+    model: str
+    usage: Usage
+    cost_micros: int | None
+
+
+CHARGE = """
+    INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
+                            cache_write_tokens, cache_read_tokens, images, cost_micros)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+"""
+
+
+async def charge(db: DB, call: FailedCall) -> None:
+    await db.execute(
+        CHARGE, call.account_id, call.book_id, call.run_id, call.stage, call.chapter_number, call.model,
+        call.usage.input_tokens, call.usage.output_tokens, call.usage.cache_write_tokens,
+        call.usage.cache_read_tokens, call.usage.images, call.cost_micros,
+    )  # fmt: skip
+
+
 SPENT = """
     SELECT coalesce(sum(cost_micros) FILTER (WHERE book_id = $2), 0)::bigint AS book,
            coalesce(sum(cost_micros) FILTER (

@@ -9,8 +9,8 @@ import pytest
 
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
-from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound
-from bookgen.models import RunMode, RunStatus
+from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
+from bookgen.models import RunMode, RunStatus, Usage
 
 from .conftest import Model, Shelf
 
@@ -227,6 +227,19 @@ async def test_a_final_failure_is_tried_again_when_the_user_says_so(
     await supervisor.ask(account, book, Resume())
 
     await model.wait_until_asked(book, 1, times=2)
+
+
+async def test_what_a_failed_call_has_used_is_in_the_ledger(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    spent = Usage(calls=2, input_tokens=300, output_tokens=7)
+    model.fail(book, 1, retryable=True, error=UpstreamAIError("Cut.", stage="chapter", retryable=True, spent=spent))
+
+    await shelf.until_status(book, "error")
+
+    assert await shelf.value("SELECT input_tokens FROM model_call WHERE book_id = $1", book) == 300
 
 
 async def test_books_of_one_account_are_written_in_the_order_accepted(
