@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,53 +14,11 @@ from bookgen.writing.budget import spread
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.material import Material, Outline, OutlineChapter
+from bookgen.writing.outline_form import read_chapters, read_first, read_numbered, schema
 from bookgen.writing.steps import Steps
-from bookgen.writing.structured import Malformed
 
 BATCH = 20  # chapters a reply: what models still plan well and what fits a reply's limit
 MAX_TOKENS = 12_000
-BIBLE_LISTS = ("people", "places", "terms")
-
-_ENTRIES = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "description": {"type": "string"}},
-        "required": ["name", "description"],
-        "additionalProperties": False,
-    },
-}
-_CHAPTER = {
-    "type": "object",
-    "properties": {"title": {"type": "string"}, "summary": {"type": "string"}},
-    "required": ["title", "summary"],
-    "additionalProperties": False,
-}
-_BIBLE = {
-    "type": "object",
-    "properties": {
-        "premise": {"type": "string"},
-        "voice": {"type": "string"},
-        "arc": {"type": "array", "items": {"type": "string"}},
-        "people": _ENTRIES,
-        "places": _ENTRIES,
-        "terms": _ENTRIES,
-    },
-    "required": ["premise", "voice", "arc", "people", "places", "terms"],
-    "additionalProperties": False,
-}
-
-
-def schema(numbers: Sequence[int], *, bible: bool) -> Mapping[str, Any]:
-    """The form of a reply. Each chapter is a key of its own: no provider's schema mode can hold a list to a length."""
-    keys = {f"chapter_{number}": _CHAPTER for number in numbers}
-    parts = ({"bible": _BIBLE} if bible else {}) | {"chapters": _object(keys)}
-    return _object(parts)
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
 
 EDITOR = """\
 You are an experienced editor who plans books with their authors. You plan the book below in {language}: every title \
@@ -123,10 +80,10 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
         first, last = len(planned) + 1, min(len(planned) + BATCH, book.chapter_count)
         if not planned:
             request = _first_request(book, last)
-            bible, chapters = await structured.ask(request, steps, partial(_read_first, last=last))
+            bible, chapters = await structured.ask(request, steps, partial(read_first, last=last))
         else:
             request = _next_request(book, bible, planned, first, last)
-            chapters = await structured.ask(request, steps, partial(_read_chapters, first=first, last=last))
+            chapters = await structured.ask(request, steps, partial(read_chapters, first=first, last=last))
         planned.extend(chapters)
     budgets = spread(book.target_word_count, book.chapter_count)
     return Outline(
@@ -186,73 +143,6 @@ def _numbered(planned: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"{number}. {title}: {summary}" for number, (title, summary) in enumerate(planned, 1))
 
 
-def _read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    return _read_bible(reply.get("bible")), _read_chapters(reply, 1, last)
-
-
-def _read_bible(bible: object) -> Mapping[str, Any]:
-    if not isinstance(bible, Mapping):
-        raise Malformed('there is no object under "bible"')
-    read: dict[str, Any] = {key: structured.text_of(bible, key, where="the bible") for key in ("premise", "voice")}
-    read["arc"] = list(structured.texts_of(bible, "arc", most=10, longest=400))
-    for key in BIBLE_LISTS:
-        read[key] = [
-            {
-                "name": structured.text_of(entry, "name", where=f"an entry of {key}", longest=120),
-                "description": structured.text_of(entry, "description", where=f"an entry of {key}", longest=400),
-            }
-            for entry in structured.records_of(bible, key)[:24]
-        ]
-    return read
-
-
-def _read_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
-    """The chapters `first` to `last`, each exactly once."""
-    wanted = list(range(first, last + 1))
-    return list(_by_number(reply, wanted).values())
-
-
-def _by_number(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, tuple[str, str]]:
-    records = structured.records_of(reply, "chapters")
-    numbers = [_number(record.get("number", record.get("chapter_number"))) for record in records]
-    if isinstance(keyed := reply.get("chapters"), Mapping):
-        numbers = [_number(key) for key in keyed]
-    if any(number is None for number in numbers) and len(records) == len(wanted):
-        numbers = list(wanted)
-    found: dict[int, tuple[str, str]] = {}
-    for number, record in zip(numbers, records, strict=True):
-        if number is not None and number in wanted and number not in found:
-            found[number] = _chapter(record, number)
-    missing = [number for number in wanted if number not in found]
-    if missing:
-        raise Malformed(
-            f"{len(wanted)} chapters were asked for ({wanted[0]} to {wanted[-1]}), "
-            f"but these are missing: {', '.join(map(str, missing))}"
-        )
-    return {number: found[number] for number in wanted}
-
-
-def _number(value: object) -> int | None:
-    digits = re.search(r"\d+", str(value)) if not isinstance(value, bool) else None
-    return int(digits[0]) if digits else None
-
-
-_NUMBERED_TITLE = re.compile(
-    r"^(?:chapter|kapitel|chapitre|cap[ií]tulo|capitolo|глава|rozdział|hoofdstuk)\s+\w+\s*[:.–—-]\s*", re.I
-)
-_EMPTY_WORDS = re.compile(r"^(?:title|summary|tbd|todo|n/?a|string|\.+|chapter \d+|lorem ipsum.*)$", re.IGNORECASE)
-
-
-def _chapter(record: Mapping[str, Any], number: int) -> tuple[str, str]:
-    where = f"chapter {number}"
-    title = structured.text_of(record, "title", where=where, longest=300)
-    title = _NUMBERED_TITLE.sub("", title).strip(' "“”*#') or title
-    summary = structured.text_of(record, "summary", where=where)
-    if _EMPTY_WORDS.match(title) or _EMPTY_WORDS.match(summary):
-        raise Malformed(f"{where} has a placeholder instead of a title and a summary")
-    return title[:200], summary
-
-
 REWORK = """\
 The book's bible:
 
@@ -293,7 +183,7 @@ async def rework_chapters(
     for start in range(0, len(wanted), BATCH):
         batch = wanted[start : start + BATCH]
         request = _rework_request(material, batch, instructions, reworked)
-        chapters = await structured.ask(request, steps, partial(_by_number, wanted=batch))
+        chapters = await structured.ask(request, steps, partial(read_numbered, wanted=batch))
         for number, (title, summary) in chapters.items():
             reworked[number] = OutlineChapter(title, summary, budgets[number])
     return reworked

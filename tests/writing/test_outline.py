@@ -72,6 +72,22 @@ async def test_numbers_and_quotes_are_taken_off_the_titles():
     assert {chapter.title for chapter in outline.chapters} == {"The Quay"}
 
 
+async def test_a_later_batch_may_count_from_one_again():
+    def counts_anew(request, brief, call):
+        reply = json.loads(obedient(request, brief, call))
+        chapters = reply["chapters"] if isinstance(reply["chapters"], list) else list(reply["chapters"].values())
+        for number, chapter in enumerate(chapters, 1):
+            chapter["number"] = number
+        return json.dumps({**reply, "chapters": chapters})
+
+    steps = Scripted(counts_anew)
+
+    outline = await draft_outline(a_book(chapter_count=35, bible={}), steps)
+
+    assert [chapter.title.split()[-1] for chapter in outline.chapters] == [str(number) for number in range(1, 36)]
+    assert len(steps.calls) == 2
+
+
 async def test_a_placeholder_for_a_title_is_not_accepted():
     def lazy(request, brief, call):
         reply = json.loads(outline_reply(brief if brief["stage"] == "outline" else {"first": 1, "last": 10}))
