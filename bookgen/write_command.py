@@ -25,6 +25,7 @@ from bookgen.store.postmaster import die_with_parent
 SAMPLE = "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY or OPENAI_API_KEY."
 FORMATS = ("pdf", "docx", "epub")
 LOCAL_LOGIN = "writer"
+LOCAL_AUTHOR = "Anonymous"
 LOCAL_EMAIL = "writer@bookgen.test"
 POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
 START_SECONDS = 330.0
@@ -47,6 +48,7 @@ class Server:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("title", metavar="TITLE")
     parser.add_argument("--genre", default="")
+    parser.add_argument("--author", default="", help="the name on the title page")
     parser.add_argument("--audience", default="", help="who it is for")
     parser.add_argument("--description", default="", help="the idea, in a few sentences")
     parser.add_argument("--chapters", type=int, metavar="N", help="1 to 100 (10)")
@@ -133,6 +135,7 @@ class Journey:
         options = self._options
         fields = {
             "title": options.title,
+            "author_name": options.author,
             "genre": options.genre,
             "target_audience": options.audience,
             "description": options.description,
@@ -184,7 +187,7 @@ async def _sign_in(client: Client, server: Server) -> None:
     except Unauthenticated:
         if not server.local:
             raise
-        await client.register(LOCAL_LOGIN, LOCAL_EMAIL, server.password)
+        await client.register(LOCAL_LOGIN, LOCAL_EMAIL, server.password, first_name=LOCAL_AUTHOR)
 
 
 @contextlib.asynccontextmanager

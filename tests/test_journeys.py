@@ -63,6 +63,26 @@ async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, m
     assert len(after) == 10
 
 
+async def test_a_killed_database_comes_back_and_the_book_is_finished(tmp_path: Path, models: ModelServer) -> None:
+    models.script(fault("hold", stage="chapter", chapter_number=3))
+    settings = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+        book_id = await begun(await signed_in(client), chapter_count=4, target_word_count=2000)
+        await models.until(lambda: any(call.brief.get("chapter_number") == 3 for call in models.requests))
+        before = await texts(client, book_id)
+        (pid_file,) = (tmp_path / "data").glob("pg*/postmaster.pid")
+        os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
+        models.release()
+        status = await client.finished(book_id, every=0.2)
+        after = await texts(client, book_id)
+
+    assert status["generation_status"] == "completed"
+    assert after[:2] == before[:2]
+    assert all(after)
+    written = [call.brief["chapter_number"] for call in models.requests if call.stage == "chapter"]
+    assert written.count(3) == 1
+
+
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 async def test_a_book_is_written_through_the_real_sdk(
     tmp_path: Path, dsn: str, models: ModelServer, provider: str
