@@ -76,7 +76,7 @@ _ELSEWHEN = re.compile(
     r"had been)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"\b[A-Z][\w’']+(?: [A-Z][\w’']+)*")
+_NAME = re.compile(r"\b[A-Z]\w+(?: [A-Z]\w+)*")
 _WORDS_THAT_BEGIN_SENTENCES = (
     *("the", "a", "an", "in", "on", "at", "he", "she", "they", "it", "his", "her", "their", "i", "but", "and"),
     *("when", "then", "if", "by", "for", "with", "after", "before", "that", "this", "there", "so", "now", "as"),
@@ -157,7 +157,7 @@ def _claims(sentence: str, names: Iterable[str]) -> Iterator[Claim]:
 def _mentions(sentence: str, name: str) -> bool:
     return any(
         re.search(rf"\b{re.escape(part)}\b", sentence)
-        for part in {name, name.split()[0]}
+        for part in {name, *name.split()}
         if part[:1].isupper() and part not in _NO_NAMES
     )
 
@@ -183,23 +183,26 @@ def _values(name: str, text: str, *, described: bool) -> Iterator[Claim]:
         yield Claim(name, "fate", "alive")
 
 
+def _called(name: str) -> str:
+    """A pattern of what somebody is called by: the whole name or any word of it."""
+    return "(?:" + "|".join(map(re.escape, [name, *name.split()])) + r")(?: [A-Z]\w+)?"
+
+
 def _owns(name: str, text: str, kind: str) -> bool:
     """Whether the eyes or the hair that `text` ends with are said to be those of `name`."""
-    first = rf"{re.escape(name.split()[0])}(?: [A-Z]\w+)?"
+    first = _called(name)
     looks = {"eyes": "eye(?:s|d)", "hair": "hair(?:ed)?"}[kind]
     owner = rf"(?:{first}['’]s|\b[Hh]er|\b[Hh]is|{first} (?:had|has|was|is)|{first},)"
     return bool(re.search(rf"{owner} (?:\w+,? ){{0,2}}(?:\w+-)?{looks}(?: (?:were|was|are|is) \w+)?(?: \w+)?$", text))
 
 
 def _age_of_name(name: str, text: str) -> bool:
-    first = re.escape(name.split()[0])
-    about = rf"\b{first}(?: [A-Z]\w+)?(?:,| was| is| turned|, now)? (?:now |aged |just )?(?:{_AGE})\b"
+    about = rf"\b{_called(name)}(?:,| was| is| turned|, now)? (?:now |aged |just )?(?:{_AGE})\b"
     return bool(re.search(about, text, re.IGNORECASE))
 
 
 def _acts(name: str, text: str) -> bool:
-    first = re.escape(name.split()[0])
-    return bool(re.search(rf"\b{first}(?: [A-Z]\w+)? (?:{_ALIVE.pattern})", text))
+    return bool(re.search(rf"\b{_called(name)} (?:{_ALIVE.pattern})", text))
 
 
 def _contradicts(claim: Claim, known: str) -> bool:
