@@ -21,7 +21,7 @@ LEASE = timedelta(minutes=5)
 LOOK_EVERY_SECONDS = 5.0
 FIRST_RETRY = timedelta(seconds=15)
 LONGEST_RETRY = timedelta(hours=1)
-MAX_ATTEMPTS = 12
+MAX_ATTEMPTS = 32
 # A mailbox is not flooded because somebody else keeps asking for its password.
 LETTERS_AN_HOUR = 5
 

@@ -6,6 +6,7 @@ import asyncio
 import re
 import stat
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Any, cast
@@ -170,6 +171,19 @@ async def test_of_several_processes_one_sends_each_letter(door: Door) -> None:
     assert sorted(letter.recipient for letter in mailer.taken) == sorted(
         f"reader{number}@example.com" for number in range(30)
     )
+
+
+async def test_claims_that_overlap_take_different_letters_and_never_wait(door: Door) -> None:
+    for number in range(6):
+        await door.register(f"reader{number}")
+
+    async with door.database.http.acquire() as connection, connection.transaction():
+        first = await mails.claim(connection, 4, timedelta(minutes=5))
+        second = await mails.claim(door.database.http, 4, timedelta(minutes=5))
+
+    assert len(first) == 4
+    assert len(second) == 2
+    assert not {mail.id for mail in first} & {mail.id for mail in second}
 
 
 async def test_a_claim_whose_process_died_is_taken_over(door: Door) -> None:
