@@ -104,7 +104,7 @@ class Fault:
         )
 
 
-def fault(kind: str, **fields: Any) -> Fault:
+def fault(kind: str, /, **fields: Any) -> Fault:
     named = {key: fields.pop(key) for key in ("times", "stage", "chapter_number", "protocol") if key in fields}
     return Fault(kind, options=fields, **named)
 
