@@ -96,10 +96,11 @@ class WordMaker:
     def _pieces(self, token: str, run: Run, kind: dict[str, bool]) -> Pieces:
         bold, italic = run.bold or kind.get("bold", False), run.italic != kind.get("italic", False)
         key = (token, bold, italic, run.code)
-        known = None if len(kind) > 2 else self._known.get(key)
+        plain = not kind.keys() - {"bold", "italic"}
+        known = self._known.get(key) if plain else None
         if known is None:
             known = self.typeface.pieces(token, **{**kind, "bold": bold, "italic": italic, "mono": run.code})
-            if not kind.keys() - {"bold", "italic"}:
+            if plain:
                 self._known[key] = known
         if run.href or run.strike:
             return tuple((text, style.variant(href=run.href, strike=run.strike)) for text, style in known)

@@ -1,0 +1,12 @@
+from bookgen.render.fonts.typeface import Typeface
+from bookgen.render.layout.words import WordMaker
+from bookgen.render.model import Run
+
+
+def test_a_word_met_in_the_text_is_set_as_a_title_in_a_title() -> None:
+    maker = WordMaker(Typeface("serif", "en"))
+    maker.words([Run("the promise kept in the morning")])
+
+    title = maker.words([Run("in the morning")], display=True)
+
+    assert {style for pieces in title.pieces for _, style in pieces} == {maker.typeface.style(display=True)}
