@@ -10,9 +10,9 @@ from marshmallow import Schema, ValidationError, fields, validates_schema
 from bookgen.accounts import Registration
 from bookgen.errors import InvalidCredentials, InvalidInput, PermissionDenied, RateLimited, TokenInvalid
 from bookgen.http import replies, users
+from bookgen.http.admission import SESSION_COOKIE
 from bookgen.http.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNTS, BODY, LIMITER, VERDICT
-from bookgen.http.middleware import SESSION_COOKIE
 from bookgen.http.schemas import Body, Text
 from bookgen.limits import Budget, LimitClass
 from bookgen.passwords import MAX_LENGTH, MIN_LENGTH

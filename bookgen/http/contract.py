@@ -12,6 +12,7 @@ Refusals that follow from the route (401, 404 of an id, 405, 413, 429, 500, 503)
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Protocol, TypeVar
 
 import aiohttp_apispec
@@ -61,10 +62,12 @@ def refusals(handler: Handler) -> tuple[type[BookgenError], ...]:
     return getattr(handler, _REFUSES, ())
 
 
+@cache
 def body_schema(handler: Handler) -> Schema | None:
     return _schema(handler, "json")
 
 
+@cache
 def query_schema(handler: Handler) -> Schema | None:
     return _schema(handler, "querystring")
 

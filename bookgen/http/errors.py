@@ -72,6 +72,11 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
     return errors.BookgenError("Something went wrong on our side.", request_id=request_id)
 
 
+def is_unforeseen(error: Exception) -> bool:
+    """Whether an error would be answered with a bare 500."""
+    return place(as_domain_error(error, ""))[0] is HTTPStatus.INTERNAL_SERVER_ERROR
+
+
 def place(error: errors.BookgenError) -> tuple[HTTPStatus, str]:
     return next(WIRE[cls] for cls in type(error).__mro__ if cls in WIRE)
 

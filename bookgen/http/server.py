@@ -27,8 +27,9 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app = web.Application(middlewares=[edge], client_max_size=bodies.MAX_BYTES)
     _provide(app, services)
     table: dict[web.AbstractRoute, Route] = {}
+    # The router tries a path's patterns in their order: what is polled comes first.
     for prefix in PREFIXES:
-        for route in routes:
+        for route in sorted(routes, key=lambda route: not route.quiet):
             for bound in _bind(app, prefix, route):
                 table[bound] = route
     for route in OUTSIDE:

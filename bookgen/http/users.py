@@ -9,8 +9,8 @@ from marshmallow import Schema, fields
 
 from bookgen.accounts import SignedIn
 from bookgen.http import replies
+from bookgen.http.admission import SESSION_COOKIE
 from bookgen.http.keys import CLIENT, SITE
-from bookgen.http.middleware import SESSION_COOKIE
 from bookgen.http.plan_schemas import SubscriptionShape, subscription_of
 from bookgen.models import Account
 from bookgen.signup import Caller
