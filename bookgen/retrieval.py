@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-LONGEST_PASSAGE = 1_800  # characters
+LONGEST_PASSAGE = 1_000  # characters
 IN_TITLE = 3  # how much a word of the title weighs against one of the text
 
 _HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*#*$")
@@ -62,12 +62,42 @@ def slug(heading: str) -> str:
 
 
 def _pieces(text: str) -> list[str]:
+    """Paragraphs put together up to a passage's length; a longer one, such as a table, is taken apart at its lines."""
     pieces = [""]
     for paragraph in re.split(r"\n\s*\n", text):
-        if pieces[-1] and len(pieces[-1]) + len(paragraph) > LONGEST_PASSAGE:
-            pieces.append("")
-        pieces[-1] = f"{pieces[-1]}\n\n{paragraph[:LONGEST_PASSAGE]}".strip()
-    return pieces
+        parts = [paragraph] if len(paragraph) <= LONGEST_PASSAGE else paragraph.splitlines()
+        for place, part in enumerate(parts):
+            glue = "\n" if place else "\n\n"
+            if pieces[-1] and len(pieces[-1]) + len(part) > LONGEST_PASSAGE:
+                pieces.append("")
+            pieces[-1] = (pieces[-1] + glue + part).strip()
+    return [piece for piece in pieces if piece]
+
+
+_RULE = re.compile(r"^[|\s:-]+$")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+_MARKS = re.compile(r"[`*]|\[([^\]]+)\]\([^)]*\)")
+
+
+def statements(text: str) -> list[str]:
+    """What a passage says, one thing at a time: rows of tables, items of lists, paragraphs; without their marks."""
+    found: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", text):
+        goes_on = False
+        for line in paragraph.splitlines():
+            if _RULE.match(line) or line.lstrip().startswith("```"):
+                goes_on = False
+                continue
+            row = line.lstrip().startswith("|")
+            item = bool(_ITEM.match(line))
+            said = " – ".join(filter(None, map(str.strip, line.split("|")))) if row else line.strip()
+            said = _MARKS.sub(r"\1", _ITEM.sub("", said)).strip()
+            if goes_on and not row and not item:
+                found[-1] = f"{found[-1]} {said}"
+            else:
+                found.append(said)
+            goes_on = not row
+    return found
 
 
 class Shelf:
@@ -86,6 +116,15 @@ class Shelf:
         scores = [self._score(asked, counts) for counts in self._counts]
         ranked = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
         return [self._passages[place] for place in ranked[:most] if scores[place] > 0]
+
+    def telling(self, passage: Passage, question: str, most: int) -> list[str]:
+        """What the passage says of the question, in its own order; its beginning when no line stands out."""
+        said = statements(passage.text)
+        asked = frozenset(words(question))
+        weights = [sum(self._weight.get(word, 0) for word in asked & frozenset(words(each))) for each in said]
+        best = sorted(range(len(said)), key=lambda place: (-weights[place], place))[:most]
+        kept = [place for place in sorted(best) if weights[place] > 0] or list(range(min(most, len(said))))
+        return [said[place] for place in kept]
 
     def first(self, most: int) -> list[Passage]:
         return self._passages[:most]

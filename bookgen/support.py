@@ -20,7 +20,9 @@ MAX_TOKENS = 900
 AT_ONCE = 4  # model calls of the assistant; a further question waits
 LONGEST_WAIT = 10.0  # seconds for a place among them
 MOST_A_DAY = 2_000  # model calls: anybody may ask, and nobody pays
-EXTRACT = 700  # characters of a passage that answers by itself
+EXTRACT = 4  # statements of a passage that answers by itself
+LONGEST_STATEMENT = 400  # characters
+FOR_ENGINEERS = frozenset({"architecture"})
 
 SYSTEM = """\
 You answer questions about one product, a service that writes and exports books, for its users. You know only the \
@@ -76,8 +78,10 @@ class Support:
 
     @classmethod
     def over(cls, folder: Path, url: str, model: TextModel | None) -> Support:
-        """The assistant that knows the Markdown files in `folder`, which are read at `url` + name."""
-        return cls([each for file in sorted(folder.glob("*.md")) for each in passages_of(file, url)], model)
+        """The assistant that knows the Markdown files in `folder`, which are read at `url` + name, but for those that
+        speak to engineers."""
+        files = [file for file in sorted(folder.glob("*.md")) if file.stem not in FOR_ENGINEERS]
+        return cls([each for file in files for each in passages_of(file, url)], model)
 
     async def ask(self, question: str, history: Sequence[Mapping[str, str]] = ()) -> Answer:
         found = self._shelf.best(" ".join([*_asked_before(history), question]), PASSAGES)
@@ -86,7 +90,7 @@ class Support:
                 return await self._from_model(self._model, question, history, found or self._shelf.first(PASSAGES))
             except (UpstreamAIError, TimeoutError):
                 pass
-        return _from_passages(found, self._shelf)
+        return _from_passages(question, found, self._shelf)
 
     def _may_ask_model(self) -> bool:
         today = self._now().date()
@@ -107,7 +111,7 @@ class Support:
             self._places.release()
         text = reply.text.strip()
         if reply.stop is StopReason.REFUSAL or not text:
-            return _from_passages(found, self._shelf)
+            return _from_passages(question, found, self._shelf)
         return Answer(text, _sources(_cited(text, found)))
 
 
@@ -139,17 +143,19 @@ def _cited(text: str, found: Sequence[Passage]) -> list[Passage]:
     return [found[number - 1] for number in numbers if 1 <= number <= len(found)] or list(found)
 
 
-def _from_passages(found: Sequence[Passage], shelf: Shelf) -> Answer:
+def _from_passages(question: str, found: Sequence[Passage], shelf: Shelf) -> Answer:
     if not found:
         return Answer(NOTHING_FOUND, _sources(shelf.first(SOURCES)))
-    return Answer("\n\n".join(_extract(each) for each in found[:2]), _sources(found))
+    return Answer("\n\n".join(_extract(each, question, shelf) for each in found[:2]), _sources(found))
 
 
-def _extract(passage: Passage) -> str:
-    text = passage.text
-    if len(text) > EXTRACT:
-        text = text[: text.rfind(" ", 0, EXTRACT)] + " …"
-    return f"{passage.title}\n{text}"
+def _extract(passage: Passage, question: str, shelf: Shelf) -> str:
+    said = shelf.telling(passage, question, EXTRACT)
+    short = (
+        each if len(each) <= LONGEST_STATEMENT else each[: each.rfind(" ", 0, LONGEST_STATEMENT)] + " …"
+        for each in said
+    )
+    return "\n".join([f"{passage.title}:", *short])
 
 
 def _sources(passages: Sequence[Passage]) -> tuple[Source, ...]:

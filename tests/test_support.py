@@ -129,3 +129,16 @@ async def test_a_question_cannot_close_its_block(passages):
     sent = model.requests[0].messages[-1].text
     assert sent.count("</question>") == 1
     assert sent.count("<brief>") == 1
+
+
+async def test_a_long_table_is_read_row_by_row(tmp_path):
+    rows = "\n".join(f"| `BOOKGEN_{name}_CAP` | what a {name} may cost, in the currency |" for name in NAMES)
+    (tmp_path / "settings.md").write_text(f"# Settings\n\n| name | meaning |\n|---|---|\n{rows}\n", encoding="utf-8")
+
+    answer = await Support.over(tmp_path, "http://here/docs/", None).ask("How do I cap a chapter?")
+
+    assert "BOOKGEN_chapter_CAP – what a chapter may cost" in answer.answer
+    assert "|" not in answer.answer
+
+
+NAMES = [f"thing{number}" for number in range(60)] + ["chapter"]

@@ -90,7 +90,7 @@ class Language:
 
     def usual_tokens(self, words: int) -> int:
         """What `words` usually take: for estimates."""
-        return round(words * self.tokens_per_word * 0.875)
+        return round(words * self.tokens_per_word * 0.92)
 
 
 def language(tag: str) -> Language:
