@@ -208,3 +208,34 @@ async def test_the_curl_lines_of_the_readme_make_a_book(tmp_path: Path, dsn: str
     assert shell.returncode == 0, said.decode()
     assert (tmp_path / "book.pdf").read_bytes()[:5] == b"%PDF-"
     assert (tmp_path / "book.epub").read_bytes()[:2] == b"PK"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+async def test_a_troubled_provider_still_gives_a_book_and_a_ledger_to_the_token(
+    tmp_path: Path, models: ModelServer, provider: str
+) -> None:
+    models.configure(length_factor=[0.5, 1.5])
+    models.script(
+        fault("garbage", kind="trailing_comma", stage="outline"),
+        fault("status", status=500, stage="chapter"),
+        fault("truncate", stage="chapter", times=2),
+        fault("status", status=429, retry_after=0.1),
+        fault("truncate_flagged_end", stage="chapter"),
+        fault("cut", stage="chapter"),
+        fault("garbage", kind="prose", stage="digest"),
+    )
+    settings = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    if provider == "openai":
+        settings = {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": models.openai_url}
+    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+        book_id = await begun(await signed_in(client), chapter_count=4, target_word_count=4000)
+        status = await client.finished(book_id, every=0.2)
+        book = await client.book(book_id)
+
+    usage = book["usage"]
+    assert status["generation_status"] == "completed"
+    assert book["word_count"] == pytest.approx(4000, rel=0.05)
+    assert usage["input_tokens"] == models.ledger["input"]
+    assert usage["output_tokens"] == models.ledger["output"]
+    assert usage["cache_write_tokens"] == models.ledger["cache_write"]
+    assert usage["cache_read_tokens"] == models.ledger["cache_read"]

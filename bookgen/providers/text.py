@@ -62,7 +62,10 @@ class TextReply:
 
 
 class TextModel(Protocol):
-    """Raises UpstreamAIError for every failure, after its own retries; cancelling closes the connection."""
+    """Raises UpstreamAIError for every failure, after its own retries; cancelling closes the connection.
+
+    A refusal is a reply: its stop is REFUSAL and its text empty, so that what it cost can be entered.
+    """
 
     @property
     def name(self) -> str: ...
