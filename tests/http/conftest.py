@@ -13,6 +13,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bookgen.accounts import AccountRules, Accounts
@@ -21,7 +22,7 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.checkout import Payments
 from bookgen.billing.quota import Quota
 from bookgen.http.keys import RunEstimate, Services, Site
-from bookgen.http.server import build_app
+from bookgen.http.server import build_app, build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.mailing import Mailing
 from bookgen.passwords import Passwords
@@ -166,6 +167,13 @@ async def api(visitor: Api) -> Api:
     return await visitor.as_new_account("ada")
 
 
+class Server(TestServer):
+    """On the runner that the service has in earnest."""
+
+    async def _make_runner(self, **_: Any) -> web.BaseRunner:
+        return build_runner(self.app)
+
+
 @contextlib.asynccontextmanager
 async def serving(
     database: Database,
@@ -213,7 +221,7 @@ async def serving(
         )
         app = build_app(services, **({"routes": routes} if routes is not None else {}))
         await supervisor.start()
-        async with TestClient(TestServer(app)) as client:
+        async with TestClient(Server(app)) as client:
             yield Api(client, services, tokens)
         await supervisor.drain(0)
         await publisher.close()

@@ -61,6 +61,8 @@ def judge(base: str, token: str, examples: str) -> int:
         [
             BIN / "schemathesis", "--config-file", CONFIG, "run", f"{base}/schema/",
             "--header", f"Authorization: Bearer {token}", "--checks", "all", "--max-examples", examples,
+            # A book that exists may never have had a run: then the contract answers 404 to who reads or steers it.
+            "--exclude-checks", "ensure_resource_availability",
             "--generation-database", "none", "--continue-on-failure",
         ],
     ).returncode  # fmt: skip
