@@ -162,8 +162,9 @@ class Payments:
         customer = await self._customer(gateway, account_id)
         changed = await self._running(gateway, customer, processor_id)
         if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
-            _, key = await self._note(account_id, offer)
+            checkout_id, key = await self._note(account_id, offer)
             changed = await gateway.change_plan(changed, offer, checkout=key)
+            await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
         await fulfilment.refresh_customer(customer)
         if changed.tag != offer.tag:
             raise Conflict("The payment was not completed, so the plan is as it was.", payment_url=changed.payment_url)
@@ -207,7 +208,7 @@ class Payments:
     async def portal_url(self, account_id: int) -> str:
         gateway, _ = self._configured()
         customer = await payments.customer_of(self._db, account_id)
-        if customer is None:
+        if customer is None or not await payments.has_paid(self._db, account_id):
             raise InvalidInput("You have not bought anything yet, so there is nothing to manage.")
         return await gateway.portal_url(customer, f"{self._public_url}/checkout/done/")
 

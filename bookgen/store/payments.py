@@ -45,6 +45,13 @@ SETTLE_CHECKOUT = """
      WHERE id = $1
 """
 
+END_CHECKOUT = "UPDATE checkout SET status = $2, updated_at = now() WHERE id = $1"
+
+HAS_PAID = """
+    SELECT EXISTS (SELECT FROM checkout WHERE account_id = $1 AND status IN ('paid', 'refunded'))
+        OR EXISTS (SELECT FROM subscription WHERE account_id = $1 AND processor_id IS NOT NULL)
+"""
+
 CUSTOMER_OF = "SELECT customer_id FROM payment_customer WHERE account_id = $1"
 
 ACCOUNT_OF = "SELECT account_id FROM payment_customer WHERE customer_id = $1"
@@ -134,6 +141,15 @@ async def settle_checkout(
     connection: DB, checkout_id: int, status: str, account_id: int | None, session_id: str, payment_intent: str | None
 ) -> None:
     await connection.execute(SETTLE_CHECKOUT, checkout_id, status, account_id, session_id, payment_intent)
+
+
+async def end_checkout(db: DB, checkout_id: int, *, paid: bool) -> None:
+    """One that was settled without a session."""
+    await db.execute(END_CHECKOUT, checkout_id, "paid" if paid else "failed")
+
+
+async def has_paid(db: DB, account_id: int) -> bool:
+    return bool(await db.fetchval(HAS_PAID, account_id))
 
 
 async def customer_of(db: DB, account_id: int) -> str | None:

@@ -40,7 +40,7 @@ STATE = """
            (SELECT count(*) FROM hold) AS holds,
            (SELECT count(*) FROM consumption) AS consumptions,
            (SELECT coalesce(sum(books_created), 0) FROM usage_period) AS books,
-           (SELECT count(*) FROM checkout WHERE status = 'paid') AS paid
+           (SELECT count(*) FROM checkout WHERE status = 'paid' AND session_id IS NOT NULL) AS paid
 """
 
 BOOK = """

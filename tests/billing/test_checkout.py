@@ -188,6 +188,7 @@ async def test_an_addon_owned_by_the_month_is_not_sold_twice(pool, payments, str
 
 async def test_the_portal_opens_for_whoever_has_bought(payments, stripe, make_account, subscribe):
     account = await make_account()
+    await payments.buy_credits(account, "single", NOWHERE)
     with pytest.raises(InvalidInput):
         await payments.portal_url(account)
 
