@@ -28,7 +28,7 @@ class CircuitBreaker:
     async def admitted(self) -> bool:
         """Waits until this caller may try. True: it is the probe."""
         while not self.closed:
-            if self._take_probe():
+            if self.take_probe():
                 return True
             await self._wait()
         return False
@@ -49,7 +49,8 @@ class CircuitBreaker:
         self._probing = False
         self._tell()
 
-    def _take_probe(self) -> bool:
+    def take_probe(self) -> bool:
+        """Whether this caller may probe now, without waiting for it."""
         if self._probing or self._seconds_left() > 0:
             return False
         self._probing = True

@@ -111,7 +111,8 @@ class RetryingModel:
             else:
                 self._breaker.succeeded()
             if failed.failure is Failure.BUSY:
-                self._gate.shut(min(failed.retry_after or self._rules.busy_delay, self._rules.longest_wait))
+                asked = self._rules.busy_delay if failed.retry_after is None else failed.retry_after
+                self._gate.shut(min(asked, self._rules.longest_wait))
             raise _Failed(failed, costs_a_try=not probe and failed.failure is not Failure.BUSY) from failed
         except BaseException:
             if probe:
@@ -121,7 +122,9 @@ class RetryingModel:
         return reply
 
     async def _admitted(self, patience: _Patience) -> bool:
-        if not self._breaker.closed and not self._waits:
+        if not self._waits and not self._breaker.closed:
+            if self._breaker.take_probe():
+                return True
             raise _OutOfPatience("is away")
         async with patience.waiting():
             await self._gate.opened()

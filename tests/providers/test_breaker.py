@@ -117,6 +117,24 @@ async def test_where_another_model_stands_ready_nobody_waits(server) -> None:
     await model.close()
 
 
+async def test_where_another_model_stands_ready_the_first_is_probed_when_it_is_time(server) -> None:
+    server.script(fault("drop"))
+    model = RetryingModel(
+        chat(server),
+        pacing=Pacing(concurrency=1),
+        breaker=CircuitBreaker(threshold=1, open_seconds=0),
+        rules=RetryRules(tries=1),
+        waits=False,
+    )
+    with pytest.raises(UpstreamAIError):
+        await model.complete(chapter_request())
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.stop is StopReason.END
+    await model.close()
+
+
 async def test_a_denied_call_says_that_somebody_is_there(server) -> None:
     server.script(fault("drop", times=4), fault("status", status=400), fault("drop", times=4))
     model = steady(chat(server), tries=9)
