@@ -49,15 +49,22 @@ _MEMOIR = (
     "Keep to what is given about the life; do not invent public facts about real people."
 )
 
+# The first that fits a genre holds; one that fits none is fiction.
 _KINDS = (
     (re.compile(r"child|kids|picture|middle.grade|kinder|enfant|infantil", re.IGNORECASE), _CHILDREN),
     (re.compile(r"poe(m|t)|verse|lyri|gedicht", re.IGNORECASE), _VERSE),
-    (re.compile(r"memoir|autobiograph|biograph|memoiren", re.IGNORECASE), _MEMOIR),
+    (re.compile(r"memoir|autobiograph", re.IGNORECASE), _MEMOIR),
     (
         re.compile(
-            r"non.?fiction|guide|how.?to|manual|self.?help|business|history|science(?!.fiction)|cook|travel|textbook|"
-            r"reference|education|health|psycholog|philosoph|politic|econom|technolog|programming|essay|religio|"
-            r"finance|marketing|sachbuch|ratgeber|essai|ensayo|saggi",
+            r"(?<!non)(?<!non[- ])fiction|novel|fantas|thriller|romance|horror|myster|roman\b|krimi|saga", re.IGNORECASE
+        ),
+        _FICTION,
+    ),
+    (
+        re.compile(
+            r"non.?fiction|guide|how.?to|manual|self.?help|business|history|science|cook|travel|textbook|reference|"
+            r"education|health|psycholog|philosoph|politic|econom|technolog|programming|essay|religio|finance|"
+            r"marketing|biograph|sachbuch|ratgeber|essai|ensayo|saggi",
             re.IGNORECASE,
         ),
         _NON_FICTION,
@@ -83,10 +90,6 @@ def craft(book: Book) -> str:
 
 def kind_of(genre: str) -> str:
     return next((kind for pattern, kind in _KINDS if pattern.search(genre)), _FICTION)
-
-
-def allows_headings(book: Book) -> bool:
-    return kind_of(book.genre) is _NON_FICTION
 
 
 def _readers(book: Book) -> str:

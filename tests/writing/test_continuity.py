@@ -2,6 +2,9 @@
 
 import itertools
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -191,6 +194,32 @@ async def test_the_same_book_gives_the_same_bytes():
     await write_chapter(replace(material, book=replace(material.book, bible=keys(material.book.bible))), 3, other)
 
     assert [request for request, _ in one.calls] == [request for request, _ in other.calls]
+
+
+ASKED = """
+import asyncio, hashlib, random
+from tests.writing.authored import write_book
+from tests.writing.misbehaved import repeats
+from tests.writing.scripted import Scripted, some_material
+steps = Scripted(repeats(random.Random(1)))
+asyncio.run(write_book(some_material(4, words=900), steps))
+print(hashlib.sha256(repr([call for call in steps.calls]).encode()).hexdigest())
+"""
+
+
+def test_another_process_asks_for_the_same_bytes():
+    asked = {
+        subprocess.run(
+            [sys.executable, "-c", ASKED],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert len(asked) == 1
 
 
 def test_a_digest_reply_of_the_script_is_json():
