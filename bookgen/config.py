@@ -194,6 +194,7 @@ def load(env_file: Path | None = Path(".env")) -> Config:
     problems = [*_unknown(_given(env_file))]
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
+        problems += _keyless(config)
     except ValidationError as error:
         problems += _wrong(error)
     if problems:
@@ -235,6 +236,18 @@ def _wrong(error: ValidationError) -> Iterable[str]:
         called = " or ".join(map(str, alias.choices)) if isinstance(alias, AliasChoices) else name
         takes = field.json_schema_extra["takes"] if isinstance(field.json_schema_extra, dict) else ""
         yield f"{called} takes {takes}, not {_shown(field.annotation, value)}."
+
+
+def _keyless(config: Config) -> Iterable[str]:
+    """Models that are named but can't be asked: a server of one's own may do without a key, a provider's does not."""
+    reachable = {
+        "anthropic": config.anthropic_api_key or config.anthropic_base_url,
+        "openai": config.openai_api_key or config.openai_base_url,
+    }
+    for field in ("model", "fallback_model", "image_model"):
+        provider = getattr(config, field).partition(":")[0]
+        if provider in reachable and not reachable[provider]:
+            yield f"{names()[field]}={getattr(config, field)} needs {provider.upper()}_API_KEY."
 
 
 def _shown(annotation: object, value: object) -> str:

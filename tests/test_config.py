@@ -64,6 +64,15 @@ def test_a_wrong_setting_is_one_line_that_names_it(
     assert str(refused.value) == line
 
 
+def test_a_model_without_its_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKGEN_MODEL", "openai:some-model")
+    with pytest.raises(StartupError, match=r"^BOOKGEN_MODEL=openai:some-model needs OPENAI_API_KEY\.$"):
+        config.load()
+
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:11434/v1")
+    assert config.load().model == "openai:some-model"
+
+
 def test_every_problem_has_its_own_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOOKGEN_PORT", "abc")
     monkeypatch.setenv("BOOKGEN_HOSTS", "x")
