@@ -52,6 +52,7 @@ class Corpus:
 NOVEL = Corpus("novel")
 DIALOGUE = Corpus("dialogue", paragraph=20)
 RICH = Corpus("rich", rich=True)
+ALL = (NOVEL, DIALOGUE, RICH)
 
 
 def book(corpus: Corpus) -> tuple[Book, list[Chapter]]:

@@ -1,0 +1,118 @@
+"""python -m bench.render: the same book through ours and through whatever peers this machine has, interleaved.
+
+    pip install typst weasyprint      # peers; pandoc from the system; poppler-utils for the typographic part
+    python -m bench.render --corpus novel --runs 3
+
+Prints wall time, CPU time, peak memory and the ratio of CPU to ours, then how the finished PDFs are set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from bench.render.metrics import measure
+
+CORPORA = ("novel", "dialogue", "rich")
+
+
+@dataclass
+class Timing:
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)
+
+
+def main() -> None:
+    asked = _arguments()
+    folder = Path(asked.out or tempfile.mkdtemp(prefix="bench-render-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    # In a process of its own: a child's peak memory begins with its parent's.
+    subprocess.run([sys.executable, "-m", "bench.render.prepare", asked.corpus, str(folder)], check=True)
+    tools = _tools(folder)
+    timings = {name: Timing() for name in tools}
+    for _ in range(asked.runs):
+        for name, command in tools.items():
+            _run(command, timings[name])
+    _print_times(timings)
+    _print_typography(folder)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", choices=CORPORA, default="novel")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--out", help="keep the files in this folder")
+    return parser.parse_args()
+
+
+def _tools(folder: Path) -> dict[str, list[str]]:
+    """The commands that this machine can run, ours first of each kind."""
+    ours = [sys.executable, "-m", "bench.render.ours"]
+    peer = [sys.executable, "-m", "bench.render.peers"]
+    tools = {f"pdf   {each}": [*ours, "pdf", str(folder), *flags] for each, flags in OURS.items()}
+    for module, label in (("typst", "typst"), ("weasyprint", "weasyprint"), ("reportlab", "platypus multiBuild")):
+        if find_spec(module):
+            tools[f"pdf   {label}"] = [*peer, module, str(folder)]
+    for kind in ("docx", "epub"):
+        tools[f"{kind}  bookgen"] = [*ours, kind, str(folder)]
+        if shutil.which("pandoc"):
+            tools[f"{kind}  pandoc"] = [
+                "pandoc",
+                str(folder / "book.md"),
+                "--toc",
+                "-o",
+                str(folder / f"pandoc.{kind}"),
+            ]
+    return tools
+
+
+OURS = {"bookgen print": ["print"], "bookgen digital": ["digital"]}
+
+
+def _run(command: list[str], timing: Timing) -> None:
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    complaint = process.stderr.read().decode(errors="replace")
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stderr.close()
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{complaint}")
+    timing.wall.append(time.perf_counter() - started)
+    timing.cpu.append(used.ru_utime + used.ru_stime)
+    timing.memory.append(used.ru_maxrss // 1024)
+
+
+def _print_times(timings: dict[str, Timing]) -> None:
+    print(f"{'':26}{'wall s':>8}{'cpu s':>8}{'MB':>7}{'cpu, ours = 1':>16}{'ours / it':>11}")
+    for name, timing in timings.items():
+        kind = name.split()[0]
+        ours = min(min(each.cpu) for other, each in timings.items() if other.startswith(kind) and "bookgen" in other)
+        cpu = min(timing.cpu)
+        row = f"{name:26}{min(timing.wall):8.2f}{cpu:8.2f}{max(timing.memory):7d}"
+        print(f"{row}{cpu / ours:16.2f}{ours / cpu:11.2f}")
+
+
+def _print_typography(folder: Path) -> None:
+    if not shutil.which("pdftotext"):
+        return
+    print()
+    for index, file in enumerate(sorted(folder.glob("*.pdf"))):
+        row = measure(file)
+        if index == 0:
+            print(f"{'':20}" + "".join(f"{name:>14}" for name in row))
+        print(f"{file.stem:20}" + "".join(f"{value:>14}" for value in row.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""One export of ours in a process of its own, from Markdown to the file."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+from bookgen.render.layout.compose import lay_out
+from bookgen.render.manuscript import manuscript
+from bookgen.render.settings import ExportSettings
+
+
+def main(kind: str, folder: str, profile: str = "digital") -> None:
+    book, chapters = pickle.loads((Path(folder) / "book.pickle").read_bytes())
+    settings = ExportSettings(profile=profile)
+    text = manuscript(book, chapters, author=book.author_name, watermark=False)
+    layout = lay_out(text, settings)
+    match kind:
+        case "pdf":
+            from bookgen.render.pdf.writer import write_pdf
+
+            (Path(folder) / f"bookgen-{profile}.pdf").write_bytes(write_pdf(text, layout, settings))
+        case "docx":
+            from bookgen.render.docx.writer import write_docx
+
+            (Path(folder) / "bookgen.docx").write_bytes(write_docx(text, layout, settings))
+        case "epub":
+            from bookgen.render.epub.writer import write_epub
+
+            (Path(folder) / "bookgen.epub").write_bytes(write_epub(text, layout, settings))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
