@@ -7,6 +7,8 @@ import re
 from abc import ABC, abstractmethod
 from typing import Any
 
+import structlog
+
 from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, Failure, Heard
 from bookgen.providers.failures import failure_of, filtered
@@ -14,6 +16,10 @@ from bookgen.providers.prices import prices
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.providers.transport import Deadlines
 
+log = structlog.get_logger(__name__)
+
+LONG_PROMPT = 8000  # characters
+MOST_CHARACTERS_PER_TOKEN = 8  # a server that counts fewer tokens has not read the whole prompt
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
 LONGEST_REFUSAL = 600  # characters; prose that was asked for is longer
 _REFUSES = re.compile(
@@ -31,6 +37,7 @@ class SdkProvider(ABC):
     def __init__(self, provider: str, model: str, deadlines: Deadlines) -> None:
         self.name = f"{provider}:{model}"
         self._model, self._deadlines = model, deadlines
+        self._told_of_window = False
         self._opening: asyncio.Task[Any] | None = None
 
     async def attempt(self, request: TextRequest) -> TextReply:
@@ -38,6 +45,7 @@ class SdkProvider(ABC):
         try:
             async with asyncio.timeout(self._deadlines.total):
                 stop = await self._ask(client, request, heard)
+            self._tell_of_a_short_window(request, heard.usage)
             return self._reply(request, heard, stop)
         except Exception as error:
             if filtered(error):
@@ -78,6 +86,21 @@ class SdkProvider(ABC):
             raise CallFailed("sent an empty answer", Failure.GARBLED)
         return TextReply(text, stop, self._usage(request, heard), self.name)
 
+    def _tell_of_a_short_window(self, request: TextRequest, told: Usage) -> None:
+        """Ollama reads what fits its window and drops the rest of a prompt without a word."""
+        read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
+        asked = _characters(request)
+        if self._told_of_window or not told.calls or read * MOST_CHARACTERS_PER_TOKEN >= asked or asked < LONG_PROMPT:
+            return
+        self._told_of_window = True
+        log.warning(
+            "prompt_was_cut",
+            model=self.name,
+            tokens_read=read,
+            tokens_sent=_tokens(asked),
+            advice="Give the model a longer context; with Ollama: OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
+        )
+
     def _usage(self, request: TextRequest, heard: Heard) -> Usage:
         usage = heard.usage if heard.usage.calls else _guessed(request, heard)
         return prices().priced(usage, self.name)
@@ -92,9 +115,12 @@ def _reads_as_refusal(request: TextRequest, text: str) -> bool:
 
 def _guessed(request: TextRequest, heard: Heard) -> Usage:
     """By the length of the texts, where a server does not say."""
-    asked = sum(len(block.text) for block in request.system) + sum(len(message.text) for message in request.messages)
     written = sum(len(piece) for piece in heard.text)
-    return Usage(calls=1, input_tokens=_tokens(asked), output_tokens=_tokens(written))
+    return Usage(calls=1, input_tokens=_tokens(_characters(request)), output_tokens=_tokens(written))
+
+
+def _characters(request: TextRequest) -> int:
+    return sum(len(block.text) for block in request.system) + sum(len(message.text) for message in request.messages)
 
 
 def _tokens(characters: int) -> int:

@@ -29,7 +29,8 @@ it: chapters of the asked length in the book's terms, outlines of the asked coun
 schema mode of each protocol, or from `<schema>{…}</schema>` in the last user message). A call without one gets prose.
 
 Settings (all calls): `length_factor` (a number, or [least, most] drawn by the prompt), `delay` (seconds before a
-reply), `chunk` (characters an event), `chunk_delay`, `usage` (false: none is told), `reasoning` (text told as
+reply), `chunk` (characters an event), `chunk_delay`, `usage` (false: none is told), `window` (most tokens of a prompt
+that are counted, as if the rest had not been read; 0: all), `reasoning` (text told as
 reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think> tags), `protocols`
 (others answer 404), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in `param`, "plain"
 in the message alone, "pydantic" as FastAPI servers do with 422).
@@ -116,6 +117,7 @@ class Settings:
     chunk: int = 400
     chunk_delay: float = 0.0
     usage: bool = True
+    window: int = 0
     reasoning: str = ""
     think_tags: bool = False
     protocols: list[str] = dataclasses.field(default_factory=lambda: ["anthropic", "responses", "chat"])
@@ -363,6 +365,13 @@ class ModelServer:
         else:
             read = self._cache.openai(model, blocks[0][0])
         asked = sum(tokens(block) for block, _ in blocks)
+        if self.settings.window:
+            return {
+                "input": min(asked, self.settings.window),
+                "output": tokens(text),
+                "cache_write": 0,
+                "cache_read": 0,
+            }
         return {"input": asked - written - read, "output": tokens(text), "cache_write": written, "cache_read": read}
 
     # Control

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.openai import OpenAIProvider
-from bookgen.providers.text import StopReason
+from bookgen.providers.text import Block, StopReason
 from tests.fakes.model_server import fault
 from tests.providers.calls import chapter_request, chat, steady
 
@@ -160,4 +162,19 @@ async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server,
     await provider.attempt(chapter_request())
 
     assert [call.body["max_tokens"] for call in server.requests] == [2000, 512, 512]
+    await provider.close()
+
+
+async def test_a_window_that_is_too_short_for_the_prompt_is_told_once(server) -> None:
+    server.configure(window=512)
+    provider = chat(server)
+    long = replace(chapter_request(), system=(Block("The harbour has nine lamps. " * 900),))
+
+    with capture_logs() as logs:
+        await provider.attempt(long)
+        await provider.attempt(long)
+        await provider.attempt(chapter_request())
+
+    assert [entry["event"] for entry in logs] == ["prompt_was_cut"]
+    assert "OLLAMA_CONTEXT_LENGTH" in logs[0]["advice"]
     await provider.close()
