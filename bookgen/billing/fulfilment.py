@@ -152,18 +152,13 @@ class Fulfilment:
         if account_id is None:
             return Outcome("not a customer of ours")
         await subscriptions.lock(connection, account_id)
-        by_kind: dict[tuple[str, str], list[ProcessorSubscription]] = {}
-        for each in subscribed:
-            kind, _, rest = each.tag.partition(":")
-            name = "" if kind == "plan" else rest.partition(":")[0]
-            by_kind.setdefault((kind, name), []).append(each)
         said = []
-        for (kind, name), candidates in sorted(by_kind.items()):
+        for (kind, slug), candidates in sorted(_by_what(subscribed).items()):
             best = max(candidates, key=self._weight)
             if kind == "plan":
                 said.append(await self._apply_plan(connection, account_id, best))
-            elif kind == "addon":
-                said.append(await self._apply_addon(connection, account_id, name, best))
+            else:
+                said.append(await self._apply_addon(connection, account_id, slug, best))
         return Outcome("; ".join(said) or "nothing of ours")
 
     async def _apply_plan(self, connection: DB, account_id: int, best: ProcessorSubscription) -> str:
@@ -198,6 +193,18 @@ class Fulfilment:
 
     def _entitles(self, each: ProcessorSubscription) -> bool:
         return entitled(each.status, each.period_end, each.past_due_since, self._clock())
+
+
+def _by_what(subscribed: Sequence[ProcessorSubscription]) -> dict[tuple[str, str], list[ProcessorSubscription]]:
+    """Those of ours, by what only one of can count: the plan, and each add-on."""
+    found: dict[tuple[str, str], list[ProcessorSubscription]] = {}
+    for each in subscribed:
+        match each.tag.split(":"):
+            case ["plan", _, "monthly" | "yearly"]:
+                found.setdefault(("plan", ""), []).append(each)
+            case ["addon", slug, "monthly"]:
+                found.setdefault(("addon", slug), []).append(each)
+    return found
 
 
 async def _settle(

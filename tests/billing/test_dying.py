@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.fakes.stripe_server import FakeStripe
 
+ROOT = Path(__file__).parents[2]
 NOTHING = {
     "balance": "0", "ledger_rows": "0", "accounts": "1", "mails": "0", "plans": "free active", "holds": "0",
     "consumptions": "0", "books": "0", "paid": "0", "charged": "[]",
@@ -32,7 +34,7 @@ async def test_a_death_before_any_step_changes_no_end(dsn, flow):
     url = await stripe.start()
 
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.billing.dying", dsn, url, flow, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "tests.billing.dying", dsn, url, flow, stdout=asyncio.subprocess.PIPE, cwd=ROOT
     )
     output, _ = await process.communicate()
     await stripe.stop()

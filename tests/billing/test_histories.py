@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from tests.billing.histories import DEEDS, History
 
+# Always the same lives here; `python -m bench.money` lives ten thousand others.
 deeds = st.lists(st.tuples(st.sampled_from(DEEDS), st.integers(0, 2**16)), min_size=10, max_size=40)
 
 
 @pytest.mark.timeout(300)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(deeds=deeds)
 async def test_whatever_happens_the_books_add_up(pool, stripe, payments, quota, clock, deeds):
     await History(pool, stripe, payments, quota, clock).live(deeds)
