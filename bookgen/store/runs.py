@@ -231,7 +231,7 @@ CHECKPOINT = """
         UPDATE run r
            SET done = r.done + 1, written = r.written + 1, call_no = r.call_no + 1, crash_count = 0,
                words_written = r.words_written + d.word_count,
-               writing_seconds = r.writing_seconds + extract(epoch FROM now() - r.call_started_at),
+               writing_seconds = r.writing_seconds + coalesce(extract(epoch FROM now() - r.call_started_at), 0),
                call_started_at = NULL, last_op = d.op, updated_at = now()
           FROM draft d
          WHERE r.id = d.run_id AND r.epoch = d.epoch AND r.call_no = d.call_no

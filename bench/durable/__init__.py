@@ -1,0 +1,1 @@
+"""How fast a chapter becomes durable, and how soon interrupted runs go on."""

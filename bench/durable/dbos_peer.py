@@ -1,0 +1,107 @@
+"""DBOS Transact on the same PostgreSQL, in a process of its own: a workflow a book, a step a chapter.
+
+    python -m bench.durable.dbos_peer URL steps|starts|interrupt|recover AMOUNT [TASKS]
+
+Prints one JSON value. A step returns the chapter's text, the favourable case: nothing else is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+
+from dbos import DBOS, DBOSConfig, SetWorkflowID
+
+TEXT = "x" * 20_000
+BEGUN = 0
+UNTIL = 0.0
+
+
+@DBOS.step()
+async def chapter(_number: int) -> str:
+    return TEXT
+
+
+@DBOS.step()
+async def hang() -> None:
+    global BEGUN  # counted across workflows of this process
+    BEGUN += 1
+    await asyncio.sleep(600)
+
+
+@DBOS.workflow()
+async def write(_book: int) -> int:
+    count = 0
+    while time.perf_counter() < UNTIL:
+        await chapter(count)
+        count += 1
+    return count
+
+
+@DBOS.workflow()
+async def stand(_book: int) -> None:
+    await hang()
+
+
+async def steps(seconds: float, tasks: int) -> float:
+    global UNTIL
+    UNTIL = time.perf_counter() + seconds
+    handles = [await DBOS.start_workflow_async(write, book) for book in range(tasks)]
+    return sum([await handle.get_result() for handle in handles]) / seconds
+
+
+async def starts(count: int) -> list[float]:
+    times = []
+    for book in range(count):
+        started = time.perf_counter()
+        await DBOS.start_workflow_async(stand, book)
+        times.append(time.perf_counter() - started)
+    return times
+
+
+async def interrupt(count: int) -> int:
+    for book in range(count):
+        with SetWorkflowID(f"book-{time.time_ns()}-{book}"):
+            await DBOS.start_workflow_async(stand, book)
+    while count > BEGUN:
+        await asyncio.sleep(0.01)
+    return BEGUN
+
+
+async def recover(count: int, launched: float) -> float:
+    while count > BEGUN:
+        await asyncio.sleep(0.005)
+    return time.perf_counter() - launched
+
+
+async def main() -> None:
+    url, what, amount = sys.argv[1:4]
+    config: DBOSConfig = {
+        "name": "bench",
+        "system_database_url": url,
+        "log_level": "ERROR",
+        "application_version": "v1",
+        "executor_id": "local",
+        "enable_otlp": False,
+    }
+    DBOS(config=config)
+    launched = time.perf_counter()
+    DBOS.launch()
+    match what:
+        case "steps":
+            answer: object = await steps(float(amount), int(sys.argv[4]))
+        case "starts":
+            answer = await starts(int(amount))
+        case "interrupt":
+            answer = await interrupt(int(amount))
+        case _:
+            answer = await recover(int(amount), launched)
+    print(json.dumps(answer), flush=True)
+    os._exit(0)  # as kill -9 would: workflows that still run stay interrupted
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

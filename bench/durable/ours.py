@@ -1,0 +1,192 @@
+"""This project's own path: supervisor, actors, checkpoints, on a migrated database."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import tracemalloc
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from bookgen.actors.book import BookActor
+from bookgen.actors.committer import Committer
+from bookgen.actors.messages import Generate, Pause
+from bookgen.actors.resources import Writing
+from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.quota import Quota
+from bookgen.models import Book, Usage
+from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.store.database import Database
+from bookgen.store.runs import Checkpoint
+from bookgen.writing.material import ChapterDraft, Material, Outline
+from bookgen.writing.steps import Steps
+
+MAKE_BOOKS = """
+    WITH writer AS (
+        INSERT INTO account (username, email)
+        SELECT $1 || n, $1 || n || '@example.com' FROM generate_series(1, $2::int) AS n RETURNING id
+    ), slot AS (
+        INSERT INTO account_slot SELECT id FROM writer ON CONFLICT DO NOTHING
+    ), title AS (
+        INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language, status)
+        SELECT id, 'A book', least($3, 100), 1000, '6x9', 'en', 'outline' FROM writer RETURNING id, account_id
+    ), chapters AS (
+        INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
+        SELECT t.id, n, 'A chapter', 500 FROM title t, generate_series(1, $3::int) AS n
+    )
+    SELECT id, account_id FROM title
+"""
+
+MAKE_RUNNING = """
+    INSERT INTO run (id, book_id, account_id, status, mode, total, owner, epoch, call_no, call_started_at)
+    SELECT gen_random_uuid(), b.id, b.account_id, 'running', 'full', b.chapter_count, $2, 1, 1, now()
+      FROM book b WHERE b.id = ANY($1::bigint[])
+    RETURNING id, book_id
+"""
+
+
+class Model:
+    """Answers after `seconds`; None never answers. `begun` counts the calls."""
+
+    name = "bench"
+
+    def __init__(self, seconds: float | None, text: str = "Text.") -> None:
+        self.seconds = seconds
+        self.text = text
+        self.begun = 0
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        self.begun += 1
+        await (asyncio.Event().wait() if self.seconds is None else asyncio.sleep(self.seconds))
+        return TextReply(self.text, StopReason.END, Usage(calls=1), self.name)
+
+    async def close(self) -> None:
+        pass
+
+
+async def write_chapter(material: Material, number: int, steps: Steps) -> ChapterDraft:
+    asked = (Message("user", f"{material.book.id} {number}"),)
+    text = (await steps.reply(TextRequest("chapter", (), asked, 10, chapter_number=number))).text
+    return ChapterDraft(text, 1, None)
+
+
+async def _no_outline(_book: Book, _steps: Steps) -> Outline:
+    raise AssertionError
+
+
+def supervisor(database: Database, model: Model) -> Supervisor:
+    writing = Writing(_no_outline, _no_outline, write_chapter)  # type: ignore[arg-type]
+    return Supervisor(database, writing=writing, model=model, quota=Quota(billing=False), chapters_at_once=100_000)
+
+
+async def make_books(pool: asyncpg.Pool, count: int, chapters: int) -> list[tuple[int, int]]:
+    """Books as (account, book), each of an account of its own."""
+    rows = await pool.fetch(MAKE_BOOKS, uuid4().hex[:12], count, chapters)
+    return [(row["account_id"], row["id"]) for row in rows]
+
+
+async def checkpoints(database: Database, text: str, tasks: int, seconds: float) -> float:
+    """Chapters a second through the committer, `tasks` books at once."""
+    books = await make_books(database.runs, tasks, 4000)
+    owner = uuid4()
+    rows = await database.runs.fetch(MAKE_RUNNING, [book for _, book in books], owner)
+    committer = Committer(database.runs)
+    end = time.perf_counter() + seconds
+    done = await asyncio.gather(*(_write(database, committer, row["id"], row["book_id"], text, end) for row in rows))
+    await database.runs.execute("DELETE FROM account WHERE id = ANY($1::bigint[])", [account for account, _ in books])
+    return sum(done) / seconds
+
+
+async def _write(database: Database, committer: Committer, run_id: UUID, book: int, text: str, end: float) -> int:
+    chapters = await database.runs.fetch("SELECT id FROM chapter WHERE book_id = $1 ORDER BY chapter_number", book)
+    call_no = 1
+    for written, chapter in enumerate(chapters):
+        if time.perf_counter() > end:
+            return written
+        row = Checkpoint(run_id, 1, call_no, uuid4(), chapter["id"], 0, text, 1, [], None)
+        run = await committer.checkpoint(row)
+        assert run is not None
+        call_no = run.call_no
+    return len(chapters)
+
+
+async def start_and_ack(database: Database, count: int) -> list[float]:
+    """Seconds from asking for a run to its durable acceptance."""
+    process = supervisor(database, Model(None))
+    await process.start()
+    times = []
+    for account, book in await make_books(database.runs, count, 3):
+        started = time.perf_counter()
+        await process.ask(account, book, Generate())
+        times.append(time.perf_counter() - started)
+    await _end(database, process)
+    return times
+
+
+async def pause_acks(database: Database, running: int, count: int) -> list[float]:
+    """Seconds from a pause to its durable answer while `running` calls are in flight."""
+    model = Model(None)
+    process = supervisor(database, model)
+    await process.start()
+    books = await make_books(database.runs, running, 3)
+    for account, book in books:
+        await process.ask(account, book, Generate())
+    while model.begun < running:
+        await asyncio.sleep(0.01)
+    times = []
+    for account, book in books[:count]:
+        started = time.perf_counter()
+        await process.ask(account, book, Pause())
+        times.append(time.perf_counter() - started)
+    await _end(database, process)
+    return times
+
+
+async def recovery(database: Database, count: int) -> float:
+    """Seconds from the start of a process until every interrupted run is in its model call again."""
+    books = await make_books(database.runs, count, 3)
+    await database.runs.execute(MAKE_RUNNING, [book for _, book in books], uuid4())
+    model = Model(None)
+    process = supervisor(database, model)
+    started = time.perf_counter()
+    await process.start()
+    while model.begun < count:
+        await asyncio.sleep(0.002)
+    took = time.perf_counter() - started
+    await _end(database, process)
+    return took
+
+
+async def books_at_once(database: Database, count: int, chapters: int, call_seconds: float) -> float:
+    """Wall time over pure model time."""
+    process = supervisor(database, Model(call_seconds))
+    await process.start()
+    books = await make_books(database.runs, count, chapters)
+    started = time.perf_counter()
+    await asyncio.gather(*(process.ask(account, book, Generate()) for account, book in books))
+    ids = [book for _, book in books]
+    while await database.http.fetchval(
+        "SELECT count(*) FROM run WHERE book_id = ANY($1::bigint[]) AND status <> 'completed'", ids
+    ):
+        await asyncio.sleep(0.01)
+    took = time.perf_counter() - started
+    await _end(database, process)
+    return took / (chapters * call_seconds)
+
+
+def bytes_an_actor(database: Database, count: int) -> float:
+    """Memory of an idle resident actor with the status body of a book of ten chapters."""
+    process = supervisor(database, Model(None))
+    tracemalloc.start()
+    actors = [BookActor(process, number, number, lambda _actor, _error: None) for number in range(count)]
+    for number, actor in enumerate(actors):
+        actor.status = str(number).encode() + b"x" * 1700
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return size / count
+
+
+async def _end(database: Database, process: Supervisor) -> None:
+    await process.drain(0)
+    await database.runs.execute("DELETE FROM account")
