@@ -16,7 +16,7 @@ from bookgen.store.runs import Checkpoint
 
 log = structlog.get_logger()
 
-WRITERS = 2
+WRITERS = 4
 MOST_ROWS = 16
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import asyncpg
 
 from bookgen.errors import NotFound
@@ -10,7 +12,9 @@ from bookgen.writing.material import Material
 
 
 async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
-    book = await store.book(pool, account_id, book_id)
+    book, (chapters, digests) = await asyncio.gather(
+        store.book(pool, account_id, book_id), store.chapters(pool, book_id)
+    )
     if book is None:
         raise NotFound
-    return Material(book, await store.chapters(pool, book_id), await store.digests(pool, book_id))
+    return Material(book, chapters, digests)

@@ -15,14 +15,14 @@ from bookgen.store.database import DB
 
 BOOK = "SELECT * FROM book WHERE id = $1 AND account_id = $2"
 
-CHAPTERS = "SELECT * FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
-
 # A digest belongs to a text, not to a chapter: `content_hash` tells writing whether it still fits.
-DIGESTS = """
-    SELECT DISTINCT ON (c.id) c.chapter_number, d.content_hash, d.summary, d.facts, d.threads_opened, d.threads_closed
-      FROM chapter c JOIN digest d ON d.chapter_id = c.id
-     WHERE c.book_id = $1 AND c.content <> ''
-     ORDER BY c.id, d.created_at DESC
+CHAPTERS = """
+    SELECT c.*, d.content_hash, d.summary AS digest, d.facts, d.threads_opened, d.threads_closed
+      FROM chapter c
+      LEFT JOIN LATERAL (SELECT * FROM digest WHERE chapter_id = c.id ORDER BY created_at DESC LIMIT 1) AS d
+        ON c.content <> ''
+     WHERE c.book_id = $1
+     ORDER BY c.chapter_number
 """
 
 
@@ -31,12 +31,11 @@ async def book(db: DB, account_id: int, book_id: int) -> Book | None:
     return row and _book(row)
 
 
-async def chapters(db: DB, book_id: int) -> tuple[Chapter, ...]:
-    return tuple(_chapter(row) for row in await db.fetch(CHAPTERS, book_id))
-
-
-async def digests(db: DB, book_id: int) -> dict[int, Digest]:
-    return {row["chapter_number"]: _digest(row) for row in await db.fetch(DIGESTS, book_id)}
+async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int, Digest]]:
+    """The book's chapters in order, and the newest digest of each that has one."""
+    rows = await db.fetch(CHAPTERS, book_id)
+    digests = {row["chapter_number"]: _digest(row) for row in rows if row["content_hash"] is not None}
+    return tuple(_chapter(row) for row in rows), digests
 
 
 OWNER_OF_CHAPTER = """
@@ -178,7 +177,6 @@ def _columns(plans: Sequence[Plan]) -> tuple[list[int], list[str], list[str], li
 
 BOOK_FIELDS = tuple(Book.__dataclass_fields__)
 CHAPTER_FIELDS = tuple(Chapter.__dataclass_fields__)
-TUPLES = ("facts", "threads_opened", "threads_closed")
 
 
 def _book(row: Record) -> Book:
@@ -193,4 +191,5 @@ def _chapter(row: Record) -> Chapter:
 
 
 def _digest(row: Record) -> Digest:
-    return Digest(**dict(row) | {name: tuple(row[name]) for name in TUPLES})
+    lists = {name: tuple(row[name]) for name in ("facts", "threads_opened", "threads_closed")}
+    return Digest(row["chapter_number"], row["content_hash"], row["digest"], **lists)
