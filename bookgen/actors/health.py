@@ -16,12 +16,13 @@ log = structlog.get_logger()
 
 Result = TypeVar("Result")
 
-# What a second try may mend: the server away, or two transactions that met.
+# What a second try may mend: the server away, its disk full, or two transactions that met.
 TRANSIENT = (
     Unavailable,
     asyncpg.SerializationError,
     asyncpg.DeadlockDetectedError,
     asyncpg.LockNotAvailableError,
+    asyncpg.DiskFullError,
     OSError,
     TimeoutError,
 )
@@ -43,7 +44,7 @@ class Health:
         await self._up.wait()
 
     def saw(self, error: Exception) -> None:
-        if isinstance(error, Unavailable | OSError) and self.up:
+        if isinstance(error, Unavailable | OSError | asyncpg.DiskFullError) and self.up:
             log.warning("database_lost", reason=str(error))
             self._up.clear()
 

@@ -1,0 +1,101 @@
+"""A mailbox, without any book."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from bookgen.actors.actor import MAX_WAITING, Actor
+from bookgen.errors import Conflict, RateLimited, Unavailable
+
+
+class Echo(Actor):
+    """Answers with the message; `gate` keeps it busy."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _actor, error: self.crashes.append(error))
+        self.crashes: list[Exception] = []
+        self.heard: list[Any] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def receive(self, message: Any) -> Any:
+        await self.gate.wait()
+        self.heard.append(message)
+        if isinstance(message, Exception):
+            raise message
+        return message
+
+
+async def test_messages_are_handled_in_the_order_they_came() -> None:
+    actor = Echo()
+
+    for number in range(10):
+        actor.tell(number)
+    await actor.ask("last")
+
+    assert actor.heard == [*range(10), "last"]
+
+
+async def test_an_idle_actor_has_neither_task_nor_mailbox() -> None:
+    actor = Echo()
+    assert actor.idle
+
+    await actor.ask(1)
+    await asyncio.sleep(0)
+
+    assert actor.idle
+    assert actor._inbox is None
+
+
+async def test_a_domain_error_goes_to_the_asker_and_the_actor_lives() -> None:
+    actor = Echo()
+
+    with pytest.raises(Conflict):
+        await actor.ask(Conflict())
+
+    assert await actor.ask(1) == 1
+    assert not actor.crashes
+
+
+async def test_a_bug_crashes_the_actor_and_those_who_wait_hear_of_it() -> None:
+    actor = Echo()
+    actor.gate.clear()
+    asks = [asyncio.ensure_future(actor.ask(message)) for message in (ValueError("bug"), 2)]
+    await asyncio.sleep(0)
+
+    actor.gate.set()
+    answers = await asyncio.gather(*asks, return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [ValueError, Unavailable]
+    assert len(actor.crashes) == 1
+
+
+async def test_a_full_mailbox_refuses_commands_and_loses_none() -> None:
+    actor = Echo()
+    actor.gate.clear()
+    actor.tell("busy")
+    await asyncio.sleep(0)
+    asks = [asyncio.ensure_future(actor.ask(number)) for number in range(MAX_WAITING)]
+    await asyncio.sleep(0)
+
+    with pytest.raises(RateLimited):
+        await actor.ask("too many")
+
+    actor.tell("an event is never refused")
+    actor.gate.set()
+    assert await asyncio.gather(*asks) == list(range(MAX_WAITING))
+
+
+async def test_an_asker_that_gives_up_does_not_take_the_message_back() -> None:
+    actor = Echo()
+    actor.gate.clear()
+
+    with pytest.raises(Unavailable):
+        await actor.ask("late", seconds=0.01)
+
+    actor.gate.set()
+    await actor.ask("next")
+    assert actor.heard == ["late", "next"]

@@ -1,0 +1,205 @@
+"""Bugs, outages and bounds around the actors of one process."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from bookgen.actors import restarts
+from bookgen.actors.committer import Committer
+from bookgen.actors.health import Health
+from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.actors.resources import CostCaps
+from bookgen.actors.restarts import Restarts
+from bookgen.actors.supervisor import Supervisor
+from bookgen.errors import GenerationInProgress, Unavailable
+from bookgen.models import RunStatus
+from bookgen.store.database import Database
+
+from .conftest import Model, Shelf, Start
+
+
+async def test_a_bug_in_one_book_ends_its_run_and_no_other(
+    supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restarts, "FIRST_WAIT", 0.01)
+    broken, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
+    for account, book in (broken, good):
+        await supervisor.ask(account, book, Generate())
+    for times in (1, 2, 3, 4):
+        await model.wait_until_asked(broken[1], 1, times)
+        model.fail(broken[1], 1, retryable=False, error=ZeroDivisionError())
+
+    await shelf.until_status(broken[1], "error")
+
+    assert (await shelf.run(broken[1]))["failure"]["code"] == "internal"
+    model.free = True
+    model.answer(good[1], 1)
+    await shelf.until_status(good[1], "completed")
+    await supervisor.ask(*broken, Resume())
+    await shelf.until_status(broken[1], "completed")
+
+
+def test_crashes_of_many_books_are_nobodys_fault() -> None:
+    counted = Restarts()
+    for book in range(restarts.SYSTEMIC_BOOKS + 1):
+        for second in range(5):
+            counted.crashed(book, float(second))
+
+    assert counted.systemic(5.0)
+    assert not counted.spent(0, 5.0)
+    assert not counted.systemic(100.0)
+
+
+async def test_many_generates_of_one_book_start_one_run(supervisor: Supervisor, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+
+    answers = await asyncio.gather(
+        *(supervisor.ask(account, book, Generate()) for _ in range(30)), return_exceptions=True
+    )
+
+    refused = [answer for answer in answers if isinstance(answer, GenerationInProgress)]
+    assert len(answers) - len(refused) == 1
+
+
+async def test_many_books_of_one_account_wait_in_line(start: Start, model: Model, shelf: Shelf) -> None:
+    first, second = await start(), await start()
+    account = await shelf.account()
+    await shelf.pool.execute(
+        """UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = 'self-hosted') WHERE account_id = $1""",
+        account,
+    )
+    books = [await shelf.book(account, chapters=1) for _ in range(20)]
+
+    runs = await asyncio.gather(
+        *((first if n % 2 else second).ask(account, book, Generate()) for n, book in enumerate(books))
+    )
+
+    assert sum(run.status is RunStatus.RUNNING for run in runs) == 1
+    model.free = True
+    for book in books:
+        if model.asked[book, 1] and not await shelf.value("SELECT done FROM run WHERE book_id = $1", book):
+            model.answer(book, 1)
+    await shelf.until("SELECT count(*) = 20 FROM run WHERE status = 'completed'")
+    assert model.most_open == 1
+
+
+async def test_commands_get_through_while_reads_hold_every_connection(
+    supervisor: Supervisor, database: Database, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    held = [await database.http.acquire() for _ in range(5)]
+
+    run = await supervisor.ask(account, book, Generate())
+
+    assert run.status is RunStatus.RUNNING
+    for connection in held:
+        await database.http.release(connection)
+
+
+async def test_a_cost_cap_ends_the_run_and_says_so(start: Start, model: Model, shelf: Shelf) -> None:
+    supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(book=3_000_000))
+    account = await shelf.account()
+    book = await shelf.book(account)
+    model.free = True
+
+    await supervisor.ask(account, book, Generate())
+
+    await shelf.until_status(book, "error")
+    run = await shelf.run(book)
+    assert (run["done"], run["failure"]["code"]) == (2, "COST_CAP_REACHED")
+    assert run["failure"]["message"] == "The cost cap of this book is reached: 4.00 of 3.00 USD are spent."
+
+
+async def test_the_daily_cap_counts_all_books_of_the_account(start: Start, model: Model, shelf: Shelf) -> None:
+    supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(account_day=5_000_000))
+    account = await shelf.account()
+    model.free = True
+    for expected in ("completed", "error"):
+        book = await shelf.book(account, chapters=2)
+        await supervisor.ask(account, book, Generate())
+        await shelf.until_status(book, expected)
+
+
+async def test_usage_of_an_unknown_price_is_not_counted_as_nothing(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    model.free = True
+
+    await supervisor.ask(account, book, Generate())
+
+    await shelf.until_status(book, "completed")
+    assert await shelf.value("SELECT cost_micros FROM model_call") is None
+
+
+async def test_one_refused_row_fails_its_own_book_only(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    pairs = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in range(3)]]
+    bad = pairs[0][1]
+    await shelf.pool.execute(
+        f"ALTER TABLE chapter ADD CONSTRAINT refuse CHECK (book_id <> {bad} OR content = '')"
+    )
+    model.free = True
+    for account, book in pairs:
+        await supervisor.ask(account, book, Generate())
+
+    for _, book in pairs[1:]:
+        await shelf.until_status(book, "completed")
+
+    assert (await shelf.texts(bad)) == ["", ""]
+
+
+async def test_a_command_in_an_outage_is_refused_and_may_be_repeated(shelf: Shelf) -> None:
+    async def away() -> None:
+        raise Unavailable
+
+    health = Health()
+
+    with pytest.raises(Unavailable):
+        await health.through_outages(away, seconds=0.2)
+
+    assert not health.up
+
+
+async def test_a_stored_reply_is_not_paid_for_again(start: Start, model: Model, shelf: Shelf) -> None:
+    supervisor = await start()
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    model.free, model.poison = True, {book}
+    await supervisor.ask(account, book, Generate())
+    await model.until(lambda: model.stuck[book] == 1)
+    await supervisor.ask(account, book, Pause())
+    model.poison.clear()
+    supervisor._actors[account, book].cancel()
+    await shelf.pool.execute("UPDATE run SET call_started_at = NULL")
+
+    await supervisor.ask(account, book, Resume())
+
+    await shelf.until_status(book, "completed")
+    assert model.asked[book, 1] == 1
+
+
+async def test_a_stopped_runs_replies_are_not_kept(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.answer(book, 1)
+    await model.wait_until_asked(book, 2)
+
+    await supervisor.ask(account, book, Stop())
+
+    assert await shelf.value("SELECT count(*) FROM step") == 0
+
+
+async def test_an_idle_committer_has_no_task(pool: asyncpg.Pool) -> None:
+    before = len(asyncio.all_tasks())
+
+    Committer(pool)
+
+    assert len(asyncio.all_tasks()) == before

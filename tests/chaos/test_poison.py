@@ -1,0 +1,82 @@
+"""A book that kills its process is put aside; the others are written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from bookgen.store.database import open_pool
+from bookgen.store.embedded import EmbeddedPostgres
+from tests.chaos.world import World
+from tests.fakes.model_server import fault
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+async def test_a_poisonous_book_among_good_ones_is_quarantined_alone(world: World) -> None:
+    authors = [await world.author() for _ in range(6)]
+    books = [await world.book(author) for author in authors]
+    poison = books[2]
+    process = await world.serve(f"checkpoint.before#{poison}:kill")
+    for author, book in zip(authors, books, strict=True):
+        await world.generate(process, author, book)
+    for _ in range(8):
+        done = asyncio.ensure_future(world.until_status(poison, "error"))
+        died = asyncio.ensure_future(process.ended(60))
+        await asyncio.wait({done, died}, return_when=asyncio.FIRST_COMPLETED)
+        if not died.done():
+            break
+        done.cancel()
+        world.kills += 1
+        process = await world.serve(f"checkpoint.before#{poison}:kill")
+
+    died.cancel()
+    for book in books:
+        await world.until_status(book, "error" if book == poison else "completed")
+    assert (await world.value("SELECT failure FROM run WHERE book_id = $1", poison))["code"] == "quarantined"
+    await world.check(running_books=len(books))
+
+
+@pytest.mark.long
+async def test_a_rate_limited_provider_costs_no_run_and_blocks_no_command(world: World) -> None:
+    process = await world.serve()
+    author = await world.author()
+    book = await world.book(author)
+    world.model.script(fault("status", status=429, retry_after=3))
+    await world.generate(process, author, book)
+    await world.model.arrived(1)
+
+    async with asyncio.timeout(2):
+        assert (await world.steer(process, author, book, "pause"))[0] == 200
+        assert (await world.steer(process, author, book, "resume"))[0] == 200
+
+    await world.until_status(book, "completed")
+    await world.check()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(200)
+async def test_a_killed_embedded_server_comes_back_and_no_run_fails(world: World, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    process = await world.serve(BOOKGEN_DATABASE_URL="", BOOKGEN_DATA_DIR=str(data))
+    joined = EmbeddedPostgres(data)
+    world.pool = await open_pool(await joined.start(), size=3)
+    author = await world.author()
+    book = await world.book(author, chapters=4)
+    world.model.configure(delay=0.5)
+    await world.generate(process, author, book)
+    await world.model.arrived(2)
+
+    os.kill(int(next(data.glob("**/postmaster.pid")).read_text().splitlines()[0]), signal.SIGKILL)
+
+    world.pool.terminate()
+    world.pool = await open_pool(await joined.start(), size=3)
+    await world.until_status(book, "completed", seconds=90)
+    assert world.repeated_calls() == 0
+    await world.check()
+    world.pool.terminate()
+    await joined.stop()
