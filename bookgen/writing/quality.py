@@ -17,6 +17,7 @@ from bookgen.writing.residue import residue
 
 SHORT, LONG = 0.9, 1.1  # of its budget: a chapter outside is said to be so
 
+RECENT = 15  # chapters
 MOST_OF_A_KIND = 8  # findings of one kind in a chapter: more say nothing new
 
 # What harms a reader most is repaired first.
@@ -80,5 +81,9 @@ def texts_before(material: Material, chapter: Chapter) -> list[str]:
 
 
 async def avoid(material: Material, chapter: Chapter) -> list[str]:
-    """What earlier chapters have worn out, for the next one to leave alone."""
-    return await asyncio.to_thread(to_avoid, texts_before(material, chapter))
+    """What the chapters before have worn out, for the next one to leave alone.
+
+    Only the newest are read, for this is the first thing that every run does after a restart; what an older one
+    said is still seen by `inspect`.
+    """
+    return await asyncio.to_thread(to_avoid, texts_before(material, chapter)[-RECENT:])
