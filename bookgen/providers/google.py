@@ -39,30 +39,40 @@ class GoogleSignIn:
     async def identify(self, access_token: str) -> GooglePerson:
         if not self._client_id:
             raise InvalidInput("Google sign-in is not set up on this server.", access_token=["Not accepted here."])
-        token = await self._ask("POST", self._tokeninfo_url, data={"access_token": access_token})
+        token = await self._token_info(access_token)
         # A token that another site was given would otherwise open its visitors' accounts here.
         if token.get("aud") != self._client_id:
             raise InvalidCredentials("The Google token was not issued for this service.")
-        user = await self._ask("GET", self._userinfo_url, headers={"Authorization": f"Bearer {access_token}"})
-        return _person(token, user)
+        bearer = {"Authorization": f"Bearer {access_token}"}
+        return _person(token, _answer(*await self._call("GET", self._userinfo_url, headers=bearer)))
 
-    async def _ask(self, method: str, url: str, **call: Any) -> Mapping[str, Any]:
+    async def _token_info(self, access_token: str) -> Mapping[str, Any]:
+        form = {"access_token": access_token}
+        status, body = await self._call("POST", self._tokeninfo_url, data=form)
+        if status in (404, 405):  # a server in Google's place that only knows the documented query form
+            status, body = await self._call("GET", self._tokeninfo_url, params=form)
+        return _answer(status, body)
+
+    async def _call(self, method: str, url: str, **call: Any) -> tuple[int, bytes]:
         try:
             async with (
                 asyncio.timeout(TIMEOUT_SECONDS),
                 self._session.request(method, url, allow_redirects=False, **call) as reply,
             ):
-                status, body = reply.status, await _read(reply)
+                return reply.status, await _read(reply)
         except ValueError:
             # A token that no header can carry.
             raise InvalidCredentials("Google does not accept this token.") from None
         except (aiohttp.ClientError, TimeoutError):
             raise Unavailable("Google cannot be reached right now.") from None
-        if 400 <= status < 500 and status != 429:
-            raise InvalidCredentials("Google does not accept this token.")
-        if status != 200:
-            raise Unavailable("Google cannot answer right now.")
-        return _object(body)
+
+
+def _answer(status: int, body: bytes) -> Mapping[str, Any]:
+    if 400 <= status < 500 and status != 429:
+        raise InvalidCredentials("Google does not accept this token.")
+    if status != 200:
+        raise Unavailable("Google cannot answer right now.")
+    return _object(body)
 
 
 async def _read(reply: aiohttp.ClientResponse) -> bytes:
@@ -86,10 +96,12 @@ def _object(body: bytes) -> Mapping[str, Any]:
 
 def _person(token: Mapping[str, Any], user: Mapping[str, Any]) -> GooglePerson:
     subject, email = user.get("sub"), user.get("email")
-    if not isinstance(subject, str) or not subject or token.get("sub") != subject:
+    # tokeninfo names the person only when the token carries the openid scope.
+    if not isinstance(subject, str) or not subject or token.get("sub", subject) != subject:
         raise InvalidCredentials("Google does not accept this token.")
     # tokeninfo says "true", userinfo says true.
-    if not isinstance(email, str) or user.get("email_verified") not in (True, "true"):
+    verified = user.get("email_verified", token.get("email_verified"))
+    if not isinstance(email, str) or verified not in (True, "true"):
         raise InvalidInput(access_token=["Google has not verified this account's e-mail address."])
     return GooglePerson(
         subject=subject,

@@ -37,6 +37,14 @@ async def test_a_stranger_gets_an_account_with_a_verified_address(door: Door, go
     assert (await sign_in(door, "t"))[1]["user"]["id"] == user["id"]
 
 
+async def test_a_server_that_takes_tokens_by_query_alone_will_do(door: Door, google: GoogleServer) -> None:
+    google.queried = True
+    google.grant("t", sub="1", email="ada.l@gmail.com")
+
+    assert (await sign_in(door, "t"))[0] == 200
+    assert (await sign_in(door, "another"))[0] == 401
+
+
 async def test_an_account_with_the_address_is_linked(door: Door, google: GoogleServer) -> None:
     body = await door.register("ada")
     await door.call("GET", await door.link("verify-email"))

@@ -11,9 +11,13 @@ from aiohttp.test_utils import TestServer
 
 @dataclass
 class GoogleServer:
-    """`grants` maps an access token to the person who gave it and the client it was given to."""
+    """`grants` maps an access token to the person who gave it and the client it was given to.
+
+    `queried`: tokeninfo takes the token from the query alone, as Google documents it.
+    """
 
     grants: dict[str, dict[str, Any]] = field(default_factory=dict)
+    queried: bool = False
     broken: web.Response | None = None
 
     def grant(self, token: str, *, sub: str, email: str, aud: str = "our-client-id", **person: Any) -> None:
@@ -21,7 +25,7 @@ class GoogleServer:
 
     async def start(self) -> None:
         app = web.Application()
-        app.router.add_post("/tokeninfo", self._tokeninfo)
+        app.router.add_route("*", "/tokeninfo", self._tokeninfo)
         app.router.add_get("/v1/userinfo", self._userinfo)
         self._server = TestServer(app)
         await self._server.start_server()
@@ -36,7 +40,10 @@ class GoogleServer:
     async def _tokeninfo(self, request: web.Request) -> web.Response:
         if self.broken:
             return self.broken
-        grant = self.grants.get(str((await request.post()).get("access_token")))
+        if self.queried and request.method != "GET":
+            raise web.HTTPMethodNotAllowed(request.method, ["GET"])
+        given = request.query if self.queried else await request.post()
+        grant = self.grants.get(str(given.get("access_token")))
         if grant is None:
             return web.json_response({"error": "invalid_token", "error_description": "Invalid Value"}, status=400)
         return web.json_response(
