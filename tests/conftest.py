@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import itertools
+import logging
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import asyncpg
 import pytest
+import structlog
 
 from bookgen.store.database import Database, open_pool
 from bookgen.store.embedded import EmbeddedPostgres
 from bookgen.store.migrate import migrate
+from bookgen.telemetry import configure_logs
 
 SQL = Path(__file__).parent.parent / "sql"
 TEMPLATE = "bookgen_template"
@@ -92,6 +96,19 @@ async def database(dsn: str) -> AsyncIterator[Database]:
     database = await Database.open(dsn, http_connections=5, run_connections=5)
     yield database
     await database.close(patience=1.0)
+
+
+@pytest.fixture
+def log_lines() -> Iterator[io.StringIO]:
+    """What is logged during the test, in the form of the service."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    stream = io.StringIO()
+    configure_logs("json", "debug", stream)
+    yield stream
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
 
 
 @contextlib.asynccontextmanager

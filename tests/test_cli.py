@@ -123,6 +123,10 @@ async def test_bad_arguments_exit_with_two_and_no_traceback(tmp_path: Path, argu
 
 
 async def test_a_value_that_the_api_refuses_is_said_by_field(tmp_path: Path, dsn: str) -> None:
-    line = await refused(tmp_path, "write", "T", "--chapters", "1000", "--out", str(tmp_path), BOOKGEN_DATABASE_URL=dsn)
+    code, _, complained = await run(
+        tmp_path, "write", "T", "--chapters", "1000", "--out", str(tmp_path), BOOKGEN_DATABASE_URL=dsn
+    )
 
+    assert code == 2
+    (line,) = complained.splitlines()
     assert "chapter_count" in line
