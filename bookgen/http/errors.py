@@ -38,13 +38,17 @@ WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
     errors.BookgenError: (HTTPStatus.INTERNAL_SERVER_ERROR, "SERVER_ERROR"),
 }
 
-# What the database driver raises when the database is away, as against a query that is wrong.
-AWAY = (
+# What the database driver raises when the same request may well succeed in a moment.
+PASSING = (
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
+    asyncpg.QueryCanceledError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
     ConnectionError,
     TimeoutError,
 )
@@ -67,7 +71,7 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
             return errors.InvalidInput(non_field_errors=["The request could not be read."])
         case asyncpg.InterfaceError() if "clos" in str(error):
             return errors.Unavailable()
-        case _ if isinstance(error, AWAY):
+        case _ if isinstance(error, PASSING):
             return errors.Unavailable()
     return errors.BookgenError("Something went wrong on our side.", request_id=request_id)
 

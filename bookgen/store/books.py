@@ -69,7 +69,7 @@ LOCK = f"SELECT {COLUMNS} FROM book b WHERE b.id = $2 AND b.account_id = $1 FOR 
 
 
 async def lock(db: DB, account_id: int, book_id: int) -> Book | None:
-    """The book, kept from other writers until the transaction ends. Books are locked before their chapters."""
+    """The book, kept from other writers until the transaction ends. Its chapters, if any, are locked before it."""
     row = await db.fetchrow(LOCK, account_id, book_id)
     return book_of(row) if row else None
 

@@ -27,6 +27,14 @@ async def of_book(db: DB, book_id: int) -> list[Chapter]:
     return [chapter_of(row) for row in await db.fetch(OF_BOOK, book_id)]
 
 
+LOCK_OF_BOOK = f"{OF_BOOK} FOR UPDATE"
+
+
+async def lock_of_book(db: DB, book_id: int) -> list[Chapter]:
+    """In order, kept from other writers. Chapters are locked before their book, here as when a run finishes."""
+    return [chapter_of(row) for row in await db.fetch(LOCK_OF_BOOK, book_id)]
+
+
 OF_ACCOUNT = """
     SELECT c.id, c.book_id, c.chapter_number, c.title, c.summary, '' AS content, c.word_count, c.target_word_count,
            c.status, c.content_version, c.created_at, c.updated_at
@@ -55,10 +63,9 @@ async def find(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
     return chapter_of(row) if row else None
 
 
-TOUCH_BOOK = """
-    UPDATE book SET updated_at = now()
-     WHERE account_id = $1 AND id = (SELECT book_id FROM chapter WHERE id = $2)
-"""
+LOCK = f"{FIND} FOR UPDATE OF c"
+
+TOUCH_BOOK = "UPDATE book SET updated_at = now() WHERE id = $1"
 
 SAVE = f"""
     UPDATE chapter AS c
@@ -74,10 +81,10 @@ async def edit(
 ) -> Chapter | None:
     """Changes a chapter in one transaction; a text that is overwritten is kept as a revision."""
     async with connection.transaction():
-        await connection.execute(TOUCH_BOOK, account_id, chapter_id)
-        chapter = await find(connection, account_id, chapter_id)
-        if chapter is None:
+        found = await connection.fetchrow(LOCK, account_id, chapter_id)
+        if found is None:
             return None
+        chapter = chapter_of(found)
         content = changes.get("content", chapter.content)
         rewritten = content != chapter.content
         if rewritten:
@@ -93,6 +100,7 @@ async def edit(
             _status_of(content) if rewritten else chapter.status,
             int(rewritten),
         )
+        await connection.execute(TOUCH_BOOK, chapter.book_id)
         return chapter_of(row)
 
 

@@ -32,14 +32,16 @@ async def revise(
     """Persists the edits in one transaction; refuses them while a run is writing the book."""
     async with connection.transaction():
         state = await runs.lock_book(connection, account_id, book_id, call_seconds=0)
-        book = await books.lock(connection, account_id, book_id)
-        if state is None or book is None:
+        if state is None:
             raise NotFound
         if state.job:
             raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
         if state.run and state.run.status in (RunStatus.QUEUED, RunStatus.RUNNING):
             raise GenerationInProgress
-        existing = await chapters.of_book(connection, book_id)
+        existing = await chapters.lock_of_book(connection, book_id)
+        book = await books.lock(connection, account_id, book_id)
+        if book is None:
+            raise NotFound
         places = plan(book, existing, entries, replace=replace)
         if state.run and state.run.status is RunStatus.PAUSED:
             _protect_written(existing, places, state.run)
