@@ -70,7 +70,11 @@ class SdkProvider(ABC):
     async def _client(self) -> Any:
         if self._opening is None:
             self._opening = asyncio.create_task(asyncio.to_thread(self._open))
-        return await asyncio.shield(self._opening)
+        try:
+            return await asyncio.shield(self._opening)
+        except Exception as error:
+            self._opening = None
+            raise CallFailed("cannot be asked from here", Failure.DENIED, detail=repr(error)) from error
 
     def _reply(self, request: TextRequest, heard: Heard, stop: StopReason | None) -> TextReply:
         text = "".join(heard.text)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
+from bookgen.providers.attempt import CallFailed, Failure
 from bookgen.providers.text import Block, Message
 from tests.fakes.model_server import fault
 from tests.providers.calls import anthropic, chapter_request
@@ -98,4 +101,28 @@ async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server)
     await provider.attempt(chapter_request())
 
     assert [call.body["max_tokens"] for call in server.requests] == [10_000, 4096]
+    await provider.close()
+
+
+async def test_an_error_that_names_effort_in_words_is_understood(server) -> None:
+    server.script(fault("status", status=400, message="This model does not support the effort parameter."))
+    provider = anthropic(server)
+
+    await provider.attempt(chapter_request(schema=SCHEMA))
+
+    assert [call.body["output_config"].keys() for call in server.requests] == [{"effort", "format"}, {"format"}]
+    await provider.close()
+
+
+async def test_a_client_that_cannot_be_made_is_a_failed_call(server, monkeypatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/certificates.pem")
+    provider = anthropic(server)
+
+    with pytest.raises(CallFailed) as failed:
+        await provider.attempt(chapter_request())
+    monkeypatch.undo()
+    reply = await provider.attempt(chapter_request())
+
+    assert failed.value.failure is Failure.DENIED
+    assert reply.text
     await provider.close()
