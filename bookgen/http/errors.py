@@ -13,6 +13,7 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http import replies
+from bookgen.http.schemas import by_field
 
 WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
     errors.InvalidInput: (HTTPStatus.BAD_REQUEST, "VALIDATION_ERROR"),
@@ -89,7 +90,7 @@ def envelope(error: errors.BookgenError, public_url: str) -> web.Response:
     status, code = place(error)
     body: dict[str, Any] = {"code": code, "message": str(error), "status": status.value}
     if error.details:
-        body["details"] = error.details
+        body["details"] = by_field(error.details) if isinstance(error, errors.InvalidInput) else error.details
     body["documentation_url"] = f"{public_url}/api/v1/docs/errors/#{code}"
     return replies.json({"error": body}, status=status, headers=dict(_headers(error, status)))
 

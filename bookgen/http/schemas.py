@@ -77,7 +77,7 @@ def load(schema: Schema, data: Mapping[str, Any]) -> dict[str, Any]:
         loaded: dict[str, Any] = schema.load(data)
     except ValidationError as error:
         messages: dict[str, Any] = error.normalized_messages()  # type: ignore[no-untyped-call]
-        raise InvalidInput(**_by_field(messages)) from None
+        raise InvalidInput(**by_field(messages)) from None
     for name, value in loaded.items():
         if not isinstance(schema.fields[name], fields.Dict) and _holds_nul(value):
             raise InvalidInput(**{name: ["Text must not contain the character U+0000."]})
@@ -96,7 +96,8 @@ def _holds_nul(value: Any) -> bool:
     return False
 
 
-def _by_field(messages: Mapping[str, Any]) -> dict[str, list[str]]:
+def by_field(messages: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Each field with a flat list of messages, as the contract has them."""
     return {("non_field_errors" if name == "_schema" else name): _flat(found) for name, found in messages.items()}
 
 

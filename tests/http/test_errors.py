@@ -37,6 +37,13 @@ def test_the_envelope_is_the_whole_body() -> None:
     }
 
 
+def test_details_of_a_field_within_a_field_are_a_flat_list() -> None:
+    response = envelope(errors.InvalidInput(settings={"font": ["Must be one of: serif, sans."]}), "")
+
+    details = orjson.loads(response.body)["error"]["details"]
+    assert details == {"settings": ["font: Must be one of: serif, sans."]}
+
+
 def test_a_401_names_the_bearer_scheme_and_realm() -> None:
     assert envelope(errors.InvalidCredentials(), "").headers["WWW-Authenticate"] == 'Bearer realm="api"'
 
