@@ -37,7 +37,7 @@ _SECRET_TEXT = re.compile(
     | (?: sk | rk | pk )[-_](?: live | test | ant | proj )[-_][\w-]{8,}
     | whsec_[\w+/=-]{8,}
     | (?<=://) [^\s:/@"']*:[^\s@"']+ (?=@)                 # user:password@host
-    | (?<=/reset-password/)[^\s"'?]+ | (?<=/verify-email/)[^\s"'?]+ | (?<=/magic-login/)[^\s"'?]+
+    | (?<=/reset-password/)(?!\{)[^\s"'?]+ | (?<=/verify-email/)(?!\{)[^\s"'?]+ | (?<=/magic-login/)(?!\{)[^\s"'?]+
     """
 )
 
