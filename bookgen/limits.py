@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -67,8 +68,7 @@ DEFAULT_BUDGETS: Mapping[LimitClass, Budget] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Whether a request may go on. `reset` is the seconds until the bucket is full again."""
 
     allowed: bool

@@ -441,14 +441,14 @@ async def report(db: DB, account_id: int, book_id: int) -> RunReport | None:
 
 
 REPORTS = """
-    SELECT DISTINCT ON (r.book_id) r.*,
+    SELECT r.*,
            (SELECT count(*) FROM run q
              WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
            (SELECT coalesce(jsonb_agg(jsonb_build_object('chapter_number', c.chapter_number, 'title', c.title)), '[]')
               FROM chapter c WHERE c.book_id = r.book_id AND c.chapter_number = r.current_chapter) AS outline
-      FROM run r
-     WHERE r.account_id = $1
-     ORDER BY r.book_id, r.queue_seq DESC
+      FROM book b
+     CROSS JOIN LATERAL (SELECT * FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r
+     WHERE b.account_id = $1
 """
 
 
