@@ -132,7 +132,7 @@ class Transactions:
             await quota.consume_book(connection, run.account_id, run.book_id, run.id, run.words_written)
         if Effect.RELEASE in effects:
             await quota.release_book(connection, run.book_id, wrote=state.wrote)
-        if state.run is None or state.run.status is not run.status:
+        if source or state.run is None or BOOK_STATUS[state.run.status] is not BOOK_STATUS[run.status]:
             await runs.set_book_status(connection, run.book_id, BOOK_STATUS[run.status], source)
 
     async def _settle_rows(self, connection: asyncpg.Connection, run: Run, effects: frozenset[Effect]) -> None:

@@ -141,9 +141,7 @@ async def test_usage_of_an_unknown_price_is_not_counted_as_nothing(
 async def test_one_refused_row_fails_its_own_book_only(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     pairs = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in range(3)]]
     bad = pairs[0][1]
-    await shelf.pool.execute(
-        f"ALTER TABLE chapter ADD CONSTRAINT refuse CHECK (book_id <> {bad} OR content = '')"
-    )
+    await shelf.pool.execute(f"ALTER TABLE chapter ADD CONSTRAINT refuse CHECK (book_id <> {bad} OR content = '')")
     model.free = True
     for account, book in pairs:
         await supervisor.ask(account, book, Generate())

@@ -162,8 +162,9 @@ class World:
     # Invariants
 
     def repeated_calls(self) -> int:
-        """Model calls that asked the same as an earlier one."""
-        asked = Counter(orjson.dumps(call.body, option=orjson.OPT_SORT_KEYS) for call in self.model.requests)
+        """Model calls that asked the same as an earlier one; calls that the provider turned away don't count."""
+        heard = [call for call in self.model.requests if call.fault != "status"]
+        asked = Counter(orjson.dumps(call.body, option=orjson.OPT_SORT_KEYS) for call in heard)
         return sum(times - 1 for times in asked.values())
 
     def calls_about(self, book: int) -> list[Call]:
