@@ -11,8 +11,9 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Sequence
 
-from bench.writing import continuity, cost, lengths, quality, replies, seams
+from bench.writing import continuity, cost, faults, lengths, quality, replies, seams
 from bench.writing.row import Row, Size
+from bookgen import telemetry
 
 FULL = Size(chapters=30, words=3_000, replies=500, books=50)
 QUICK = Size(chapters=8, words=2_000, replies=60, books=6)
@@ -22,6 +23,7 @@ SCENARIOS = {
     "lengths": lengths.rows,
     "seams": seams.rows,
     "replies": replies.rows,
+    "faults": faults.rows,
     "continuity": continuity.rows,
     "cost": cost.rows,
     "quality": quality.rows,
@@ -40,6 +42,7 @@ async def main() -> int:
     parser.add_argument("scenarios", nargs="*", help=f"{', '.join(SCENARIOS)}; all of them when none is named")
     options = parser.parse_args()
     size = QUICK if options.quick else FULL
+    telemetry.configure_logs("console", "critical")
     print(f"Standard book: {size.chapters} chapters x {size.words} words.\n")
     print("| what | protocol | measured | bar | |\n|---|---|---|---|---|")
     kept = True
