@@ -1,0 +1,79 @@
+"""What the free plan refuses, and how it says so."""
+
+import pytest
+
+from tests.http.conftest import Api, OpenApi
+
+
+@pytest.fixture
+async def free(open_api: OpenApi) -> Api:
+    return await (await open_api(billing=True)).as_new_account("ada")
+
+
+async def test_a_book_longer_than_the_plan_is_402_with_what_is_allowed(free: Api) -> None:
+    refused = await free.post("/books/", {"title": "Long", "target_word_count": 20_001})
+
+    details = refused.body["error"]["details"]
+    assert (refused.status, refused.code) == (402, "PLAN_UPGRADE_REQUIRED")
+    assert (details["requested"], details["max_allowed"]) == (20_001, 20_000)
+    assert details["upgrade_url"].startswith("http://books.example/")
+
+
+async def test_without_a_book_left_creation_is_402_in_lower_case(free: Api) -> None:
+    await free.written()
+
+    refused = await free.post("/books/", {"title": "Second"})
+
+    details = refused.body["error"]["details"]
+    assert (refused.status, refused.code) == (402, "quota_exceeded")
+    assert (details["quota_type"], details["limit"], details["used"], details["remaining"]) == ("books", 1, 1, 0)
+    assert details["upgrade"].keys() == {"url", "plan", "credits_url"}
+
+
+async def test_a_second_books_generate_is_402_while_the_first_holds_the_allowance(free: Api) -> None:
+    first, second = await free.outlined(), await free.outlined()
+    assert (await free.post(f"/books/{first['id']}/generate/")).status == 202
+
+    refused = await free.post(f"/books/{second['id']}/generate/")
+
+    assert (refused.status, refused.code) == (402, "quota_exceeded")
+
+
+async def test_a_book_cannot_be_made_longer_than_the_plan_afterwards(free: Api) -> None:
+    book = await free.book()
+
+    refused = await free.patch(f"/books/{book['id']}/", {"target_word_count": 20_001})
+
+    assert (refused.status, refused.code) == (402, "PLAN_UPGRADE_REQUIRED")
+    assert (await free.get(f"/books/{book['id']}/")).body["target_word_count"] == 400
+
+
+async def test_budgets_of_chapters_buy_no_longer_book_than_the_plan(free: Api) -> None:
+    book = await free.outlined()
+    chapter = book["chapters"][0]["id"]
+
+    saved = await free.patch(f"/chapters/{chapter}/", {"target_word_count": 20_000})
+    outlined = await free.post(
+        f"/books/{book['id']}/update-outline/", {"chapters": [{"title": "Endless", "target_word_count": 20_000}]}
+    )
+    within = await free.patch(f"/chapters/{chapter}/", {"target_word_count": 5_000})
+
+    assert (saved.status, saved.code) == (outlined.status, outlined.code) == (402, "PLAN_UPGRADE_REQUIRED")
+    assert within.status == 200
+    assert len((await free.get(f"/books/{book['id']}/")).body["chapters"]) == 2
+
+
+async def test_another_format_than_the_plans_is_402_with_those_it_has(free: Api) -> None:
+    book = await free.written()
+
+    refused = await free.post(f"/books/{book['id']}/export_epub/", {"settings": {}})
+
+    assert (refused.status, refused.code) == (402, "PLAN_UPGRADE_REQUIRED")
+    assert (
+        refused.body["error"]["details"] | {"requested_format": "epub", "allowed_formats": ["pdf"]}
+        == (refused.body["error"]["details"])
+    )
+
+
+async def test_the_default_length_is_what_the_caller_may_have(free: Api) -> None:
+    assert (await free.post("/books/", {"title": "Short"})).body["target_word_count"] == 20_000
