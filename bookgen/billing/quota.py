@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from bookgen.billing import credits as wallet
+from bookgen.billing.funds import Funds, find_funds
 from bookgen.billing.periods import Period
 from bookgen.billing.plans import covers_words, left
 from bookgen.billing.standing import Standing, find_standing
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
-from bookgen.models import Allowance, CreationOptions, CreditLot, FundingSource, Hold, Plan, UsagePeriod
+from bookgen.models import Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod
 from bookgen.store import credits, holds, subscriptions, usage
 from bookgen.store.database import DB
 
@@ -35,33 +36,6 @@ class Spent:
     amount: int
     period_start: datetime
     period_end: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Funds:
-    """Everything that could pay for an account's next book."""
-
-    standing: Standing
-    books_used: int
-    books_held: int
-    lots: list[CreditLot]
-
-    @property
-    def books_left(self) -> int:
-        return left(self.standing.plan.features.books_per_month, self.books_used + self.books_held)
-
-    def plan_pays(self, words: int) -> bool:
-        return self.books_left != 0 and covers_words(self.standing.plan, words)
-
-    def lot_that_pays(self, words: int) -> CreditLot | None:
-        """The oldest lot that covers the book."""
-        return next((lot for lot in self.lots if lot.available and words <= lot.words_per_book), None)
-
-    @property
-    def max_words(self) -> int:
-        """The longest book that a source with something left covers."""
-        by_plan = self.standing.plan.features.max_word_count_per_book if self.books_left != 0 else 0
-        return max([by_plan, *(lot.words_per_book for lot in self.lots if lot.available)])
 
 
 class Quota:
@@ -185,11 +159,7 @@ class Quota:
         await usage.give_back(db, spent.account_id, spent.period_start, spent.allowance, spent.amount)
 
     async def _funds(self, db: DB, account_id: int) -> Funds:
-        standing = await self.standing(db, account_id)
-        period = standing.period
-        used = await usage.find(db, account_id, period.start, period.end)
-        held = await holds.count_in_period(db, account_id, period.start)
-        return Funds(standing, used.books_created, held, await credits.lots(db, account_id, self._clock()))
+        return await find_funds(db, account_id, await self.standing(db, account_id), self._clock())
 
     async def _covers(self, db: DB, hold: Hold, words: int) -> bool:
         if hold.words_per_book is not None:
