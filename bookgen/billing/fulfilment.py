@@ -24,7 +24,7 @@ from bookgen.billing.processor import CheckoutSession, ProcessorSubscription
 from bookgen.billing.standing import entitled
 from bookgen.errors import Unavailable
 from bookgen.models import Checkout, CreditKind, SubscriptionStatus
-from bookgen.store import addons, credits, payments, subscriptions
+from bookgen.store import addons, credits, payment_events, payments, subscriptions
 from bookgen.store.database import DB
 
 log = structlog.get_logger()
@@ -78,16 +78,16 @@ class Fulfilment:
     ) -> Outcome | None:
         """Reads outside of any transaction, applies in one; reads again when somebody applied meanwhile."""
         for _ in range(ATTEMPTS):
-            if event_id and await payments.is_applied(self._db, event_id):
+            if event_id and await payment_events.is_applied(self._db, event_id):
                 return None
-            seen = await payments.version(self._db, object_id)
+            seen = await payment_events.version(self._db, object_id)
             effect = await read()
             async with self._db.acquire() as connection, connection.transaction():
-                if not await payments.advance(connection, object_id, seen):
+                if not await payment_events.advance(connection, object_id, seen):
                     continue
                 outcome = await effect(connection)
                 if event_id and not outcome.customer:
-                    await payments.mark_applied(connection, event_id, outcome.said)
+                    await payment_events.mark_applied(connection, event_id, outcome.said)
                 return outcome
         raise Unavailable("Many events of one payment arrive at once.")
 

@@ -13,7 +13,7 @@ from bookgen.billing.catalog import Offer, offers
 from bookgen.billing.fulfilment import Effect, Fulfilment
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.webhook import Webhook
-from bookgen.store import payments
+from bookgen.store import payment_events, payments
 from bookgen.store.database import DB
 
 WEBHOOK_PATH = "/api/v1/webhooks/stripe/"
@@ -55,10 +55,10 @@ class Upkeep:
 
     async def replay(self, *, everything: bool) -> AsyncIterator[str]:
         """Applies the events that wait, oldest first; with `everything` all that were ever kept."""
-        for found in await payments.events(self._db, waiting_only=not everything):
+        for found in await payment_events.listed(self._db, waiting_only=not everything):
             event = processor.event(found)
             await self._webhook.apply(event, again=everything)
-            yield f"{event.id} {event.type}: {await payments.outcome(self._db, event.id)}"
+            yield f"{event.id} {event.type}: {await payment_events.outcome(self._db, event.id)}"
 
     # --- reconcile ----------------------------------------------------------------------------------
 

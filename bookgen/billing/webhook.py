@@ -16,7 +16,7 @@ from bookgen.billing.gateway import Gateway
 from bookgen.billing.processor import Event
 from bookgen.billing.signature import require_signature
 from bookgen.errors import InvalidInput, PaymentsNotConfigured
-from bookgen.store import payments
+from bookgen.store import payment_events
 
 log = structlog.get_logger()
 
@@ -45,7 +45,7 @@ class Webhook:
         require_signature(payload, signature, self._secrets, self._clock().timestamp())
         found = _parsed(payload)
         event = _read(found)
-        await payments.keep_event(self._db, event.id, event.type, found, event.created_at)
+        await payment_events.keep(self._db, event.id, event.type, found, event.created_at)
         await self.apply(event)
         self._wake_mail()
 
@@ -62,7 +62,7 @@ class Webhook:
             case ["charge", "refunded"] | ["charge", "dispute", "created"]:
                 await self._refresh_payment(event, once)
             case _:
-                await payments.mark_applied(self._db, event.id, "nothing to do")
+                await payment_events.mark_applied(self._db, event.id, "nothing to do")
 
     async def _refresh_payment(self, event: Event, once: str | None) -> None:
         payment = processor.reference(event.object.get("payment_intent"))
@@ -70,7 +70,7 @@ class Webhook:
         if session_id:
             await self._fulfilment.refresh_session(session_id, once)
         else:
-            await payments.mark_applied(self._db, event.id, "not bought in a checkout")
+            await payment_events.mark_applied(self._db, event.id, "not bought in a checkout")
 
 
 def _parsed(payload: bytes) -> Mapping[str, Any]:

@@ -1,8 +1,7 @@
-"""What was bought, from whom, and every event that the payment processor sent."""
+"""What was bought, by whom, and who they are at the payment processor."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -61,22 +60,6 @@ BIND_CUSTOMER = "INSERT INTO payment_customer (account_id, customer_id) VALUES (
 
 CUSTOMERS = "SELECT customer_id FROM payment_customer ORDER BY account_id"
 
-KEEP_EVENT = """
-    INSERT INTO payment_event (id, type, payload, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING
-"""
-
-APPLIED = "SELECT EXISTS (SELECT FROM payment_event WHERE id = $1 AND applied_at IS NOT NULL)"
-
-MARK_APPLIED = """
-    UPDATE payment_event SET applied_at = now(), outcome = $2 WHERE id = $1 AND applied_at IS NULL RETURNING true
-"""
-
-WAITING_EVENTS = "SELECT payload FROM payment_event WHERE applied_at IS NULL ORDER BY created_at, id"
-
-ALL_EVENTS = "SELECT payload FROM payment_event ORDER BY created_at, id"
-
-OUTCOME = "SELECT outcome FROM payment_event WHERE id = $1"
-
 SESSION_FACTS = """
     SELECT c.status, c.account_id AS account, l.credits, l.refund_due AS "credits refunded"
       FROM checkout c
@@ -94,14 +77,6 @@ CUSTOMER_FACTS = """
       JOIN subscription s ON s.account_id = c.account_id
       JOIN plan p ON p.id = s.plan_id
      WHERE c.customer_id = $1
-"""
-
-VERSION = "SELECT coalesce((SELECT version FROM payment_object WHERE id = $1), 0)"
-
-ADVANCE = """
-    INSERT INTO payment_object AS o (id, version) VALUES ($1, 1)
-    ON CONFLICT (id) DO UPDATE SET version = o.version + 1 WHERE o.version = $2
-    RETURNING version = $2 + 1
 """
 
 
@@ -170,28 +145,6 @@ async def customers(db: DB) -> list[str]:
     return [row["customer_id"] for row in await db.fetch(CUSTOMERS)]
 
 
-async def keep_event(db: DB, event_id: str, type: str, payload: Mapping[str, Any], created_at: datetime) -> None:
-    await db.execute(KEEP_EVENT, event_id, type, payload, created_at)
-
-
-async def is_applied(db: DB, event_id: str) -> bool:
-    return bool(await db.fetchval(APPLIED, event_id))
-
-
-async def mark_applied(connection: DB, event_id: str, outcome: str) -> bool:
-    """Whether nobody had applied it before; the caller's transaction holds the effect."""
-    return bool(await connection.fetchval(MARK_APPLIED, event_id, outcome))
-
-
-async def events(db: DB, *, waiting_only: bool) -> list[Mapping[str, Any]]:
-    return [row["payload"] for row in await db.fetch(WAITING_EVENTS if waiting_only else ALL_EVENTS)]
-
-
-async def outcome(db: DB, event_id: str) -> str:
-    said: str = await db.fetchval(OUTCOME, event_id)
-    return said
-
-
 async def session_facts(db: DB, session_id: str) -> dict[str, Any]:
     """What a purchase came to, for a person to read."""
     return dict(await db.fetchrow(SESSION_FACTS, session_id) or {})
@@ -200,13 +153,3 @@ async def session_facts(db: DB, session_id: str) -> dict[str, Any]:
 async def customer_facts(db: DB, customer_id: str) -> dict[str, Any]:
     """What a customer is subscribed to, for a person to read."""
     return dict(await db.fetchrow(CUSTOMER_FACTS, customer_id) or {})
-
-
-async def version(db: DB, object_id: str) -> int:
-    found: int = await db.fetchval(VERSION, object_id)
-    return found
-
-
-async def advance(connection: DB, object_id: str, seen: int) -> bool:
-    """False when somebody applied a newer view of the object since `seen` was read."""
-    return bool(await connection.fetchval(ADVANCE, object_id, seen))
