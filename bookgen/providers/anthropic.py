@@ -13,6 +13,7 @@ from bookgen.providers.schema import strict
 from bookgen.providers.sdk import SdkProvider
 from bookgen.providers.text import Block, Message, StopReason, TextRequest
 from bookgen.providers.transport import BoundedClient, Deadlines
+from bookgen.providers.whole import parts, whole_reply
 
 BASE_URL = "https://api.anthropic.com"
 MOST_BREAKPOINTS = 4
@@ -123,7 +124,17 @@ def _block(part: Block | Message, marked: bool) -> dict[str, Any]:
     return {**block, "cache_control": {"type": "ephemeral"}} if marked else block
 
 
+def _hear_whole(heard: Heard, message: Any) -> StopReason | None:
+    reason = getattr(message, "stop_reason", None)
+    heard.events = int(reason is not None)
+    heard.text.extend(part.text for part in parts(message, "content") if getattr(part, "type", "") == "text")
+    _hear_usage(heard, getattr(message, "usage", None))
+    return _STOPS.get(reason, StopReason.END) if reason else None
+
+
 async def _listen(stream: Any, heard: Heard) -> StopReason | None:
+    if (whole := await whole_reply(stream)) is not None:
+        return _hear_whole(heard, whole)
     reason, finished = None, False
     async for event in stream:
         heard.events += 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
 from typing import Any
 
 from bookgen.models import Usage
@@ -14,6 +15,7 @@ from bookgen.providers.attempt import Heard
 from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
+from bookgen.providers.whole import parts, whole_reply
 
 THINKING_ROOM = 8000
 MOST_TOKENS = 128_000
@@ -85,12 +87,13 @@ class ChatProtocol:
 
     async def listen(self, stream: Any, heard: Heard) -> StopReason | None:
         finish, refused = None, False
-        async for chunk in stream:
+        async for chunk in _chunks(stream):
             heard.events += 1
             _hear_usage(heard, getattr(chunk, "usage", None))
             for choice in getattr(chunk, "choices", None) or ():
                 finish = choice.finish_reason or finish
-                refused = refused or self._hear(heard, choice.delta)
+                said_now = getattr(choice, "delta", None) or getattr(choice, "message", None)
+                refused = self._hear(heard, said_now) or refused
         heard.text[:] = [_without_thoughts("".join(heard.text))]
         if finish is None:
             return None
@@ -117,6 +120,16 @@ class ChatProtocol:
             return {"type": "json_object"}
         schema = {"name": request.stage or "reply", "schema": strict(request.schema), "strict": True}
         return {"type": "json_schema", "json_schema": schema}
+
+
+async def _chunks(stream: Any) -> AsyncIterator[Any]:
+    """A whole reply is one chunk, with a message where chunks have a delta."""
+    whole = await whole_reply(stream)
+    if whole is None:
+        async for chunk in stream:
+            yield chunk
+    elif parts(whole, "choices"):
+        yield whole
 
 
 def _without_thoughts(text: str) -> str:

@@ -10,6 +10,7 @@ from bookgen.providers.attempt import CallFailed, Failure, Heard
 from bookgen.providers.failures import said
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
+from bookgen.providers.whole import parts, whole_reply
 
 THINKING_ROOM = 8000  # reasoning counts against max_output_tokens; prose is given all that it asked for
 EFFORT = "low"
@@ -48,6 +49,8 @@ class ResponsesProtocol:
         return bool(named)
 
     async def listen(self, stream: Any, heard: Heard) -> StopReason | None:
+        if (whole := await whole_reply(stream)) is not None:
+            return _hear_whole(heard, whole)
         refused, stop = False, None
         async for event in stream:
             heard.events += 1
@@ -74,6 +77,14 @@ class ResponsesProtocol:
         return fields
 
 
+def _hear_whole(heard: Heard, response: Any) -> StopReason | None:
+    contents = [part for item in parts(response, "output") for part in parts(item, "content")]
+    heard.events = len(contents)
+    heard.text.extend(part.text for part in contents if getattr(part, "type", "") == "output_text")
+    _hear_usage(heard, response)
+    return StopReason.REFUSAL if _has_refusal(response) else _stop_of(response)
+
+
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -82,7 +93,7 @@ def _stop_of(response: Any) -> StopReason:
     reason = getattr(getattr(response, "incomplete_details", None), "reason", None)
     if reason == "content_filter":
         return StopReason.REFUSAL
-    return StopReason.LENGTH if reason or response.status == "incomplete" else StopReason.END
+    return StopReason.LENGTH if reason or getattr(response, "status", "") == "incomplete" else StopReason.END
 
 
 def _has_refusal(response: Any) -> bool:

@@ -29,7 +29,8 @@ it: chapters of the asked length in the book's terms, outlines of the asked coun
 schema mode of each protocol, or from `<schema>{…}</schema>` in the last user message). A call without one gets prose.
 
 Settings (all calls): `length_factor` (a number, or [least, most] drawn by the prompt), `delay` (seconds before a
-reply), `chunk` (characters an event), `chunk_delay`, `usage` (false: none is told), `window` (most tokens of a prompt
+reply), `streams` (false: whole replies only), `chunk` (characters an event), `chunk_delay`, `usage` (false: none is
+told), `window` (most tokens of a prompt
 that are counted, as if the rest had not been read; 0: all), `reasoning` (text told as
 reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think> tags), `protocols`
 (others answer 404), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in `param`, "plain"
@@ -117,6 +118,7 @@ class Settings:
     chunk: int = 400
     chunk_delay: float = 0.0
     usage: bool = True
+    streams: bool = True
     window: int = 0
     reasoning: str = ""
     think_tags: bool = False
@@ -256,7 +258,7 @@ class ModelServer:
         if delay:
             await asyncio.sleep(delay)
         reply = await self._reply(call, call.fault, options)
-        if not call.body.get("stream"):
+        if not call.body.get("stream") or not self.settings.streams:
             return await self._whole(wire, call, reply, options)
         return await self._streamed(request, wire, call, reply, options)
 
