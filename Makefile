@@ -25,7 +25,7 @@ serve: .venv/.runtime
 	@$(BIN)/bookgen serve
 
 chaos: .venv/.test
-	CHAOS=all $(BIN)/pytest tests/chaos -s
+	CHAOS=all $(BIN)/pytest tests/chaos tests/actors/test_life.py -s --timeout 900
 
 # The running service judged by its own OpenAPI document, thousands of requests.
 contract: .venv/.test

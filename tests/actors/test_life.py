@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +21,8 @@ from .conftest import Shelf
 from .life import BOOKS_A_PERIOD, CHAPTERS, Life, LifeInMemory, RealLife
 
 BOOKS = 3
+# `make chaos` looks longer.
+THOROUGH = os.environ.get("CHAOS") == "all"
 books = st.integers(0, BOOKS - 1)
 picks = st.integers(0, 20)
 commands = st.sampled_from([Pause(), Pause(), Resume(), Resume(), Stop(), Abandon()])
@@ -150,7 +153,9 @@ class LifeMachine(RuleBasedStateMachine):
 def test_no_order_of_events_breaks_a_promise() -> None:
     run_state_machine_as_test(
         LifeMachine,
-        settings=settings(max_examples=300, stateful_step_count=50, deadline=None, derandomize=True),
+        settings=settings(
+            max_examples=1000 if THOROUGH else 100, stateful_step_count=50, deadline=None, derandomize=True
+        ),
     )
 
 
@@ -176,7 +181,7 @@ def test_the_database_lives_the_same_life(dsn: str) -> None:
     run_state_machine_as_test(
         Conformance,
         settings=settings(
-            max_examples=50,
+            max_examples=100 if THOROUGH else 12,
             stateful_step_count=30,
             deadline=None,
             derandomize=True,

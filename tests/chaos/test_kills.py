@@ -109,12 +109,13 @@ async def test_killed_after_a_command_was_committed_it_holds(world: World, verb:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("provider", ["anthropic:claude-sonnet-4-5", "openai:gpt-5"])
 async def test_random_kills_lose_nothing(world: World, dice: random.Random, provider: str, kills: int) -> None:
     world.provider = provider
     world.model.configure(delay=0.05)
-    authors = [await world.author() for _ in range(6)]
-    books = {await world.book(author, chapters=4): author for author in authors}
+    authors = [await world.author() for _ in range(6 if kills < 50 else 50)]
+    books = {await world.book(author, chapters=4 if kills < 20 else 20): author for author in authors}
     process = await world.serve()
     for book, author in books.items():
         assert (await world.generate(process, author, book))[0] == 202
