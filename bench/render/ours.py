@@ -6,7 +6,7 @@ import pickle
 import sys
 from pathlib import Path
 
-from bookgen.render.layout.compose import lay_out
+from bookgen.render.layout.page import Pagination
 from bookgen.render.manuscript import manuscript
 from bookgen.render.settings import ExportSettings
 
@@ -15,20 +15,27 @@ def main(kind: str, folder: str, profile: str = "digital") -> None:
     book, chapters = pickle.loads((Path(folder) / "book.pickle").read_bytes())
     settings = ExportSettings(profile=profile)
     text = manuscript(book, chapters, author=book.author_name, watermark=False)
-    layout = lay_out(text, settings)
     match kind:
         case "pdf":
+            from bookgen.render.layout.compose import lay_out
             from bookgen.render.pdf.writer import write_pdf
 
-            (Path(folder) / f"bookgen-{profile}.pdf").write_bytes(write_pdf(text, layout, settings))
+            pdf = write_pdf(text, lay_out(text, settings), settings)
+            (Path(folder) / f"bookgen-{profile}.pdf").write_bytes(pdf)
         case "docx":
             from bookgen.render.docx.writer import write_docx
 
-            (Path(folder) / "bookgen.docx").write_bytes(write_docx(text, layout, settings))
+            (Path(folder) / "bookgen.docx").write_bytes(write_docx(text, _pagination(folder), settings))
         case "epub":
             from bookgen.render.epub.writer import write_epub
 
-            (Path(folder) / "bookgen.epub").write_bytes(write_epub(text, layout, settings))
+            (Path(folder) / "bookgen.epub").write_bytes(write_epub(text, _pagination(folder), settings))
+
+
+def _pagination(folder: str) -> Pagination:
+    """The page numbers of the PDF, which the service has from the PDF's own layout."""
+    pagination: Pagination = pickle.loads((Path(folder) / "pagination.pickle").read_bytes())
+    return pagination
 
 
 if __name__ == "__main__":

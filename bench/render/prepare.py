@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 from bench.render import corpus, fonts, peers
+from bookgen.render.layout.compose import lay_out
 from bookgen.render.manuscript import manuscript
+from bookgen.render.settings import ExportSettings
 
 
 def main(name: str, folder: str) -> None:
@@ -17,6 +19,7 @@ def main(name: str, folder: str) -> None:
     text = manuscript(book, chapters, author=book.author_name, watermark=False)
     (place / "book.pickle").write_bytes(pickle.dumps((book, chapters)))
     (place / "manuscript.pickle").write_bytes(pickle.dumps(text))
+    (place / "pagination.pickle").write_bytes(pickle.dumps(lay_out(text, ExportSettings()).pagination))
     (place / "book.typ").write_text(peers.typst_source(text), encoding="utf-8")
     (place / "book.html").write_text(peers.html_source(text), encoding="utf-8")
     markdown = "\n\n".join(f"# {chapter.title}\n\n{chapter.content}" for chapter in chapters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from importlib.metadata import version
 
 import orjson
@@ -15,8 +15,9 @@ from bookgen.render.epub.writer import write_epub
 from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
 from bookgen.render.languages import language
 from bookgen.render.layout.compose import lay_out
+from bookgen.render.layout.page import Pagination
 from bookgen.render.manuscript import manuscript
-from bookgen.render.model import Illustration, Picture
+from bookgen.render.model import Illustration, Manuscript, Picture
 from bookgen.render.pdf.wrap import write_wrap
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.preview import html_pages
@@ -85,12 +86,14 @@ def perform(job: Job) -> bytes:
         cover=job.cover,
         illustrations=job.illustrations if job.settings.include_illustrations else (),
     )
-    layout = lay_out(text, job.settings)
     match job.kind:
         case "docx":
-            return write_docx(text, layout, job.settings)
+            return write_docx(text, _pagination(job, text), job.settings)
         case "epub":
-            return write_epub(text, layout, job.settings)
+            return write_epub(text, _pagination(job, text), job.settings)
+    layout = lay_out(text, job.settings)
+    _paginations[_layout_key(job)] = layout.pagination
+    match job.kind:
         case "pages":
             return orjson.dumps(html_pages(layout, rtl=language(text.language).rtl))
         case "preview":
@@ -99,3 +102,23 @@ def perform(job: Job) -> bytes:
             return write_wrap(text, layout, job.settings)
         case _:
             return write_pdf(text, layout, job.settings)
+
+
+_PAGINATIONS = 64
+_paginations: dict[str, Pagination] = {}
+
+
+def _pagination(job: Job, text: Manuscript) -> Pagination:
+    """Where the printed pages are; a book that this process has laid out is not laid out again for it."""
+    key = _layout_key(job)
+    known = _paginations.get(key)
+    if known is None:
+        known = _paginations[key] = lay_out(text, job.settings).pagination
+    return known
+
+
+def _layout_key(job: Job) -> str:
+    """The same for every format of one book; makes room for itself."""
+    while len(_paginations) >= _PAGINATIONS:
+        del _paginations[next(iter(_paginations))]
+    return replace(job, kind="").digest

@@ -53,8 +53,8 @@ def render(text: Manuscript, settings: ExportSettings | None = None) -> Rendered
         layout,
         settings,
         write_pdf(text, layout, settings),
-        write_docx(text, layout, settings),
-        write_epub(text, layout, settings),
+        write_docx(text, layout.pagination, settings),
+        write_epub(text, layout.pagination, settings),
     )
 
 

@@ -20,7 +20,7 @@ from bookgen.render.docx.xml import DECLARATION, NAMESPACES, field, paragraph, t
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs
 from bookgen.render.layout.geometry import geometry
-from bookgen.render.layout.page import Layout
+from bookgen.render.layout.page import Pagination
 from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import INCH
@@ -30,14 +30,14 @@ _WHEN = datetime(2000, 1, 1)
 _KINDS = ("default", "even", "first")
 
 
-def write_docx(manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> bytes:
-    return _Writer(manuscript, layout, settings).file()
+def write_docx(manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> bytes:
+    return _Writer(manuscript, pagination, settings).file()
 
 
 class _Writer:
-    def __init__(self, manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> None:
+    def __init__(self, manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> None:
         self._manuscript = manuscript
-        self._layout = layout
+        self._pagination = pagination
         self._settings = settings
         self._language = language(manuscript.language)
         self._geometry = geometry(settings, manuscript.trim)
@@ -119,7 +119,7 @@ class _Writer:
                 '<w:r><w:fldChar w:fldCharType="separate"/></w:r>'
             ) * (index == 0)
             closing = '<w:r><w:fldChar w:fldCharType="end"/></w:r>' * (index == len(chapters) - 1)
-            number = field(f"PAGEREF {_bookmark(index)} \\h", self._layout.chapter_labels[section.number])
+            number = field(f"PAGEREF {_bookmark(index)} \\h", self._pagination.chapter_labels[section.number])
             entry = f"{text(_title(section))}<w:r><w:tab/></w:r>{number}"
             link = f'<w:hyperlink w:anchor="{_bookmark(index)}" w:history="1">{entry}</w:hyperlink>'
             out.append(paragraph("TOC1", opening + link + closing))
@@ -137,7 +137,7 @@ class _Writer:
     def _section(self, furniture: dict[str, str], start: str, numbers: str) -> str:
         geometry = self._geometry
         trim = geometry.trim
-        inside = geometry.inside(len(self._layout.pages))
+        inside = geometry.inside(self._pagination.pages)
         margins = {
             "top": geometry.top - geometry.size * 0.75,
             "right": geometry.margins - inside,

@@ -15,7 +15,7 @@ from bookgen.render.epub.style import style_sheet
 from bookgen.render.epub.xhtml import ChapterWriter, page
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs
-from bookgen.render.layout.page import Layout
+from bookgen.render.layout.page import Pagination
 from bookgen.render.model import Block, Figure, ItemList, Manuscript, Picture, Quote, Section
 from bookgen.render.settings import ExportSettings
 
@@ -45,14 +45,14 @@ class _Page(epub.EpubHtml):  # type: ignore[misc]
         return b""
 
 
-def write_epub(manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> bytes:
-    return _Writer(manuscript, layout, settings).file()
+def write_epub(manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> bytes:
+    return _Writer(manuscript, pagination, settings).file()
 
 
 class _Writer:
-    def __init__(self, manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> None:
+    def __init__(self, manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> None:
         self._manuscript = manuscript
-        self._layout = layout
+        self._pagination = pagination
         self._settings = settings
         self._language = language(manuscript.language)
         self._book: Any = epub.EpubBook()
@@ -181,7 +181,7 @@ class _Writer:
             self._add("dedication", "dedication.xhtml", book.title, self._page(book.title, body, "frontmatter"))
 
     def _chapter(self, section: Section, pictures: dict[Picture, str]) -> Any:
-        writer = ChapterWriter(section, self._layout.starts, pictures)
+        writer = ChapterWriter(section, self._pagination.starts, pictures)
         text = writer.body()
         label = self._language.chapter.format(section.number)
         title = section.title.strip() or label

@@ -10,8 +10,10 @@ import re
 import unicodedata
 
 from bookgen.render.fonts.style import Style
-from bookgen.render.layout.words import Item, is_rtl
 
+# A gap is how much of a word space it takes, and how much of a word space's stretch.
+Gap = tuple[float, float]
+Item = str | Gap  # one piece of a line: text to show, or a gap to leave
 Segments = list[tuple[Style, list[Item]]]
 
 _MIRRORED = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
@@ -76,3 +78,14 @@ def _turned(item: Item) -> Item:
         return item
     before, core, after = _CORE.fullmatch(item).groups()  # type: ignore[union-attr]
     return f"{after[::-1].translate(_MIRRORED)}{core}{before[::-1].translate(_MIRRORED)}"
+
+
+def is_rtl(text: str) -> bool:
+    """Whether the first letter with a direction reads from the right."""
+    for character in text:
+        direction = unicodedata.bidirectional(character)
+        if direction in ("R", "AL"):
+            return True
+        if direction == "L":
+            return False
+    return False

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from bookgen.render.fonts.style import Style
+from bookgen.render.layout.tokens import HYPHEN_PENALTY, Hyphenate
 from bookgen.render.layout.words import SEAM, Words
 
 SPACE_WIDTH, STRETCH, SHRINK = 250.0, 125.0, 55.0
 EXPANSION = 0.02  # letters may grow or shrink by two parts in a hundred
-HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY = 200.0, 30.0, 60.0
+SEAM_PENALTY = 60.0
 FORBIDDEN = 5000.0  # a hyphen that would be the third in a row
 FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING = 1.3, 2.2, 1e9
 _LADDER = (1.0, 4.0, 2000.0)  # a second hyphen in a row costs more, a third almost everything
@@ -21,21 +22,6 @@ _SHORT_LAST_LINE = 0.86
 _INFINITE = 1e18
 
 Node = tuple[int, int]  # a breakpoint, and how many lines lead to it
-
-HANG = {
-    ".": 0.6,
-    ",": 0.6,
-    "-": 0.5,
-    "‐": 0.5,
-    "’": 0.5,
-    "”": 0.45,
-    "“": 0.45,
-    "‘": 0.5,
-    ";": 0.3,
-    ":": 0.3,
-    "—": 0.2,
-    "–": 0.2,
-}
 
 
 @dataclass(slots=True)
@@ -53,34 +39,29 @@ class Breakpoints:
     place: list[tuple[int, int]] = field(default_factory=list)
 
 
-def breakpoints(words: Words, hyphens: Callable[[str], tuple[int, ...]] | None) -> Breakpoints:
-    """Every place where a line may end; `hyphens` None leaves words whole.
+def breakpoints(words: Words, hyphenate: Hyphenate | None) -> Breakpoints:
+    """Every place where a line may end; without `hyphenate` words stay whole.
 
-    Runs for every paragraph, most of them twice: the lists are filled in place, in one loop.
+    Runs for every paragraph, often twice: the lists are filled in place, in one loop.
     """
+    hanging = 0.0 if words.rtl else 1.0
+    if hyphenate is None and not any(token.whole for token in words.tokens):
+        return _between_words(words, hanging)
     points = Breakpoints()
     end_width, end_gaps = points.end_width.append, points.end_gaps.append
     start_width, start_gaps = points.start_width.append, points.start_gaps.append
     penalty, place = points.penalty.append, points.place.append
-    hanging = {} if words.rtl else HANG
     width = gaps = 0.0
-    for index, (pieces, gap) in enumerate(zip(words.pieces, words.gaps, strict=True)):
-        text, style = pieces[0]
-        if len(pieces) == 1:
-            for at, part, end, cost in _within(text, style, hyphens):
-                end_width(width + end)
-                end_gaps(gaps)
-                start_width(width + part)
-                start_gaps(gaps)
-                penalty(cost)
-                place((index, at))
-            width += (style.words.get(text) or style.word(text))[0]
-        else:
-            for text, style in pieces:
-                width += style.word(text)[0]
-        last = text[-1]
-        hang = hanging.get(last)
-        end_width(width - style.word(last)[0] * hang if hang else width)
+    for index, (token, gap) in enumerate(zip(words.tokens, words.gaps, strict=True)):
+        for at, part, end, cost in token.whole if hyphenate is None else token.divided(hyphenate):
+            end_width(width + end)
+            end_gaps(gaps)
+            start_width(width + part)
+            start_gaps(gaps)
+            penalty(cost)
+            place((index, at))
+        width += token.width
+        end_width(width - token.overhang * hanging)
         end_gaps(gaps)
         width += SPACE_WIDTH * gap[0]
         gaps += gap[1]
@@ -91,27 +72,23 @@ def breakpoints(words: Words, hyphens: Callable[[str], tuple[int, ...]] | None) 
     return points
 
 
-Within = tuple[int, float, float, float]
-
-
-def _within(text: str, style: Style, hyphens: Callable[[str], tuple[int, ...]] | None) -> Sequence[Within]:
-    """The breaks inside a word: (where, width up to there, width of a line that ends there, penalty)."""
-    found: list[Within] = []
-    if hyphens is not None:
-        for at in hyphens(text):
-            part = style.word(text[:at])[0]
-            found.append((at, part, part + style.word(style.hyphen_text)[0] * (1 - HANG["-"]), HYPHEN_PENALTY))
-    if "-" in text or "—" in text or "–" in text or "/" in text:
-        for at in _dashes(text):
-            part = style.word(text[:at])[0]
-            found.append((-at, part, part, DASH_PENALTY))
-        found.sort(key=lambda each: abs(each[0]))
-    return found
-
-
-def _dashes(text: str) -> list[int]:
-    """Behind a dash or a slash that has letters on both sides; in an address behind each slash."""
-    return [at + 1 for at in range(1, len(text) - 1) if text[at] in "-—–/" and text[at + 1] not in "-—–/"]
+def _between_words(words: Words, hanging: float) -> Breakpoints:
+    """The common case: whole words and nothing within them."""
+    tokens, gaps = words.tokens, words.gaps
+    spaces = [SPACE_WIDTH * gap[0] for gap in gaps]
+    start_width = list(accumulate(token.width + space for token, space in zip(tokens, spaces, strict=True)))
+    start_gaps = list(accumulate(gap[1] for gap in gaps))
+    return Breakpoints(
+        end_width=[
+            start - space - token.overhang * hanging
+            for start, space, token in zip(start_width, spaces, tokens, strict=True)
+        ],
+        end_gaps=[start - gap[1] for start, gap in zip(start_gaps, gaps, strict=True)],
+        start_width=start_width,
+        start_gaps=start_gaps,
+        penalty=[SEAM_PENALTY if gap is SEAM else 0.0 for gap in gaps],
+        place=[(index, 0) for index in range(len(tokens))],
+    )
 
 
 def fit(
@@ -291,7 +268,3 @@ def _badness(missing: float, gaps: float, measure: float, is_last: bool, toleran
     if room <= 0.0 or missing / room > tolerance:
         return -1.0
     return 100.0 * float((missing / room) ** 3)
-
-
-def width_of(text: str, style: Style) -> float:
-    return style.word(text)[0]

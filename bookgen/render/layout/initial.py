@@ -7,6 +7,7 @@ from dataclasses import replace
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.lines import Line, Shape, Tail
+from bookgen.render.layout.tokens import Token
 from bookgen.render.layout.words import Words
 
 LEAD_IN = 4  # words
@@ -19,14 +20,14 @@ _GAP = 0.12  # of the type size, between the letter and the text
 def set_lead_in(words: Words, typeface: Typeface) -> None:
     """In place. Only letters that have two cases, and only where the face has small capitals."""
     plain = typeface.style()
-    if len(words.pieces) < _LEAST_WORDS or not plain.face.has_small_capitals:
+    if len(words.tokens) < _LEAST_WORDS or not plain.face.has_small_capitals:
         return
     for index in range(LEAD_IN):
-        pieces = words.pieces[index]
+        pieces = words.tokens[index].pieces
         if len(pieces) != 1 or pieces[0][1] is not plain:
             return
         text = pieces[0][0]
-        words.pieces[index] = ((text, typeface.style(small_caps=True)),)
+        words.tokens[index] = Token(((text, typeface.style(small_caps=True)),))
         if text[-1] in ".!?…:;,”’»":
             return
 
@@ -36,9 +37,9 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
 
     The letter leaves `words`. None where a dropped letter would look wrong: few words, no letter.
     """
-    if len(words.pieces) < _LEAST_WORDS * 2 or words.rtl:
+    if len(words.tokens) < _LEAST_WORDS * 2 or words.rtl:
         return None
-    text, style = words.pieces[0][0]
+    text, style = words.tokens[0].pieces[0]
     start = len(text) - len(text.lstrip(_OPENING))
     if start > 1 or not text[start : start + 1].isalpha() or words.gaps[0][0] == 0.0:
         return None
@@ -49,9 +50,9 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
     if notch > shape.measure / 3:
         return None
     if rest:
-        words.pieces[0] = ((rest, style), *words.pieces[0][1:])
+        words.tokens[0] = Token(((rest, style), *words.tokens[0].pieces[1:]))
     else:
-        del words.pieces[0], words.gaps[0]
+        del words.tokens[0], words.gaps[0]
         words.notes = {word - 1: notes for word, notes in words.notes.items()}
     return line, size, replace(shape, notch=notch, notch_lines=DEPTH, indent=0.0)
 

@@ -9,7 +9,7 @@ from enum import Enum
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Pieces
-from bookgen.render.layout.bidi import visual
+from bookgen.render.layout.bidi import Item, visual
 from bookgen.render.layout.breaking import (
     ANYTHING,
     EXPANSION,
@@ -24,7 +24,7 @@ from bookgen.render.layout.breaking import (
     fit_shaped,
     ladder,
 )
-from bookgen.render.layout.words import Item, Words
+from bookgen.render.layout.words import Words
 
 _LADDERS = 4  # stacks of hyphens that are taken apart in one paragraph
 
@@ -87,7 +87,7 @@ class LineBreaker:
         self._micro = micro
 
     def lines(self, words: Words, shape: Shape) -> list[Line]:
-        if not words.pieces:
+        if not words.tokens:
             return []
         points, ends = self._break(words, shape)
         return list(_emit(words, points, ends, shape, self._micro))
@@ -106,7 +106,7 @@ class LineBreaker:
         whole = breakpoints(words, None)
         if shape.align is not Align.JUSTIFY:
             ragged = (
-                breakpoints(words, self._hyphens) if shape.align is Align.START and len(words.pieces) > 12 else whole
+                breakpoints(words, self._hyphens) if shape.align is Align.START and len(words.tokens) > 12 else whole
             )
             return ragged, first_fit(ragged, _measures(shape))
         if shape.notch_lines:
@@ -225,7 +225,7 @@ def _segments(words: Words, first: int, offset: int, last: int, at: int) -> list
     style: Style | None = None
     items: list[Item] = []
     for index in range(first, last + 1):
-        pieces = words.pieces[index]
+        pieces = words.tokens[index].pieces
         if (index == last and at) or (index == first and offset):
             pieces = _cut(pieces, offset if index == first else 0, abs(at) if index == last and at else None)
         for text, wanted in pieces:

@@ -51,6 +51,15 @@ class PageStart:
     word: int
 
 
+@dataclass(frozen=True, slots=True)
+class Pagination:
+    """What the other formats take from the layout: how many pages, where chapters begin and where pages do."""
+
+    pages: int
+    chapter_labels: dict[int, str]
+    starts: tuple[PageStart, ...]
+
+
 @dataclass(slots=True)
 class Layout:
     width: float
@@ -62,4 +71,9 @@ class Layout:
     chapter_labels: dict[int, str]
     starts: list[PageStart]
     rtl: bool = False
+
+    @property
+    def pagination(self) -> Pagination:
+        return Pagination(len(self.pages), self.chapter_labels, tuple(self.starts))
+
     warnings: list[str] = field(default_factory=list)

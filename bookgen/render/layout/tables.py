@@ -107,7 +107,7 @@ def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> 
         longest = widest = size
         for runs, bold in cells:
             words = maker.words(runs, bold=bold)
-            widths = [sum(style.word(text)[0] for text, style in pieces) * size / 1000 for pieces in words.pieces]
+            widths = [token.width * size / 1000 for token in words.tokens]
             longest = max([longest, *widths])
             widest = max(widest, sum(widths) + 0.26 * size * len(widths))
         least.append(longest + 0.5)

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from bookgen.render.fonts.typeface import Pieces, Typeface
+from bookgen.render.layout.bidi import Gap, is_rtl
+from bookgen.render.layout.tokens import Token
 from bookgen.render.model import Run
 
-# A gap is how much of a word space it takes, and how much of a word space's stretch.
-Gap = tuple[float, float]
-Item = str | Gap  # one piece of a line: text to show, or a gap to leave
 SPACE: Gap = (1.0, 1.0)
 IDEOGRAPHIC: Gap = (0.0, 0.3)  # between ideographs: nothing, but it may open
 SEAM: Gap = (0.0, 0.0)  # a word too long for any line may break here
@@ -35,15 +34,21 @@ SPACES = re.compile("[ \t\n]+")
 class Words:
     """A paragraph ready to be broken. `notes[i]` are the notes called in word i."""
 
-    pieces: list[Pieces] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     notes: dict[int, list[int]] = field(default_factory=dict)
     rtl: bool = False
     mixed: bool = False
 
+    def close(self, token: Token, gap: Gap) -> None:
+        self.tokens.append(token)
+        self.gaps.append(gap)
+        if token.rtl:
+            self.mixed = True
+
 
 class WordMaker:
-    """Remembers the pieces of every token, so a word is looked at once in a book."""
+    """Remembers every token, so that a word is looked at once in a book."""
 
     def __init__(
         self, typeface: Typeface, *, rtl: bool = False, note_sign: Callable[[int], str] = lambda note: str(note + 1)
@@ -51,63 +56,71 @@ class WordMaker:
         self.typeface = typeface
         self._rtl = rtl
         self._note_sign = note_sign
-        self._known: dict[tuple[str, bool, bool, bool], Pieces] = {}
+        self._tokens: dict[Pieces, Token] = {}
+        self._simple: dict[tuple[object, ...], dict[str, Token]] = {}
 
     def words(self, runs: Iterable[Run], **kind: bool) -> Words:
         words = Words(rtl=self._rtl)
         open_word: Pieces = ()
         for run in runs:
             if run.note is not None:
-                words.notes.setdefault(len(words.pieces), []).append(run.note)
+                words.notes.setdefault(len(words.tokens), []).append(run.note)
                 open_word += self.typeface.pieces(self._note_sign(run.note), raised=True)
                 continue
-            for index, token in enumerate(SPACES.split(run.text)):
+            simple = self._simple.setdefault((run.bold, run.italic, run.code, run.href, run.strike, *kind), {})
+            texts = SPACES.split(run.text)
+            last = len(texts) - 1
+            for index, text in enumerate(texts):
                 if index and open_word:
-                    self._close(words, open_word, SPACE)
+                    words.close(self._token(open_word), SPACE)
                     open_word = ()
-                if token:
-                    open_word = self._add(words, open_word, token, run, kind)
+                known = simple.get(text)
+                if known is None:
+                    if text:
+                        open_word = self._add(words, open_word, text, run, kind, simple)
+                elif open_word or index == last:
+                    open_word += known.pieces
+                else:
+                    words.close(known, SPACE)
         if open_word:
-            self._close(words, open_word, SPACE)
+            words.close(self._token(open_word), SPACE)
         return words
 
-    def _add(self, words: Words, open_word: Pieces, token: str, run: Run, kind: dict[str, bool]) -> Pieces:
-        """The token joins the open word, or ends it where the script lets lines break without a space."""
-        if token.isascii() and len(token) < LONG:
-            return open_word + self._pieces(token, run, kind)
-        if is_rtl(token) and _OTHER_WAY.search(token):
+    def _add(
+        self, words: Words, open_word: Pieces, text: str, run: Run, kind: dict[str, bool], simple: dict[str, Token]
+    ) -> Pieces:
+        """The text joins the open word, or ends it where the script lets lines break without a space."""
+        if is_rtl(text) and _OTHER_WAY.search(text):
             # each part is shaped in its own direction, and put in its place when the line is known
-            for part in _PARTS.findall(token):
+            for part in _PARTS.findall(text):
                 open_word += self._pieces(part, run, kind)
             return open_word
-        for text, gap in units(token):
-            open_word += self._pieces(text, run, kind)
+        parts = units(text)
+        for part, gap in parts:
+            pieces = self._pieces(part, run, kind)
+            open_word += pieces
             if gap is not None:
-                self._close(words, open_word, gap)
+                words.close(self._token(open_word), gap)
                 open_word = ()
+        if len(parts) == 1:
+            simple[text] = self._token(pieces)
         return open_word
 
-    def _close(self, words: Words, pieces: Pieces, gap: Gap) -> None:
-        words.pieces.append(pieces)
-        words.gaps.append(gap)
-        if not words.mixed and not pieces[0][0].isascii() and any(is_rtl(text) for text, _ in pieces):
-            words.mixed = True
+    def _token(self, pieces: Pieces) -> Token:
+        token = self._tokens.get(pieces)
+        if token is None:
+            token = self._tokens[pieces] = Token(pieces)
+        return token
 
-    def _pieces(self, token: str, run: Run, kind: dict[str, bool]) -> Pieces:
+    def _pieces(self, text: str, run: Run, kind: dict[str, bool]) -> Pieces:
         bold, italic = run.bold or kind.get("bold", False), run.italic != kind.get("italic", False)
-        key = (token, bold, italic, run.code)
-        plain = not kind.keys() - {"bold", "italic"}
-        known = self._known.get(key) if plain else None
-        if known is None:
-            known = self.typeface.pieces(token, **{**kind, "bold": bold, "italic": italic, "mono": run.code})
-            if plain:
-                self._known[key] = known
+        pieces = self.typeface.pieces(text, **{**kind, "bold": bold, "italic": italic, "mono": run.code})
         if run.href or run.strike:
-            return tuple((text, style.variant(href=run.href, strike=run.strike)) for text, style in known)
-        return known
+            return tuple((part, style.variant(href=run.href, strike=run.strike)) for part, style in pieces)
+        return pieces
 
 
-def units(token: str) -> Iterable[tuple[str, Gap | None]]:
+def units(token: str) -> list[tuple[str, Gap | None]]:
     """A token cut where its script breaks: between ideographs, and inside what no line could hold."""
     if _WIDE.search(token):
         return _ideographs(token)
@@ -139,14 +152,3 @@ def _ideographs(token: str) -> list[tuple[str, Gap | None]]:
             held = ""
     found.append((held, None))
     return found
-
-
-def is_rtl(text: str) -> bool:
-    """Whether the first letter with a direction reads from the right."""
-    for character in text:
-        direction = unicodedata.bidirectional(character)
-        if direction in ("R", "AL"):
-            return True
-        if direction == "L":
-            return False
-    return False

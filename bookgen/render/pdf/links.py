@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bookgen.render.fonts.style import Style
+from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line
 from bookgen.render.layout.page import Link, Page
 from bookgen.render.layout.rows import Text
-from bookgen.render.layout.words import Item
 
 
 def links(page: Page) -> Iterator[Link]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bookgen.render.fonts.face import Face
 from bookgen.render.fonts.style import Style
+from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line, Tail
-from bookgen.render.layout.words import Item
 
 _GLYPH = len("<0000>")
 _SOFT_HYPHEN = "/Span<</ActualText<FEFF00AD>>>BDC[{}]TJ EMC"
