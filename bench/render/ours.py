@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from bookgen.render.settings import ExportSettings
 
 
 def main(kind: str, folder: str, profile: str = "digital") -> None:
+    gc.disable()  # as the worker does
     book, chapters = pickle.loads((Path(folder) / "book.pickle").read_bytes())
     settings = ExportSettings(profile=profile)
     text = manuscript(book, chapters, author=book.author_name, watermark=False)

@@ -6,6 +6,7 @@ which is also the end of the parent, ends the worker.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import struct
@@ -29,9 +30,11 @@ def main() -> None:
     os.dup2(2, 1)  # whatever prints, prints to the log and not into an answer
     from bookgen.render.job import perform  # after the limit, and once: this is what takes long
 
+    gc.disable()  # a book is a million small objects and hardly a cycle: collecting between jobs is enough
     _send(target, (DONE, None))
     while (job := _receive(source)) is not None:
         _send(target, _answer(perform, job))
+        gc.collect()
 
 
 def _answer(perform: Any, job: Any) -> Answer:

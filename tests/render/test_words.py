@@ -1,3 +1,5 @@
+"""Words keep the style they are asked for."""
+
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.words import WordMaker
 from bookgen.render.model import Run
@@ -9,4 +11,4 @@ def test_a_word_met_in_the_text_is_set_as_a_title_in_a_title() -> None:
 
     title = maker.words([Run("in the morning")], display=True)
 
-    assert {style for pieces in title.pieces for _, style in pieces} == {maker.typeface.style(display=True)}
+    assert {style for token in title.tokens for _, style in token.pieces} == {maker.typeface.style(display=True)}

@@ -67,7 +67,7 @@ class WordMaker:
                 words.notes.setdefault(len(words.tokens), []).append(run.note)
                 open_word += self.typeface.pieces(self._note_sign(run.note), raised=True)
                 continue
-            simple = self._simple.setdefault((run.bold, run.italic, run.code, run.href, run.strike, *kind), {})
+            simple = self._simple.setdefault((run.bold, run.italic, run.code, run.href, run.strike, *kind.items()), {})
             texts = SPACES.split(run.text)
             last = len(texts) - 1
             for index, text in enumerate(texts):
