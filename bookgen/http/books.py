@@ -13,7 +13,6 @@ from bookgen.http.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
 from bookgen.http.representations import book_answer, list_answer
 from bookgen.http.routing import path_id
-from bookgen.models import BookStatus
 from bookgen.store import accounts, books, chapters
 
 
@@ -49,24 +48,35 @@ async def read_book(request: web.Request) -> web.Response:
     return await book_answer(request, path_id(request))
 
 
-@docs(tags=["books"], summary="Change a book's metadata", description="Takes any of the creation fields.")
+@docs(
+    tags=["books"],
+    summary="Change a book's metadata",
+    description=(
+        "Takes any of the creation fields. A new `target_word_count` is shared out over the chapters that are not "
+        "written yet; the number of chapters is fixed by the outline."
+    ),
+)
 @json_schema(BookChanges)
 @response_schema(Book)
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 async def change_book(request: web.Request) -> web.Response:
-    account_id, changes = request[ACCOUNT_ID], _known(request[BODY])
+    account_id, book_id, changes = request[ACCOUNT_ID], path_id(request), _known(request[BODY])
     async with request.app[DATABASE].http.acquire() as connection, connection.transaction():
-        book = await books.lock(connection, account_id, path_id(request))
+        if await books.find(connection, account_id, book_id) is None:
+            raise errors.NotFound
+        existing = await chapters.lock_of_book(connection, book_id)
+        book = await books.lock(connection, account_id, book_id)
         if book is None:
             raise errors.NotFound
-        if changes.get("chapter_count", book.chapter_count) != book.chapter_count and (
-            book.status is not BookStatus.DRAFT or await chapters.of_book(connection, book.id)
-        ):
+        if existing and changes.get("chapter_count", book.chapter_count) != book.chapter_count:
             raise errors.Conflict("The outline already has its chapters. Use update-outline to add or remove some.")
-        if changes.get("target_word_count", 0) > book.target_word_count:
-            await request.app[QUOTA].require_words(connection, account_id, changes["target_word_count"])
+        target = changes.get("target_word_count", book.target_word_count)
+        if target > book.target_word_count:
+            await request.app[QUOTA].require_words(connection, account_id, target)
+        if existing and target != book.target_word_count:
+            await chapters.rebudget(connection, book_id, target)
         await books.save(connection, book, changes)
-    return await book_answer(request, book.id)
+    return await book_answer(request, book_id)
 
 
 @docs(tags=["books"], summary="Delete a book and everything made for it", description="Stops its run first.")

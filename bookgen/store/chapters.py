@@ -124,6 +124,31 @@ async def words_beyond_target(db: DB, book_id: int) -> int | None:
     return words
 
 
+# Whole words in proportion: each chapter gets what lies between its own running share and the one before it.
+REBUDGET = """
+    WITH ahead AS (
+        SELECT id, target_word_count AS own, count(*) OVER () AS chapters,
+               sum(target_word_count) OVER (ORDER BY chapter_number) AS upto, sum(target_word_count) OVER () AS total
+          FROM chapter
+         WHERE book_id = $1 AND content = ''
+    ), room AS (
+        SELECT $2::bigint - coalesce(sum(target_word_count), 0) AS words
+          FROM chapter
+         WHERE book_id = $1 AND content <> ''
+    )
+    UPDATE chapter AS c
+       SET target_word_count = 1 + (words - chapters) * upto / total - (words - chapters) * (upto - own) / total,
+           updated_at = now()
+      FROM ahead, room
+     WHERE c.id = ahead.id AND words >= chapters
+"""
+
+
+async def rebudget(db: DB, book_id: int, target_word_count: int) -> None:
+    """Makes the budgets sum to the book's new target; only chapters that are not written yet give or take."""
+    await db.execute(REBUDGET, book_id, target_word_count)
+
+
 INSERT = """
     INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count) VALUES ($1, $2, $3, $4, $5)
 """

@@ -93,6 +93,19 @@ async def test_the_chapter_count_is_fixed_by_the_outline(api: Api) -> None:
     assert same.status == 200
 
 
+async def test_a_new_length_is_shared_out_over_the_chapters_to_come(api: Api) -> None:
+    book = await api.outlined(chapter_count=3, target_word_count=1000)
+    first = book["chapters"][0]
+    await api.patch(f"/chapters/{first['id']}/", {"content": "Written by hand.", "target_word_count": 100})
+
+    longer = (await api.patch(f"/books/{book['id']}/", {"target_word_count": 2001})).body
+
+    budgets = [chapter["target_word_count"] for chapter in longer["chapters"]]
+    assert budgets[0] == 100
+    assert sum(budgets) == longer["target_word_count"] == 2001
+    assert abs(budgets[1] - budgets[2]) <= 3
+
+
 async def test_a_deleted_book_is_gone_with_its_chapters(api: Api) -> None:
     book = await api.outlined()
 
