@@ -93,6 +93,7 @@ class Supervisor:
     async def start(self) -> None:
         """Takes a lease, takes over what nobody writes any more, and keeps doing so."""
         await self._lease.take()
+        await self._lease.renew()  # tells of the neighbours
         await self._convergence.sweep()
         self.restored = True
         self._loops = [
