@@ -66,24 +66,22 @@ class Publisher:
         body = await self._made(job)
         return ExportedFile(body, FORMATS["pdf"], file_name(f"{book.title} (preview)", "pdf"), job.digest)
 
-    async def preview_data(self, account_id: int, book_id: int) -> dict[str, Any]:
-        """The pages as HTML, as the PDF would have them."""
+    async def preview_data(self, account_id: int, book_id: int) -> bytes:
+        """The pages as HTML, as the PDF would have them, in JSON: megabytes that are not taken apart on the loop."""
         book = await self._book(account_id, book_id)
         plan = await self._quota.plan(self._database.http, account_id)
         job = await self._job(PAGES, book, ExportSettings(), plan)
         trim = TRIMS[book.trim_size]
-        pages = orjson.loads(await self._made(job))
-        return {
+        head = {
             "book_id": book.id,
             "title": book.title,
             "trim_size": book.trim_size,
             "page_width_mm": trim.width_mm,
             "page_height_mm": trim.height_mm,
-            "page_count": len(pages),
             "cover_image_url": None,
             "covers": [],
-            "pages": pages,
         }
+        return orjson.dumps(head)[:-1] + b"," + (await self._made(job))[1:]
 
     async def _book(self, account_id: int, book_id: int) -> Book:
         book = await books.find(self._database.http, account_id, book_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
@@ -83,8 +82,7 @@ async def preview_pdf(request: web.Request) -> web.Response:
 @response_schema(PreviewData)
 @refuses(errors.Conflict)
 async def preview_data(request: web.Request) -> web.Response:
-    pages: dict[str, Any] = await request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request))
-    return replies.json(pages)
+    return replies.encoded(await request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request)))
 
 
 async def _export(request: web.Request, format: str) -> web.Response:

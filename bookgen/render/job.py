@@ -95,7 +95,8 @@ def perform(job: Job) -> bytes:
     _paginations[_layout_key(job)] = layout.pagination
     match job.kind:
         case "pages":
-            return orjson.dumps(html_pages(layout, rtl=language(text.language).rtl))
+            pages = html_pages(layout, rtl=language(text.language).rtl)
+            return orjson.dumps({"page_count": len(pages), "pages": pages})
         case "preview":
             return write_pdf(text, layout, job.settings, preview=True)
         case "pdf" if job.settings.cover_wrap:

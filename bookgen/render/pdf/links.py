@@ -19,14 +19,24 @@ def links(page: Page) -> Iterator[Link]:
             yield from _addresses(mark, placed.x + mark.x, placed.y + mark.dy)
 
 
-def _addresses(mark: Text, x: float, y: float) -> Iterator[Link]:
-    line, size = mark.line, mark.size
-    at = x + line.x
-    for style, items in line.segments:
-        width = sum(_advance(item, style, line) for item in items) * size / 1000
-        if style.href:
-            yield Link(at, y - size * 0.25, width, size, href=style.href)
+def struck(mark: Text, x: float, y: float) -> Iterator[tuple[float, float, float]]:
+    """Where a line goes through text that is struck out: its left end, its height, its length."""
+    yield from ((at, y + mark.size * 0.26, width) for style, at, width in _extents(mark, x) if style.strike)
+
+
+def _extents(mark: Text, x: float) -> Iterator[tuple[Style, float, float]]:
+    """Each stretch of one style, where it begins and how wide it is."""
+    at = x + mark.line.x
+    for style, items in mark.line.segments:
+        width = sum(_advance(item, style, mark.line) for item in items) * mark.size / 1000
+        yield style, at, width
         at += width
+
+
+def _addresses(mark: Text, x: float, y: float) -> Iterator[Link]:
+    for style, at, width in _extents(mark, x):
+        if style.href:
+            yield Link(at, y - mark.size * 0.25, width, mark.size, href=style.href)
 
 
 def _advance(item: Item, style: Style, line: Line) -> float:

@@ -13,7 +13,7 @@ from bookgen.render.model import Manuscript, Picture
 from bookgen.render.pdf.archive import describe, make_archival
 from bookgen.render.pdf.canvas import BareCanvas
 from bookgen.render.pdf.fontfile import EmbeddedFont
-from bookgen.render.pdf.links import links
+from bookgen.render.pdf.links import links, struck
 from bookgen.render.pdf.tags import Tags
 from bookgen.render.pdf.text import TextWriter
 from bookgen.render.pdf.watermark import watermark
@@ -87,6 +87,7 @@ class _Writer:
     def _draw(self, index: int, page: Page) -> None:
         """Neighbouring lines of one paragraph share one marked stretch."""
         texts: list[str] = []
+        strokes: list[str] = []
         at = 0
         placed = page.placed
         while at < len(placed):
@@ -101,10 +102,13 @@ class _Writer:
             while end < len(placed) and isinstance(other := placed[end].mark, Text) and other.element is mark.element:
                 x, y = placed[end].x + other.x, placed[end].y + other.dy
                 lines.append(self._text.operators(other.line, x, y, other.size))
+                if any(style.strike for style, _ in other.line.segments):
+                    strokes += [self._rule(index, *each) for each in struck(other, x, y)]
                 end += 1
             texts.append(self._tags.begin(index, mark.element) + "\n".join(lines) + self._tags.end())
             at = end
         self._flush(texts)
+        self._canvas.draw(strokes)
 
     def _flush(self, texts: list[str]) -> None:
         if texts:
@@ -116,8 +120,7 @@ class _Writer:
         match mark:
             case Rule():
                 x, y = placed.x + mark.x, placed.y + mark.dy
-                line = f"q {mark.thickness:.2f} w {x:.2f} {y:.2f} m {x + mark.width:.2f} {y:.2f} l S Q"
-                self._canvas.draw([self._tags.begin(index, None) + line + self._tags.end()])
+                self._canvas.draw([self._rule(index, x, y, mark.width, mark.thickness)])
             case Image():
                 x, y = placed.x + mark.x, placed.y + mark.dy
                 self._canvas.draw([self._tags.begin(index, mark.element)])
@@ -125,6 +128,10 @@ class _Writer:
                 self._canvas.draw([self._tags.end()])
             case Text():
                 pass
+
+    def _rule(self, index: int, x: float, y: float, width: float, thickness: float = 0.75) -> str:
+        line = f"q {thickness:.2f} w {x:.2f} {y:.2f} m {x + width:.2f} {y:.2f} l S Q"
+        return self._tags.begin(index, None) + line + self._tags.end()
 
     def _reader(self, picture: Picture) -> ImageReader:
         reader = self._readers.get(picture)
