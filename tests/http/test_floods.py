@@ -33,7 +33,7 @@ async def test_slow_senders_leave_others_unaffected_and_are_cut_off(
             cut = await asyncio.gather(*(reader.read() for reader, _ in slow), return_exceptions=True)
 
         assert reply.status == 200
-        assert others < 1.0
+        assert others < 5.0
         assert all(answer == b"" or isinstance(answer, ConnectionResetError) for answer in cut)
         for _, writer in slow:
             writer.close()

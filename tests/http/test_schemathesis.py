@@ -4,11 +4,14 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.http.conftest import PREFIX, Api
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 
 
+@pytest.mark.timeout(600)
 async def test_the_service_does_what_its_document_says(api: Api) -> None:
     await api.written()
     judge = await asyncio.create_subprocess_exec(
