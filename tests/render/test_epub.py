@@ -73,6 +73,15 @@ def test_a_book_from_the_right_turns_its_pages_so(make: Make) -> None:
     assert 'dir="rtl"' in text_of(epub, "EPUB/chapter001.xhtml")
 
 
+def test_a_face_that_readers_lack_is_in_the_book(make: Make) -> None:
+    with zipfile.ZipFile(io.BytesIO(render(make("A line."), ExportSettings(font="dyslexic")).epub)) as package:
+        fonts = [name for name in package.namelist() if name.endswith(".ttf")]
+        sheet = package.read("EPUB/style.css").decode()
+
+    assert len(fonts) == 4
+    assert sheet.count("@font-face") == 4
+
+
 def test_the_contents_page_can_be_left_out_of_the_reading_order(make: Make) -> None:
     package = text_of(render(make("A line."), ExportSettings(include_toc=False)).epub, "EPUB/content.opf")
 

@@ -12,7 +12,7 @@ from tests.render.conftest import Make, Rendered, render
 from tests.render.test_settings import with_picture
 
 
-@pytest.fixture(params=["rich", "pictures", "watermark", "from the right"])
+@pytest.fixture(params=["rich", "pictures", "watermark", "from the right", "fonts"])
 def epub(request: pytest.FixtureRequest, small: Rendered, make: Make) -> bytes:
     match request.param:
         case "rich":
@@ -22,6 +22,8 @@ def epub(request: pytest.FixtureRequest, small: Rendered, make: Make) -> bytes:
             return render(with_picture(make("A line.")), settings).epub
         case "watermark":
             return render(make("A <b>line</b> & more.", watermark=True), ExportSettings(include_toc=False)).epub
+        case "fonts":
+            return render(make("A line."), ExportSettings(font="dyslexic", drop_caps=True)).epub
     return render(make("كان يا ما كان", language="ar")).epub
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from bookgen.render.fonts.families import DYSLEXIC
 from bookgen.render.layout.flow import SCENE_BREAK
 from bookgen.render.settings import ExportSettings
 
@@ -47,6 +50,33 @@ _INITIAL = """.opening > p:first-of-type::first-letter {
 """
 
 
+# A face that readers do not bring with them goes into the book.
+EMBEDDED = {"dyslexic": DYSLEXIC}
+
+_FACE = """@font-face {{ font-family: "{name}"; src: url({file}); font-weight: {weight}; font-style: {slant} }}
+"""
+
+
+def font_files(settings: ExportSettings) -> dict[str, Path]:
+    """The font files that the book carries, by their names in it."""
+    source = EMBEDDED.get(settings.font)
+    if source is None:
+        return {}
+    paths = (source.path(bold=bold, italic=italic) for bold, italic in _FOUR)
+    return {path.name: path for path in paths}
+
+
+_FOUR = ((False, False), (False, True), (True, False), (True, True))
+
+
+def _faces(settings: ExportSettings) -> str:
+    name = EMBEDDED[settings.font].name if settings.font in EMBEDDED else ""
+    return "".join(
+        _FACE.format(name=name, file=file, weight=700 if bold else 400, slant="italic" if italic else "normal")
+        for file, (bold, italic) in zip(font_files(settings), _FOUR, strict=False)
+    )
+
+
 def style_sheet(settings: ExportSettings) -> bytes:
     sheet = _SHEET.format(
         leading=round(1.27 * settings.line_spacing, 2),
@@ -56,4 +86,5 @@ def style_sheet(settings: ExportSettings) -> bytes:
         ornament=SCENE_BREAK.replace(" ", "\\2003"),
         initial=_INITIAL if settings.drop_caps else "",
     )
-    return sheet.encode("utf-8")
+    opening, rest = sheet.split("\n", 1)  # @namespace comes before everything else
+    return f"{opening}\n{_faces(settings)}{rest}".encode()

@@ -11,7 +11,7 @@ from typing import Any
 from ebooklib import epub
 
 from bookgen.render.archive import rezip
-from bookgen.render.epub.style import style_sheet
+from bookgen.render.epub.style import font_files, style_sheet
 from bookgen.render.epub.xhtml import ChapterWriter, page
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs
@@ -66,6 +66,9 @@ class _Writer:
         book.add_item(
             epub.EpubItem(uid="css", file_name="style.css", media_type="text/css", content=style_sheet(self._settings))
         )
+        for number, (name, path) in enumerate(font_files(self._settings).items(), 1):
+            font = epub.EpubItem(uid=f"font{number}", file_name=name, media_type="font/ttf", content=path.read_bytes())
+            book.add_item(font)
         pictures = self._pictures()
         if self._settings.include_cover and self._manuscript.cover:
             self._cover(self._manuscript.cover)
