@@ -133,11 +133,11 @@ class Payments:
         return await self._open_session(account_id, package_offer(package), urls)
 
     async def _open_session(self, account_id: int | None, offer: Offer, urls: ReturnUrls) -> HostedCheckout:
-        gateway, _ = self._configured()
+        gateway, fulfilment = self._configured()
         success_url, cancel_url = self._return_urls(urls)
         customer = await self._customer(gateway, account_id) if account_id is not None else None
         if account_id is not None and offer.billing in ("monthly", "yearly"):
-            await self._close_others(gateway, account_id, offer.kind)
+            await self._close_others(gateway, fulfilment, account_id, offer.kind)
         checkout_id, key = await self._note(account_id, offer)
         session = await gateway.open_session(
             offer,
@@ -183,10 +183,16 @@ class Payments:
             offer.words_per_book,
         )
 
-    async def _close_others(self, gateway: Gateway, account_id: int, kind: str) -> None:
-        """Two open pages could be paid twice; a subscription is bought on the newest one."""
+    async def _close_others(self, gateway: Gateway, fulfilment: Fulfilment, account_id: int, kind: str) -> None:
+        """Two open pages could be paid twice; a subscription is bought on the newest one.
+
+        A page that can't be closed may have been paid, and its event be on its way.
+        """
         for session_id in await payments.open_sessions(self._db, account_id, kind):
-            await gateway.expire_session(session_id)
+            if not await gateway.expire_session(session_id):
+                await fulfilment.refresh_session(session_id)
+                if (await payments.session_facts(self._db, session_id))["status"] == "paid":
+                    raise Conflict("You bought this on another page a moment ago.")
 
     async def _running(self, gateway: Gateway, customer: str, processor_id: str | None) -> ProcessorSubscription:
         for each in await gateway.subscriptions(customer):

@@ -99,7 +99,7 @@ class Fulfilment:
             return Outcome("not a checkout of ours")
         if not session.paid:
             return await _settle(connection, checkout, session, _unpaid(session), checkout.account_id)
-        if (session.amount, session.currency) != (checkout.amount_cents, CURRENCY):
+        if not session.is_subscription and (session.amount, session.currency) != (checkout.amount_cents, CURRENCY):
             log.error("payment_differs_from_offer", checkout=checkout.id, paid=session.amount)
             return Outcome(f"paid {session.amount} {session.currency}, offered {checkout.amount_cents} {CURRENCY}")
         account_id = await self._buyer(connection, checkout, session)
@@ -155,6 +155,8 @@ class Fulfilment:
         said = []
         for (kind, slug), candidates in sorted(_by_what(subscribed).items()):
             best = max(candidates, key=self._weight)
+            if sum(each.status is not SubscriptionStatus.CANCELED and self._entitles(each) for each in candidates) > 1:
+                log.warning("subscribed_twice", account_id=account_id, kind=kind, slug=slug)
             if kind == "plan":
                 said.append(await self._apply_plan(connection, account_id, best))
             else:

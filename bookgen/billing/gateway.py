@@ -81,25 +81,25 @@ class Gateway:
             "metadata": {"bookgen_checkout": str(checkout)},
             "success_url": success_url,
             "cancel_url": cancel_url,
+            # One currency and one amount: what was paid is compared with what was offered.
+            "adaptive_pricing": {"enabled": False},
         }
         if offer.billing in RECURRING:
             params |= {"mode": "subscription"}
         else:
-            # One currency and one amount: what was paid is compared with what was offered.
-            params |= {
-                "mode": "payment",
-                "invoice_creation": {"enabled": True},
-                "adaptive_pricing": {"enabled": False},
-            }
+            params |= {"mode": "payment", "invoice_creation": {"enabled": True}}
         params |= {"customer": customer} if customer else {"customer_creation": "always"}
         return processor.checkout_session(
             await self._call("checkout.sessions.create", params, key=f"checkout:{checkout}")
         )
 
-    async def expire_session(self, session_id: str) -> None:
-        """Closes the page; one that was paid or has ended is left as it is."""
-        with contextlib.suppress(Refused):
+    async def expire_session(self, session_id: str) -> bool:
+        """Closes the page. False: it was paid or has ended already."""
+        try:
             await self._call("checkout.sessions.expire", session_id)
+        except Refused:
+            return False
+        return True
 
     async def change_plan(
         self, subscription: ProcessorSubscription, offer: Offer, *, checkout: UUID
@@ -111,8 +111,13 @@ class Gateway:
             "payment_behavior": "pending_if_incomplete",
             "expand": ["latest_invoice"],
         }
-        changed = await self._call("subscriptions.update", subscription.id, params, key=f"change:{checkout}")
-        return processor.subscription(changed)
+        changed = processor.subscription(
+            await self._call("subscriptions.update", subscription.id, params, key=f"change:{checkout}")
+        )
+        if changed.tag == offer.tag and changed.cancel_at_period_end:
+            # Whoever buys another plan wants to keep it; the first call may not say so as well.
+            await self._call("subscriptions.update", subscription.id, {"cancel_at_period_end": False})
+        return changed
 
     async def portal_url(self, customer: str, return_url: str) -> str:
         params = {"customer": customer, "return_url": return_url, "configuration": await self.portal()}

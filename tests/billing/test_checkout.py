@@ -99,6 +99,39 @@ async def test_a_second_checkout_closes_the_first_page(payments, stripe, make_ac
     assert stripe.objects[second.session_id]["status"] == "open"
 
 
+async def test_a_plan_paid_on_another_page_is_not_sold_again(pool, quota, payments, stripe, make_account):
+    account = await make_account()
+    first = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+    stripe.pay(first.session_id)
+
+    with pytest.raises(Conflict):
+        await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+
+    assert (await quota.plan(pool, account)).slug == "starter"
+
+
+async def test_a_page_that_timed_out_does_not_stand_in_the_way(payments, stripe, make_account):
+    account = await make_account()
+    first = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+    stripe.objects[first.session_id]["status"] = "expired"
+
+    second = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+
+    assert second.session_id != first.session_id
+
+
+async def test_buying_another_plan_takes_a_cancellation_back(pool, payments, stripe, make_account, subscribe):
+    account = await make_account()
+    await subscribe(account)
+    [subscription] = [each for each in stripe.objects.values() if each["object"] == "subscription"]
+    subscription["cancel_at_period_end"] = True
+
+    await payments.buy_plan(account, "pro", "monthly", NOWHERE)
+
+    present = await subscriptions.find(pool, account)
+    assert (present.plan.slug, present.cancel_at_period_end) == ("pro", False)
+
+
 async def test_racing_checkouts_make_one_customer(pool, payments, stripe, make_account):
     account = await make_account()
 

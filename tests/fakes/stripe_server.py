@@ -254,6 +254,10 @@ class FakeStripe:
     async def _update_subscription(self, request: web.Request) -> web.Response:
         form = request[FORM]
         subscription = self.objects[request.match_info["id"]]
+        if "cancel_at_period_end" in form:
+            subscription["cancel_at_period_end"] = form["cancel_at_period_end"] == "true"
+            self._emit("customer.subscription.updated", subscription)
+            return web.json_response(subscription)
         item = subscription["items"]["data"][0]
         price = self.objects[form["items"][0]["price"]]
         assert form["items"][0]["id"] == item["id"]
