@@ -153,7 +153,8 @@ class BookActor(Actor):
                     await self._chapter_ended(task)
         except TRANSIENT as error:
             self._office.resources.health.saw(error)
-            asyncio.get_running_loop().call_later(RETRY_SECONDS, self.tell, message)
+            if self._in_flight or not self._office.draining:
+                asyncio.get_running_loop().call_later(RETRY_SECONDS, self.tell, message)
         else:
             self._office.resources.health.saw_success()
 
