@@ -1,4 +1,4 @@
-"""A book that kills its process is put aside; the others are written."""
+"""Poisonous books, a provider that refuses, a database server that is killed."""
 
 from __future__ import annotations
 
@@ -86,6 +86,33 @@ async def test_a_killed_embedded_server_comes_back_and_no_run_fails(world: World
     world.pool = await reopened(dsn)
     await world.until_status(book, "completed", seconds=90)
     assert world.repeated_calls() == 0
+    await world.check()
+    world.pool.terminate()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(200)
+async def test_the_second_process_of_a_data_folder_outlives_the_first(world: World, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    embedded = {"BOOKGEN_DATABASE_URL": "", "BOOKGEN_DATA_DIR": str(data)}
+    first = await world.serve(**embedded)
+    second = await world.serve(**embedded)
+    visitor = EmbeddedPostgres(data)
+    dsn = await visitor.start()
+    await visitor.stop()
+    world.pool = await open_pool(dsn, size=3)
+    author = await world.author()
+    book = await world.book(author)
+    world.model.configure(delay=0.5)
+    await world.generate(first, author, book)
+    await world.model.arrived(1)
+    world.pool.terminate()
+
+    await world.kill(first)
+
+    world.pool = await reopened(dsn)
+    await world.until_status(book, "completed", seconds=90)
+    assert (await world.status(second, author, book))["generation_status"] == "completed"
     await world.check()
     world.pool.terminate()
 
