@@ -80,7 +80,7 @@ async def preview_pdf(request: web.Request) -> web.Response:
 
 @docs(tags=["export"], summary="The pages as HTML, as the PDF has them")
 @response_schema(PreviewData)
-@refuses(errors.Conflict)
+@refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:
     return replies.encoded(await request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request)))
 
