@@ -24,7 +24,6 @@ from bookgen.render.model import (
     Quote,
     Runs,
     SceneBreak,
-    Section,
     Table,
     Verse,
 )
@@ -248,7 +247,3 @@ def _chapter_words(page: bytes) -> list[str]:
             element.tail = " " + (element.tail or "")
             element.text = " " + (element.text or "")
     return "".join(root.find(f"{html}body").itertext()).split()
-
-
-def section_of(manuscript: Manuscript, number: int) -> Section:
-    return next(section for section in manuscript.chapters if section.number == number)

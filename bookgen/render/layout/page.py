@@ -75,5 +75,3 @@ class Layout:
     @property
     def pagination(self) -> Pagination:
         return Pagination(len(self.pages), self.chapter_labels, tuple(self.starts))
-
-    warnings: list[str] = field(default_factory=list)
