@@ -18,7 +18,7 @@ PASSAGES = 5
 SOURCES = 3
 MAX_TOKENS = 900
 AT_ONCE = 4  # model calls of the assistant; a further question waits
-LONGEST_WAIT = 10.0  # seconds for a place among them
+LONGEST_WAIT = 10.0  # seconds for a place among them, and for a provider that is away
 MOST_A_DAY = 2_000  # model calls: anybody may ask, and nobody pays
 EXTRACT = 4  # statements of a passage that answers by itself
 LONGEST_STATEMENT = 400  # characters
@@ -127,6 +127,7 @@ def _request(question: str, history: Sequence[Mapping[str, str]], found: Sequenc
         system=(Block(SYSTEM.format(passages=numbered)),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
+        patience=LONGEST_WAIT,
     )
 
 

@@ -16,6 +16,9 @@ from bookgen.models import Usage
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.store import steps as store
 
+# Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.
+CALLER_PATIENCE = 45.0
+
 
 class CallsHalted(UpstreamAIError):
     """No further model call is wanted right now."""
@@ -60,6 +63,8 @@ class StoredSteps:
         await self._within_caps(request)
         if self.closed:
             raise CallsHalted(request.stage, request.chapter_number)
+        if self._work.run_id is None:  # somebody waits for this answer
+            request = replace(request, patience=CALLER_PATIENCE)
         reply = _storable(await self._call(request))
         await self._store(key, request, reply)
         return reply

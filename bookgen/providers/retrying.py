@@ -80,7 +80,8 @@ class RetryingModel:
 
     async def complete(self, request: TextRequest) -> TextReply:
         """The usage of the reply includes what broken tries cost."""
-        spent, failures, patience = Usage(), 0, _Patience(self._rules.patience)
+        patience = _Patience(self._rules.patience if request.patience is None else request.patience)
+        spent, failures = Usage(), 0
         while True:
             try:
                 reply = await self._try(request, patience)
@@ -100,6 +101,7 @@ class RetryingModel:
     async def _try(self, request: TextRequest, patience: _Patience) -> TextReply | None:
         """None: the provider went away while this call waited for its turn; no try was made."""
         probe = await self._admitted(patience)
+        tried = asyncio.get_running_loop().time()
         try:
             async with self._pacing.turn(request.account_id):
                 if not probe and not self._breaker.closed:
@@ -113,7 +115,10 @@ class RetryingModel:
             if failed.failure is Failure.BUSY:
                 asked = self._rules.busy_delay if failed.retry_after is None else failed.retry_after
                 self._gate.shut(min(asked, self._rules.longest_wait))
-            raise _Failed(failed, costs_a_try=not probe and failed.failure is not Failure.BUSY) from failed
+            costs_a_try = not probe and failed.failure is not Failure.BUSY
+            if not costs_a_try:
+                patience.spend(asyncio.get_running_loop().time() - tried)
+            raise _Failed(failed, costs_a_try=costs_a_try) from failed
         except BaseException:
             if probe:
                 self._breaker.let_go()
@@ -168,18 +173,23 @@ class _OutOfPatience(Exception):
 
 
 class _Patience:
-    """The time that one call may still spend waiting."""
+    """The time that one call may still spend on waiting and on tries that count as nothing else."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
+
+    def spend(self, seconds: float) -> None:
+        self._seconds -= seconds
 
     @asynccontextmanager
     async def waiting(self) -> AsyncIterator[None]:
         started = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(max(self._seconds, 0)):
+            if self._seconds <= 0:
+                raise TimeoutError
+            async with asyncio.timeout(self._seconds):
                 yield
         except TimeoutError:
             raise _OutOfPatience("has been busy or away for too long") from None
         finally:
-            self._seconds -= asyncio.get_running_loop().time() - started
+            self.spend(asyncio.get_running_loop().time() - started)

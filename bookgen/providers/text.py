@@ -39,7 +39,8 @@ class TextRequest:
 
     `max_tokens` bounds the reply. `schema` asks for JSON of that JSON Schema where the provider has such a
     mode (object schemas only). `stage` and `chapter_number` name the call in errors and in the ledger.
-    `account_id` paces one account's calls.
+    `account_id` paces one account's calls. `patience`: the seconds that a caller who waits for the answer gives a
+    busy or absent provider; None, where nobody waits, sits out an outage.
     """
 
     stage: str
@@ -49,6 +50,7 @@ class TextRequest:
     schema: Mapping[str, Any] | None = None
     chapter_number: int | None = None
     account_id: int | None = None
+    patience: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

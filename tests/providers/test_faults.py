@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -76,6 +77,18 @@ async def test_patience_with_a_busy_provider_ends(server, make) -> None:
 
     with pytest.raises(UpstreamAIError) as error:
         await model.complete(chapter_request())
+
+    assert error.value.retryable
+    await model.close()
+
+
+@ANY
+async def test_a_caller_who_waits_is_told_soon_that_nobody_is_there(server, make) -> None:
+    server.script(fault("status", status=503, times=999))
+    model = steady(make(server), tries=99)
+
+    with pytest.raises(UpstreamAIError) as error:
+        await model.complete(replace(chapter_request(), patience=0.3))
 
     assert error.value.retryable
     await model.close()
