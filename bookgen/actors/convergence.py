@@ -77,7 +77,7 @@ class Convergence:
                 else:
                     self._roster.begin(run)
             await asyncio.sleep(0)
-        await runs.forget_calls(pool)
+        await runs.forget_calls(pool, self._resources.boot_id)
 
     async def _quarantine(self, run: Run) -> None:
         log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)

@@ -352,7 +352,8 @@ CLAIM = """
                     WHEN r.crash_count >= $3 THEN p.probation IS NOT DISTINCT FROM r.id
                     ELSE p.probation IS NULL END AS charged
           FROM run r LEFT JOIN process p ON p.boot_id = r.owner
-         WHERE r.status = 'running' AND (p.boot_id IS NULL OR p.lease_until <= now())
+         WHERE r.status = 'running' AND r.owner IS DISTINCT FROM $1
+           AND (p.boot_id IS NULL OR p.lease_until <= now())
          ORDER BY r.queue_seq
          LIMIT $2
            FOR UPDATE OF r SKIP LOCKED
@@ -367,7 +368,10 @@ CLAIM = """
 
 
 async def claim(db: DB, owner: UUID, limit: int, suspect_from: int) -> list[Run]:
-    """Takes over running runs whose owner is gone. `suspect_from` crashes make a run a suspect."""
+    """Takes over running runs whose owner is gone. `suspect_from` crashes make a run a suspect.
+
+    What `owner` itself has stays as it is, however late its own lease is renewed: nobody else took it.
+    """
     rows = await db.fetch(CLAIM, owner, limit, suspect_from)
     return sorted((_some_run(row) for row in rows), key=lambda run: run.queue_seq)
 
@@ -375,14 +379,14 @@ async def claim(db: DB, owner: UUID, limit: int, suspect_from: int) -> list[Run]
 # A paused or waiting run whose last call died with its process keeps nobody from the account's turn.
 FORGET_CALLS = """
     UPDATE run r SET call_started_at = NULL, epoch = r.epoch + 1, owner = NULL, updated_at = now()
-     WHERE r.status IN ('queued', 'paused') AND r.call_started_at IS NOT NULL
+     WHERE r.status IN ('queued', 'paused') AND r.call_started_at IS NOT NULL AND r.owner IS DISTINCT FROM $1
        AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = r.owner AND p.lease_until > now())
 """
 
 
-async def forget_calls(db: DB) -> None:
+async def forget_calls(db: DB, owner: UUID) -> None:
     """Clears calls in flight of processes that are gone, where no run has to be taken over for them."""
-    await db.execute(FORGET_CALLS)
+    await db.execute(FORGET_CALLS, owner)
 
 
 RELEASE = (

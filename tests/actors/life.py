@@ -328,7 +328,7 @@ class RealLife:
         for run in await runs.claim(pool, self._resources.boot_id, 1000, CRASHES_TO_SUSPECT):
             if run.account_id == self._account and run.crash_count >= CRASHES_TO_QUARANTINE:
                 await self._transactions.steer(self._account, run.book_id, Advance(), uuid4())
-        await runs.forget_calls(pool)
+        await runs.forget_calls(pool, self._resources.boot_id)
         await self._transactions.promote(self._account)
 
     async def view(self, book: int) -> View:

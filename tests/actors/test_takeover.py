@@ -11,6 +11,7 @@ from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
 from bookgen.models import RunStatus
+from bookgen.store import runs
 
 from .conftest import Model, Shelf, Start
 
@@ -217,6 +218,20 @@ async def test_a_lease_that_ran_out_cancels_what_is_in_flight(start: Start, mode
 
     await model.until(lambda: model.cancelled[book, 1] == 1)
     assert owner.resources.boot_id != before
+
+
+async def test_a_process_late_with_its_lease_takes_no_run_from_itself(start: Start, model: Model, shelf: Shelf) -> None:
+    supervisor = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    boot_id = supervisor.resources.boot_id
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
+
+    assert await runs.claim(shelf.pool, boot_id, 10, 2) == []
+
+    assert len(await runs.claim(shelf.pool, uuid.uuid4(), 10, 2)) == 1
 
 
 async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, model: Model, shelf: Shelf) -> None:
