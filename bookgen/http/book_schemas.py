@@ -88,6 +88,15 @@ class BookUsage(Schema):
     unknown_price = fields.Boolean(required=True)
 
 
+class QualityFinding(Schema):
+    """What the quality gate saw in a chapter and could not mend."""
+
+    chapter_number = fields.Integer(required=True)
+    kind = fields.String(required=True)
+    excerpt = fields.String(required=True)
+    detail = fields.String(required=True)
+
+
 class Failure(Schema):
     code = fields.String(required=True)
     message = fields.String(required=True)
@@ -159,6 +168,7 @@ class Book(BookListed):
 
     chapters = fields.List(fields.Nested(Chapter), required=True)
     covers = fields.List(fields.Dict(), required=True)
+    quality = fields.List(fields.Nested(QualityFinding), required=True)
     usage = fields.Nested(BookUsage, required=True)
     estimated_cost_micros = fields.Integer(required=True, allow_none=True)
     estimated_seconds = fields.Integer(required=True, allow_none=True)

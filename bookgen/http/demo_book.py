@@ -28,6 +28,7 @@ def body() -> bytes:
             **listed_book(_book(told, len(chapters), words), len(chapters), words),
             "chapters": [chapter_body(chapter) for chapter in chapters],
             "covers": [],
+            "quality": [],
             "usage": _NO_USAGE,
             "estimated_cost_micros": None,
             "estimated_seconds": None,

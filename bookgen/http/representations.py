@@ -32,6 +32,7 @@ async def book_answer(request: web.Request, book_id: int, *, code: int = 200) ->
         "generation_progress": await progress(request, book_id),
         "chapters": [chapter_body(chapter) for chapter in written],
         "covers": [],
+        "quality": await chapters.findings(db, book_id),
         "usage": usage,
         "estimated_cost_micros": estimate and estimate.cost_micros,
         "estimated_seconds": estimate and estimate.seconds,

@@ -27,6 +27,20 @@ async def of_book(db: DB, book_id: int) -> list[Chapter]:
     return [chapter_of(row) for row in await db.fetch(OF_BOOK, book_id)]
 
 
+FINDINGS = """
+    SELECT chapter_number, quality
+      FROM chapter
+     WHERE book_id = $1 AND quality <> '[]'
+     ORDER BY chapter_number
+"""
+
+
+async def findings(db: DB, book_id: int) -> list[dict[str, Any]]:
+    """What the quality gate saw in the book's chapters and could not mend, in order."""
+    rows = await db.fetch(FINDINGS, book_id)
+    return [{"chapter_number": row["chapter_number"], **finding} for row in rows for finding in row["quality"]]
+
+
 LOCK_OF_BOOK = f"{OF_BOOK} FOR UPDATE"
 
 
@@ -70,7 +84,8 @@ TOUCH_BOOK = "UPDATE book SET updated_at = now() WHERE id = $1"
 SAVE = f"""
     UPDATE chapter AS c
        SET title = $2, summary = $3, target_word_count = $4, content = $5, word_count = $6, status = $7,
-           content_version = c.content_version + $8::int, updated_at = now()
+           content_version = c.content_version + $8::int, updated_at = now(),
+           quality = CASE WHEN $8::int = 1 THEN '[]' ELSE c.quality END
      WHERE id = $1
     RETURNING {COLUMNS}
 """

@@ -1,3 +1,4 @@
+from bookgen.store.database import Database
 from tests.http.conftest import Api
 
 
@@ -148,3 +149,15 @@ async def test_a_book_with_an_outline_has_an_estimate(api: Api) -> None:
 
     assert book["estimated_seconds"] > 0
     assert book["usage"]["calls"] >= 1
+
+
+async def test_what_the_quality_gate_left_is_told_until_the_text_changes(api: Api, database: Database) -> None:
+    book = await api.outlined()
+    chapter = book["chapters"][1]["id"]
+    found = {"kind": "repeated_sentence", "excerpt": "The bell rang twice.", "detail": "also in chapter 1"}
+    await database.http.execute("UPDATE chapter SET content = 'Told.', quality = $2 WHERE id = $1", chapter, [found])
+
+    assert (await api.get(f"/books/{book['id']}/")).body["quality"] == [{"chapter_number": 2, **found}]
+
+    await api.patch(f"/chapters/{chapter}/", {"content": "Told anew."})
+    assert (await api.get(f"/books/{book['id']}/")).body["quality"] == []
