@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import random
 
 import aiohttp
 import pytest
@@ -106,38 +104,3 @@ async def test_killed_after_a_command_was_committed_it_holds(world: World, verb:
     assert (await world.status(again, author, book))["generation_status"] == state
     assert len(world.model.requests) == 1
     await world.check()
-
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("provider", ["anthropic:claude-sonnet-4-5", "openai:gpt-5"])
-async def test_random_kills_lose_nothing(world: World, dice: random.Random, provider: str, kills: int) -> None:
-    world.provider = provider
-    world.model.configure(delay=0.05)
-    authors = [await world.author() for _ in range(6 if kills < 50 else 50)]
-    books = {await world.book(author, chapters=4 if kills < 20 else 20): author for author in authors}
-    process = await world.serve()
-    for book, author in books.items():
-        assert (await world.generate(process, author, book))[0] == 202
-    seen: dict[int, list[str]] = {}
-    for _ in range(kills):
-        await asyncio.sleep(dice.uniform(0.0, 3.0))
-        await world.kill(process)
-        await compare(world, books, seen)
-        process = await world.serve()
-
-    for book in books:
-        await world.until_status(book, "completed", seconds=90)
-
-    await compare(world, books, seen)
-    assert await world.value("SELECT count(*) FROM consumption") == len(books)
-    await world.check(running_books=len(books))
-
-
-async def compare(world: World, books: dict[int, Author], seen: dict[int, list[str]]) -> None:
-    """Finished chapters stay byte for byte."""
-    for book in books:
-        texts = await world.texts(book)
-        for before, now in zip(seen.get(book, []), texts, strict=False):
-            assert not before or before == now
-        seen[book] = texts
