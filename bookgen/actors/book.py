@@ -62,7 +62,9 @@ class Office(Protocol):
 
     def begin(self, run: Run) -> None: ...
 
-    def turn(self) -> AbstractAsyncContextManager[None]: ...
+    def turn(self, run: Run) -> AbstractAsyncContextManager[None]: ...
+
+    def landed(self, run: Run) -> None: ...
 
     def moved(self, committed: Committed) -> None: ...
 
@@ -130,7 +132,12 @@ class BookActor(Actor):
         """Drops what is in flight. Its text, should it still come, finds no way in."""
         if self._in_flight and self._in_flight.task:
             self._in_flight.task.cancel()
-        self._in_flight = None
+        self._land()
+
+    def _land(self) -> None:
+        if flight := self._in_flight:
+            self._in_flight = None
+            self._office.landed(flight.run)
 
     async def receive(self, message: Message) -> Any:
         match message:
@@ -207,7 +214,7 @@ class BookActor(Actor):
     async def _write(self, flight: ChapterInFlight) -> ChapterDraft:
         """The one part of the work that takes minutes; runs beside the mailbox."""
         resources = self._office.resources
-        async with self._office.turn():
+        async with self._office.turn(flight.run):
             material = await resources.health.through_outages(
                 lambda: load_material(resources.pool, self.account_id, self.book_id)
             )
@@ -231,7 +238,7 @@ class BookActor(Actor):
             return
         committed = await self._commit(flight, _outcome(flight, task))
         if self._in_flight is flight:
-            self._in_flight = None
+            self._land()
         self._moved(committed)
 
     async def _commit(

@@ -25,8 +25,10 @@ from bookgen.actors.messages import (
 from bookgen.errors import Conflict, GenerationInProgress, NoOutline, NotFound
 from bookgen.models import Run, RunMode, RunStatus
 
+# Two crashes of a process that was writing the run, then three while it alone was handled. A process that is killed
+# at random hits one run in the middle of its handling now and then, and never the same one three times running.
 CRASHES_TO_SUSPECT = 2
-CRASHES_TO_QUARANTINE = 3
+CRASHES_TO_QUARANTINE = CRASHES_TO_SUSPECT + 3
 
 
 class Effect(Enum):
@@ -204,7 +206,7 @@ def _failed(run: Run, failure: Failure, spoilt: bool = False) -> Decision:
 def quarantined(run: Run) -> Failure:
     return Failure(
         code="quarantined",
-        message="Writing this book has ended the process three times without progress. Resume tries again.",
+        message="Writing this book has ended the process again and again without progress. Resume tries again.",
         stage="chapter",
         chapter_number=run.current_chapter,
         retryable=True,

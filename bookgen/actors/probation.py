@@ -1,65 +1,101 @@
-"""Runs under suspicion of killing the process are tried one at a time, while all others go on."""
+"""Runs under suspicion of killing the process are handled one at a time, while all others go on."""
 
 from __future__ import annotations
 
-from collections import deque
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from uuid import UUID
 
+from bookgen.actors.actor import spawn
 from bookgen.actors.decide import CRASHES_TO_SUSPECT
-from bookgen.models import Run, RunStatus
+from bookgen.models import Run
+
+
+@dataclass(slots=True, eq=False)
+class Trial:
+    """A suspect that is handled, waits to be, or waits for the model in between."""
+
+    run_id: UUID
+    crashes: int
+    turn: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Probation:
     """The lane of suspected runs.
 
-    The run on trial is named in the process's row before it starts, so that a crash meanwhile is charged to it
-    alone. It is not named while it only waits for the model: nothing of the book is handled then, so a crash is
-    somebody else's. It leaves the lane with its first progress or when it is no longer running.
+    The run on trial is named in the process's row before anything of it is handled, so that a crash meanwhile is
+    charged to it alone. While it waits for the model nothing of the book is handled: then others have the lane,
+    so that many innocents do not wait for each other's calls. Those who crashed least come first.
     """
 
-    def __init__(self, name: Callable[[UUID | None], Awaitable[None]], begin: Callable[[Run], None]) -> None:
+    def __init__(self, name: Callable[[UUID | None], Awaitable[None]]) -> None:
         self._name = name
-        self._begin = begin
-        self._waiting: deque[Run] = deque()
-        self._trial: Run | None = None
+        self._naming = asyncio.Lock()
+        self._on_trial: Trial | None = None
+        self._waiting: list[Trial] = []
 
-    def __contains__(self, run: Run) -> bool:
-        return any(run.id == other.id for other in ([self._trial] if self._trial else []) + list(self._waiting))
-
-    async def admit(self, run: Run) -> None:
-        if self._trial and self._trial.id == run.id:
-            self._begin(run)
-        elif run not in self:
-            self._waiting.append(run)
-            await self._next()
-
-    async def moved(self, run: Run) -> None:
-        """Something happened to a run: the trial may be over."""
-        over = run.status is not RunStatus.RUNNING or run.crash_count < CRASHES_TO_SUSPECT
-        if over:
-            self._waiting = deque(other for other in self._waiting if other.id != run.id)
-        if over and self._trial and self._trial.id == run.id:
-            await self._name(None)
-            self._trial = None
-            await self._next()
+    @asynccontextmanager
+    async def trial(self, run: Run) -> AsyncIterator[None]:
+        """Around the writing of a chapter. A text that comes of it is still to be committed: `over` ends the trial."""
+        if run.crash_count < CRASHES_TO_SUSPECT:
+            yield
+            return
+        trial = Trial(run.id, run.crash_count)
+        await self._enter(trial)
+        try:
+            yield
+        except BaseException:
+            self._leave(trial)
+            raise
 
     @asynccontextmanager
     async def waiting_for_model(self, run_id: UUID | None) -> AsyncIterator[None]:
-        if self._trial is None or self._trial.id != run_id:
+        trial = self._on_trial
+        if trial is None or trial.run_id != run_id:
             yield
             return
-        await self._name(None)
+        self._leave(trial)
         yield
-        await self._name(run_id)
+        await self._enter(trial)
+
+    def over(self, run_id: UUID) -> None:
+        """Nothing of the run is handled any more."""
+        if self._on_trial and self._on_trial.run_id == run_id:
+            self._leave(self._on_trial)
 
     def clear(self) -> None:
         self._waiting.clear()
-        self._trial = None
+        self._on_trial = None
 
-    async def _next(self) -> None:
-        if self._trial is None and self._waiting:
-            self._trial = self._waiting.popleft()
-            await self._name(self._trial.id)
-            self._begin(self._trial)
+    async def _enter(self, trial: Trial) -> None:
+        trial.turn.clear()
+        self._waiting.append(trial)
+        self._next()
+        try:
+            await trial.turn.wait()
+            await self._write_name()
+        except BaseException:
+            if trial in self._waiting:
+                self._waiting.remove(trial)
+            self._leave(trial)
+            raise
+
+    def _leave(self, trial: Trial) -> None:
+        if self._on_trial is trial:
+            self._on_trial = None
+            self._next()
+            if self._on_trial is None:
+                spawn(self._write_name())
+
+    def _next(self) -> None:
+        if self._on_trial is None and self._waiting:
+            self._on_trial = min(self._waiting, key=lambda trial: trial.crashes)
+            self._waiting.remove(self._on_trial)
+            self._on_trial.turn.set()
+
+    async def _write_name(self) -> None:
+        """In order, and always who is on trial by then."""
+        async with self._naming:
+            await self._name(self._on_trial.run_id if self._on_trial else None)

@@ -14,7 +14,6 @@ from bookgen.actors.actor import Actor, spawn
 from bookgen.actors.book import BookActor
 from bookgen.actors.committer import Committer
 from bookgen.actors.convergence import Convergence, every
-from bookgen.actors.decide import CRASHES_TO_SUSPECT
 from bookgen.actors.health import TRANSIENT
 from bookgen.actors.hints import listen
 from bookgen.actors.jobs import Jobs
@@ -81,7 +80,7 @@ class Supervisor:
         self._lease = Lease(self.resources, self._lease_lost)
         self._committer = Committer(database.runs)
         self._restarts = Restarts()
-        self._probation = Probation(self._name_trial, self._begin_now)
+        self._probation = Probation(self._name_trial)
         self.resources.waiting_for_model = self._probation.waiting_for_model
         self._convergence = Convergence(self.resources, self.transactions, self._lease, self)
         self._actors: dict[Key, BookActor] = {}
@@ -208,26 +207,21 @@ class Supervisor:
         return await self._committer.checkpoint(row)
 
     @contextlib.asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def turn(self, run: Run) -> AsyncIterator[None]:
         """One of the chapters that are written at the same time; an account has one at most, so turns are fair."""
-        async with self._turns:
+        async with self._turns, self._probation.trial(run):
             yield
 
     def begin(self, run: Run) -> None:
-        """Lets the run's actor write its next chapter; a suspected run waits for its trial."""
-        if run.crash_count >= CRASHES_TO_SUSPECT:
-            spawn(self._probation.admit(run))
-        else:
-            self._begin_now(run)
+        """Lets the run's actor write its next chapter."""
+        self._actor(run.account_id, run.book_id).tell(WriteNext(run))
+
+    def landed(self, run: Run) -> None:
+        self._probation.over(run.id)
 
     def moved(self, committed: Committed) -> None:
         if committed.promoted:
             self.begin(committed.promoted)
-        if committed.run and committed.run in self._probation:
-            spawn(self._probation.moved(committed.run))
-
-    def _begin_now(self, run: Run) -> None:
-        self._actor(run.account_id, run.book_id).tell(WriteNext(run))
 
     async def _name_trial(self, run_id: UUID | None) -> None:
         resources = self.resources
@@ -240,8 +234,8 @@ class Supervisor:
     def busy_with(self, run: Run) -> bool:
         key = (run.account_id, run.book_id)
         actor = self._actors.get(key)
-        waits = key in self._resting or run in self._probation
-        return self.draining or waits or (actor is not None and (actor.writing or not actor.idle))
+        at_work = actor is not None and (actor.writing or not actor.idle)
+        return self.draining or key in self._resting or at_work
 
     def in_flight(self) -> dict[UUID, Callable[[], None]]:
         return {

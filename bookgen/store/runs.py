@@ -343,14 +343,14 @@ async def owned(db: DB, owner: UUID) -> list[Run]:
     return [_some_run(row) for row in await db.fetch(OWNED, owner)]
 
 
-# A crash is charged to the run that its process was trying out, if it was; else to all of its runs. A suspect is
-# charged only for a crash in the middle of its trial, so that it is never condemned by accident.
+# A crash is charged to the run that its process was trying out, if it was; else to all of its runs that it had begun
+# to write. A suspect is charged only for a crash in the middle of its trial, so that it is never condemned by accident.
 CLAIM = """
     WITH orphan AS (
         SELECT r.id,
                CASE WHEN r.owner IS NULL THEN false
                     WHEN r.crash_count >= $3 THEN p.probation IS NOT DISTINCT FROM r.id
-                    ELSE p.probation IS NULL END AS charged
+                    ELSE p.probation IS NULL AND r.call_started_at IS NOT NULL END AS charged
           FROM run r LEFT JOIN process p ON p.boot_id = r.owner
          WHERE r.status = 'running' AND r.owner IS DISTINCT FROM $1
            AND (p.boot_id IS NULL OR p.lease_until <= now())

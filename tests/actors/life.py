@@ -138,7 +138,7 @@ class LifeInMemory:
             if run is None:
                 continue
             if run.status is RunStatus.RUNNING:
-                charged = run.crash_count < CRASHES_TO_SUSPECT
+                charged = run.crash_count < CRASHES_TO_SUSPECT and run.call_started_at is not None
                 shelved.run = replace(
                     run, epoch=run.epoch + 1, crash_count=run.crash_count + charged, call_started_at=None
                 )

@@ -7,6 +7,7 @@ import uuid
 import pytest
 
 from bookgen.actors import lease
+from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
@@ -84,7 +85,7 @@ async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start
     model.free, model.poison = True, {book}
     process = await start()
     await process.ask(account, book, Generate())
-    for times in (1, 2, 3):
+    for times in range(1, CRASHES_TO_QUARANTINE + 1):
         await model.until(lambda times=times: model.stuck[book] == times)
         await crash(process, shelf)
         process = await start()
@@ -107,14 +108,67 @@ async def test_a_crash_during_a_trial_is_charged_to_the_suspect_alone(start: Sta
     await model.until(lambda: model.stuck[poison[1]] == 1)
     await shelf.pool.execute("UPDATE run SET crash_count = 1 WHERE book_id = $1", poison[1])
     await crash(process, shelf)
-    process = await start()
-    await model.until(lambda: model.stuck[poison[1]] == 2)
+    for times in range(2, CRASHES_TO_QUARANTINE):
+        process = await start()
+        await model.until(lambda times=times: model.stuck[poison[1]] == times)
+        await crash(process, shelf)
 
-    await crash(process, shelf)
     await start()
 
     await shelf.until_status(poison[1], "error")
     assert (await shelf.run(good[1]))["crash_count"] == 1
+
+
+async def test_a_run_that_was_not_begun_is_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    process = await start()
+    await process.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET call_started_at = NULL")
+    await crash(process, shelf)
+
+    await start()
+
+    await model.wait_until_asked(book, 1, times=2)
+    assert (await shelf.run(book))["crash_count"] == 0
+
+
+async def test_suspects_do_not_wait_for_each_others_model_calls(start: Start, model: Model, shelf: Shelf) -> None:
+    pairs = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(3)]]
+    process = await start()
+    for account, book in pairs:
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    await crash(process, shelf)
+
+    process = await start()
+
+    for _, book in pairs:
+        await model.wait_until_asked(book, 1, times=2)
+    assert await shelf.value("SELECT count(*) FROM run WHERE crash_count = $1", CRASHES_TO_SUSPECT) == len(pairs)
+    await shelf.until("SELECT probation IS NULL FROM process WHERE boot_id = $1", process.resources.boot_id)
+
+
+async def test_a_stopped_suspect_gives_the_lane_to_the_next(start: Start, model: Model, shelf: Shelf) -> None:
+    poison, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
+    process = await start()
+    for account, book in (poison, good):
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    await crash(process, shelf)
+    process, model.poison = await start(), {poison[1]}
+    await model.wait_until_asked(poison[1], 1, times=2)
+    model.answer(poison[1], 1)
+    await model.until(lambda: model.stuck[poison[1]] == 1)
+    await model.wait_until_asked(good[1], 1, times=2)
+    model.answer(good[1], 1)
+
+    await process.ask(*poison, Stop())
+
+    await model.wait_until_asked(good[1], 2)
 
 
 async def test_a_suspect_that_waits_for_the_model_is_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
@@ -122,12 +176,13 @@ async def test_a_suspect_that_waits_for_the_model_is_not_charged(start: Start, m
     book = await shelf.book(account)
     process = await start()
     await process.ask(account, book, Generate())
-    for times in (1, 2, 3, 4):
+    for times in range(1, CRASHES_TO_QUARANTINE + 2):
         await model.wait_until_asked(book, 1, times)
+        await shelf.until("SELECT bool_and(probation IS NULL) FROM process")
         await crash(process, shelf)
         process = await start()
 
-    await model.wait_until_asked(book, 1, times=5)
+    await model.wait_until_asked(book, 1, times=CRASHES_TO_QUARANTINE + 2)
     assert (await shelf.run(book))["status"] == "running"
 
 

@@ -49,6 +49,7 @@ class Traffic:
         self._heard = 0
         self._asked: defaultdict[int, Counter[bytes]] = defaultdict(Counter)
         self._hit: set[int] = set()
+        self._shown: dict[str, int] = {}
         self.promised: dict[int, str] = {}
         self.answers: Counter[str] = Counter()
         self.repeated = 0
@@ -100,6 +101,7 @@ class Traffic:
                 await self._generate(process, author, book)
         if running := await self._world.pool.fetch("SELECT book_id FROM run WHERE status = 'running' ORDER BY 1"):
             await self._steer(process, self._dice.choice(running)["book_id"], "pause", "paused")
+            await self._poll(process, self._dice.choice(running)["book_id"])
 
     async def _generate(self, process: Process, author: Author, book: int) -> None:
         """Asks again only after a look, as a client does whose answer was lost."""
@@ -131,6 +133,13 @@ class Traffic:
             case _:
                 raise AssertionError((book, verb, code, body))
 
+    async def _poll(self, process: Process, book: int) -> None:
+        """What a run has finished never becomes less, whichever process is asked."""
+        status = await self._world.status(process, self._owners[book], book)
+        run, done = status["task_id"], status["completed_chapters"]
+        assert done >= self._shown.get(run, 0), f"book {book} went back from {self._shown[run]} to {done} chapters"
+        self._shown[run] = done
+
     # What must hold
 
     async def after_kill(self) -> None:
@@ -140,6 +149,7 @@ class Traffic:
         self._count_calls()
         await self._keep_promises()
         await self._compare_texts()
+        await self._world.check_rows()
         in_flight = {row["book_id"] for row in await self._world.pool.fetch(IN_FLIGHT)}
         self.least_in_flight = min(self.least_in_flight, len(in_flight))
         self._hit |= in_flight
@@ -151,11 +161,12 @@ class Traffic:
         await self._nothing_lost_or_doubled()
 
     async def _keep_promises(self) -> None:
-        rows = await self._world.pool.fetch("SELECT book_id, status FROM run")
-        status = {row["book_id"]: row["status"] for row in rows}
+        found = await self._world.pool.fetch("SELECT book_id, status, failure FROM run")
+        rows = {row["book_id"]: row for row in found}
+        status = {book: row["status"] for book, row in rows.items()}
         for book, what in self.promised.items():
             assert book in status, f"book {book} was accepted and is lost"
-            assert status[book] != "error", f"book {book} failed"
+            assert status[book] != "error", f"book {book} failed: {rows[book]['failure']}"
             assert what != "paused" or status[book] in ("paused", "completed"), f"book {book}'s pause is lost"
             assert what != "resumed" or status[book] != "paused", f"book {book}'s resume is lost"
 

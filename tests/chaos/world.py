@@ -75,7 +75,8 @@ class World:
 
     async def killed_by_fault(self, process: Process) -> None:
         self.kills += 1
-        assert await process.ended() == -9, process.log
+        code = await process.ended()
+        assert code == -9, f"exit code {code}: {process.log}"
 
     # Authors and books
 
@@ -172,10 +173,14 @@ class World:
 
     async def check(self, *, running_books: int = 1) -> None:
         """What holds after every scenario, once the runs are over or stand still."""
-        for what, sql in INVARIANTS.items():
-            assert not await self.pool.fetch(sql), what
+        await self.check_rows()
         repeated = self.repeated_calls()
         assert repeated <= self.kills * running_books, f"{repeated} calls repeated after {self.kills} kills"
+
+    async def check_rows(self) -> None:
+        """What holds in the database at any moment."""
+        for what, sql in INVARIANTS.items():
+            assert not await self.pool.fetch(sql), what
 
 
 INVARIANTS = {
