@@ -45,6 +45,7 @@ from bookgen.store.migrate import migrate
 from bookgen.store.server import running_postgres
 from bookgen.support import Support
 from bookgen.tokens import Tokens
+from bookgen.watchdog import Watchdog
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.estimate import estimate
 from bookgen.writing.outline import draft_outline, rework_chapters
@@ -59,6 +60,7 @@ async def serve(config: Config) -> None:
     telemetry.configure_logs(config.log_format or ("console" if sys.stderr.isatty() else "json"), config.log_level)
     make_data_folder(config.data_dir)
     async with contextlib.AsyncExitStack() as closing:
+        await closing.enter_async_context(Watchdog(telemetry.LOOP_LAG.observe).watching())
         bound = closing.enter_context(serving.bind(config.host, config.port))
         public_url = config.public_url or serving.address(bound)
         database = await closing.enter_async_context(open_database(config))

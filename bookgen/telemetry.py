@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import sys
@@ -23,6 +24,12 @@ LATENCY = Histogram(
     buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
 )
 REFUSED = Counter("bookgen_http_rate_limited_total", "Requests over their budget.", ["limit_class"])
+LOOP_LAG = Histogram(
+    "bookgen_event_loop_lag_seconds",
+    "How late the event loop gets to what is due, measured four times a second.",
+    buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 1, 5, 20),
+)
+TASKS = Gauge("bookgen_event_loop_tasks", "Tasks that have not ended.")
 OPEN_REQUESTS = Gauge("bookgen_http_open_requests", "Requests being answered.")
 
 HIDDEN = "[hidden]"
@@ -43,6 +50,8 @@ _SECRET_TEXT = re.compile(
 
 
 def metrics() -> bytes:
+    """Called on the event loop."""
+    TASKS.set(len(asyncio.all_tasks()))
     return generate_latest(REGISTRY)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ async def _act(action: str) -> None:
             os.kill(os.getpid(), signal.SIGSTOP)
         case "raise":
             raise Injected
+        case "block":
+            time.sleep(float(seconds))  # noqa: ASYNC251 (the loop is to stand still)
         case "sleep":
             await asyncio.sleep(float(seconds))
         case _:

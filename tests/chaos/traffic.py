@@ -13,7 +13,7 @@ import aiohttp
 import orjson
 
 from tests.chaos.process import Process
-from tests.chaos.world import Author, World
+from tests.chaos.world import INVARIANTS, Author, World
 
 AHEAD = 3  # accepted books of an author: one is written, the others wait, so that a turn is never without a book
 LOOK_SECONDS = 0.1
@@ -149,7 +149,7 @@ class Traffic:
         self._count_calls()
         await self._keep_promises()
         await self._compare_texts()
-        await self._world.check_rows()
+        await self._world.check_rows(INVARIANTS)
         in_flight = {row["book_id"] for row in await self._world.pool.fetch(IN_FLIGHT)}
         self.least_in_flight = min(self.least_in_flight, len(in_flight))
         self._hit |= in_flight

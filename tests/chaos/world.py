@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,10 @@ class World:
         assert code == 200, body
         return body
 
+    async def metrics(self, process: Process) -> str:
+        async with self._web.get(f"{process.url}/metrics") as answer:
+            return await answer.text()
+
     # Signals
 
     async def until(self, sql: str, *arguments: object, seconds: float = 60.0) -> None:
@@ -173,16 +178,16 @@ class World:
 
     async def check(self, *, running_books: int = 1) -> None:
         """What holds after every scenario, once the runs are over or stand still."""
-        await self.check_rows()
+        await self.check_rows(INVARIANTS | AT_REST)
         repeated = self.repeated_calls()
         assert repeated <= self.kills * running_books, f"{repeated} calls repeated after {self.kills} kills"
 
-    async def check_rows(self) -> None:
-        """What holds in the database at any moment."""
-        for what, sql in INVARIANTS.items():
+    async def check_rows(self, invariants: Mapping[str, str]) -> None:
+        for what, sql in invariants.items():
             assert not await self.pool.fetch(sql), what
 
 
+# What is so in the database at any moment.
 INVARIANTS = {
     "I2: a completed run has every chapter, once": """
         SELECT r.id FROM run r JOIN chapter c USING (book_id)
@@ -203,11 +208,6 @@ INVARIANTS = {
            AND NOT EXISTS (SELECT FROM hold h WHERE h.book_id = r.book_id)""",
     "I5: one running run an account": """
         SELECT account_id FROM run WHERE status = 'running' GROUP BY account_id HAVING count(*) > 1""",
-    "I6: nobody waits for a free turn": """
-        SELECT q.id FROM run q
-         WHERE q.status = 'queued' AND q.updated_at < now() - interval '20 seconds'
-           AND NOT EXISTS (SELECT FROM run r
-                            WHERE r.account_id = q.account_id AND r.status IN ('running', 'paused'))""",
     "the book says what its run says": """
         SELECT b.id FROM book b JOIN LATERAL (
             SELECT status FROM run r WHERE r.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
@@ -216,4 +216,13 @@ INVARIANTS = {
     "every stored reply was paid for": """
         SELECT s.key FROM step s WHERE s.run_id IS NOT NULL
            AND NOT EXISTS (SELECT FROM model_call m WHERE m.run_id = s.run_id AND m.stage = s.stage)""",
+}
+
+# What is only so once everything has settled.
+AT_REST = {
+    "I6: nobody waits for a free turn": """
+        SELECT q.id FROM run q
+         WHERE q.status = 'queued' AND q.updated_at < now() - interval '20 seconds'
+           AND NOT EXISTS (SELECT FROM run r
+                            WHERE r.account_id = q.account_id AND r.status IN ('running', 'paused'))""",
 }

@@ -1,0 +1,68 @@
+"""Notices an event loop that is held up, while it is held up: nobody is answered then, and the lease runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+TICK_SECONDS = 0.25
+TOLERANCE_SECONDS = 1.0
+FRAMES = 6
+
+
+class Watchdog:
+    """A heartbeat on the loop, and a thread that looks whether it still beats.
+
+    `observe` is told how late each beat was. Only the thread can say which code holds the loop, since it is the one
+    that still runs.
+    """
+
+    def __init__(self, observe: Callable[[float], None]) -> None:
+        self._observe = observe
+        self._loop_thread = threading.get_ident()
+        self._beat = time.monotonic()
+        self._ended = threading.Event()
+
+    @contextlib.asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        beating = asyncio.create_task(self._beats())
+        looking = threading.Thread(target=self._look, name="watchdog", daemon=True)
+        looking.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            beating.cancel()
+            await asyncio.to_thread(looking.join)
+
+    async def _beats(self) -> None:
+        while True:
+            self._beat = time.monotonic()
+            await asyncio.sleep(TICK_SECONDS)
+            late = time.monotonic() - self._beat - TICK_SECONDS
+            self._observe(max(late, 0.0))
+            if late > TOLERANCE_SECONDS:
+                log.warning("event_loop_free_again", seconds=round(late, 1))
+
+    def _look(self) -> None:
+        told = 0.0
+        while not self._ended.wait(TICK_SECONDS):
+            beat = self._beat
+            if beat != told and time.monotonic() - beat > TICK_SECONDS + TOLERANCE_SECONDS:
+                told = beat
+                log.error("event_loop_blocked", where=self._where())
+
+    def _where(self) -> list[str]:
+        """The innermost calls of the loop's thread."""
+        frame = sys._current_frames().get(self._loop_thread)
+        calls = traceback.extract_stack(frame)[-FRAMES:] if frame else []
+        return [f"{call.filename}:{call.lineno} {call.name}" for call in calls]
