@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
+import itertools
 import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import pytest
+
+from tests.chaos.process import ROOT
 from tests.chaos.world import World
+
+HOUR = 3600
 
 
 async def test_a_blocked_loop_is_reported_and_loses_no_lease(world: World) -> None:
@@ -20,5 +30,46 @@ async def test_a_blocked_loop_is_reported_and_loses_no_lease(world: World) -> No
     assert await world.value("SELECT epoch FROM run") == 1
     late = re.findall(r'bookgen_event_loop_lag_seconds_bucket\{le="(\S+)"\} (\S+)', await world.metrics(process))
     assert float(dict(late)["1.0"]) < float(dict(late)["+Inf"])
+    assert world.repeated_calls() == 0
+    await world.check()
+
+
+def test_no_lease_and_no_wait_of_a_run_is_reckoned_by_the_wall_clock() -> None:
+    readers = {
+        f"{file.name}: {ast.unparse(node)}"
+        for file in (ROOT / "bookgen/actors").glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in WALL_CLOCKS
+    }
+
+    assert readers == {"transaction.py: datetime.now"}  # lent to a run that the database then dates
+
+
+WALL_CLOCKS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "datetime.today"}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(200)
+async def test_a_wall_clock_that_jumps_by_hours_moves_no_lease(world: World, tmp_path: Path) -> None:
+    offset = tmp_path / "offset"
+    offset.write_text(str(-HOUR))
+    settings = {"PYTHONPATH": f"{ROOT / 'tests/chaos/jumping_clock'}:{ROOT}", "JUMPING_CLOCK": str(offset)}
+    owner, other = await asyncio.gather(world.serve(**settings), world.serve(**settings))
+    authors = [await world.author() for _ in range(4)]
+    books = [await world.book(author, chapters=4) for author in authors]
+    assert await world.clock_of(owner) < datetime.now(UTC) - timedelta(minutes=59)
+    world.model.configure(delay=2.0)
+    for author, book in zip(authors, books, strict=True):
+        assert (await world.generate(owner, author, book))[0] == 202
+
+    for hours in itertools.cycle((1, -1, 0)):
+        offset.write_text(str(hours * HOUR))
+        if await world.value("SELECT bool_and(status = 'completed') FROM run"):
+            break
+        await asyncio.sleep(1.0)
+
+    assert {row["epoch"] for row in await world.pool.fetch("SELECT epoch FROM run")} == {1}
+    assert "lease_lost" not in owner.log + other.log
+    assert await world.value("SELECT count(*) FROM process WHERE lease_until > now()") == 2
     assert world.repeated_calls() == 0
     await world.check()

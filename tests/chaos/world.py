@@ -7,6 +7,8 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,11 @@ class World:
         code, body = await self.call(process, author, "GET", f"/books/{book}/generation-status/")
         assert code == 200, body
         return body
+
+    async def clock_of(self, process: Process) -> datetime:
+        """The process's wall clock, as it tells it with every answer."""
+        async with self._web.get(f"{process.url}/healthz") as answer:
+            return parsedate_to_datetime(answer.headers["Date"])
 
     async def metrics(self, process: Process) -> str:
         async with self._web.get(f"{process.url}/metrics") as answer:
