@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import itertools
-import logging
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
 import pytest
-import structlog
 
 from bookgen.store.database import Database, open_pool
 from bookgen.store.embedded import EmbeddedPostgres
 from bookgen.store.migrate import migrate
-from bookgen.telemetry import configure_logs
+
+pytest_plugins = ("tests.canaries",)
 
 SQL = Path(__file__).parent.parent / "sql"
 TEMPLATE = "bookgen_template"
@@ -43,6 +41,11 @@ class Cluster:
         await migrate(_database(dsn, TEMPLATE), SQL)
         return dsn
 
+    def keep_log(self) -> None:
+        from tests.canaries import keep_logs  # a plugin, so pytest imports it first
+
+        keep_logs(self._folder)
+
     def close(self) -> None:
         asyncio.run(self._server.stop())
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -54,6 +57,12 @@ def pytest_configure_node(node: pytest.Item) -> None:
     if not hasattr(node.config, "cluster"):
         node.config.cluster = Cluster()
     node.workerinput["cluster_dsn"] = node.config.cluster.dsn  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "cluster"):
+        session.config.cluster.keep_log()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -96,19 +105,6 @@ async def database(dsn: str) -> AsyncIterator[Database]:
     database = await Database.open(dsn, http_connections=5, run_connections=5)
     yield database
     await database.close(patience=1.0)
-
-
-@pytest.fixture
-def log_lines() -> Iterator[io.StringIO]:
-    """What is logged during the test, in the form of the service."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    stream = io.StringIO()
-    configure_logs("json", "debug", stream)
-    yield stream
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
 
 
 @contextlib.asynccontextmanager

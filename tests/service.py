@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Self
 
 from bookgen import config
+from tests.canaries import keep_logs, kept
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 60
+DEFAULTS = {"BOOKGEN_PORT": 0, "BOOKGEN_LOG_LEVEL": "debug"}
 
 
 def environment(folder: Path, **settings: object) -> dict[str, str]:
     """This process's environment without any setting of ours, then the given ones, on a data folder below `folder`."""
     ours = {*config.names().values(), "DATABASE_URL"}
     inherited = {name: value for name, value in os.environ.items() if name not in ours}
-    chosen = {"PYTHONPATH": ROOT, "BOOKGEN_DATA_DIR": folder / "data", "BOOKGEN_PORT": 0, **settings}
+    chosen = {"PYTHONPATH": ROOT, **DEFAULTS, "BOOKGEN_DATA_DIR": folder / "data", **settings}
     return {**inherited, **{name: str(value) for name, value in chosen.items()}}
 
 
@@ -70,6 +72,7 @@ class Service:
     async def __aexit__(self, *_: object) -> None:
         if self.process.returncode is None:
             await self.kill()
+        keep_logs(self._folder)
 
 
 async def run(folder: Path, *arguments: str, **settings: object) -> tuple[int, str, str]:
@@ -80,5 +83,6 @@ async def run(folder: Path, *arguments: str, **settings: object) -> tuple[int, s
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, err = await process.communicate()
+    kept.write(err.decode(errors="replace") + "\n")
     assert process.returncode is not None
     return process.returncode, out.decode(), err.decode()

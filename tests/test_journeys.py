@@ -13,10 +13,17 @@ from typing import Any
 import pytest
 
 from bookgen.client import Client
+from tests.canaries import CANARY
 from tests.fakes.model_server import ModelServer, fault
 from tests.service import Service, environment, run
 
-TEN_CHAPTERS = {"title": "The Salt Road", "chapter_count": 10, "target_word_count": 5000}
+PASSWORD = f"correct horse {CANARY}"
+TEN_CHAPTERS = {
+    "title": "The Salt Road",
+    "description": f"A road of {CANARY}.",
+    "chapter_count": 10,
+    "target_word_count": 5000,
+}
 
 
 @pytest.fixture
@@ -26,7 +33,7 @@ async def models() -> AsyncIterator[ModelServer]:
 
 
 async def signed_in(client: Client) -> Client:
-    await client.register("ada", "ada@example.org", "correct horse")
+    await client.register("ada", "ada@example.org", PASSWORD)
     return client
 
 
@@ -44,7 +51,7 @@ async def texts(client: Client, book_id: int) -> list[str]:
 
 async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=5))
-    settings = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
     async with Service(tmp_path, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client))
         await models.until(lambda: any(call.brief.get("chapter_number") == 5 for call in models.requests))
@@ -53,7 +60,7 @@ async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, m
     assert [bool(text) for text in before] == [True] * 4 + [False] * 6
 
     async with Service(tmp_path, **settings) as service, Client(service.url) as client:
-        await client.login("ada", "correct horse")
+        await client.login("ada", PASSWORD)
         status = await client.finished(book_id, every=0.2)
         after = await texts(client, book_id)
 
@@ -65,7 +72,7 @@ async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, m
 
 async def test_a_killed_database_comes_back_and_the_book_is_finished(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=3))
-    settings = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
     async with Service(tmp_path, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=4, target_word_count=2000)
         await models.until(lambda: any(call.brief.get("chapter_number") == 3 for call in models.requests))
@@ -88,7 +95,7 @@ async def test_a_book_is_written_through_the_real_sdk(
     tmp_path: Path, dsn: str, models: ModelServer, provider: str
 ) -> None:
     urls = {"anthropic": models.anthropic_url, "openai": models.openai_url}
-    settings = {f"{provider.upper()}_API_KEY": "key", f"{provider.upper()}_BASE_URL": urls[provider]}
+    settings = {f"{provider.upper()}_API_KEY": f"key-{CANARY}", f"{provider.upper()}_BASE_URL": urls[provider]}
     async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=3, target_word_count=3000)
         status = await client.finished(book_id, every=0.2)
@@ -114,7 +121,7 @@ async def test_write_leaves_three_files_and_names_them(tmp_path: Path) -> None:
 
 async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=2))
-    settings = {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": models.openai_url}
+    settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
     words = ("write", "The Salt Road", "--chapters", "3", "--words", "3000", "--out", str(tmp_path / "out"))
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bookgen", *words,
@@ -137,7 +144,7 @@ async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models
 
 
 async def test_a_finished_book_is_not_written_again(tmp_path: Path, models: ModelServer) -> None:
-    settings = {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": models.openai_url}
+    settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
     words = ("write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "pdf", "--out", str(tmp_path))
     await run(tmp_path, *words, **settings)
     calls = len(models.requests)
@@ -152,7 +159,7 @@ async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:
         await signed_in(client)
         code, said, complained = await run(
             tmp_path, "write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "epub",
-            "--out", str(tmp_path), "--server", service.url, "--login", "ada", "--password", "correct horse",
+            "--out", str(tmp_path), "--server", service.url, "--login", "ada", "--password", PASSWORD,
         )  # fmt: skip
         titles = [book["title"] for book in await client.books()]
 
@@ -187,7 +194,7 @@ async def test_a_second_service_joins_the_database_of_the_first(tmp_path: Path) 
             await signed_in(client)
         await first.kill()
         async with Client(second.url) as client:
-            await client.login("ada", "correct horse")
+            await client.login("ada", PASSWORD)
             book = await client.create_book(title="Written by the second")
 
     assert book["title"] == "Written by the second"
@@ -224,9 +231,9 @@ async def test_a_troubled_provider_still_gives_a_book_and_a_ledger_to_the_token(
         fault("cut", stage="chapter"),
         fault("garbage", kind="prose", stage="digest"),
     )
-    settings = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
     if provider == "openai":
-        settings = {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": models.openai_url}
+        settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
     async with Service(tmp_path, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=4, target_word_count=4000)
         status = await client.finished(book_id, every=0.2)

@@ -26,9 +26,10 @@ from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.standing import Standings
 from bookgen.store.database import Database
 from bookgen.tokens import Tokens
+from tests.canaries import CANARY, watch
 
-SECRET_KEY = "the secret key of the tests is long enough for HS256"
-PASSWORD = "correct horse battery"
+SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"
+PASSWORD = f"correct horse {CANARY}"
 API = "/api/v1"
 UNLIMITED = {limit_class: Budget(1_000_000, 60) for limit_class in LimitClass}
 
@@ -59,6 +60,8 @@ class Door:
         form = {"username": name, "email": f"{name}@example.com", "password": PASSWORD, **more}
         status, body = await self.post("/auth/register/", form, headers=headers)
         assert status == 201, body
+        for token in body.get("tokens", {}).values():
+            watch(token)
         return body
 
     async def access(self, name: str = "ada") -> str:
@@ -76,7 +79,9 @@ class Door:
         """The newest mailed link to a page, as the path of the call it stands for."""
         texts = [str(letter.get_body(("plain",)).get_content()) for letter in await self.letters()]  # type: ignore[union-attr]
         lines = [line for text in texts for line in text.splitlines() if f"/{page}/" in line]
-        return "/auth" + lines[-1][lines[-1].index(f"/{page}/") :]
+        link = lines[-1][lines[-1].index(f"/{page}/") :]
+        watch(link.split("/")[-2])
+        return f"/auth{link}"
 
 
 OpenDoor = Callable[..., Awaitable[Door]]

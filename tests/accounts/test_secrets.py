@@ -3,30 +3,10 @@
 from __future__ import annotations
 
 import io
-import logging
-from collections.abc import Iterator
 
-import pytest
-import structlog
-
-from bookgen import telemetry
 from tests.accounts.door import Door, OpenDoor
+from tests.canaries import CANARY
 from tests.fakes.google_server import GoogleServer
-
-CANARY = "canary-4711"
-
-
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    """Everything that is logged during the test, in the service's own form."""
-    root = logging.getLogger()
-    handlers, level, configuration = root.handlers[:], root.level, structlog.get_config()
-    stream = io.StringIO()
-    telemetry.configure_logs("json", "debug", stream)
-    yield stream
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.configure(**configuration)
 
 
 async def visit_every_door(door: Door) -> set[str]:
@@ -60,19 +40,19 @@ async def visit_every_door(door: Door) -> set[str]:
 
 
 async def test_no_password_token_or_link_is_logged(
-    open_door: OpenDoor, google: GoogleServer, logged: io.StringIO
+    open_door: OpenDoor, google: GoogleServer, log_lines: io.StringIO
 ) -> None:
     google.grant(f"{CANARY}-google", sub="1", email="ada@example.com")
     door = await open_door(google_base=google.base)
 
     secrets = await visit_every_door(door)
 
-    lines = logged.getvalue()
+    lines = log_lines.getvalue()
     assert lines.count('"route":"/auth/login/"') == 3
     assert [secret for secret in secrets if secret in lines] == []
 
 
-async def test_a_failure_that_nobody_foresaw_logs_no_secret(open_door: OpenDoor, logged: io.StringIO) -> None:
+async def test_a_failure_that_nobody_foresaw_logs_no_secret(open_door: OpenDoor, log_lines: io.StringIO) -> None:
     door = await open_door()
     await door.register("ada")
     await door.database.http.execute("ALTER TABLE account RENAME COLUMN password_hash TO lost")
@@ -83,5 +63,5 @@ async def test_a_failure_that_nobody_foresaw_logs_no_secret(open_door: OpenDoor,
     )
 
     assert status == 500
-    assert "request_failed" in logged.getvalue()
-    assert CANARY not in logged.getvalue()
+    assert "request_failed" in log_lines.getvalue()
+    assert CANARY not in log_lines.getvalue()

@@ -14,7 +14,7 @@ import pytest
 from bookgen.billing.checkout import Payments
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
-from tests.fakes.stripe_server import FakeStripe
+from tests.fakes.stripe_server import NEXT_WEBHOOK_SECRET, SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 
 SIGN_UP = datetime(2026, 1, 31, 12, tzinfo=UTC)
 _names = itertools.count(1)
@@ -102,9 +102,9 @@ async def open_payments(pool: asyncpg.Pool, stripe: FakeStripe, clock: Clock) ->
         def open_payments() -> Payments:
             payments = Payments(
                 pool,
-                Gateway("sk_test_bookgen", api_base=stripe.url),
+                Gateway(SECRET_KEY, api_base=stripe.url),
                 public_url="https://books.test",
-                webhook_secrets=["whsec_next", "whsec_test"],
+                webhook_secrets=[NEXT_WEBHOOK_SECRET, WEBHOOK_SECRET],
                 allowed_origins=["https://app.test"],
                 clock=clock,
             )

@@ -26,6 +26,7 @@ from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
 from bookgen.store import holds
 from bookgen.store.database import Connection, open_pool
+from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET
 
 NOWHERE = ReturnUrls()
 DSN, STRIPE = sys.argv[1:3]
@@ -58,8 +59,8 @@ class World:
     def __init__(self, pool: Any, http: aiohttp.ClientSession) -> None:
         self.pool = pool
         self.http = http
-        gateway = Gateway("sk_test_bookgen", api_base=STRIPE)
-        self.payments = Payments(pool, gateway, public_url="https://books.test", webhook_secrets=["whsec_test"])
+        gateway = Gateway(SECRET_KEY, api_base=STRIPE)
+        self.payments = Payments(pool, gateway, public_url="https://books.test", webhook_secrets=[WEBHOOK_SECRET])
         self.quota = Quota(billing=True)
 
     async def credits(self) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.fakes.stripe_server import FakeStripe
+from tests.canaries import CANARY
+from tests.fakes.stripe_server import NEXT_WEBHOOK_SECRET, SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 from tests.service import Service, run
 
 API = "/api/v1"
@@ -24,12 +25,12 @@ async def processor() -> AsyncIterator[FakeStripe]:
 
 async def test_a_purchase_outlives_a_kill_and_comes_once(tmp_path: Path, processor: FakeStripe) -> None:
     keys = {
-        "STRIPE_SECRET_KEY": "sk_test_bookgen",
+        "STRIPE_SECRET_KEY": SECRET_KEY,
         "STRIPE_API_BASE": processor.url,
-        "STRIPE_WEBHOOK_SECRET": "whsec_next, whsec_test",
-        "BOOKGEN_SECRET_KEY": "a key of the tests that is long enough",
+        "STRIPE_WEBHOOK_SECRET": f"{NEXT_WEBHOOK_SECRET}, {WEBHOOK_SECRET}",
+        "BOOKGEN_SECRET_KEY": f"a key {CANARY} of the tests that is long enough",
     }
-    form = {"username": "ada", "email": "ada@example.org", "password": "correct horse"}
+    form = {"username": "ada", "email": "ada@example.org", "password": f"correct horse {CANARY}"}
     async with Service(tmp_path, **keys) as service, aiohttp.ClientSession(service.url) as http:
         tokens = (await (await http.post(f"{API}/auth/register/", json=form)).json())["tokens"]
         signed_in = {"Authorization": f"Bearer {tokens['access']}"}
@@ -48,7 +49,7 @@ async def test_a_purchase_outlives_a_kill_and_comes_once(tmp_path: Path, process
 
 
 async def test_payments_are_set_up_from_the_command_line(tmp_path: Path, processor: FakeStripe) -> None:
-    settings = {"STRIPE_SECRET_KEY": "sk_test_bookgen", "STRIPE_API_BASE": processor.url}
+    settings = {"STRIPE_SECRET_KEY": SECRET_KEY, "STRIPE_API_BASE": processor.url}
 
     _, dry, _ = await run(tmp_path, "payments", "sync", **settings)
     _, made, _ = await run(tmp_path, "payments", "sync", "--apply", **settings)

@@ -11,6 +11,7 @@ import pytest
 from bookgen.billing.checkout import ReturnUrls
 from bookgen.errors import InvalidInput, Unavailable
 from bookgen.store import credits, subscriptions
+from tests.fakes.stripe_server import NEXT_WEBHOOK_SECRET, WEBHOOK_SECRET
 
 NOWHERE = ReturnUrls()
 
@@ -263,8 +264,8 @@ async def test_either_secret_counts_while_one_replaces_the_other(pool, stripe, m
     await buy_credits(account)
     await buy_credits(account, "single")
 
-    await payments.receive(*stripe.delivery(stripe.events[0], secret="whsec_test"))
-    await payments.receive(*stripe.delivery(stripe.events[1], secret="whsec_next"))
+    await payments.receive(*stripe.delivery(stripe.events[0], secret=WEBHOOK_SECRET))
+    await payments.receive(*stripe.delivery(stripe.events[1], secret=NEXT_WEBHOOK_SECRET))
 
     assert await credits.balance(pool, account) == 6
 

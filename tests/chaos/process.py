@@ -10,6 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
+from tests.canaries import keep_logs
+
 ROOT = Path(__file__).parents[2]
 READY = re.compile(rb"bookgen is ready at (\S+)")
 START_SECONDS = 60.0
@@ -90,3 +92,4 @@ class Process:
         if not self.dead:
             self.wake()
             await self.kill()
+        keep_logs(self._log.parent)

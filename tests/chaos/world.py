@@ -17,10 +17,11 @@ import asyncpg
 import orjson
 
 from bookgen.tokens import Tokens, TokenType
+from tests.canaries import CANARY
 from tests.chaos.process import Process
 from tests.fakes.model_server import Call, ModelServer
 
-SECRET = "a secret key that is long enough for every token of these tests"
+SECRET = f"a secret key {CANARY} that is long enough for every token of these tests"
 UNLIMITED = "1000000/minute"
 _names = itertools.count(1)
 
@@ -65,9 +66,9 @@ class World:
             "BOOKGEN_SECRET_KEY": SECRET,
             "BOOKGEN_BILLING": "on",
             "BOOKGEN_MODEL": self.provider,
-            "ANTHROPIC_API_KEY": "key",
+            "ANTHROPIC_API_KEY": f"key-{CANARY}",
             "ANTHROPIC_BASE_URL": self.model.anthropic_url,
-            "OPENAI_API_KEY": "key",
+            "OPENAI_API_KEY": f"key-{CANARY}",
             "OPENAI_BASE_URL": self.model.openai_url,
             "CHAOS_FAULTS": faults,
         }
@@ -108,10 +109,11 @@ class World:
         await self.pool.execute("UPDATE book SET title = 'Book ' || id WHERE id = $1", book_id)
         await self.pool.execute(
             """INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count)
-               SELECT $1, n, 'Chapter ' || n, 'What happens in ' || n, $3 FROM generate_series(1, $2::int) AS n""",
+               SELECT $1, n, 'Chapter ' || n, $4 || ' happens in ' || n, $3 FROM generate_series(1, $2::int) AS n""",
             book_id,
             chapters,
             words,
+            CANARY,
         )
         return int(book_id)
 

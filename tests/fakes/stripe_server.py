@@ -14,9 +14,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from stripe import WebhookSignature
 
+from tests.canaries import CANARY
 from tests.fakes.stripe_wire import FORM, STRIPE_VERSION, Wire, error, missing, page
 
 Object = dict[str, Any]
+
+SECRET_KEY = f"sk_test_{CANARY}"
+WEBHOOK_SECRET = f"whsec_{CANARY}"
+NEXT_WEBHOOK_SECRET = f"whsec_next_{CANARY}"
 
 
 class FakeStripe:
@@ -25,7 +30,7 @@ class FakeStripe:
     Events pile up in `events` as signed deliveries, for the test to hand over as it likes.
     """
 
-    def __init__(self, secret: str = "whsec_test", clock: Callable[[], float] = time.time, account: str = "") -> None:
+    def __init__(self, secret: str = WEBHOOK_SECRET, clock: Callable[[], float] = time.time, account: str = "") -> None:
         self.secret = secret
         self.account = account  # in every id, so that several may share a database
         self.clock = clock
@@ -166,7 +171,7 @@ class FakeStripe:
     def _emit(self, type: str, about: Object) -> None:
         # A copy: the event shows the object as it was then, however it changes later.
         frozen = json.loads(json.dumps(about))
-        event = self._new("event", "evt", type=type, api_version=STRIPE_VERSION, data={"object": frozen})
+        event = self._new("event", "evt", type=type, api_version=STRIPE_VERSION, data={"object": frozen}, note=CANARY)
         self.events.append(event)
 
     # --- resources ----------------------------------------------------------------------------------

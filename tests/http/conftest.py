@@ -36,9 +36,10 @@ from bookgen.support import Support
 from bookgen.tokens import Tokens
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.outline import draft_outline, rework_chapters
+from tests.canaries import CANARY, watch
 
-SECRET_KEY = "the secret key of the tests is long enough for HS256"
-PASSWORD = "correct horse battery"
+SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"
+PASSWORD = f"correct horse {CANARY}"
 PREFIX = "/api/v1"
 UNLIMITED = {limit_class: Budget(1_000_000, 60) for limit_class in LimitClass}
 DOCS = Path(__file__).parents[2] / "docs"
@@ -108,14 +109,16 @@ class Api:
         reply = await Api(self.client, self.services, self.tokens).post("/auth/register/", form)
         assert reply.status == 201, reply.body
         user, tokens = reply.body["user"], reply.body["tokens"]
-        return Api(self.client, self.services, self.tokens, tokens["access"], user["id"])
+        watch(tokens["refresh"])
+        return Api(self.client, self.services, self.tokens, watch(tokens["access"]), user["id"])
 
     async def as_nobody(self) -> Api:
         return Api(self.client, self.services, self.tokens)
 
     async def book(self, **fields: Any) -> dict[str, Any]:
         """A draft of two short chapters."""
-        reply = await self.post("/books/", {"title": "A Book", "chapter_count": 2, "target_word_count": 400, **fields})
+        told = {"description": f"Of a {CANARY}.", "style_notes": f"Sing, {CANARY}.", **fields}
+        reply = await self.post("/books/", {"title": "A Book", "chapter_count": 2, "target_word_count": 400, **told})
         assert reply.status == 201, reply.body
         return dict(reply.body)
 

@@ -13,7 +13,7 @@ from bookgen.billing.checkout import Payments
 from bookgen.billing.gateway import Gateway
 from bookgen.mailing import Mailing
 from bookgen.providers.mail import OutboxMailer
-from tests.fakes.stripe_server import FakeStripe
+from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ async def shop(open_api, database, stripe):
     """A service that sells."""
     payments = Payments(
         database.http,
-        Gateway("sk_test_bookgen", api_base=stripe.url),
+        Gateway(SECRET_KEY, api_base=stripe.url),
         public_url="http://books.example",
-        webhook_secrets=["whsec_test"],
+        webhook_secrets=[WEBHOOK_SECRET],
     )
     yield await open_api(billing=True, payments=payments)
     await payments.close()

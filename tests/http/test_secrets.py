@@ -1,34 +1,15 @@
 """What callers send stays out of the log: prompts, questions, payment bodies, tokens, links."""
 
 import io
-import logging
-from collections.abc import Iterator
-
-import pytest
-import structlog
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
-from bookgen.telemetry import configure_logs
+from tests.canaries import CANARY
 from tests.http.conftest import PREFIX, Api, OpenApi
 
-CANARY = "canary-5e21b7"
 
-
-@pytest.fixture
-def log() -> Iterator[io.StringIO]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    stream = io.StringIO()
-    configure_logs("json", "debug", stream)
-    yield stream
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
-
-
-async def test_a_whole_book_is_written_without_a_word_of_it_in_the_log(log: io.StringIO, api: Api) -> None:
+async def test_a_whole_book_is_written_without_a_word_of_it_in_the_log(log_lines: io.StringIO, api: Api) -> None:
     book = await api.written(title=CANARY, description=CANARY, style_notes=CANARY, author_name=CANARY)
     chapter = book["chapters"][0]["id"]
     await api.patch(f"/chapters/{chapter}/", {"content": CANARY})
@@ -37,25 +18,25 @@ async def test_a_whole_book_is_written_without_a_word_of_it_in_the_log(log: io.S
     await api.post("/chatbot/ask/", {"question": CANARY, "history": [{"role": "user", "content": CANARY}]})
 
     assert api.access is not None
-    assert '"route":"/books/{id}/generate/"' in log.getvalue()
-    assert CANARY not in log.getvalue()
-    assert api.access not in log.getvalue()
-    assert api.access.rpartition(".")[2] not in log.getvalue()
+    assert '"route":"/books/{id}/generate/"' in log_lines.getvalue()
+    assert CANARY not in log_lines.getvalue()
+    assert api.access not in log_lines.getvalue()
+    assert api.access.rpartition(".")[2] not in log_lines.getvalue()
 
 
-async def test_what_a_stranger_sends_does_not_reach_the_log(log: io.StringIO, visitor: Api) -> None:
+async def test_what_a_stranger_sends_does_not_reach_the_log(log_lines: io.StringIO, visitor: Api) -> None:
     await visitor.get(f"/{CANARY}/?{CANARY}={CANARY}", headers={"Cookie": f"bookgen_session={CANARY}"})
     await visitor.get("/books/", headers={"Authorization": f"Bearer {CANARY}"})
     await visitor.post("/webhooks/stripe/", {"id": CANARY}, headers={"Stripe-Signature": f"t=1,v1={CANARY}"})
-    await visitor.post("/auth/magic-login/MQ/canary-5e21b7/")
+    await visitor.post(f"/auth/magic-login/MQ/{CANARY}/")
     await visitor.post("/books/demo/", {"password": CANARY}, headers={"X-Request-Id": f"<{CANARY}>"})
     await visitor.raw(f"GET {PREFIX}/books/ HTTP/1.1\r\nAuthorization: Bearer {CANARY}\x01\r\n\r\n".encode())
 
-    assert log.getvalue().count("\n") >= 5
-    assert CANARY not in log.getvalue()
+    assert log_lines.getvalue().count("\n") >= 5
+    assert CANARY not in log_lines.getvalue()
 
 
-async def test_a_failing_provider_tells_the_log_no_prompt(log: io.StringIO, open_api: OpenApi) -> None:
+async def test_a_failing_provider_tells_the_log_no_prompt(log_lines: io.StringIO, open_api: OpenApi) -> None:
     class Failing(OfflineModel):
         async def complete(self, request: TextRequest) -> TextReply:
             raise UpstreamAIError("The model provider timed out.", stage=request.stage, retryable=False)
@@ -64,4 +45,4 @@ async def test_a_failing_provider_tells_the_log_no_prompt(log: io.StringIO, open
     book = await api.book(description=CANARY)
 
     assert (await api.post(f"/books/{book['id']}/generate-outline/")).status == 502
-    assert CANARY not in log.getvalue()
+    assert CANARY not in log_lines.getvalue()

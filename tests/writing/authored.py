@@ -12,6 +12,7 @@ from bookgen.providers.registry import ModelSettings, build_text_model
 from bookgen.providers.text import Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.material import ChapterDraft, Material
+from tests.canaries import CANARY
 from tests.fakes.model_server import Call, ModelServer
 from tests.fakes.model_wires import Reply
 from tests.writing.scripted import Answer, request_key
@@ -76,7 +77,10 @@ async def authored(answer: Answer, protocol: str, model: str = "scripted") -> As
         client = build_text_model(
             f"{protocol}:{model}",
             ModelSettings(
-                anthropic_key="key", anthropic_url=server.anthropic_url, openai_key="key", openai_url=server.openai_url
+                anthropic_key=f"key-{CANARY}",
+                anthropic_url=server.anthropic_url,
+                openai_key=f"key-{CANARY}",
+                openai_url=server.openai_url,
             ),
         )
         try:
