@@ -13,7 +13,7 @@ from bookgen.http import replies, users
 from bookgen.http.admission import SESSION_COOKIE
 from bookgen.http.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNTS, BODY, LIMITER, VERDICT
-from bookgen.http.schemas import Body, Text
+from bookgen.http.schemas import Body, Text, any_of, says
 from bookgen.limits import Budget, LimitClass
 from bookgen.passwords import MAX_LENGTH, MIN_LENGTH
 from bookgen.signup import USERNAME_PATTERN
@@ -54,6 +54,7 @@ class RegisterBody(Body):
     last_name = Text(150, load_default="", metadata={"example": "Lovelace"})
 
 
+@says(anyOf=any_of("email", "username"))
 class LoginBody(Body):
     """A password and either an e-mail address or a username."""
 
@@ -75,6 +76,7 @@ class GoogleBody(Body):
     access_token = Text(TOKEN_CHARACTERS, minimum=1, required=True, metadata={"example": "ya29.a0Af…"})
 
 
+@says(anyOf=any_of("tokens", "email_verification_required"))
 class Registered(Schema):
     """`tokens`, unless the address has to be verified first: then `email_verification_required`."""
 

@@ -9,7 +9,7 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http import replies
 from bookgen.http.book_schemas import DEFAULT_WORDS, Book, BookChanges, BookCreation, BookListed, BookTitle
-from bookgen.http.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.contract import conditional, docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
 from bookgen.http.representations import book_answer, list_answer
 from bookgen.http.routing import path_id
@@ -18,6 +18,7 @@ from bookgen.store import accounts, books, chapters
 
 @docs(tags=["books"], summary="List your books, most recently updated first")
 @response_schema(BookListed(many=True))
+@conditional
 async def list_books(request: web.Request) -> web.Response:
     listed = await books.recent(request.app[DATABASE].http, request[ACCOUNT_ID])
     return replies.json(await list_answer(request, listed))
@@ -25,6 +26,7 @@ async def list_books(request: web.Request) -> web.Response:
 
 @docs(tags=["books"], summary="List ids and titles, for a selector")
 @response_schema(BookTitle(many=True))
+@conditional
 async def dropdown(request: web.Request) -> web.Response:
     return replies.json(await books.titles(request.app[DATABASE].http, request[ACCOUNT_ID]))
 
@@ -44,6 +46,7 @@ async def create_book(request: web.Request) -> web.Response:
 
 @docs(tags=["books"], summary="Read a book with all its chapters")
 @response_schema(Book)
+@conditional
 async def read_book(request: web.Request) -> web.Response:
     return await book_answer(request, path_id(request))
 

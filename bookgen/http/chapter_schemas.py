@@ -19,24 +19,19 @@ class ChapterChanges(Body):
     target_word_count = Integer(minimum=1, maximum=MAX_WORDS)
 
 
-class ChapterListed(Schema):
-    """A chapter without its text."""
-
+class Chapter(Schema):
     id = fields.Integer(required=True)
     book = fields.Integer(required=True, metadata={"description": "The book's id."})
     chapter_number = fields.Integer(required=True)
     title = fields.String(required=True)
     summary = fields.String(required=True)
+    content = fields.String(required=True, metadata={"description": "Markdown; empty until written."})
     word_count = fields.Integer(required=True)
     target_word_count = fields.Integer(required=True)
     status = fields.String(required=True, validate=choice(ChapterStatus))
     illustrations = fields.List(fields.Dict(), required=True)
     created_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
-
-
-class Chapter(ChapterListed):
-    content = fields.String(required=True, metadata={"description": "Markdown; empty until written."})
 
 
 class RevisionListed(Schema):

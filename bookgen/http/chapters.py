@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
+
 from aiohttp import web
 
 from bookgen import errors
 from bookgen.http import replies
 from bookgen.http.budgets import require_budgets
-from bookgen.http.chapter_schemas import Chapter, ChapterChanges, ChapterListed, Revision, RevisionListed
-from bookgen.http.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.chapter_schemas import Chapter, ChapterChanges, Revision, RevisionListed
+from bookgen.http.contract import conditional, docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
-from bookgen.http.representations import chapter_body, listed_chapter
+from bookgen.http.representations import chapter_body
 from bookgen.http.routing import path_id
 from bookgen.models import Allowance, RevisionOrigin
 from bookgen.store import chapters, revisions
 
 
-@docs(tags=["chapters"], summary="List every chapter of your books, without their texts")
-@response_schema(ChapterListed(many=True))
+@docs(tags=["chapters"], summary="List every chapter of your books, newest book first")
+@response_schema(Chapter(many=True))
+@conditional
 async def list_chapters(request: web.Request) -> web.Response:
-    found = await chapters.of_account(request.app[DATABASE].http, request[ACCOUNT_ID])
-    return replies.json([listed_chapter(chapter) for chapter in found])
+    # One by one: all the texts at once would hold up everybody else's answers.
+    async with aclosing(chapters.of_account(request.app[DATABASE].http, request[ACCOUNT_ID])) as found:
+        encoded = [replies.dump(chapter_body(chapter)) async for chapter in found]
+    return replies.encoded(b"[" + b",".join(encoded) + b"]")
 
 
 @docs(tags=["chapters"], summary="Read a chapter")
 @response_schema(Chapter)
+@conditional
 async def read_chapter(request: web.Request) -> web.Response:
     chapter = await chapters.find(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request))
     if chapter is None:

@@ -46,6 +46,17 @@ def file_response(content_type: str, description: str) -> Mark:
 
 
 _REFUSES = "__refuses__"
+_CONDITIONAL = "__conditional__"
+
+
+def conditional(handler: _F) -> _F:
+    """Says that an answer carries a tag, and that a caller who has it already is told so."""
+    setattr(handler, _CONDITIONAL, True)
+    return handler
+
+
+def is_conditional(handler: Handler) -> bool:
+    return getattr(handler, _CONDITIONAL, False)
 
 
 def refuses(*refusals: type[BookgenError]) -> Mark:

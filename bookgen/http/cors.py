@@ -8,6 +8,7 @@ _EXPOSED = ", ".join([
     "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "X-Request-Id", "X-API-Version",
     "X-API-Version-Latest", "Deprecation", "Sunset", "Link", "ETag", "Content-Disposition", "WWW-Authenticate",
 ])  # fmt: skip
+_ACCEPTED = "Authorization, Content-Type, If-None-Match, X-Request-Id, X-Browser-Fingerprint"
 
 
 def headers(origin: str | None, allowed: Collection[str]) -> dict[str, str]:
@@ -19,6 +20,6 @@ def headers(origin: str | None, allowed: Collection[str]) -> dict[str, str]:
 def preflight(methods: Collection[str]) -> dict[str, str]:
     return {
         "Access-Control-Allow-Methods": ", ".join(sorted(methods)),
-        "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id, X-Browser-Fingerprint",
+        "Access-Control-Allow-Headers": _ACCEPTED,
         "Access-Control-Max-Age": "600",
     }

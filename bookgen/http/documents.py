@@ -14,7 +14,7 @@ from mdit_py_plugins.anchors import anchors_plugin
 
 from bookgen import errors
 from bookgen.http.catalogue import CATALOGUE, Entry
-from bookgen.http.contract import docs, refuses
+from bookgen.http.contract import conditional, docs, refuses
 from bookgen.http.keys import DOCUMENT, SITE
 from bookgen.retrieval import slug
 
@@ -42,6 +42,7 @@ _TEXT_CONTENT = {"text/markdown": {"schema": {"type": "string"}}}
 
 
 @docs(tags=["site"], summary="This document", responses={200: {"description": "OpenAPI 3.1", "content": _JSON_CONTENT}})
+@conditional
 async def schema(request: web.Request) -> web.Response:
     return web.Response(
         body=request.app[DOCUMENT], headers={"Content-Type": "application/json", "Cache-Control": PUBLIC_FOR_AN_HOUR}

@@ -9,7 +9,7 @@ from bookgen.actors import status
 from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
 from bookgen.http import replies
 from bookgen.http.book_schemas import GenerationStart, GenerationStatus, GenerationSteered
-from bookgen.http.contract import docs, refuses, response_schema
+from bookgen.http.contract import conditional, docs, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, SUPERVISOR
 from bookgen.http.routing import path_id
 
@@ -42,6 +42,7 @@ async def generate(request: web.Request) -> web.Response:
     description="Poll every 15 to 30 seconds. 404 when the book never had a run.",
 )
 @response_schema(GenerationStatus)
+@conditional
 async def generation_status(request: web.Request) -> web.Response:
     return replies.encoded(await request.app[SUPERVISOR].generation_status(request[ACCOUNT_ID], path_id(request)))
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from bookgen.http import admission, bodies, contract, errors, headers, journal, unmatched
+from bookgen.http import admission, bodies, conditional, contract, errors, headers, journal, unmatched
 from bookgen.http.keys import BODY, CLIENT, QUERY, REQUEST_ID, SITE
 from bookgen.http.routing import Handler, Route
 from bookgen.http.schemas import load
@@ -37,6 +37,8 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
             await admission.admit(request, route)
             await _validate(request, route)
             response = await handler(request)
+            if contract.is_conditional(route.handler):
+                response = conditional.unless_known(request, response)
         else:
             admission.admit_stranger(request)
             response = await unmatched.answer(request)

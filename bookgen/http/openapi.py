@@ -64,7 +64,13 @@ def build(routes: Iterable[Route], public_url: str) -> dict[str, Any]:
         operation = _operation(route, plugin, names)
         spec.path(route.path, operations={route.method.lower(): operation})
     document: dict[str, Any] = spec.to_dict()
+    _add_keywords(document["components"]["schemas"], plugin)
     return document
+
+
+def _add_keywords(shapes: dict[str, Any], plugin: MarshmallowPlugin) -> None:
+    for (shape, *_), name in plugin.converter.refs.items():  # type: ignore[union-attr]
+        shapes[name] |= getattr(shape, "keywords", {})
 
 
 def _components(spec: APISpec) -> None:
@@ -85,11 +91,19 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
     }
     operation["operationId"] = said.get("operationId") or _operation_id(route.handler, names)
     operation["security"] = _security(route)
-    if parameters := [*_path_parameters(route), *said.get("parameters", ()), *_query_parameters(route, plugin)]:
+    if parameters := [
+        *_path_parameters(route),
+        *said.get("parameters", ()),
+        *_query_parameters(route, plugin),
+        *([wire_documents.IF_NONE_MATCH] if contract.is_conditional(route.handler) else ()),
+    ]:
         operation["parameters"] = parameters
     if body := _request_body(route, said):
         operation["requestBody"] = body
-    operation["responses"] = {**_successes(said), **_refusals(route)}
+    successes = _successes(route, said)
+    if links := wire_documents.links(operation["operationId"]):
+        next(iter(successes.values()))["links"] = links
+    operation["responses"] = {**successes, **_refusals(route)}
     operation["x-limit-class"] = route.limit
     if route.gate:
         operation["x-plan-gate"] = route.gate
@@ -150,7 +164,8 @@ def _example(schema: Schema) -> dict[str, Any]:
     }
 
 
-def _successes(said: dict[str, Any]) -> dict[str, Any]:
+def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
+    tag = wire_documents.reference("ETag") if contract.is_conditional(route.handler) else {}
     responses = {}
     for status, answer in said.get("responses", {}).items():
         response: dict[str, Any] = {"description": answer.get("description") or HTTPStatus(int(status)).phrase}
@@ -158,8 +173,10 @@ def _successes(said: dict[str, Any]) -> dict[str, Any]:
             response["content"] = {"application/json": {"schema": answer["schema"]}}
         elif "content" in answer:
             response["content"] = answer["content"]
-        response["headers"] = wire_documents.ALWAYS | answer.get("headers", {})
+        response["headers"] = wire_documents.ALWAYS | tag | answer.get("headers", {})
         responses[str(status)] = response
+    if tag:
+        responses["304"] = {"description": wire_documents.NOT_MODIFIED, "headers": wire_documents.ALWAYS | tag}
     return responses
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -90,17 +90,14 @@ def listed_book(book: Book, chapters_count: int, word_count: int) -> dict[str, A
     }
 
 
-def chapter_body(chapter: Chapter) -> Mapping[str, Any]:
-    return listed_chapter(chapter) | {"content": chapter.content}
-
-
-def listed_chapter(chapter: Chapter) -> dict[str, Any]:
+def chapter_body(chapter: Chapter) -> dict[str, Any]:
     return {
         "id": chapter.id,
         "book": chapter.book_id,
         "chapter_number": chapter.chapter_number,
         "title": chapter.title,
         "summary": chapter.summary,
+        "content": chapter.content,
         "word_count": chapter.word_count,
         "target_word_count": chapter.target_word_count,
         "status": chapter.status,

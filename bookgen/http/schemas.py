@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
 
 from bookgen.errors import InvalidInput
 
 LARGEST = 2**63 - 1
+
+_S = TypeVar("_S", bound=Schema)
+
+
+def says(**keywords: Any) -> Callable[[type[_S]], type[_S]]:
+    """Adds JSON Schema keywords to what the document says of a shape: rules over several fields."""
+
+    def mark(shape: type[_S]) -> type[_S]:
+        shape.keywords = keywords  # type: ignore[attr-defined]
+        return shape
+
+    return mark
+
+
+def any_of(*names: str) -> list[dict[str, Any]]:
+    """At least one of the fields is there."""
+    return [{"required": [name]} for name in names]
 
 
 class Body(Schema):
@@ -51,6 +68,11 @@ class Flag(fields.Boolean):
         return value
 
 
+# What a blank text is made of, for JavaScript's \s and for Python's, which differ by these.
+_BLANK = r"\s\u001c-\u001f\u0085\ufeff"
+_ENDS = re.compile(rf"\A[{_BLANK}]+|[{_BLANK}]+\Z")
+
+
 class Text(fields.String):
     """Text of at most `maximum` characters, its ends trimmed. What must not be blank says `minimum=1`."""
 
@@ -58,13 +80,13 @@ class Text(fields.String):
         super().__init__(validate=validate.Length(min=minimum or None, max=maximum), **kwargs)
         self._maximum = maximum
         self._trim = trim
-        self.pattern = r"^[^\u0000]*[^\s\u0000][^\u0000]*$" if minimum else r"^[^\u0000]*$"
+        self.pattern = rf"^[^\u0000]*[^{_BLANK}\u0000][^\u0000]*$" if minimum else r"^[^\u0000]*$"
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = str(super()._deserialize(value, attr, data, **kwargs))
         if len(text) > self._maximum:
             raise ValidationError(f"Longer than maximum length {self._maximum}.")
-        return text.strip() if self._trim else text
+        return _ENDS.sub("", text) if self._trim else text
 
 
 def choice(values: Iterable[str]) -> validate.OneOf:

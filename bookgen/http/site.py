@@ -7,7 +7,7 @@ from aiohttp import web
 from bookgen.http import demo_book, replies
 from bookgen.http.book_schemas import Book
 from bookgen.http.choices import GENRES, LANGUAGES, TRIM_SIZES
-from bookgen.http.contract import docs, json_schema, response_schema
+from bookgen.http.contract import conditional, docs, json_schema, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPPORT
 from bookgen.http.representations import list_answer
 from bookgen.http.site_schemas import Answer, PublicSettings, Question, Stats
@@ -65,6 +65,7 @@ async def public_settings(request: web.Request) -> web.Response:
 
 @docs(tags=["books"], summary="A complete demo book with chapters")
 @response_schema(Book)
+@conditional
 async def demo(_request: web.Request) -> web.Response:
     return replies.encoded(demo_book.body())
 

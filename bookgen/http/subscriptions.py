@@ -14,7 +14,7 @@ from bookgen.http.checkout_schemas import CheckoutBody, hosted, return_urls
 from bookgen.http.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUOTA
 from bookgen.http.plan_schemas import PlanShape, SubscriptionShape, plan_answer, subscription_answer
-from bookgen.http.schemas import Text, choice
+from bookgen.http.schemas import Text, choice, says
 from bookgen.store import plans, subscriptions
 
 INTERVALS = ("monthly", "yearly")
@@ -31,6 +31,7 @@ class UsagePeriodShape(Schema):
 
 
 class CurrentSubscription(SubscriptionShape):
+    subscription = fields.Nested(SubscriptionShape, required=True, metadata={"description": "The same once more."})
     usage = fields.Nested(UsagePeriodShape, required=True)
     limits = fields.Dict(required=True)
 
@@ -50,6 +51,7 @@ class PlanCheckout(CheckoutBody):
     interval = fields.String(load_default="monthly", validate=choice(INTERVALS))
 
 
+@says(anyOf=[{"required": ["sessionId", "url"]}, {"required": ["upgraded", "redirect_url"]}])
 class PlanCheckoutResult(Schema):
     """Either a session to pay in, or the news that the plan was changed at once."""
 
@@ -91,9 +93,12 @@ async def read_current(request: web.Request) -> web.Response:
     if subscription is None:
         raise errors.NotFound
     standing = await quota.standing(db, account_id)
+    record = subscription_answer(subscription, standing)
+    # The contract says that the record is contained, and gives it no name: it is found in either place.
     return replies.json(
         {
-            **subscription_answer(subscription, standing),
+            **record,
+            "subscription": record,
             "usage": asdict(await quota.usage(db, account_id)),
             "limits": standing.plan.limits,
         }

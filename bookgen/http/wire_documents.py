@@ -38,6 +38,16 @@ HEADERS: dict[str, dict[str, Any]] = {
     "X-API-Version-Latest": _string("The newest version."),
     "X-Request-Id": _string("The caller's request id, or one that was made."),
     "WWW-Authenticate": _string('Bearer realm="api"'),
+    "ETag": _string("Names this very answer; send it as If-None-Match the next time."),
+}
+
+NOT_MODIFIED = "Nothing has changed since the answer whose ETag was sent. No body; it counts as a request."
+IF_NONE_MATCH: dict[str, Any] = {
+    "in": "header",
+    "name": "If-None-Match",
+    "required": False,
+    "description": "The ETag of the answer that you have: 304 without a body if it is still the same.",
+    "schema": {"type": "string"},
 }
 
 
@@ -48,8 +58,32 @@ def reference(name: str) -> dict[str, Any]:
 ALWAYS: dict[str, Any] = {
     name: {"$ref": f"#/components/headers/{name}"}
     for name in HEADERS
-    if name not in ("Retry-After", "WWW-Authenticate")
+    if name not in ("Retry-After", "WWW-Authenticate", "ETag")
 }
+
+_THE_BOOK = {"id": "$response.body#/id"}
+_THE_CHAPTER = _THE_BOOK
+_ITS_RUN = {"id": "$response.body#/book_id"}
+_FIRST_CHAPTER = {"id": "$response.body#/chapters/0/id"}
+_NEWEST_REVISION = {"id": "$request.path.id", "revision_id": "$response.body#/0/id"}
+# By operation: what to call next, and where its ids are in the answer.
+LINKS: dict[str, dict[str, dict[str, str]]] = {
+    "create_book": {"generate_outline": _THE_BOOK},
+    "generate_outline": {"update_outline": _THE_BOOK, "generate": _THE_BOOK, "change_chapter": _FIRST_CHAPTER},
+    "generate": dict.fromkeys(
+        ("generation_status", "pause_generation", "resume_generation", "stop_generation", "export_pdf"), _ITS_RUN
+    ),
+    "change_chapter": {"list_revisions": _THE_CHAPTER},
+    "list_revisions": {"read_revision": _NEWEST_REVISION, "restore_revision": _NEWEST_REVISION},
+}
+
+
+def links(operation_id: str) -> dict[str, Any]:
+    return {
+        name: {"operationId": name, "parameters": parameters}
+        for name, parameters in LINKS.get(operation_id, {}).items()
+    }
+
 
 ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
@@ -10,7 +10,7 @@ from bookgen.store import revisions
 from bookgen.words import count_words
 
 if TYPE_CHECKING:
-    from asyncpg import Connection, Record
+    from asyncpg import Connection, Pool, Record
 
     from bookgen.store.database import DB
 
@@ -49,9 +49,8 @@ async def lock_of_book(db: DB, book_id: int) -> list[Chapter]:
     return [chapter_of(row) for row in await db.fetch(LOCK_OF_BOOK, book_id)]
 
 
-OF_ACCOUNT = """
-    SELECT c.id, c.book_id, c.chapter_number, c.title, c.summary, '' AS content, c.word_count, c.target_word_count,
-           c.status, c.content_version, c.created_at, c.updated_at
+OF_ACCOUNT = f"""
+    SELECT {COLUMNS}
       FROM book b
       JOIN chapter c ON c.book_id = b.id
      WHERE b.account_id = $1
@@ -59,9 +58,11 @@ OF_ACCOUNT = """
 """
 
 
-async def of_account(db: DB, account_id: int) -> list[Chapter]:
-    """Every chapter of the account's books, without their texts: those may be many megabytes."""
-    return [chapter_of(row) for row in await db.fetch(OF_ACCOUNT, account_id)]
+async def of_account(db: Pool, account_id: int) -> AsyncGenerator[Chapter, None]:
+    """Every chapter of the account's books, a few at a time: together they may be many megabytes."""
+    async with db.acquire() as connection, connection.transaction(readonly=True):
+        async for row in connection.cursor(OF_ACCOUNT, account_id):
+            yield chapter_of(row)
 
 
 FIND = f"""

@@ -29,13 +29,14 @@ async def test_a_chapter_is_read_with_its_text(api: Api, chapter: dict[str, Any]
     assert read["word_count"] > 0
 
 
-async def test_chapters_of_all_books_are_listed_without_texts(api: Api, chapter: dict[str, Any]) -> None:
-    await api.outlined(title="Another")
+async def test_chapters_of_all_books_are_listed_as_each_is_read(api: Api, chapter: dict[str, Any]) -> None:
+    other = await api.outlined(title="Another")
 
     listed = (await api.get("/chapters/")).body
 
-    assert len(listed) == 4
-    assert all("content" not in each for each in listed)
+    assert [each["book"] for each in listed] == [other["id"]] * 2 + [chapter["book"]] * 2
+    assert listed[2] == chapter
+    assert (await (await api.as_new_account("eve")).get("/chapters/")).body == []
 
 
 async def test_saving_counts_the_words_and_touches_the_book(api: Api, chapter: dict[str, Any]) -> None:
