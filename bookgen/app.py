@@ -43,6 +43,7 @@ from bookgen.standing import Standings
 from bookgen.store.database import Database, through_outage
 from bookgen.store.migrate import migrate
 from bookgen.store.server import running_postgres
+from bookgen.store.space import LEAST_FREE, DiskGuard, no_shortage
 from bookgen.support import Support
 from bookgen.tokens import Tokens
 from bookgen.watchdog import Watchdog
@@ -55,7 +56,7 @@ MICROS = 1_000_000
 log = structlog.get_logger(__name__)
 
 
-async def serve(config: Config) -> None:
+async def serve(config: Config, *, least_free: int = LEAST_FREE) -> None:
     """Until SIGTERM or SIGINT. StartupError before the first request is answered, or never."""
     telemetry.configure_logs(config.log_format or ("console" if sys.stderr.isatty() else "json"), config.log_level)
     make_data_folder(config.data_dir)
@@ -64,7 +65,7 @@ async def serve(config: Config) -> None:
         bound = closing.enter_context(serving.bind(config.host, config.port))
         public_url = config.public_url or serving.address(bound)
         database = await closing.enter_async_context(open_database(config))
-        service = await _build(config, database, public_url, closing)
+        service = await _build(config, database, public_url, closing, least_free)
         runner = build_runner(build_app(service.services))
         closing.push_async_callback(runner.cleanup)
         await serving.listen(runner, bound)
@@ -123,7 +124,9 @@ class Service:
     model: TextModel
 
 
-async def _build(config: Config, database: Database, public_url: str, closing: contextlib.AsyncExitStack) -> Service:
+async def _build(
+    config: Config, database: Database, public_url: str, closing: contextlib.AsyncExitStack, least_free: int
+) -> Service:
     web = await closing.enter_async_context(aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)))
     model = build_model(config)
     closing.push_async_callback(model.close)
@@ -136,6 +139,7 @@ async def _build(config: Config, database: Database, public_url: str, closing: c
         price=_price,
         caps=CostCaps(_micros(config.book_cost_cap), _micros(config.account_daily_cost_cap), prices().currency),
         call_seconds=config.model_timeout,
+        shortage=no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage,
     )
     closing.push_async_callback(supervisor.drain, 0)
     mailing = _mailing(config, database, public_url)
@@ -156,7 +160,7 @@ async def _build(config: Config, database: Database, public_url: str, closing: c
         limiter=Limiter(_budgets(config)),
         site=_site(config, public_url, model),
         estimate=functools.partial(_estimate, model.name),
-        ready=lambda: supervisor.ready,
+        unready=lambda: supervisor.unready,
     )
     return Service(services, supervisor, model)
 

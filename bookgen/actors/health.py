@@ -27,6 +27,8 @@ TRANSIENT = (
     TimeoutError,
 )
 FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
+# A full disk still answers what only reads: that is no sign of room, as long as what writes keeps failing.
+FULL_SECONDS = 5.0
 
 
 class Health:
@@ -35,6 +37,7 @@ class Health:
     def __init__(self) -> None:
         self._up = asyncio.Event()
         self._up.set()
+        self._full_until = 0.0
 
     @property
     def up(self) -> bool:
@@ -47,9 +50,11 @@ class Health:
         if isinstance(error, Unavailable | OSError | asyncpg.DiskFullError) and self.up:
             log.warning("database_lost", reason=str(error))
             self._up.clear()
+        if isinstance(error, asyncpg.DiskFullError):
+            self._full_until = asyncio.get_running_loop().time() + FULL_SECONDS
 
     def saw_success(self) -> None:
-        if not self.up:
+        if not self.up and asyncio.get_running_loop().time() >= self._full_until:
             log.info("database_back")
             self._up.set()
 

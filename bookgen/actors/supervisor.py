@@ -23,6 +23,7 @@ from bookgen.actors.messages import (
     Command,
     DraftOutline,
     Failure,
+    Generate,
     GiveUp,
     Job,
     ReworkChapters,
@@ -49,6 +50,7 @@ LOOK_SECONDS = 1.0
 IDLE_SECONDS = 60.0
 STATUS_SECONDS = 2.0
 RELEASE_SECONDS = 2.0
+SHORTAGE_SECONDS = 60  # somebody has to make room first
 
 Key = tuple[int, int]
 
@@ -67,6 +69,7 @@ class Supervisor:
         caps: CostCaps | None = None,
         call_seconds: float = 180.0,
         chapters_at_once: int = 64,
+        shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.resources = Resources(
             database.runs, quota, writing, model, price, caps or CostCaps(), call_seconds=call_seconds
@@ -76,6 +79,7 @@ class Supervisor:
         self.draining = False
         self.restored = False
         self._database = database
+        self._shortage = shortage
         self._turns = asyncio.Semaphore(chapters_at_once)
         self._lease = Lease(self.resources, self._lease_lost)
         self._committer = Committer(database.runs)
@@ -103,10 +107,17 @@ class Supervisor:
         ]
 
     @property
-    def ready(self) -> bool:
-        """Restored, the database in reach, and crashes not so many that something bigger must be wrong."""
-        systemic = self._restarts.systemic(self._now())
-        return self.restored and self.resources.health.up and not systemic and not self.draining
+    def unready(self) -> str | None:
+        """Why no work should be sent here; None when it may."""
+        if self.draining:
+            return "The server is stopping."
+        if not self.restored:
+            return "The runs are still being restored."
+        if not self.resources.health.up:
+            return "The database is away."
+        if self._restarts.systemic(self._now()):
+            return "So many books fail at once that something bigger must be wrong."
+        return self._shortage()
 
     async def drain(self, seconds: float) -> None:
         """Lets calls in flight finish for at most `seconds`, then hands the runs back as they are."""
@@ -143,6 +154,8 @@ class Supervisor:
     async def ask(self, account_id: int, book_id: int, command: Command) -> Run:
         """Steers the book's run; the answer is durable."""
         self._refuse_unless_open()
+        if isinstance(command, Generate) and (reason := self._shortage()):
+            raise Unavailable(reason, retry_after=SHORTAGE_SECONDS)
         run = await self._actor(account_id, book_id).ask(command)
         if not isinstance(run, Run):
             raise NotFound

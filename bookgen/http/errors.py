@@ -46,6 +46,7 @@ PASSING = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
+    asyncpg.DiskFullError,
     asyncpg.QueryCanceledError,
     asyncpg.LockNotAvailableError,
     asyncpg.DeadlockDetectedError,

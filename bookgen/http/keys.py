@@ -70,7 +70,7 @@ class Services:
     limiter: Limiter
     site: Site
     estimate: Callable[[Book, Sequence[Chapter]], RunEstimate]
-    ready: Callable[[], bool] = lambda: True
+    unready: Callable[[], str | None] = lambda: None  # why no work should be sent here
 
 
 DATABASE: web.AppKey[Database] = web.AppKey("database")
@@ -83,7 +83,7 @@ SUPPORT: web.AppKey[Support] = web.AppKey("support")
 LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")
 SITE: web.AppKey[Site] = web.AppKey("site")
 ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], RunEstimate]] = web.AppKey("estimate")
-READY: web.AppKey[Callable[[], bool]] = web.AppKey("ready")
+UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
 DOCUMENT: web.AppKey[bytes] = web.AppKey("document")  # the encoded OpenAPI document
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")

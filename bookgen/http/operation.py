@@ -11,7 +11,7 @@ from aiohttp import web
 from bookgen import telemetry
 from bookgen.errors import NotFound, Unavailable
 from bookgen.http import replies
-from bookgen.http.keys import DATABASE, READY, SITE
+from bookgen.http.keys import DATABASE, SITE, UNREADY
 
 _FORWARDING = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
 
@@ -21,9 +21,9 @@ async def alive(request: web.Request) -> web.Response:
 
 
 async def ready(request: web.Request) -> web.Response:
-    """The database answers (it was migrated before the start) and the actors are restored."""
-    if not request.app[READY]():
-        raise Unavailable("The actors are still being restored.", retry_after=1)
+    """The database answers (it was migrated before the start), the runs are restored and the disk has room."""
+    if reason := request.app[UNREADY]():
+        raise Unavailable(reason, retry_after=1)
     try:
         await request.app[DATABASE].http.fetchval("SELECT 1", timeout=2)
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):

@@ -70,7 +70,7 @@ def _provide(app: web.Application, services: Services) -> None:
     app[keys.LIMITER] = services.limiter
     app[keys.SITE] = services.site
     app[keys.ESTIMATE] = services.estimate
-    app[keys.READY] = services.ready
+    app[keys.UNREADY] = services.unready
 
 
 def _bind(app: web.Application, prefix: str, route: Route) -> Iterable[web.AbstractRoute]:

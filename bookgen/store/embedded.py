@@ -41,7 +41,8 @@ SETTINGS = {
 }
 START_SECONDS = 300.0  # a crash recovery may take long; nothing else does
 CLAIM_SECONDS = 20.0  # a killed server's children are gone long before
-SPAWNS = 40
+SPAWNS = 7
+FIRST_REST, LONGEST_REST = 0.1, 5.0  # before a server that has just ended is started once more
 PAUSE_SECONDS = 0.05
 WATCH_SECONDS = 0.2
 
@@ -109,8 +110,8 @@ class EmbeddedPostgres:
                     break
             yield
 
-    async def _bring_up(self, server: Postmaster) -> None:
-        spawned, began = 0, time.monotonic()
+    async def _bring_up(self, server: Postmaster, rest: float = FIRST_REST) -> None:
+        spawned, began, rested = 0, time.monotonic(), 0.0
         async for _ in _until(START_SECONDS, f"PostgreSQL did not start; see {server.log}"):
             if server.ready():
                 return
@@ -118,8 +119,11 @@ class EmbeddedPostgres:
                 continue
             if spawned == SPAWNS:
                 raise StartupError(f"PostgreSQL does not start: {server.last_words()}")
+            if time.monotonic() < rested:
+                continue
             if server.spawn():
                 spawned += 1
+                rested, rest = time.monotonic() + rest, min(rest * 2, LONGEST_REST)
             elif spawned == 0 and time.monotonic() - began > CLAIM_SECONDS:
                 raise StartupError(
                     f"a PostgreSQL that can't be seen from here, perhaps in another container, runs on {server.data}. "
@@ -127,6 +131,7 @@ class EmbeddedPostgres:
                 )
 
     async def _keep_running(self, server: Postmaster) -> None:
+        rest = FIRST_REST
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             if server.alive():
@@ -134,9 +139,13 @@ class EmbeddedPostgres:
             log.warning("postgres is gone; starting it again")
             try:
                 async with self._lock():
-                    await self._bring_up(server)
-            except Exception:
-                log.exception("postgres could not be started again")
+                    await self._bring_up(server, rest)
+                rest = FIRST_REST
+            except Exception as error:
+                log.error(
+                    "postgres could not be started again: %s", error, exc_info=not isinstance(error, StartupError)
+                )
+                rest = LONGEST_REST
 
 
 def _init_cluster(server: Postmaster, password: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bookgen.actors import restarts
 from bookgen.actors.committer import Committer
-from bookgen.actors.health import Health
+from bookgen.actors.health import FULL_SECONDS, Health
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.resources import CostCaps
 from bookgen.actors.restarts import Restarts
@@ -150,6 +150,41 @@ async def test_one_refused_row_fails_its_own_book_only(supervisor: Supervisor, m
         await shelf.until_status(book, "completed")
 
     assert (await shelf.texts(bad)) == ["", ""]
+
+
+async def test_without_room_on_the_disk_no_run_is_accepted_and_what_runs_goes_on(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    said: list[str] = []
+    supervisor = await start(shortage=lambda: said[-1] if said else None)
+    account = await shelf.account()
+    going, refused = await shelf.book(account), await shelf.book(account)
+    await supervisor.ask(account, going, Generate())
+    assert supervisor.unready is None
+    said.append("The disk is almost full.")
+
+    with pytest.raises(Unavailable, match="almost full") as refusal:
+        await supervisor.ask(account, refused, Generate())
+
+    assert refusal.value.retry_after >= 30
+    assert supervisor.unready == "The disk is almost full."
+    await supervisor.ask(account, going, Pause())
+    await supervisor.ask(account, going, Resume())
+    said.clear()
+    await supervisor.ask(account, refused, Generate())
+
+
+def test_a_full_disk_is_not_over_because_something_was_read() -> None:
+    async def live() -> list[bool]:
+        clock, health = asyncio.get_running_loop().time, Health()
+        health.saw(asyncpg.DiskFullError("No space left on device"))
+        health.saw_success()
+        seen = [health.up]
+        asyncio.get_running_loop().time = lambda: clock() + FULL_SECONDS  # type: ignore[method-assign]
+        health.saw_success()
+        return [*seen, health.up]
+
+    assert asyncio.run(live()) == [False, True]
 
 
 async def test_a_command_in_an_outage_is_refused_and_may_be_repeated(shelf: Shelf) -> None:

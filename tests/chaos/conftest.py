@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
 import pytest
 
+from tests.chaos.small_disk import possible
 from tests.chaos.world import World
 from tests.fakes.model_server import ModelServer
 
@@ -18,14 +20,16 @@ SEED = int(os.environ.get("CHAOS_SEED") or random.randrange(10**9))
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: only with CHAOS=all, as in `make chaos`")
+    config.addinivalue_line("markers", "small_disk: only where a process may mount a file system of its own")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get("CHAOS") == "all":
-        return
-    long = [item for item in items if item.get_closest_marker("long")]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in long]
+    absent = set() if os.environ.get("CHAOS") == "all" else {"long"}
+    if not possible(Path(tempfile.gettempdir())):
+        absent.add("small_disk")
+    left_out = [item for item in items if any(item.get_closest_marker(name) for name in absent)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_report_header() -> str:

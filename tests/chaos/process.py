@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.canaries import keep_logs
@@ -15,6 +16,7 @@ from tests.canaries import keep_logs
 ROOT = Path(__file__).parents[2]
 READY = re.compile(rb"bookgen is ready at (\S+)")
 START_SECONDS = 60.0
+SERVE = (sys.executable, "-m", "bookgen", "serve")
 
 
 class Process:
@@ -26,16 +28,15 @@ class Process:
         self.url = ""
 
     @classmethod
-    async def start(cls, folder: Path, settings: dict[str, str], *, wait: bool = True) -> Process:
+    async def start(
+        cls, folder: Path, settings: dict[str, str], *, wait: bool = True, command: Sequence[str] = SERVE
+    ) -> Process:
         folder.mkdir(parents=True, exist_ok=True)
         log = folder / f"serve-{len(list(folder.glob('serve-*.log')))}.log"
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("BOOKGEN_")}
         with log.open("wb") as file:
             child = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "bookgen",
-                "serve",
+                *command,
                 cwd=folder,
                 env=inherited | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | settings,
                 stdout=file,

@@ -7,14 +7,12 @@ import os
 import signal
 from pathlib import Path
 
-import asyncpg
 import pytest
 
-from bookgen.errors import Unavailable
 from bookgen.store.database import open_pool
 from bookgen.store.embedded import EmbeddedPostgres
 from tests.chaos.process import Process
-from tests.chaos.world import World
+from tests.chaos.world import World, reopened
 from tests.fakes.model_server import fault
 
 
@@ -115,12 +113,3 @@ async def test_the_second_process_of_a_data_folder_outlives_the_first(world: Wor
     assert (await world.status(second, author, book))["generation_status"] == "completed"
     await world.check()
     world.pool.terminate()
-
-
-async def reopened(dsn: str) -> asyncpg.Pool:
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                return await open_pool(dsn, size=3)
-            except Unavailable:
-                await asyncio.sleep(0.1)

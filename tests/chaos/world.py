@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -16,9 +16,11 @@ import aiohttp
 import asyncpg
 import orjson
 
+from bookgen.errors import Unavailable
+from bookgen.store.database import open_pool
 from bookgen.tokens import Tokens, TokenType
 from tests.canaries import CANARY
-from tests.chaos.process import Process
+from tests.chaos.process import SERVE, Process
 from tests.fakes.model_server import Call, ModelServer
 
 SECRET = f"a secret key {CANARY} that is long enough for every token of these tests"
@@ -52,8 +54,10 @@ class World:
 
     # Processes
 
-    async def serve(self, faults: str = "", *, wait: bool = True, **settings: str) -> Process:
-        process = await Process.start(self.folder, self._settings(faults) | settings, wait=wait)
+    async def serve(
+        self, faults: str = "", *, wait: bool = True, command: Sequence[str] = SERVE, **settings: str
+    ) -> Process:
+        process = await Process.start(self.folder, self._settings(faults) | settings, wait=wait, command=command)
         self.processes.append(process)
         return process
 
@@ -148,6 +152,12 @@ class World:
         async with self._web.get(f"{process.url}/metrics") as answer:
             return await answer.text()
 
+    async def readiness(self, process: Process) -> str:
+        """What `/readyz` says."""
+        async with self._web.get(f"{process.url}/readyz") as answer:
+            body = await answer.json()
+        return body["status"] if answer.status == 200 else body["error"]["message"]
+
     # Signals
 
     async def until(self, sql: str, *arguments: object, seconds: float = 60.0) -> None:
@@ -194,6 +204,15 @@ class World:
     async def check_rows(self, invariants: Mapping[str, str]) -> None:
         for what, sql in invariants.items():
             assert not await self.pool.fetch(sql), what
+
+
+async def reopened(dsn: str) -> asyncpg.Pool:
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                return await open_pool(dsn, size=3)
+            except Unavailable:
+                await asyncio.sleep(0.1)
 
 
 # What is so in the database at any moment.

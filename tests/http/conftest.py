@@ -220,7 +220,7 @@ async def serving(
             limiter=Limiter(budgets),
             site=Site(public_url=public_url, models=(model.name,), documents=DOCS, **site),
             estimate=lambda book, chapters: RunEstimate(None, 60 * len(chapters)),
-            ready=lambda: supervisor.restored,
+            unready=lambda: supervisor.unready,
         )
         app = build_app(services, **({"routes": routes} if routes is not None else {}))
         await supervisor.start()

@@ -1,0 +1,37 @@
+"""Room on the disk of the embedded database: full, it takes the server down in the middle of what it writes."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+LEAST_FREE = 512 << 20
+SHORTAGE = "The disk of this server is almost full, so no book is started now. Books that are being written go on."
+
+
+def no_shortage() -> None:
+    """For a database whose disk is not ours to look at."""
+
+
+@dataclass(slots=True)
+class DiskGuard:
+    """Looks whether the file system of `folder` has `least_free` bytes left."""
+
+    folder: Path
+    least_free: int = LEAST_FREE
+    _short: bool = field(default=False, init=False)
+
+    def shortage(self) -> str | None:
+        """What to tell whoever wants to begin a book; None while there is room."""
+        free = shutil.disk_usage(self.folder).free
+        short = free < self.least_free
+        if short is not self._short:
+            tell = log.error if short else log.info
+            tell("disk_almost_full" if short else "disk_has_room", free_mb=free >> 20, least_mb=self.least_free >> 20)
+        self._short = short
+        return SHORTAGE if short else None

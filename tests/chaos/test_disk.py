@@ -1,0 +1,166 @@
+"""A disk that fills up under the embedded database, on a small file system of the process's own."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from bookgen.errors import Unavailable
+from bookgen.store.database import open_pool
+from tests.chaos.process import Process
+from tests.chaos.small_disk import on_a_small_disk
+from tests.chaos.world import World, reopened
+
+MB = 1 << 20
+DISK = 400 * MB
+LEAST_FREE = 150 * MB
+SERVE = f"""
+import asyncio
+from bookgen import app, config
+asyncio.run(app.serve(config.load(), least_free={LEAST_FREE}))
+"""
+
+
+@dataclass
+class Disk:
+    """The file system of a process, seen from outside of its namespace."""
+
+    folder: Path
+
+    def leave(self, free: int) -> None:
+        with (self.folder / "filler").open("ab") as file:
+            while (room := shutil.disk_usage(self.folder).free - free) > 0:
+                try:
+                    file.write(b"\0" * min(room, MB))
+                    file.flush()
+                except OSError:
+                    return
+
+    def make_room(self) -> None:
+        (self.folder / "filler").unlink()
+
+
+@dataclass
+class Full:
+    process: Process
+    disk: Disk
+    dsn: str
+
+
+@pytest.fixture
+async def service(world: World) -> AsyncIterator[Full]:
+    """`bookgen serve` with its data folder on the small disk, and the world's pool on its database."""
+    data = world.folder / "data"
+    data.mkdir()
+    sockets = Path(tempfile.mkdtemp(prefix="disk-"))
+    sockets.chmod(0o711)  # the server may run as another user
+    command = on_a_small_disk(data, DISK, [sys.executable, "-c", SERVE])
+    process = await world.serve(
+        command=command, BOOKGEN_DATABASE_URL="", BOOKGEN_DATA_DIR=str(data), TMPDIR=str(sockets)
+    )
+    inside = Path(f"/proc/{process.pid}/root{data}")
+    password = quote((inside / "pg.password").read_text().strip())
+    socket = next(sockets.glob("bookgen-pg-*"))
+    dsn = f"postgresql://bookgen:{password}@/postgres?host={socket}&port=5432"
+    world.pool = await open_pool(dsn, size=3)
+    yield Full(process, Disk(inside), dsn)
+    world.pool.terminate()
+    await process.close()
+    shutil.rmtree(sockets)
+
+
+@pytest.mark.long
+@pytest.mark.small_disk
+async def test_on_a_disk_that_is_almost_full_no_book_is_started_and_others_go_on(world: World, service: Full) -> None:
+    process, disk = service.process, service.disk
+    author, other = await world.author(), await world.author()
+    going, refused = await world.book(author), await world.book(other)
+    world.model.configure(delay=0.5)
+    await world.generate(process, author, going)
+    await world.model.arrived(1)
+
+    disk.leave(LEAST_FREE - 20 * MB)
+
+    code, body = await world.generate(process, other, refused)
+    assert (code, body["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
+    assert "almost full" in body["error"]["message"]
+    assert "almost full" in await world.readiness(process)
+    assert (await world.call(process, other, "GET", f"/books/{refused}/"))[0] == 200
+    await world.until_status(going, "completed")
+    disk.make_room()
+    assert await world.readiness(process) == "ready"
+    assert (await world.generate(process, other, refused))[0] == 202
+    await world.until_status(refused, "completed")
+    await world.check()
+
+
+@pytest.mark.long
+@pytest.mark.small_disk
+@pytest.mark.timeout(300)
+async def test_a_full_disk_fails_no_run_and_is_over_when_there_is_room(world: World, service: Full) -> None:
+    process, disk = service.process, service.disk
+    author = await world.author()
+    book = await world.book(author, chapters=6, words=1500)
+    await world.generate(process, author, book)
+    await world.until_done(book, 1)
+
+    disk.leave(0)
+
+    await said(process, "database_lost")
+    asked = len(world.model.requests)
+    for _ in range(15):
+        assert (await world.call(process, author, "GET", f"/books/{book}/"))[0] == 200
+        await asyncio.sleep(1)
+    assert "away" in await world.readiness(process)
+    assert len(world.model.requests) == asked
+    assert process.log.count("database_lost") == 1
+    disk.make_room()
+    await world.until_status(book, "completed", seconds=120)
+    assert world.repeated_calls() == 0
+    await world.check()
+
+
+@pytest.mark.long
+@pytest.mark.small_disk
+@pytest.mark.timeout(300)
+async def test_a_server_that_a_full_disk_took_down_comes_back_when_there_is_room(world: World, service: Full) -> None:
+    process, disk = service.process, service.disk
+    author = await world.author()
+    book = await world.book(author, chapters=6, words=1500)
+    await world.generate(process, author, book)
+    await world.until_done(book, 1)
+    disk.leave(0)
+
+    with pytest.raises(Unavailable):
+        await fill_the_log(world)
+
+    await said(process, "postgres could not be started again: .*No space left on device")
+    assert not process.dead
+    assert (disk.folder / "postgres.log").read_text().count("starting PostgreSQL") < 10
+    disk.make_room()
+    world.pool.terminate()
+    world.pool = await reopened(service.dsn)
+    await world.until_status(book, "completed", seconds=120)
+    assert world.repeated_calls() == 0
+    await world.check()
+
+
+async def fill_the_log(world: World) -> None:
+    """Until the server has no room for what makes commits durable; then it ends itself."""
+    while True:
+        await world.pool.execute("SELECT pg_logical_emit_message(true, 'fill', repeat('x', 100000))")
+
+
+async def said(process: Process, what: str) -> None:
+    async with asyncio.timeout(60):
+        while not re.search(what, process.log):  # noqa: ASYNC110 (the signal is a line of the log)
+            await asyncio.sleep(0.1)
