@@ -9,34 +9,40 @@ from pathlib import Path
 
 from bookgen.render.layout.page import Pagination
 from bookgen.render.manuscript import manuscript
+from bookgen.render.model import Manuscript
 from bookgen.render.settings import ExportSettings
 
 
-def main(kind: str, folder: str, profile: str = "digital") -> None:
+def main(kind: str, folder: str, how: str = "digital") -> None:
+    """`how` is the PDF's profile, or "layout" for another format that lays the book out by itself."""
     gc.disable()  # as the worker does
-    book, chapters = pickle.loads((Path(folder) / "book.pickle").read_bytes())
-    settings = ExportSettings(profile=profile)
+    place = Path(folder)
+    book, chapters = pickle.loads((place / "book.pickle").read_bytes())
     text = manuscript(book, chapters, author=book.author_name, watermark=False)
     match kind:
         case "pdf":
             from bookgen.render.layout.compose import lay_out
             from bookgen.render.pdf.writer import write_pdf
 
-            pdf = write_pdf(text, lay_out(text, settings), settings)
-            (Path(folder) / f"bookgen-{profile}.pdf").write_bytes(pdf)
+            settings = ExportSettings(profile=how)
+            (place / f"bookgen-{how}.pdf").write_bytes(write_pdf(text, lay_out(text, settings), settings))
         case "docx":
             from bookgen.render.docx.writer import write_docx
 
-            (Path(folder) / "bookgen.docx").write_bytes(write_docx(text, _pagination(folder), settings))
+            (place / "bookgen.docx").write_bytes(write_docx(text, _pagination(place, text, how), ExportSettings()))
         case "epub":
             from bookgen.render.epub.writer import write_epub
 
-            (Path(folder) / "bookgen.epub").write_bytes(write_epub(text, _pagination(folder), settings))
+            (place / "bookgen.epub").write_bytes(write_epub(text, _pagination(place, text, how), ExportSettings()))
 
 
-def _pagination(folder: str) -> Pagination:
-    """The page numbers of the PDF, which the service has from the PDF's own layout."""
-    pagination: Pagination = pickle.loads((Path(folder) / "pagination.pickle").read_bytes())
+def _pagination(place: Path, text: Manuscript, how: str) -> Pagination:
+    """Of this layout, or the page numbers that the service has from the PDF's own."""
+    if how == "layout":
+        from bookgen.render.layout.compose import lay_out
+
+        return lay_out(text, ExportSettings()).pagination
+    pagination: Pagination = pickle.loads((place / "pagination.pickle").read_bytes())
     return pagination
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape
+from html import escape
 
 NAMESPACES = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
@@ -15,7 +15,7 @@ DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
 
 
 def attribute(text: str) -> str:
-    return escape(text, {'"': "&quot;"})
+    return escape(text)
 
 
 def twips(points: float) -> int:
@@ -24,7 +24,7 @@ def twips(points: float) -> int:
 
 def text(content: str, properties: str = "") -> str:
     style = f"<w:rPr>{properties}</w:rPr>" if properties else ""
-    return f'<w:r>{style}<w:t xml:space="preserve">{escape(content)}</w:t></w:r>'
+    return f'<w:r>{style}<w:t xml:space="preserve">{escape(content, quote=False)}</w:t></w:r>'
 
 
 def paragraph(style: str, content: str, properties: str = "") -> str:
@@ -36,7 +36,7 @@ def field(instruction: str, shown: str, properties: str = "") -> str:
     style = f"<w:rPr>{properties}</w:rPr>" if properties else ""
     return (
         f'<w:r>{style}<w:fldChar w:fldCharType="begin"/></w:r>'
-        f'<w:r>{style}<w:instrText xml:space="preserve"> {escape(instruction)} </w:instrText></w:r>'
+        f'<w:r>{style}<w:instrText xml:space="preserve"> {escape(instruction, quote=False)} </w:instrText></w:r>'
         f'<w:r>{style}<w:fldChar w:fldCharType="separate"/></w:r>'
         f"{text(shown, properties)}"
         f'<w:r>{style}<w:fldChar w:fldCharType="end"/></w:r>'

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import uharfbuzz as hb
 
+_ESCAPED = {ord(each): f"\\{each}" for each in "\\()"} | {ord("\r"): "\\r"}
+
 
 class Face:
     """Collects, while words are shaped, the characters that the finished file has to embed.
@@ -28,6 +30,7 @@ class Face:
         self.glyph_of: dict[int, int] = {}  # of the additional numbers
         self._additional: dict[tuple[int, str], int] = {}
         self._advances: dict[int, float] = {}
+        self._codes: dict[int, str] = {}
 
     @cached_property
     def covered(self) -> frozenset[int]:
@@ -67,3 +70,11 @@ class Face:
             glyph = self.glyph_of.get(number, number)
             width = self._advances[number] = self.hb_font.get_glyph_h_advance(glyph) * self.per_mille
         return width
+
+    def code(self, number: int) -> str:
+        """The character as it stands in a PDF string: two bytes, those with a meaning of their own escaped."""
+        code = self._codes.get(number)
+        if code is None:
+            high, low = divmod(number, 256)
+            code = self._codes[number] = (chr(high) + chr(low)).translate(_ESCAPED)
+        return code

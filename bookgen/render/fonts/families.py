@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,6 +36,8 @@ class Source:
     def release(self) -> str:
         """What changes when the shapes of the letters may have changed."""
         if self.package:
+            from importlib.metadata import version  # reads mail headers: slow to load, and asked for only here
+
             return f"{self.package} {version(self.package)}"
         return f"{self.name} {self.path(bold=False, italic=False).stat().st_size}"
 

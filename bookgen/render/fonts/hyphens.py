@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pyphen
+from bookgen.render.fonts.patterns import patterns
 
 _SHORTEST = 6
 _LEFT, _RIGHT = 2, 3
@@ -13,8 +13,7 @@ class Hyphens:
     """Remembers each word's break positions; a language without a dictionary divides nothing."""
 
     def __init__(self, language: str, *, enabled: bool = True) -> None:
-        name = pyphen.language_fallback(language.replace("-", "_")) if enabled else None
-        self._dictionary = pyphen.Pyphen(lang=name, left=_LEFT, right=_RIGHT) if name else None
+        self._patterns = patterns(language) if enabled else None
         self._known: dict[str, tuple[int, ...]] = {}
 
     def __call__(self, word: str) -> tuple[int, ...]:
@@ -25,7 +24,7 @@ class Hyphens:
 
     def _positions(self, word: str) -> tuple[int, ...]:
         core = word.strip(_PUNCTUATION)
-        if self._dictionary is None or len(core) < _SHORTEST or not core.isalpha():
+        if self._patterns is None or len(core) < _SHORTEST or not core.isalpha():
             return ()
         start = word.index(core)
-        return tuple(start + at for at in self._dictionary.positions(core) if _LEFT <= at <= len(core) - _RIGHT)
+        return tuple(start + at for at in self._patterns.positions(core) if _LEFT <= at <= len(core) - _RIGHT)

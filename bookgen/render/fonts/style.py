@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import uharfbuzz as hb
 
@@ -12,7 +13,8 @@ from bookgen.render.fonts.face import Face
 _FEATURES: Mapping[str, bool] = {"kern": True, "liga": True}
 
 # Where a glyph leaves the baseline, per mille of the size, which is known only when the text is drawn.
-LIFT = "\x00{}\x00"
+# The mark is no byte of a file's: it has to be gone by then.
+LIFT_MARK = "\ue000"
 
 # Scripts whose glyphs do not stand in the order of their letters.
 _REORDERED = re.compile("[\u0900-\u0dff\u1780-\u17ff\u1000-\u109f]")
@@ -46,6 +48,7 @@ class Style:
         self._variants: dict[tuple[str, bool], Style] = {}
         self.words: dict[str, Shaped] = {}
         self.space = self.word(" ")
+        self.space_number = face.number(face.hb_font.get_nominal_glyph(0x20) or 0, " ")
         self.hyphen_text = "‐" if 0x2010 in face.covered else "-"
 
     def variant(self, *, href: str = "", strike: bool = False) -> Style:
@@ -73,57 +76,57 @@ class Style:
         if self.language:
             buffer.language = self.language
         hb.shape(self.face.hb_font, buffer, self.features)
-        infos, positions = buffer.glyph_infos, buffer.glyph_positions
-        width, fragment = self._fragment(
-            self._numbers(text, [(info.codepoint, info.cluster) for info in infos]),
-            [(position.x_advance, position.x_offset, position.y_offset) for position in positions],
-        )
-        return width, _with_actual_text(text, fragment) if _REORDERED.search(text) else fragment
+        numbers = self._numbers(text, [(info.codepoint, info.cluster) for info in buffer.glyph_infos])
+        width, fragment = self._fragment(numbers, buffer.glyph_positions)
+        if not text.isascii() and _REORDERED.search(text):
+            fragment = _with_actual_text(text, fragment)
+        return width, fragment
 
     def _numbers(self, text: str, glyphs: list[tuple[int, int]]) -> list[int]:
         """The file's characters for a word's glyphs: the first glyph of a cluster carries all its text."""
+        number = self.face.number
+        if [cluster for _, cluster in glyphs] == list(range(len(text))):
+            return [number(glyph, letter) for (glyph, _), letter in zip(glyphs, text, strict=True)]
         starts = sorted({cluster for _, cluster in glyphs})
         ends = dict(zip(starts, [*starts[1:], len(text)], strict=True))
         seen: set[int] = set()
         numbers = []
         for glyph, cluster in glyphs:
-            numbers.append(self.face.number(glyph, "" if cluster in seen else text[cluster : ends[cluster]]))
+            numbers.append(number(glyph, "" if cluster in seen else text[cluster : ends[cluster]]))
             seen.add(cluster)
         return numbers
 
-    def _fragment(self, glyphs: list[int], positions: list[tuple[int, int, int]]) -> Shaped:
+    def _fragment(self, numbers: list[int], positions: Sequence[Any]) -> Shaped:
         face, tracking = self.face, self.tracking
-        factor = face.per_mille
+        factor, own, code = face.per_mille, face.advance, face.code
         out: list[str] = []
-        run: list[str] = []
+        run = ""
         width = 0.0
-        last = len(glyphs) - 1
-        for index, glyph in enumerate(glyphs):
-            advance, offset = positions[index][0] * factor + tracking, positions[index][1] * factor
-            lift = positions[index][2] * factor
-            if lift:
-                _flush(out, run)
-                out.append(LIFT.format(round(lift)))
-            if offset:
-                _flush(out, run)
-                out.append(f" {round(-offset)}")
-            run.append(f"{glyph:04X}")
-            if lift:
-                _flush(out, run)
-                out.append(LIFT.format(0))
-            adjust = face.advance(glyph) - advance + offset
-            if abs(adjust) >= 0.5 and (index < last or offset or tracking):
-                _flush(out, run)
-                out.append(f" {round(adjust)}")
+        last = len(numbers) - 1
+        for index, (number, position) in enumerate(zip(numbers, positions, strict=True)):
+            advance = position.x_advance * factor + tracking
+            offset, lift = position.x_offset * factor, position.y_offset * factor
             width += advance
-        _flush(out, run)
+            if offset or lift:
+                out.append(f"({run})" * bool(run) + _moved(offset, lift) + f"({code(number)})" + _lift(0) * bool(lift))
+                run = ""
+            else:
+                run += code(number)
+            adjust = own(number) - advance + offset
+            if (adjust >= 0.5 or adjust <= -0.5) and (index < last or offset or tracking):
+                out.append(f"({run}) {round(adjust)}" if run else f" {round(adjust)}")
+                run = ""
+        if run:
+            out.append(f"({run})")
         return width * self.scale, "".join(out)
 
 
-def _flush(out: list[str], run: list[str]) -> None:
-    if run:
-        out.append("<" + "".join(run) + ">")
-        run.clear()
+def _moved(offset: float, lift: float) -> str:
+    return _lift(round(lift)) * bool(lift) + f" {round(-offset)}" * bool(offset)
+
+
+def _lift(height: int) -> str:
+    return f"{LIFT_MARK}{height}{LIFT_MARK}"
 
 
 def _with_actual_text(text: str, fragment: str) -> str:

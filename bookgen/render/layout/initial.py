@@ -27,7 +27,7 @@ def set_lead_in(words: Words, typeface: Typeface) -> None:
         if len(pieces) != 1 or pieces[0][1] is not plain:
             return
         text = pieces[0][0]
-        words.tokens[index] = Token(((text, typeface.style(small_caps=True)),))
+        words.tokens[index] = Token(((text, typeface.style(small_caps=True)),), words.tokens[index].gap)
         if text[-1] in ".!?…:;,”’»":
             return
 
@@ -41,7 +41,7 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
         return None
     text, style = words.tokens[0].pieces[0]
     start = len(text) - len(text.lstrip(_OPENING))
-    if start > 1 or not text[start : start + 1].isalpha() or words.gaps[0][0] == 0.0:
+    if start > 1 or not text[start : start + 1].isalpha() or words.tokens[0].gap[0] == 0.0:
         return None
     letter, rest = text[: start + 1], text[start + 1 :]
     size = ((DEPTH - 1) * lead + style.face.cap_height * shape.size) / style.face.cap_height
@@ -50,9 +50,9 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
     if notch > shape.measure / 3:
         return None
     if rest:
-        words.tokens[0] = Token(((rest, style), *words.tokens[0].pieces[1:]))
+        words.tokens[0] = Token(((rest, style), *words.tokens[0].pieces[1:]), words.tokens[0].gap)
     else:
-        del words.tokens[0], words.gaps[0]
+        del words.tokens[0]
         words.notes = {word - 1: notes for word, notes in words.notes.items()}
     return line, size, replace(shape, notch=notch, notch_lines=DEPTH, indent=0.0)
 

@@ -14,16 +14,15 @@ from bookgen.render.layout.breaking import (
     ANYTHING,
     EXPANSION,
     FIRST_TOLERANCE,
-    FORBIDDEN,
     SECOND_TOLERANCE,
-    SPACE_WIDTH,
-    Breakpoints,
-    breakpoints,
+    Measures,
+    Place,
     first_fit,
     fit,
     fit_shaped,
-    ladder,
+    third_hyphen,
 )
+from bookgen.render.layout.tokens import SPACE_WIDTH, Token
 from bookgen.render.layout.words import Words
 
 _LADDERS = 4  # stacks of hyphens that are taken apart in one paragraph
@@ -87,104 +86,83 @@ class LineBreaker:
         self._micro = micro
 
     def lines(self, words: Words, shape: Shape) -> list[Line]:
-        if not words.tokens:
-            return []
-        points, ends = self._break(words, shape)
-        return list(_emit(words, points, ends, shape, self._micro))
+        return list(_emit(words, self._ends(words, shape), shape, self._micro)) if words.tokens else []
 
     def loosened(self, words: Words, shape: Shape, wanted: int) -> list[Line] | None:
         """The paragraph in exactly `wanted` lines, if that can be done decently."""
-        points = breakpoints(words, self._hyphens)
-        ends = fit_shaped(points, _measures(shape), SECOND_TOLERANCE, wanted=wanted, micro=self._micro)
-        if ends is None or ladder(points, ends) is not None:
+        ends = fit_shaped(words, _measures(shape), SECOND_TOLERANCE, self._hyphens, wanted=wanted, micro=self._micro)
+        if ends is None or third_hyphen(ends) is not None:
             return None
-        return list(_emit(words, points, ends, shape, self._micro))
+        return list(_emit(words, ends, shape, self._micro))
 
-    def _break(self, words: Words, shape: Shape) -> tuple[Breakpoints, list[int]]:
-        per_mille = 1000.0 / shape.size
-        measure, indent = shape.measure * per_mille, shape.indent * per_mille
-        whole = breakpoints(words, None)
-        if shape.align is not Align.JUSTIFY:
-            ragged = (
-                breakpoints(words, self._hyphens) if shape.align is Align.START and len(words.tokens) > 12 else whole
-            )
-            return ragged, first_fit(ragged, _measures(shape))
-        if shape.notch_lines:
-            return self._break_around(words, shape)
-        ends = fit(whole, measure, indent, FIRST_TOLERANCE, micro=self._micro)
-        if ends is not None:
-            return whole, ends
-        divided = breakpoints(words, self._hyphens)
-        for tolerance in (SECOND_TOLERANCE, ANYTHING):
-            ends = fit(divided, measure, indent, tolerance, micro=self._micro)
-            for _ in range(_LADDERS):
-                if ends is None or (stacked := ladder(divided, ends)) is None:
-                    break
-                divided.penalty[stacked] = FORBIDDEN
-                ends = fit(divided, measure, indent, ANYTHING, micro=self._micro)
-            if ends is not None:
-                return divided, ends
-        return divided, first_fit(divided, _measures(shape))
-
-    def _break_around(self, words: Words, shape: Shape) -> tuple[Breakpoints, list[int]]:
-        points = breakpoints(words, self._hyphens)
+    def _ends(self, words: Words, shape: Shape) -> list[Place]:
         measures = _measures(shape)
-        for tolerance in (FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING):
-            ends = fit_shaped(points, measures, tolerance, micro=self._micro)
+        if shape.align is not Align.JUSTIFY:
+            divided = shape.align is Align.START and len(words.tokens) > 12
+            return first_fit(words, measures, self._hyphens if divided else None)
+        if shape.notch_lines:
+            return self._ends_around(words, measures)
+        ends = fit(words, measures, FIRST_TOLERANCE, None, micro=self._micro)
+        if ends is not None:
+            return ends
+        for tolerance in (SECOND_TOLERANCE, ANYTHING):
+            ends = fit(words, measures, tolerance, self._hyphens, micro=self._micro)
+            forbidden: set[tuple[int, int]] = set()
+            for _ in range(_LADDERS):
+                if ends is None or (stacked := third_hyphen(ends)) is None:
+                    break
+                forbidden.add(stacked)
+                ends = fit(words, measures, ANYTHING, self._hyphens, micro=self._micro, forbidden=forbidden)
             if ends is not None:
-                return points, ends
-        return points, first_fit(points, measures)
+                return ends
+        return first_fit(words, measures, self._hyphens)
+
+    def _ends_around(self, words: Words, measures: Measures) -> list[Place]:
+        for tolerance in (FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING):
+            ends = fit_shaped(words, measures, tolerance, self._hyphens, micro=self._micro)
+            if ends is not None:
+                return ends
+        return first_fit(words, measures, self._hyphens)
 
 
-class _measures:
-    """The room of each line per mille."""
-
-    def __init__(self, shape: Shape) -> None:
-        per_mille = 1000.0 / shape.size
-        self._full = shape.measure * per_mille
-        self._first = (shape.measure - shape.indent) * per_mille
-        self._notch = shape.notch * per_mille
-        self._notch_lines = shape.notch_lines
-
-    def __call__(self, line: int) -> float:
-        room = self._full if line else self._first
-        return room - self._notch if line < self._notch_lines else room
-
-
-def _emit(words: Words, points: Breakpoints, ends: list[int], shape: Shape, micro: bool) -> Iterator[Line]:
+def _measures(shape: Shape) -> Measures:
+    """Per mille of the type size."""
     per_mille = 1000.0 / shape.size
-    room = _measures(shape)
-    start_point, word, offset = 0, 0, 0
-    count = len(points.end_width)
+    return Measures(shape.measure * per_mille, shape.indent * per_mille, shape.notch * per_mille, shape.notch_lines)
+
+
+def _emit(words: Words, ends: list[Place], shape: Shape, micro: bool) -> Iterator[Line]:
+    per_mille = 1000.0 / shape.size
+    measures = _measures(shape)
+    justified = shape.align is Align.JUSTIFY
+    tokens = words.tokens
+    start = start_gaps = 0.0
+    word = offset = 0
     for number, end in enumerate(ends):
-        start = points.start_width[start_point - 1] if start_point else 0.0
-        start_gaps = points.start_gaps[start_point - 1] if start_point else 0.0
-        natural = points.end_width[end - 1] - start
-        gaps = points.end_gaps[end - 1] - start_gaps
-        missing = room(number) - natural
-        is_last = end == count
+        natural = end.width - start
+        gaps = end.gaps - start_gaps
+        room = measures(number)
+        missing = room - natural
+        is_last = end is ends[-1]
+        end_word, at = end.word, end.at
         expansion, opening = 100.0, 0.0
-        if missing < 0 and shape.align is not Align.JUSTIFY:
-            expansion = max(60.0, 100.0 * room(number) / natural)  # one thing that cannot break: condense it
-        elif shape.align is Align.JUSTIFY and not (is_last and missing >= 0):
-            spaces = SPACE_WIDTH * sum(words.gaps[index][0] for index in range(word, points.place[end - 1][0]))
-            expansion, opening = _justified(missing, room(number), natural - spaces, gaps, micro)
-        end_word, at = points.place[end - 1]
-        segments = _segments(words, word, offset, end_word, at)
-        tail = (
-            Tail.END
-            if is_last
-            else Tail.HYPHEN
-            if at > 0
-            else Tail.SPACE
-            if not at and words.gaps[end_word][0]
-            else Tail.BARE
-        )
+        if missing < 0 and not justified:
+            expansion = max(60.0, 100.0 * room / natural)  # one thing that cannot break: condense it
+        elif justified and not (is_last and missing >= 0):
+            spaces = gaps if words.plain else sum(token.gap[0] for token in tokens[word:end_word])
+            expansion, opening = _justified(missing, room, natural - SPACE_WIDTH * spaces, gaps, micro)
+        if is_last:
+            tail = Tail.END
+        elif at > 0:
+            tail = Tail.HYPHEN
+        else:
+            tail = Tail.SPACE if not at and tokens[end_word].gap[0] else Tail.BARE
+        segments = _segments(tokens, word, offset, end_word, at)
         if words.mixed or words.rtl:
             segments = visual(segments, words.rtl)
         yield Line(
             x=_offset(shape, number, missing / per_mille, words.rtl, words.rtl and opening == 0.0),
-            width=(natural if opening == 0.0 else room(number)) / per_mille,
+            width=(natural if opening == 0.0 else room) / per_mille,
             expansion=expansion,
             gap=SPACE_WIDTH,
             opening=opening,
@@ -194,7 +172,7 @@ def _emit(words: Words, points: Breakpoints, ends: list[int], shape: Shape, micr
             words=range(word, end_word + 1),
         )
         word, offset = (end_word, abs(at)) if at else (end_word + 1, 0)
-        start_point = end
+        start, start_gaps = end.next_width, end.next_gaps
 
 
 def _justified(missing: float, measure: float, letters: float, gaps: float, micro: bool) -> tuple[float, float]:
@@ -219,13 +197,20 @@ def _offset(shape: Shape, number: int, missing: float, rtl: bool, ragged_left: b
     return 0.0 if rtl else indent + notch
 
 
-def _segments(words: Words, first: int, offset: int, last: int, at: int) -> list[tuple[Style, list[Item]]]:
+def _segments(tokens: list[Token], first: int, offset: int, last: int, at: int) -> list[tuple[Style, list[Item]]]:
     """The line's text by style; gaps belong to the style before them."""
+    line = tokens[first : last + 1]
+    style = line[0].style
+    if style and not at and not offset and [token.style for token in line].count(style) == len(line):
+        even: list[Item] = [""] * (2 * len(line) - 1)
+        even[::2] = [token.text for token in line]
+        even[1::2] = [token.gap for token in line[:-1]]
+        return [(style, even)]
     segments: list[tuple[Style, list[Item]]] = []
-    style: Style | None = None
+    style = None
     items: list[Item] = []
-    for index in range(first, last + 1):
-        pieces = words.tokens[index].pieces
+    for index, token in enumerate(line, first):
+        pieces = token.pieces
         if (index == last and at) or (index == first and offset):
             pieces = _cut(pieces, offset if index == first else 0, abs(at) if index == last and at else None)
         for text, wanted in pieces:
@@ -235,7 +220,7 @@ def _segments(words: Words, first: int, offset: int, last: int, at: int) -> list
                 segments.append((wanted, items))
             items.append(text)
         if index < last:
-            items.append(words.gaps[index])
+            items.append(token.gap)
     return segments
 
 

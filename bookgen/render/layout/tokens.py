@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Pieces
-from bookgen.render.layout.bidi import is_rtl
+from bookgen.render.layout.bidi import Gap, is_rtl
 
-HYPHEN_PENALTY, DASH_PENALTY = 200.0, 30.0
+SPACE_WIDTH = 250.0
+HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY = 200.0, 30.0, 60.0
+
+SPACE: Gap = (1.0, 1.0)
+IDEOGRAPHIC: Gap = (0.0, 0.3)  # between ideographs: nothing, but it may open
+SEAM: Gap = (0.0, 0.0)  # a word too long for any line may break here
 
 # How much of a mark may stand outside the measure at a line's end.
 HANG = {".": 0.6, ",": 0.6, "-": 0.5, "‐": 0.5, "’": 0.5, "”": 0.45, "“": 0.45, "‘": 0.5, ";": 0.3, ":": 0.3}
@@ -16,48 +22,68 @@ _DASHES = "-—–/"
 
 Hyphenate = Callable[[str], tuple[int, ...]]
 
-# A break inside a word: where, the width up to there, that of a line which ends there, its penalty.
-# Where is negative if no hyphen is added.
+
+# A place where a line may end, inside a word or behind it: where, how far from the word's start the next line
+# begins, how far this one reaches, its penalty. Where is 0 behind the word, else positive if a hyphen is added
+# and negative if none is.
 Break = tuple[int, float, float, float]
 
 
 class Token:
-    """Widths are per mille of the type size; `overhang` is what may stand outside the measure."""
+    """A word and the gap behind it. Widths are per mille of the type size.
 
-    __slots__ = ("_divided", "overhang", "pieces", "rtl", "whole", "width")
+    `text` and `style` are those of a word of one piece, which most are. `advance` is how far from this word's
+    start the next one's is, `end` how long a line is that ends with the word.
+    """
 
-    def __init__(self, pieces: Pieces) -> None:
+    __slots__ = ("_divided", "advance", "end", "gap", "pieces", "rtl", "style", "text", "whole", "width")
+
+    def __init__(self, pieces: Pieces, gap: Gap = SPACE, *, hangs: bool = True) -> None:
         self.pieces = pieces
+        self.gap = gap
         self.width = sum((style.words.get(text) or style.word(text))[0] for text, style in pieces)
+        self.advance = self.width + SPACE_WIDTH * gap[0]
         self.rtl = any(not text.isascii() and is_rtl(text) for text, _ in pieces)
-        text, style = pieces[-1]
-        hang = HANG.get(text[-1])
-        self.overhang = style.word(text[-1])[0] * hang if hang else 0.0
-        self.whole = self._at_dashes() if len(pieces) == 1 else ()
-        self._divided: tuple[Break, ...] | None = None
+        self.text = ""
+        self.style: Style | None = None
+        if len(pieces) == 1:
+            self.text, self.style = pieces[0]
+        self.end = self.width - (_overhang(*pieces[-1]) if hangs else 0.0)
+        behind = (0, self.advance, self.end, SEAM_PENALTY if gap is SEAM else 0.0)
+        self.whole: tuple[Break, ...] = (*self._at_dashes(), behind)
+        self._divided: tuple[Break, ...] = ()
 
     def divided(self, hyphenate: Hyphenate) -> tuple[Break, ...]:
-        """Its breaks with hyphens among them; only words of one piece are divided."""
-        if self._divided is None:
-            self._divided = self._at_hyphens(hyphenate) if len(self.pieces) == 1 else ()
+        """With hyphens among the places; only words of one piece are divided."""
+        if not self._divided:
+            *dashes, behind = self.whole
+            self._divided = (*sorted(dashes + self._at_hyphens(hyphenate), key=_place), behind)
         return self._divided
 
-    def _at_dashes(self) -> tuple[Break, ...]:
+    def _at_dashes(self) -> list[Break]:
         """Behind a dash or a slash that has letters on both sides."""
-        text, style = self.pieces[0]
+        text, style = self.text, self.style
         found: list[Break] = []
-        if any(dash in text for dash in _DASHES):
+        if text and style and any(dash in text for dash in _DASHES):
             for at in range(1, len(text) - 1):
                 if text[at] in _DASHES and text[at + 1] not in _DASHES:
                     part = style.word(text[: at + 1])[0]
                     found.append((-(at + 1), part, part, DASH_PENALTY))
-        return tuple(found)
+        return found
 
-    def _at_hyphens(self, hyphenate: Hyphenate) -> tuple[Break, ...]:
-        text, style = self.pieces[0]
+    def _at_hyphens(self, hyphenate: Hyphenate) -> list[Break]:
+        text, style = self.text, self.style
+        if not text or not style or not (places := hyphenate(text)):
+            return []
         hyphen = style.word(style.hyphen_text)[0] * (1 - HANG["-"])
-        found = list(self.whole)
-        for at in hyphenate(text):
-            part = style.word(text[:at])[0]
-            found.append((at, part, part + hyphen, HYPHEN_PENALTY))
-        return tuple(sorted(found, key=lambda each: abs(each[0])))
+        parts = [(at, style.word(text[:at])[0]) for at in places]
+        return [(at, part, part + hyphen, HYPHEN_PENALTY) for at, part in parts]
+
+
+def _overhang(text: str, style: Style) -> float:
+    hang = HANG.get(text[-1])
+    return style.word(text[-1])[0] * hang if hang else 0.0
+
+
+def _place(found: Break) -> int:
+    return abs(found[0])

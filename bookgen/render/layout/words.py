@@ -9,12 +9,8 @@ from dataclasses import dataclass, field
 
 from bookgen.render.fonts.typeface import Pieces, Typeface
 from bookgen.render.layout.bidi import Gap, is_rtl
-from bookgen.render.layout.tokens import Token
+from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Token
 from bookgen.render.model import Run
-
-SPACE: Gap = (1.0, 1.0)
-IDEOGRAPHIC: Gap = (0.0, 0.3)  # between ideographs: nothing, but it may open
-SEAM: Gap = (0.0, 0.0)  # a word too long for any line may break here
 
 LONG = 34
 _CHUNK = 8
@@ -28,23 +24,21 @@ _NEVER_LAST = frozenset("（［｛「『【〈《〔〖〘〚‘“([{￥＄")
 _OTHER_WAY = re.compile("[0-9A-Za-z\u00c0-\u024f]")
 _PARTS = re.compile(r"[0-9]+(?:[.,:/][0-9]+)*|[A-Za-z\u00c0-\u024f]+|[^0-9A-Za-z\u00c0-\u024f]+")
 SPACES = re.compile("[ \t\n]+")
+_MANY = re.compile("[ \t\n]{2}|[\t\n]")
 
 
 @dataclass(slots=True)
 class Words:
-    """A paragraph ready to be broken. `notes[i]` are the notes called in word i."""
+    """A paragraph ready to be broken. `notes[i]` are the notes called in word i.
+
+    `plain`: every gap is a space and nothing reads from the right. `mixed`: something does.
+    """
 
     tokens: list[Token] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
     notes: dict[int, list[int]] = field(default_factory=dict)
     rtl: bool = False
+    plain: bool = False
     mixed: bool = False
-
-    def close(self, token: Token, gap: Gap) -> None:
-        self.tokens.append(token)
-        self.gaps.append(gap)
-        if token.rtl:
-            self.mixed = True
 
 
 class WordMaker:
@@ -56,35 +50,50 @@ class WordMaker:
         self.typeface = typeface
         self._rtl = rtl
         self._note_sign = note_sign
-        self._tokens: dict[Pieces, Token] = {}
+        self._tokens: dict[tuple[Pieces, Gap], Token] = {}
         self._simple: dict[tuple[object, ...], dict[str, Token]] = {}
+        self._odd: set[Token] = set()  # those that make a paragraph more than words between spaces
 
     def words(self, runs: Iterable[Run], **kind: bool) -> Words:
         words = Words(rtl=self._rtl)
+        tokens = words.tokens
         open_word: Pieces = ()
         for run in runs:
             if run.note is not None:
-                words.notes.setdefault(len(words.tokens), []).append(run.note)
+                words.notes.setdefault(len(tokens), []).append(run.note)
                 open_word += self.typeface.pieces(self._note_sign(run.note), raised=True)
                 continue
             simple = self._simple.setdefault((run.bold, run.italic, run.code, run.href, run.strike, *kind.items()), {})
-            texts = SPACES.split(run.text)
-            last = len(texts) - 1
-            for index, text in enumerate(texts):
-                if index and open_word:
-                    words.close(self._token(open_word), SPACE)
-                    open_word = ()
-                known = simple.get(text)
-                if known is None:
-                    if text:
-                        open_word = self._add(words, open_word, text, run, kind, simple)
-                elif open_word or index == last:
-                    open_word += known.pieces
-                else:
-                    words.close(known, SPACE)
+            texts = SPACES.split(run.text) if _MANY.search(run.text) else run.text.split(" ")
+            open_word = self._joined(words, open_word, texts[0], run, kind, simple)
+            if len(texts) == 1:
+                continue
+            if open_word:
+                tokens.append(self._token(open_word))
+            known = list(map(simple.get, texts[1:-1]))
+            if all(known):
+                tokens += known  # type: ignore[arg-type]
+            else:
+                for text, token in zip(texts[1:-1], known, strict=True):
+                    if token is not None:
+                        tokens.append(token)
+                    elif pieces := self._joined(words, (), text, run, kind, simple):
+                        tokens.append(self._token(pieces))
+            open_word = self._joined(words, (), texts[-1], run, kind, simple)
         if open_word:
-            words.close(self._token(open_word), SPACE)
+            tokens.append(self._token(open_word))
+        words.plain = not any(map(self._odd.__contains__, tokens)) if self._odd else True
+        words.mixed = not words.plain and any(token.rtl for token in tokens)
         return words
+
+    def _joined(
+        self, words: Words, open_word: Pieces, text: str, run: Run, kind: dict[str, bool], simple: dict[str, Token]
+    ) -> Pieces:
+        """The word that is open behind the text."""
+        known = simple.get(text)
+        if known is not None:
+            return open_word + known.pieces
+        return self._add(words, open_word, text, run, kind, simple) if text else open_word
 
     def _add(
         self, words: Words, open_word: Pieces, text: str, run: Run, kind: dict[str, bool], simple: dict[str, Token]
@@ -100,16 +109,18 @@ class WordMaker:
             pieces = self._pieces(part, run, kind)
             open_word += pieces
             if gap is not None:
-                words.close(self._token(open_word), gap)
+                words.tokens.append(self._token(open_word, gap))
                 open_word = ()
         if len(parts) == 1:
             simple[text] = self._token(pieces)
         return open_word
 
-    def _token(self, pieces: Pieces) -> Token:
-        token = self._tokens.get(pieces)
+    def _token(self, pieces: Pieces, gap: Gap = SPACE) -> Token:
+        token = self._tokens.get((pieces, gap))
         if token is None:
-            token = self._tokens[pieces] = Token(pieces)
+            token = self._tokens[pieces, gap] = Token(pieces, gap, hangs=not self._rtl)
+            if token.rtl or gap is not SPACE:
+                self._odd.add(token)
         return token
 
     def _pieces(self, text: str, run: Run, kind: dict[str, bool]) -> Pieces:

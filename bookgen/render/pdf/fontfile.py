@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
+import struct
 import zlib
 from typing import Any
 
 import uharfbuzz as hb
-from fontTools.ttLib import TTFont
 from reportlab.pdfbase import pdfdoc
 
 from bookgen.render.fonts.face import Face
@@ -34,7 +33,7 @@ class EmbeddedFont:
     def addObjects(self, document: Any) -> None:
         glyphs = sorted(self._face.text_of)
         data = subset(self._face, sorted({self._face.glyph_of.get(glyph, glyph) for glyph in glyphs}))
-        font = TTFont(io.BytesIO(data), lazy=True)
+        font = hb.Face(hb.Blob(data))
         base = f"{_tag(data)}+{_postscript_name(font, self._face)}"
         descriptor = self._descriptor(document, font, data, base, glyphs)
         composite = _dictionary(
@@ -43,7 +42,7 @@ class EmbeddedFont:
             BaseFont=_name(base),
             Encoding=_name("Identity-H"),
             DescendantFonts=pdfdoc.PDFArray(
-                [self._reference(document, self._cid_font(document, font, base, descriptor, glyphs), "cid")]
+                [self._reference(document, self._cid_font(document, base, descriptor, glyphs), "cid")]
             ),
             ToUnicode=self._reference(document, _stream(to_unicode(self._face)), "unicode"),
         )
@@ -53,33 +52,31 @@ class EmbeddedFont:
     def _reference(self, document: Any, thing: Any, kind: str) -> Any:
         return document.Reference(thing, f"{kind}:{self._face.key}")
 
-    def _descriptor(self, document: Any, font: TTFont, data: bytes, base: str, glyphs: list[int]) -> Any:
-        scale = 1000.0 / font["head"].unitsPerEm
-        head, metrics = font["head"], font["hhea"]
-        cap_height = getattr(font["OS/2"], "sCapHeight", 0) if "OS/2" in font else 0
+    def _descriptor(self, document: Any, font: Any, data: bytes, base: str, glyphs: list[int]) -> Any:
+        scale = 1000.0 / font.upem
+        ascent, descent = _numbers(font, "hhea", 4, "hh")
+        italic, thousandth = _numbers(font, "post", 4, "hH")
         values = {
             "Type": _name("FontDescriptor"),
             "FontName": _name(base),
             "Flags": _SYMBOLIC,
-            "ItalicAngle": round(font["post"].italicAngle) if "post" in font else 0,
-            "FontBBox": pdfdoc.PDFArray(
-                [round(value * scale) for value in (head.xMin, head.yMin, head.xMax, head.yMax)]
-            ),
-            "Ascent": round(metrics.ascent * scale),
-            "Descent": round(metrics.descent * scale),
+            "ItalicAngle": round(italic + thousandth / 65536),
+            "FontBBox": pdfdoc.PDFArray([round(value * scale) for value in _numbers(font, "head", 36, "hhhh")]),
+            "Ascent": round(ascent * scale),
+            "Descent": round(descent * scale),
             "StemV": 80,
-            "CapHeight": round(cap_height * scale) or 700,
+            "CapHeight": round(self._face.cap_height * 1000),
             "CIDSet": self._reference(document, _stream(_bits(glyphs)), "cidset"),
         }
-        if "CFF " in font:
-            program = _stream(font.reader["CFF "], Subtype=_name("CIDFontType0C"))
+        if self._face.has_outlines_in_cff:
+            program = _stream(bytes(font.reference_table("CFF ").data), Subtype=_name("CIDFontType0C"))
             values["FontFile3"] = self._reference(document, program, "file")
         else:
             values["FontFile2"] = self._reference(document, _stream(data, Length1=len(data)), "file")
         return self._reference(document, pdfdoc.PDFDictionary(values), "descriptor")
 
-    def _cid_font(self, document: Any, font: TTFont, base: str, descriptor: Any, glyphs: list[int]) -> Any:
-        outlines = "CFF " in font
+    def _cid_font(self, document: Any, base: str, descriptor: Any, glyphs: list[int]) -> Any:
+        outlines = self._face.has_outlines_in_cff
         values = {
             "Type": _name("Font"),
             "Subtype": _name("CIDFontType0" if outlines else "CIDFontType2"),
@@ -154,9 +151,16 @@ def _tag(data: bytes) -> str:
     return "".join(chr(65 + (number >> (5 * place)) % 26) for place in range(6))
 
 
-def _postscript_name(font: TTFont, face: Face) -> str:
-    name = font["name"].getDebugName(6) if "name" in font else None
+def _postscript_name(font: Any, face: Face) -> str:
+    """The file's own name; all places on a variable file's axes share one, so theirs is ours."""
+    name = None if face.variations else font.get_name(hb.OTNameIdPredefined.POSTSCRIPT_NAME)
     return "".join(each for each in (name or face.key) if each.isalnum() or each in "-_")
+
+
+def _numbers(font: Any, table: str, at: int, kinds: str) -> tuple[int, ...]:
+    """Big-endian numbers of one of the file's tables; zeros if it has none."""
+    data = bytes(font.reference_table(table).data or b"")[at : at + struct.calcsize(kinds)]
+    return struct.unpack(f">{kinds}", data) if data else (0,) * len(kinds)
 
 
 def _bits(glyphs: list[int]) -> bytes:

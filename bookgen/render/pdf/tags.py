@@ -37,40 +37,26 @@ class Tags:
             return
         document = canvas.document
         names = _Names()
-        tree = _dictionary(Type=_name("StructTreeRoot"))
-        tree_reference = document.Reference(tree, "StructTreeRoot")
-        top = self._element(document, root, tree_reference, names)
-        tree.dict["K"] = pdfdoc.PDFArray([top])
-        tree.dict["RoleMap"] = _dictionary(Title=_name("H1"))
-        numbers: list[Any] = []
-        for page in sorted(self._owners):
-            leaf = document.idToObject[_page_key(page)]
+        tree = _dictionary(Type=_name("StructTreeRoot"), RoleMap=_dictionary(Title=_name("H1")))
+        document.Catalog.StructTreeRoot = document.Reference(tree, "StructTreeRoot")
+        top = self._element(document, root, "StructTreeRoot", names)
+        tree.dict["K"] = pdfdoc.PDFArray([pdfdoc.PDFObjectReference(top)])
+        for page in self._owners:
+            leaf = document.idToObject[_page(page)]
             leaf.StructParents = page
             leaf.Tabs = _name("S")
-            owners = [pdfdoc.PDFObjectReference(names.of(element)) for element in self._owners[page]]
-            numbers += [page, pdfdoc.PDFArray(owners)]
-        tree.dict["ParentTree"] = document.Reference(_dictionary(Nums=pdfdoc.PDFArray(numbers)), "ParentTree")
+        owners = {page: [names.of(element) for element in owners] for page, owners in sorted(self._owners.items())}
+        tree.dict["ParentTree"] = document.Reference(_Owners(owners), "ParentTree")
         tree.dict["ParentTreeNextKey"] = max(self._owners, default=-1) + 1
-        document.Catalog.StructTreeRoot = tree_reference
         document.Catalog.MarkInfo = _dictionary(Marked="true")
 
-    def _element(self, document: Any, element: Element, parent: Any, names: _Names) -> Any:
-        node = _dictionary(Type=_name("StructElem"), S=_name(element.role), P=parent)
-        reference = document.Reference(node, names.of(element))
-        kids: list[Any] = []
-        content = self._content.get(id(element), [])
-        if content:
-            first = content[0][0]
-            node.dict["Pg"] = _page(first)
-            kids += [
-                number if page == first else _dictionary(Type=_name("MCR"), Pg=_page(page), MCID=number)
-                for page, number in content
-            ]
-        kids += [self._element(document, kid, reference, names) for kid in element.kids if self._stands(kid)]
-        node.dict["K"] = kids[0] if len(kids) == 1 else pdfdoc.PDFArray(kids)
-        if element.alt:
-            node.dict["Alt"] = pdfdoc.PDFString(element.alt)
-        return reference
+    def _element(self, document: Any, element: Element, parent: str, names: _Names) -> str:
+        """The name of the element's object."""
+        name = names.of(element)
+        node = _Node(element, parent, self._content.get(id(element), []))
+        document.Reference(node, name)
+        node.kids = [self._element(document, kid, name, names) for kid in element.kids if self._stands(kid)]
+        return name
 
     def _stands(self, element: Element) -> bool:
         """Whether anything of it is on a page."""
@@ -87,12 +73,47 @@ class _Names:
         return self._names.setdefault(id(element), f"SE{len(self._names)}")
 
 
-def _page_key(page: int) -> str:
+class _Node(pdfdoc.PDFObject):
+    """A structure element that writes itself: there are thousands, too many for a dictionary object each."""
+
+    def __init__(self, element: Element, parent: str, content: list[tuple[int, int]]) -> None:
+        self._element = element
+        self._parent = parent
+        self._content = content
+        self.kids: list[str] = []
+
+    def format(self, document: Any) -> bytes:
+        first = self._content[0][0] if self._content else None
+        kids = [
+            str(number) if page == first else f"<</Type/MCR/Pg {_to(document, _page(page))}/MCID {number}>>"
+            for page, number in self._content
+        ]
+        kids += [_to(document, kid) for kid in self.kids]
+        shown = kids[0] if len(kids) == 1 else f"[{' '.join(kids)}]"
+        page = f"/Pg {_to(document, _page(first))}" if first is not None else ""
+        own = f"<</Type/StructElem/S/{self._element.role}/P {_to(document, self._parent)}{page}/K {shown}"
+        alt = b"/Alt " + pdfdoc.PDFString(self._element.alt).format(document) if self._element.alt else b""
+        return own.encode("ascii") + alt + b">>"
+
+
+class _Owners(pdfdoc.PDFObject):
+    """From each page's marked stretches to their elements."""
+
+    def __init__(self, owners: dict[int, list[str]]) -> None:
+        self._owners = owners
+
+    def format(self, document: Any) -> bytes:
+        rows = (f"{page}[{' '.join(_to(document, name) for name in names)}]" for page, names in self._owners.items())
+        return f"<</Nums[{' '.join(rows)}]>>".encode("ascii")
+
+
+def _to(document: Any, name: str) -> str:
+    number, version = document.idToObjectNumberAndVersion[name]
+    return f"{number} {version} R"
+
+
+def _page(page: int) -> str:
     return f"Page{page + 1}"
-
-
-def _page(page: int) -> Any:
-    return pdfdoc.PDFObjectReference(_page_key(page))
 
 
 def _name(text: str) -> Any:

@@ -6,31 +6,45 @@ carries a real space: what is extracted is what was written.
 
 from __future__ import annotations
 
-from bookgen.render.fonts.face import Face
-from bookgen.render.fonts.style import Style
+from bookgen.render.fonts.style import LIFT_MARK, Style
 from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line, Tail
+from bookgen.render.layout.tokens import SPACE
 
-_GLYPH = len("<0000>")
 _SOFT_HYPHEN = "/Span<</ActualText<FEFF00AD>>>BDC[{}]TJ EMC"
 
 
 class TextWriter:
-    """`names` gives each face its resource name in the file."""
+    """`names` gives each face its resource name in the file. Says only what has changed since the line before."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self._names = names
+        self._expansion = self._font = ""
+
+    def restart(self) -> None:
+        """A new page, or whatever else forgets how text was set."""
+        self._expansion = self._font = ""
 
     def operators(self, line: Line, x: float, y: float, size: float) -> str:
         """Inside BT … ET."""
-        out = [f"{line.expansion:.2f} Tz 1 0 0 1 {x + line.x:.2f} {y:.2f} Tm"]
+        out = []
+        expansion = f"{line.expansion:.2f} Tz"
+        if expansion != self._expansion:
+            self._expansion = expansion
+            out.append(expansion)
+        out.append(f"1 0 0 1 {x + line.x:.2f} {y:.2f} Tm")
         stretch = line.expansion / 100.0
         space = line.gap / stretch
         opening = line.opening / stretch
         for style, items in line.segments:
-            out.append(self._font(style, size))
-            shown = "".join(_shown(style, items, space, opening))
-            if "\x00" in shown:
+            font = f"{self._names[style.face.key]} {size * style.scale:.2f} Tf"
+            if font != self._font:
+                self._font = font
+                out.append(font)
+            if style.rise:
+                out.append(f"{size * style.rise:.2f} Ts")
+            shown = _shown(style, items, space, opening)
+            if LIFT_MARK in shown:
                 shown = _lifted(shown, size * style.scale, size * style.rise)
             out.append(f"[{shown}]TJ")
             if style.rise:
@@ -42,37 +56,37 @@ class TextWriter:
             out.append(f"[{style.space[1]}]TJ")
         return "\n".join(out)
 
-    def _font(self, style: Style, size: float) -> str:
-        font = f"{self._names[style.face.key]} {size * style.scale:.2f} Tf"
-        return f"{font} {size * style.rise:.2f} Ts" if style.rise else font
 
-
-def _shown(style: Style, items: list[Item], space: float, opening: float) -> list[str]:
+def _shown(style: Style, items: list[Item], space: float, opening: float) -> str:
+    """The words and the gaps of one style, inside a show-text array."""
+    glyph, advance = style.face.code(style.space_number), style.face.advance(style.space_number)
+    spaces = items[1::2]
+    if spaces.count(SPACE) == len(spaces):
+        try:
+            shown = [style.words[text][1] for text in items[::2]]  # type: ignore[index]
+        except KeyError:
+            pass  # a word that was cut, or gaps side by side
+        else:
+            between = _gap(glyph, advance - (space + opening) / style.scale)
+            return (between.join(shown) + between * (len(spaces) == len(shown))).replace(")(", "")
     out: list[str] = []
-    words = style.words
-    glyph = style.space[1][:_GLYPH]
-    advance = _space_advance(style.face, glyph)
     for item in items:
         if isinstance(item, str):
-            out.append((words.get(item) or style.word(item))[1])
+            out.append(style.word(item)[1])
             continue
         room, stretch = item
         wanted = (space * room + opening * stretch) / style.scale
-        if room:
-            adjust = round(advance - wanted)
-            out.append(f"{glyph} {adjust}" if adjust else glyph)
-        elif wanted >= 0.5 or wanted <= -0.5:
-            out.append(f" {round(-wanted)}")
-    return out
+        out.append(_gap(glyph, advance - wanted) if room else _gap("", -wanted))
+    return "".join(out).replace(")(", "")
+
+
+def _gap(glyph: str, adjust: float) -> str:
+    return f"({glyph})" * bool(glyph) + f" {round(adjust)}" * bool(round(adjust))
 
 
 def _lifted(shown: str, size: float, rise: float) -> str:
     """Marks of scripts that stack them: the rise changes within the word."""
-    parts = shown.split("\x00")
+    parts = shown.split(LIFT_MARK)
     for index in range(1, len(parts), 2):
         parts[index] = f"]TJ {rise + int(parts[index]) * size / 1000:.2f} Ts ["
     return "".join(parts)
-
-
-def _space_advance(face: Face, fragment: str) -> float:
-    return face.advance(int(fragment[1:5], 16))

@@ -121,4 +121,5 @@ class _Wrap:
         writer = TextWriter(names)
         for line, x, y, size, turned in self._texts:
             place = f"0 -1 1 0 {x:.2f} {y:.2f} cm" if turned else f"1 0 0 1 {x:.2f} {y:.2f} cm"
+            writer.restart()
             self._canvas.draw([f"q {place} 1 g BT", writer.operators(line, 0.0, 0.0, size), "ET Q"])

@@ -86,6 +86,7 @@ class _Writer:
 
     def _draw(self, index: int, page: Page) -> None:
         """Neighbouring lines of one paragraph share one marked stretch."""
+        self._text.restart()
         texts: list[str] = []
         strokes: list[str] = []
         at = 0

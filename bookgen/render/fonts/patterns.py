@@ -1,0 +1,84 @@
+"""Hyphenation patterns after Liang, out of the dictionaries that pyphen carries.
+
+Read as text and taken apart only where a word asks: a book needs a few thousand of the patterns, and pyphen
+itself takes longer to read them all than a short book takes to set.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+_PARTS = re.compile(r"(\d?)(\D?)")
+_HEXADECIMAL = re.compile(r"\^\^([0-9a-f]{2})")
+_ENCODINGS = {"microsoft-cp1251": "cp1251"}
+
+# What stands before each letter of a pattern, and whether a break there changes the spelling.
+_Values = tuple[tuple[int, ...], bool]
+
+
+class Patterns:
+    def __init__(self, path: Path) -> None:
+        data = path.read_bytes()
+        encoding, _, rest = data.partition(b"\n")
+        name = encoding.decode("ascii").strip().lower()
+        text = rest.decode(_ENCODINGS.get(name, name))
+        if "^^" in text:
+            text = _HEXADECIMAL.sub(lambda found: chr(int(found[1], 16)), text)
+        lines = [line.strip() for line in text.split("\n")]
+        keys = "\n".join(line.partition("/")[0] for line in lines) if "/" in text else "\n".join(lines)
+        self._lines = dict(zip(keys.translate(_DIGITS).split("\n"), lines, strict=True))
+        self._lines.pop("", None)
+        self._longest = max((len(key) for key in self._lines if " " not in key), default=0)
+        self._values: dict[str, _Values] = {}
+
+    def positions(self, word: str) -> list[int]:
+        """Where the word may be divided as it is written."""
+        pointed = f".{word.lower()}."
+        best = [0] * (len(pointed) + 1)
+        changed: set[int] = set()
+        for start in range(len(pointed) - 1):
+            for end in range(start + 1, min(start + self._longest, len(pointed)) + 1):
+                key = pointed[start:end]
+                if key not in self._lines:
+                    continue
+                values, changes = self._values.get(key) or self._parsed(key)
+                for at, value in enumerate(values, start):
+                    if value > best[at] or (changes and value and value == best[at]):
+                        best[at] = value
+                        (changed.add if changes else changed.discard)(at)
+        return [at - 1 for at, value in enumerate(best) if value % 2 and at not in changed]
+
+    def _parsed(self, key: str) -> _Values:
+        pattern, change, _ = self._lines[key].partition("/")
+        values = tuple(int(digit or 0) for digit, _ in _PARTS.findall(pattern))
+        self._values[key] = values, bool(change)
+        return self._values[key]
+
+
+@cache
+def patterns(language: str) -> Patterns | None:
+    """Those of a BCP 47 tag or of its language anywhere; None where there are none."""
+    wanted = language.replace("-", "_").lower()
+    while wanted:
+        if found := _dictionaries().get(wanted):
+            return Patterns(found)
+        wanted = wanted.rpartition("_")[0]
+    return None
+
+
+@cache
+def _dictionaries() -> dict[str, Path]:
+    """By name, and by language alone the first of its countries."""
+    spec = find_spec("pyphen")
+    assert spec
+    assert spec.origin
+    found: dict[str, Path] = {}
+    for path in sorted(Path(spec.origin).with_name("dictionaries").glob("hyph_*.dic")):
+        name = path.stem.removeprefix("hyph_").lower()
+        found[name] = path
+        found.setdefault(name.split("_")[0], path)
+    return found
