@@ -123,7 +123,10 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """`content` is Markdown, empty until written; `content_version` grows with every overwrite."""
+    """`content` is Markdown, empty until written; `content_version` grows with every overwrite.
+
+    `rewrite_run` is the run that will replace the content, where the reader asked for it.
+    """
 
     id: int
     book_id: int
@@ -137,6 +140,7 @@ class Chapter:
     content_version: int
     created_at: datetime
     updated_at: datetime
+    rewrite_run: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 import tracemalloc
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import asyncpg
+from asyncpg import Record
 
 from bookgen.actors.book import BookActor
-from bookgen.actors.committer import Committer
+from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.resources import Writing
-from bookgen.actors.supervisor import Supervisor
+from bookgen.actors.supervisor import CHECKPOINTS_AT_ONCE, Supervisor
 from bookgen.billing.quota import Quota
-from bookgen.models import Book, Usage
+from bookgen.models import Book, Run, Usage
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.store import checkpoints as store
+from bookgen.store.checkpoints import Checkpoint
 from bookgen.store.database import Database
-from bookgen.store.runs import Checkpoint
 from bookgen.writing.material import ChapterDraft, Material, Outline
 from bookgen.writing.steps import Steps
 
@@ -26,8 +28,6 @@ MAKE_BOOKS = """
     WITH writer AS (
         INSERT INTO account (username, email)
         SELECT $1 || n, $1 || n || '@example.com' FROM generate_series(1, $2::int) AS n RETURNING id
-    ), slot AS (
-        INSERT INTO account_slot SELECT id FROM writer ON CONFLICT DO NOTHING
     ), title AS (
         INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language, status)
         SELECT id, 'A book', least($3, 100), 1000, '6x9', 'en', 'outline' FROM writer RETURNING id, account_id
@@ -44,6 +44,8 @@ MAKE_RUNNING = """
       FROM book b WHERE b.id = ANY($1::bigint[])
     RETURNING id, book_id
 """
+
+CHAPTERS = "SELECT id FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
 
 
 class Model:
@@ -87,28 +89,31 @@ async def make_books(pool: asyncpg.Pool, count: int, chapters: int) -> list[tupl
 
 
 async def checkpoints(database: Database, text: str, tasks: int, seconds: float) -> float:
-    """Chapters a second through the committer, `tasks` books at once."""
-    books = await make_books(database.runs, tasks, 4000)
-    owner = uuid4()
-    rows = await database.runs.fetch(MAKE_RUNNING, [book for _, book in books], owner)
-    committer = Committer(database.runs)
+    """Chapters a second through the group commit, `tasks` books of 40 chapters at once, book after book."""
+    books = await make_books(database.runs, tasks * 100, 40)
+    rows = await database.runs.fetch(MAKE_RUNNING, [book for _, book in books], uuid4())
+    commits = GroupCommit[Checkpoint, Run](lambda batch: store.save(database.runs, batch), CHECKPOINTS_AT_ONCE)
     end = time.perf_counter() + seconds
-    done = await asyncio.gather(*(_write(database, committer, row["id"], row["book_id"], text, end) for row in rows))
+    lanes = [rows[lane::tasks] for lane in range(tasks)]
+    done = await asyncio.gather(*(_write(database, commits, lane, text, end) for lane in lanes))
     await database.runs.execute("DELETE FROM account WHERE id = ANY($1::bigint[])", [account for account, _ in books])
     return sum(done) / seconds
 
 
-async def _write(database: Database, committer: Committer, run_id: UUID, book: int, text: str, end: float) -> int:
-    chapters = await database.runs.fetch("SELECT id FROM chapter WHERE book_id = $1 ORDER BY chapter_number", book)
-    call_no = 1
-    for written, chapter in enumerate(chapters):
-        if time.perf_counter() > end:
-            return written
-        row = Checkpoint(run_id, 1, call_no, uuid4(), chapter["id"], 0, text, 1, [], None)
-        run = await committer.checkpoint(row)
-        assert run is not None
-        call_no = run.call_no
-    return len(chapters)
+async def _write(
+    database: Database, commits: GroupCommit[Checkpoint, Run], runs: list[Record], text: str, end: float
+) -> int:
+    written = 0
+    for row in runs:
+        chapters = await database.runs.fetch(CHAPTERS, row["book_id"])
+        for call_no, chapter in enumerate(chapters, 1):
+            if time.perf_counter() > end:
+                return written
+            checkpoint = Checkpoint(row["id"], 1, call_no, uuid4(), chapter["id"], 0, text, 1, [], None)
+            run = await commits.commit(checkpoint)
+            assert run is not None
+            written += 1
+    return written
 
 
 async def start_and_ack(database: Database, count: int) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
@@ -41,7 +41,7 @@ from bookgen.actors.transaction import Committed, Transactions
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, Run, RunStatus
 from bookgen.store import runs
-from bookgen.store.runs import Checkpoint
+from bookgen.store.checkpoints import Begun, Checkpoint
 from bookgen.writing.material import ChapterDraft
 
 log = structlog.get_logger()
@@ -57,6 +57,8 @@ class Office(Protocol):
     transactions: Transactions
     jobs: Jobs
     draining: bool
+
+    async def begin_chapter(self, run: Run) -> Begun | None: ...
 
     async def checkpoint(self, row: Checkpoint) -> Run | None: ...
 
@@ -177,10 +179,13 @@ class BookActor(Actor):
         self.version += 1
         self.status = None
         self._office.moved(committed)
-        self._follow(committed.run)
+        self._follow(committed.run, announced=committed.announced)
 
-    def _follow(self, run: Run | None) -> None:
-        """Makes what this process does about the book equal to what its row says."""
+    def _follow(self, run: Run | None, *, announced: bool = False) -> None:
+        """Makes what this process does about the book equal to what its row says.
+
+        `announced`: the commit that made this row has announced the next chapter.
+        """
         mine = run is not None and run.owner == self._office.resources.boot_id and run.status.active
         if self._in_flight and not (mine and run and self._in_flight.run.epoch == run.epoch):
             self.cancel()
@@ -190,29 +195,32 @@ class BookActor(Actor):
             self.halt()
         elif self._in_flight:
             self._in_flight.steps.closed = False
+        elif announced:
+            self._take_off(Begun(run, replay=False))
         else:
             self._office.begin(run)
 
     async def _write_next(self, run: Run) -> None:
         if self._in_flight or self._office.draining:
             return
-        resources = self._office.resources
-        begun = await runs.begin_chapter(resources.pool, run.id, run.epoch)
+        begun = await self._office.begin_chapter(run)
         if begun is None:
             await self._nothing_to_begin(run)
             return
-        await fault("begin.after", self.book_id)
         self.version += 1
         self.status = None
-        # Beyond one begin and one checkpoint a chapter, something was begun and not finished: it may have left replies.
-        replay = begun.call_no > 2 * begun.written + 1
-        steps = StoredSteps(resources, Work(self.account_id, self.book_id, run.id, run.id), replay=replay)
-        flight = self._in_flight = ChapterInFlight(begun, steps)
+        self._take_off(begun)
+
+    def _take_off(self, begun: Begun) -> None:
+        work = Work(self.account_id, self.book_id, begun.run.id, begun.run.id)
+        steps = StoredSteps(self._office.resources, work, replay=begun.replay)
+        flight = self._in_flight = ChapterInFlight(begun.run, steps)
         flight.task = spawn(self._write(flight))
         flight.task.add_done_callback(lambda task: self.tell(TaskEnded(task)))
 
     async def _write(self, flight: ChapterInFlight) -> ChapterDraft:
         """The one part of the work that takes minutes; runs beside the mailbox."""
+        await fault("begin.after", self.book_id)
         resources = self._office.resources
         async with self._office.turn(flight.run):
             material = await resources.health.through_outages(
@@ -220,8 +228,8 @@ class BookActor(Actor):
             )
             number = flight.run.current_chapter
             flight.chapter = next((c for c in material.chapters if c.chapter_number == number), None)
-            if number is None or flight.chapter is None:  # the outline was edited in between
-                raise CallsHalted("chapter", number)
+            if number is None or flight.chapter is None or _is_written(flight.chapter, flight.run):
+                raise CallsHalted("chapter", number)  # an author's hand was faster
             return await resources.writing.write_chapter(material, number, flight.steps)
 
     async def _nothing_to_begin(self, run: Run) -> None:
@@ -253,18 +261,24 @@ class BookActor(Actor):
         if flight.run.total - flight.run.done <= 1:
             committed = await transactions.finish(self.account_id, self.book_id, row)
         else:
-            committed = Committed(await self._office.checkpoint(row))
+            run = await self._office.checkpoint(row)
+            committed = Committed(run, announced=run is not None and run.call_started_at is not None)
         await fault("checkpoint.after", self.book_id)
         run = committed.run or await runs.newest(self._office.resources.pool, self.book_id)
+        committed = replace(committed, run=run)
         if run and run.status in (RunStatus.PAUSED, RunStatus.QUEUED):
-            return Committed(run, committed.promoted or await transactions.promote(self.account_id))
-        return Committed(run, committed.promoted)
+            return replace(committed, promoted=committed.promoted or await transactions.promote(self.account_id))
+        return committed
 
     async def _report(self, outcome: ChapterFailed | ChapterHalted) -> Committed:
         try:
             return await self._office.transactions.steer(self.account_id, self.book_id, outcome, uuid4())
         except NotFound:  # the book was deleted meanwhile
             return Committed(None)
+
+
+def _is_written(chapter: Chapter, run: Run) -> bool:
+    return bool(chapter.content) and chapter.rewrite_run != run.id
 
 
 def _checkpoint(run: Run, chapter: Chapter, draft: ChapterDraft) -> Checkpoint:

@@ -16,7 +16,7 @@ from bookgen.actors.messages import Advance
 from bookgen.actors.resources import Resources
 from bookgen.actors.transaction import Committed, Transactions
 from bookgen.models import Run
-from bookgen.store import processes, runs
+from bookgen.store import ownership, processes, runs
 
 log = structlog.get_logger()
 
@@ -62,14 +62,14 @@ class Convergence:
         flights = self._roster.in_flight()
         if not flights:
             return
-        ours = await runs.still_running(self._resources.pool, list(flights), self._resources.boot_id)
+        ours = await ownership.still_running(self._resources.pool, list(flights), self._resources.boot_id)
         for run_id, look in flights.items():
             if run_id not in ours:
                 look()
 
     async def _take_over(self) -> None:
         pool = self._resources.pool
-        while claimed := await runs.claim(pool, self._resources.boot_id, CLAIM_ROWS, CRASHES_TO_SUSPECT):
+        while claimed := await ownership.claim(pool, self._resources.boot_id, CLAIM_ROWS, CRASHES_TO_SUSPECT):
             log.info("runs_taken_over", runs=len(claimed))
             for run in claimed:
                 if run.crash_count >= CRASHES_TO_QUARANTINE:
@@ -77,7 +77,7 @@ class Convergence:
                 else:
                     self._roster.begin(run)
             await asyncio.sleep(0)
-        await runs.forget_calls(pool, self._resources.boot_id)
+        await ownership.forget_calls(pool, self._resources.boot_id)
 
     async def _quarantine(self, run: Run) -> None:
         log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
@@ -91,7 +91,7 @@ class Convergence:
                 self._roster.begin(promoted)
 
     async def _start_what_stands_still(self) -> None:
-        for run in await runs.owned(self._resources.pool, self._resources.boot_id):
+        for run in await ownership.owned(self._resources.pool, self._resources.boot_id):
             if not self._roster.busy_with(run):
                 self._roster.begin(run)
 

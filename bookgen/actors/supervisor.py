@@ -12,8 +12,8 @@ import structlog
 from bookgen.actors import status
 from bookgen.actors.actor import Actor, spawn
 from bookgen.actors.book import BookActor
-from bookgen.actors.committer import Committer
 from bookgen.actors.convergence import Convergence, every
+from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.health import TRANSIENT
 from bookgen.actors.hints import listen
 from bookgen.actors.jobs import Jobs
@@ -38,10 +38,10 @@ from bookgen.actors.transaction import Committed, Transactions
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import Run, RunStatus, Usage
 from bookgen.providers.text import TextModel
+from bookgen.store import checkpoints, ownership, processes, runs
 from bookgen.store import material as store
-from bookgen.store import processes, runs
+from bookgen.store.checkpoints import Begin, Begun, Checkpoint
 from bookgen.store.database import Database
-from bookgen.store.runs import Checkpoint
 
 log = structlog.get_logger()
 
@@ -51,6 +51,7 @@ IDLE_SECONDS = 60.0
 STATUS_SECONDS = 2.0
 RELEASE_SECONDS = 2.0
 SHORTAGE_SECONDS = 60  # somebody has to make room first
+BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
 
 Key = tuple[int, int]
 
@@ -82,7 +83,9 @@ class Supervisor:
         self._shortage = shortage
         self._turns = asyncio.Semaphore(chapters_at_once)
         self._lease = Lease(self.resources, self._lease_lost)
-        self._committer = Committer(database.runs)
+        pool = database.runs
+        self._begins = GroupCommit[Begin, Begun](lambda rows: checkpoints.begin(pool, rows), BEGINS_AT_ONCE)
+        self._checkpoints = GroupCommit[Checkpoint, Run](lambda rows: checkpoints.save(pool, rows), CHECKPOINTS_AT_ONCE)
         self._restarts = Restarts()
         self._probation = Probation(self._name_trial)
         self.resources.waiting_for_model = self._probation.waiting_for_model
@@ -140,7 +143,7 @@ class Supervisor:
         self._actors.clear()
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
-                await runs.release(self.resources.pool, self.resources.boot_id)
+                await ownership.release(self.resources.pool, self.resources.boot_id)
                 await self._lease.give_up()
         except TRANSIENT as error:
             log.warning("runs_not_released", reason=str(error))
@@ -216,8 +219,13 @@ class Supervisor:
 
     # What actors need
 
+    async def begin_chapter(self, run: Run) -> Begun | None:
+        """Announces the run's next chapter. None: nothing is left, or the run is not ours to write."""
+        return await self._begins.commit(Begin(run.id, run.epoch))
+
     async def checkpoint(self, row: Checkpoint) -> Run | None:
-        return await self._committer.checkpoint(row)
+        """Commits a chapter and announces the next one. None: it was fenced off."""
+        return await self._checkpoints.commit(row)
 
     @contextlib.asynccontextmanager
     async def turn(self, run: Run) -> AsyncIterator[None]:

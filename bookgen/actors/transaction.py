@@ -16,9 +16,10 @@ from bookgen.actors.messages import Advance, Command, Event, Generate, Resume
 from bookgen.actors.resources import Resources
 from bookgen.errors import Conflict, NotFound
 from bookgen.models import BookStatus, Run, RunMode, RunStatus
+from bookgen.store import acceptance, checkpoints, runs
 from bookgen.store import material as store
-from bookgen.store import runs
-from bookgen.store.runs import BookState, Checkpoint
+from bookgen.store.checkpoints import Checkpoint
+from bookgen.store.runs import BookState
 
 BOOK_STATUS = {
     RunStatus.QUEUED: BookStatus.GENERATING,
@@ -32,10 +33,14 @@ BOOK_STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What is in the database now. `promoted` is the account's next run, which has to be started."""
+    """What is in the database now. `promoted` is the account's next run, which has to be started.
+
+    `announced`: this commit has announced the chapter that `run` has to write next.
+    """
 
     run: Run | None
     promoted: Run | None = None
+    announced: bool = False
 
 
 class Transactions:
@@ -52,6 +57,8 @@ class Transactions:
         op: UUID,
     ) -> Committed:
         """Decides a message under the locks of the book's run and writes what was decided."""
+        if isinstance(message, Generate) and (accepted := await self._accept(account_id, book_id, message, op)):
+            return accepted
         point = type(message).__name__.lower()
         async with self._locked(account_id, book_id) as (connection, state):
             if state.run and state.run.last_op == op:
@@ -72,14 +79,37 @@ class Transactions:
         async with self._locked(account_id, book_id) as (connection, state):
             if state.run and state.run.last_op == row.op:
                 return Committed(state.run)
-            if not await runs.checkpoint(connection, [row]):
+            if not await checkpoints.save(connection, [row]):
                 return Committed(None)
             state = await self._state(connection, account_id, book_id)
             decision = decide(_snapshot(state), Advance(), self._fresh(account_id, book_id))
             committed = await self._carry_out(connection, state, decision, row.op)
+            if state.run and committed.run is state.run:  # the outline has grown meanwhile
+                committed = replace(committed, announced=state.run.call_started_at is not None)
             await fault("finish.before", book_id)
         await fault("finish.after", book_id)
         return committed
+
+    async def _accept(self, account_id: int, book_id: int, message: Generate, op: UUID) -> Committed | None:
+        """A run that the plan's allowance pays for and nothing stands in the way of, without a lock held.
+
+        None: it is not that simple, or something moved meanwhile, so it is to be decided under the locks.
+        """
+        pool, quota = self._resources.pool, self._resources.quota
+        found = await acceptance.read(pool, account_id, book_id, self._resources.call_seconds, quota.standard_plan)
+        if found is None or found.has_hold or found.state.job or (found.state.run and found.state.run.last_op == op):
+            return None
+        decision = decide(_snapshot(found.state), message, self._fresh(account_id, book_id))
+        period = quota.period_that_pays(found.funds, found.state.target_word_count)
+        if decision.run is None or decision.effects != {Effect.INSERT, Effect.HOLD} or period is None:
+            return None
+        run = replace(self._owned(found.state, decision.run), last_op=op)
+        await fault("generate.before", book_id)
+        accepted = await acceptance.accept(pool, found.version, run, period.start, period.end)
+        if accepted is None:
+            return None
+        await fault("generate.after", book_id)
+        return Committed(accepted, announced=accepted.call_started_at is not None)
 
     async def promote(self, account_id: int) -> Run | None:
         """Starts the account's next run if its turn is free."""

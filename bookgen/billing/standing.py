@@ -33,7 +33,12 @@ async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool
         period = period_at(subscription.anchor, now)
         return Standing(subscription.plan, period, subscription.current_period_end or period.end)
     period = period_at(signed_up_at, now)
-    return Standing(await plans.get(db, FREE if billing else SELF_HOSTED), period, period.end)
+    return Standing(await plans.get(db, standard_plan(billing=billing)), period, period.end)
+
+
+def standard_plan(*, billing: bool) -> str:
+    """The plan of an account that is entitled to none."""
+    return FREE if billing else SELF_HOSTED
 
 
 def entitled(

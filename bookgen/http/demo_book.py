@@ -78,5 +78,6 @@ def _chapter(number: int, entry: dict[str, str]) -> Chapter:
         content_version=1,
         created_at=WRITTEN,
         updated_at=WRITTEN,
-        **entry,
+        title=entry["title"],
+        summary=entry["summary"],
     )

@@ -81,6 +81,10 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
         with outages_as_unavailable():
             return await super().executemany(*args, **kwargs)
 
+    async def fetchmany(self, *args: Any, **kwargs: Any) -> Any:
+        with outages_as_unavailable():
+            return await super().fetchmany(*args, **kwargs)
+
     async def fetch(self, *args: Any, **kwargs: Any) -> Any:
         with outages_as_unavailable():
             return await super().fetch(*args, **kwargs)

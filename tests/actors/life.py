@@ -8,14 +8,23 @@ from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT, Decision, Effect, Snapshot, decide
-from bookgen.actors.messages import Advance, ChapterFailed, ChapterHalted, ChapterWritten, Command, Event, Failure
+from bookgen.actors.messages import (
+    Advance,
+    ChapterFailed,
+    ChapterHalted,
+    ChapterWritten,
+    Command,
+    Event,
+    Failure,
+    Generate,
+)
 from bookgen.actors.resources import Resources, Writing
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, BookQuotaExceeded
 from bookgen.models import Run, RunMode, RunStatus
-from bookgen.store import processes, runs
-from bookgen.store.runs import Checkpoint
+from bookgen.store import checkpoints, ownership, processes, runs
+from bookgen.store.checkpoints import Begin, Checkpoint
 from bookgen.writing.material import ChapterDraft
 
 from .conftest import Shelf
@@ -103,6 +112,8 @@ class LifeInMemory:
             self._apply(book, command)
         except BookgenError as error:
             return type(error).__name__
+        if isinstance(command, Generate):
+            await self.begin(book)
         return str(self._book_status(book))
 
     async def begin(self, book: int) -> None:
@@ -113,9 +124,13 @@ class LifeInMemory:
         if not shelved.todo:
             self._apply(book, Advance())
             return
+        self._announce(book, replace(run, call_no=run.call_no + 1))
+
+    def _announce(self, book: int, run: Run) -> None:
+        shelved = self.books[book]
         chapter = shelved.todo[0]
-        shelved.run = replace(run, call_no=run.call_no + 1, call_started_at=NOW, done=CHAPTERS - len(shelved.todo))
-        self.flights[book] = Flight(book, run.epoch, run.call_no + 1, chapter, shelved.versions[chapter])
+        shelved.run = replace(run, call_started_at=NOW, done=CHAPTERS - len(shelved.todo))
+        self.flights[book] = Flight(book, run.epoch, run.call_no, chapter, shelved.versions[chapter])
 
     async def end(self, book: int, how: str) -> None:
         if flight := self.flights.pop(book, None):
@@ -184,11 +199,12 @@ class LifeInMemory:
             shelved.versions[flight.chapter] += 1
         shelved.rewrite.pop(flight.chapter, None)
         shelved.wrote = True
-        shelved.run = replace(
-            before, done=before.done + 1, call_no=before.call_no + 1, call_started_at=None, crash_count=0
-        )
+        done = CHAPTERS - len(shelved.todo)
+        shelved.run = replace(before, done=done, call_no=before.call_no + 1, call_started_at=None, crash_count=0)
         if before.total - before.done <= 1:
             self._apply(flight.book, Advance())
+        if shelved.todo and shelved.run.status is RunStatus.RUNNING:
+            self._announce(flight.book, shelved.run)
         self._promote()
 
     def _apply(self, book: int, message: Command | Event) -> None:
@@ -286,21 +302,28 @@ class RealLife:
         run = committed.run
         if book in self.flights and (run is None or not run.status.active or (before and run.epoch != before.epoch)):
             self.lost.append(self.flights.pop(book))
+        if run and committed.announced:
+            await self._take_off(book, run)
+        elif isinstance(command, Generate):
+            await self.begin(book)
         return str(run and run.status)
 
     async def begin(self, book: int) -> None:
         run = await self._run(book)
         if book in self.flights or run is None or run.status is not RunStatus.RUNNING:
             return
-        begun = await runs.begin_chapter(self._shelf.pool, run.id, run.epoch)
+        begun = (await checkpoints.begin(self._shelf.pool, [Begin(run.id, run.epoch)])).get(run.id)
         if begun is None:
             await self._transactions.steer(self._account, self._books[book], Advance(), uuid4())
             return
-        number = begun.current_chapter or 0
+        await self._take_off(book, begun.run)
+
+    async def _take_off(self, book: int, run: Run) -> None:
+        number = run.current_chapter or 0
         seen = await self._shelf.value(
             "SELECT content_version FROM chapter WHERE book_id = $1 AND chapter_number = $2", self._books[book], number
         )
-        self.flights[book] = Flight(book, begun.epoch, begun.call_no, number - 1, seen)
+        self.flights[book] = Flight(book, run.epoch, run.call_no, number - 1, seen)
 
     async def end(self, book: int, how: str) -> None:
         if flight := self.flights.pop(book, None):
@@ -325,10 +348,10 @@ class RealLife:
         await processes.expire(pool, self._resources.boot_id)
         self._resources.boot_id = uuid4()
         await self.register()
-        for run in await runs.claim(pool, self._resources.boot_id, 1000, CRASHES_TO_SUSPECT):
+        for run in await ownership.claim(pool, self._resources.boot_id, 1000, CRASHES_TO_SUSPECT):
             if run.account_id == self._account and run.crash_count >= CRASHES_TO_QUARANTINE:
                 await self._transactions.steer(self._account, run.book_id, Advance(), uuid4())
-        await runs.forget_calls(pool, self._resources.boot_id)
+        await ownership.forget_calls(pool, self._resources.boot_id)
         await self._transactions.promote(self._account)
 
     async def view(self, book: int) -> View:
@@ -361,7 +384,9 @@ class RealLife:
         chapter = await self._shelf.chapter_id(book_id, flight.chapter + 1)
         row = Checkpoint(run.id, flight.epoch, flight.call_no, uuid4(), chapter, flight.seen, "Text.", 1, [], None)
         if run.total - run.done <= 1:
-            await self._transactions.finish(self._account, book_id, row)
+            committed = (await self._transactions.finish(self._account, book_id, row)).run
         else:
-            await runs.checkpoint(self._shelf.pool, [row])
+            committed = (await checkpoints.save(self._shelf.pool, [row])).get(run.id)
+        if committed and committed.status is RunStatus.RUNNING and committed.call_started_at:
+            await self._take_off(flight.book, committed)
         await self._transactions.promote(self._account)

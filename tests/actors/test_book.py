@@ -12,7 +12,7 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
 from bookgen.models import RunMode, RunStatus, Usage
 
-from .conftest import Model, Shelf
+from .conftest import Model, Shelf, Start
 
 
 async def test_a_run_writes_every_chapter_and_completes(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
@@ -275,6 +275,47 @@ async def test_an_edit_made_during_the_call_wins(supervisor: Supervisor, model: 
     await shelf.until_status(book, "completed")
     assert await shelf.texts(book) == ["Mine."]
     assert await shelf.value("SELECT content FROM chapter_revision") == "The model's."
+
+
+async def test_a_chapter_that_its_author_writes_while_it_waits_for_its_turn_is_not_asked_for(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    supervisor = await start(chapters_at_once=1)
+    first, second = [
+        (account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in "ab"]
+    ]
+    await supervisor.ask(*first, Generate())
+    await model.wait_until_asked(first[1], 1)
+    await supervisor.ask(*second, Generate())
+
+    await shelf.pool.execute(
+        """UPDATE chapter SET content = 'Mine.', content_version = content_version + 1
+            WHERE book_id = $1 AND chapter_number = 1""",
+        second[1],
+    )
+    model.free = True
+    model.answer(first[1], 1)
+
+    await shelf.until_status(second[1], "completed")
+    assert await shelf.texts(second[1]) == ["Mine.", f"Text of {(second[1], 2)}."]
+    assert model.asked[second[1], 1] == 0
+
+
+async def test_a_chapter_and_the_announcement_of_the_next_are_one_commit(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=2)
+    run = await supervisor.ask(account, book, Generate())
+    assert (run.current_chapter, run.call_no) == (1, 1)
+
+    model.answer(book, 1)
+    await model.wait_until_asked(book, 2)
+
+    row = await shelf.run(book)
+    assert (row["current_chapter"], row["call_no"], row["done"]) == (2, 2, 1)
+    statuses = await shelf.pool.fetch("SELECT status FROM chapter WHERE book_id = $1 ORDER BY chapter_number", book)
+    assert [each["status"] for each in statuses] == ["completed", "writing"]
 
 
 async def test_two_books_never_spend_the_same_allowance(supervisor: Supervisor, shelf: Shelf) -> None:

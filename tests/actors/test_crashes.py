@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-import asyncpg
 import pytest
 
 from bookgen.actors import restarts
-from bookgen.actors.committer import Committer
 from bookgen.actors.health import FULL_SECONDS, Health
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.resources import CostCaps
@@ -228,11 +226,3 @@ async def test_a_stopped_runs_replies_are_not_kept(supervisor: Supervisor, model
     await supervisor.ask(account, book, Stop())
 
     assert await shelf.value("SELECT count(*) FROM step") == 0
-
-
-async def test_an_idle_committer_has_no_task(pool: asyncpg.Pool) -> None:
-    before = len(asyncio.all_tasks())
-
-    Committer(pool)
-
-    assert len(asyncio.all_tasks()) == before

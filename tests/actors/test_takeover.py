@@ -12,7 +12,7 @@ from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
 from bookgen.models import RunStatus
-from bookgen.store import runs
+from bookgen.store import ownership
 
 from .conftest import Model, Shelf, Start
 
@@ -284,9 +284,9 @@ async def test_a_process_late_with_its_lease_takes_no_run_from_itself(start: Sta
     boot_id = supervisor.resources.boot_id
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
 
-    assert await runs.claim(shelf.pool, boot_id, 10, 2) == []
+    assert await ownership.claim(shelf.pool, boot_id, 10, 2) == []
 
-    assert len(await runs.claim(shelf.pool, uuid.uuid4(), 10, 2)) == 1
+    assert len(await ownership.claim(shelf.pool, uuid.uuid4(), 10, 2)) == 1
 
 
 async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, model: Model, shelf: Shelf) -> None:

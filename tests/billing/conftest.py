@@ -11,9 +11,12 @@ from typing import Any
 import asyncpg
 import pytest
 
+from bookgen.billing import credits
 from bookgen.billing.checkout import Payments
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
+from bookgen.models import CreditKind
+from bookgen.store import subscriptions
 from tests.fakes.stripe_server import NEXT_WEBHOOK_SECRET, SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 
 SIGN_UP = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -55,7 +58,6 @@ def make_account(pool: asyncpg.Pool) -> Maker:
             f"{name}@example.com",
             SIGN_UP,
         )
-        await pool.execute("INSERT INTO account_slot VALUES ($1)", account_id)
         await pool.execute(
             "UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = $2) WHERE account_id = $1",
             account_id,
@@ -79,6 +81,16 @@ def make_book(pool: asyncpg.Pool) -> Maker:
         )
 
     return make
+
+
+@pytest.fixture
+def grant(pool: asyncpg.Pool) -> Callable[..., Awaitable[None]]:
+    async def grant(account_id: int, amount: int, words: int = 50_000) -> None:
+        async with pool.acquire() as connection, connection.transaction():
+            await subscriptions.lock(connection, account_id)
+            await credits.grant(connection, account_id, amount, words, CreditKind.BONUS, "Welcome")
+
+    return grant
 
 
 @pytest.fixture

@@ -53,9 +53,7 @@ BALANCES = (
 )
 
 ACCOUNT = """
-    WITH made AS (
-        INSERT INTO account (username, email, created_at) VALUES ($1, $1 || '@example.com', $2) RETURNING id)
-    INSERT INTO account_slot SELECT id FROM made RETURNING account_id
+    INSERT INTO account (username, email, created_at) VALUES ($1, $1 || '@example.com', $2) RETURNING id
 """
 
 BOOK = """

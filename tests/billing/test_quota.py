@@ -8,10 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from bookgen.billing import credits
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
-from bookgen.models import Allowance, CreditKind, FundingSource
+from bookgen.models import Allowance, FundingSource
 from bookgen.store import credits as ledger
 from bookgen.store import subscriptions
 
@@ -42,16 +41,6 @@ def release(pool, quota):
             await quota.release_book(connection, book_id, wrote=wrote)
 
     return release
-
-
-@pytest.fixture
-def grant(pool):
-    async def grant(account_id, amount, words=50_000):
-        async with pool.acquire() as connection, connection.transaction():
-            await subscriptions.lock(connection, account_id)
-            await credits.grant(connection, account_id, amount, words, CreditKind.BONUS, "Welcome")
-
-    return grant
 
 
 async def test_a_new_account_is_on_the_free_plan(pool, quota, make_account):

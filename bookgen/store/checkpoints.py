@@ -1,0 +1,156 @@
+"""The chapters of a run: announced before they are written, committed when they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from bookgen.models import Run
+from bookgen.store.database import DB
+from bookgen.store.runs import RUN_FIELDS, run_of
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The wish to write the next chapter of a run that is held under `epoch`."""
+
+    run_id: UUID
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run whose next chapter is announced. `replay`: model calls of the run are stored."""
+
+    run: Run
+    replay: bool
+
+
+OF_RUN = ", ".join(RUN_FIELDS)
+
+# The chapter that comes next is found in the same statement that announces it.
+BEGIN = f"""
+    WITH asked AS (
+        SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS a (run_id, epoch)
+    ), begun AS (
+        UPDATE run r
+           SET call_no = r.call_no + 1, call_started_at = now(), updated_at = now(),
+               current_chapter = next.chapter_number,
+               total = (SELECT count(*) FROM chapter c WHERE c.book_id = r.book_id),
+               done = (SELECT count(*) FROM chapter c
+                        WHERE c.book_id = r.book_id AND c.content <> '' AND c.rewrite_run IS DISTINCT FROM r.id)
+          FROM asked a
+          JOIN run same ON same.id = a.run_id
+         CROSS JOIN LATERAL (
+               SELECT c.id, c.chapter_number FROM chapter c
+                WHERE c.book_id = same.book_id AND (c.content = '' OR c.rewrite_run = same.id)
+                ORDER BY c.chapter_number LIMIT 1) AS next
+         WHERE r.id = a.run_id AND r.epoch = a.epoch AND r.status = 'running'
+        RETURNING r.*, next.id AS next_id
+    ), marked AS (
+        UPDATE chapter SET status = 'writing' FROM begun WHERE chapter.id = begun.next_id
+    )
+    SELECT {OF_RUN}, EXISTS (SELECT FROM step s WHERE s.run_id = begun.id) AS replay FROM begun
+"""
+
+
+async def begin(db: DB, asked: Sequence[Begin]) -> dict[UUID, Begun]:
+    """Announces the next unwritten chapter of each run.
+
+    A run that is absent from the answer has nothing left or is not ours to write.
+    """
+    rows = await db.fetch(BEGIN, [each.run_id for each in asked], [each.epoch for each in asked])
+    return {row["id"]: Begun(run_of(row), row["replay"]) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A finished chapter on its way into the database, with everything that fences it.
+
+    `seen` is the chapter's content version when its writing began. `digest` is None or the JSON of a Digest.
+    """
+
+    run_id: UUID
+    epoch: int
+    call_no: int
+    op: UUID
+    chapter_id: int
+    seen: int
+    content: str
+    word_count: int
+    quality: list[dict[str, Any]]
+    digest: dict[str, Any] | None
+
+
+# One statement: the fence, the text, the former text, the loser of a race with the editor, the digest, and the
+# announcement of the chapter that comes next, if the run goes on. An edit committed while the chapter was being
+# written has moved `content_version`: then the chapter keeps the user's text and the model's goes to the revisions.
+# The run is locked before its chapters, as everywhere.
+CHECKPOINT = f"""
+    WITH others AS (
+        SELECT count(*) AS total,
+               count(*) FILTER (WHERE content <> '' AND rewrite_run IS DISTINCT FROM $1) AS done,
+               min(chapter_number) FILTER (WHERE content = '' OR rewrite_run = $1) AS next
+          FROM chapter
+         WHERE book_id = (SELECT book_id FROM run WHERE id = $1) AND id <> $5
+    ), fenced AS (
+        UPDATE run r
+           SET total = others.total + 1, done = others.done + 1, written = r.written + 1, call_no = r.call_no + 1,
+               crash_count = 0, words_written = r.words_written + $8,
+               writing_seconds = r.writing_seconds + coalesce(extract(epoch FROM now() - r.call_started_at), 0),
+               call_started_at = CASE WHEN r.status = 'running' AND next IS NOT NULL THEN now() END,
+               current_chapter = CASE WHEN r.status = 'running' THEN coalesce(next, r.current_chapter)
+                                      ELSE r.current_chapter END,
+               last_op = $4, updated_at = now()
+          FROM others
+         WHERE r.id = $1 AND r.epoch = $2 AND r.call_no = $3 AND r.status IN ('queued', 'running', 'paused')
+        RETURNING r.*
+    ), former AS (
+        SELECT c.content, c.word_count, c.content <> '' AS held, c.content_version = $6 AS same
+          FROM chapter c, fenced WHERE c.id = $5
+           FOR UPDATE OF c
+    ), saved AS (
+        UPDATE chapter c
+           SET content = CASE WHEN same THEN $7 ELSE c.content END,
+               word_count = CASE WHEN same THEN $8 ELSE c.word_count END,
+               quality = CASE WHEN same THEN $9::jsonb ELSE c.quality END,
+               status = CASE WHEN same OR held THEN 'completed' ELSE 'pending' END,
+               content_version = c.content_version + same::int,
+               updated_at = CASE WHEN same THEN now() ELSE c.updated_at END,
+               rewrite_run = NULL
+          FROM former WHERE c.id = $5
+    ), revised AS (
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
+        SELECT $5, 'model', CASE WHEN same THEN content ELSE $7 END, CASE WHEN same THEN word_count ELSE $8 END
+          FROM former WHERE held OR NOT same
+    ), digested AS (
+        INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
+        SELECT $5, j ->> 'content_hash', j ->> 'summary', j -> 'facts', j -> 'threads_opened', j -> 'threads_closed'
+          FROM former, LATERAL (SELECT $10::jsonb AS j) AS json
+         WHERE same AND $10::jsonb IS NOT NULL
+        ON CONFLICT DO NOTHING
+    ), marked AS (
+        UPDATE chapter SET status = 'writing' FROM fenced
+         WHERE chapter.book_id = fenced.book_id AND chapter_number = current_chapter
+           AND fenced.call_started_at IS NOT NULL
+    )
+    SELECT {OF_RUN} FROM fenced
+"""
+
+
+async def save(db: DB, rows: Sequence[Checkpoint]) -> dict[UUID, Run]:
+    """Commits finished chapters of different runs, all or none.
+
+    A run that is absent from the answer was fenced off. One with a `call_started_at` has its next chapter announced.
+    """
+    found = await db.fetchmany(CHECKPOINT, [_values(row) for row in rows])
+    return {row["id"]: run_of(row) for row in found}
+
+
+def _values(row: Checkpoint) -> tuple[Any, ...]:
+    return (
+        row.run_id, row.epoch, row.call_no, row.op, row.chapter_id, row.seen, row.content, row.word_count,
+        row.quality, row.digest,
+    )  # fmt: skip

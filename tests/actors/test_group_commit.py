@@ -1,0 +1,91 @@
+"""Writes of different books share a transaction, and no book pays for another's bad row."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+import pytest
+
+from bookgen.actors.group_commit import WRITERS, GroupCommit
+from bookgen.errors import Unavailable
+
+
+@dataclass(frozen=True)
+class Row:
+    run_id: UUID = field(default_factory=uuid4)
+
+
+class Table:
+    """Holds every write back until `open` is set; refuses what it is told to."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.busy = asyncio.Event()
+        self.batches: list[int] = []
+        self.refused: set[Row] = set()
+        self.fenced: set[Row] = set()
+        self.away = False
+
+    async def write(self, rows: Sequence[Row]) -> Mapping[UUID, str]:
+        self.batches.append(len(rows))
+        if len(self.batches) == WRITERS:
+            self.busy.set()
+        await self.open.wait()
+        if self.away:
+            raise Unavailable
+        if self.refused.intersection(rows):
+            raise ValueError("not this one")
+        return {row.run_id: "saved" for row in rows if row not in self.fenced}
+
+
+async def test_what_waits_together_is_written_together() -> None:
+    table = Table()
+    commits = GroupCommit[Row, str](table.write, 16)
+    answers = [asyncio.ensure_future(commits.commit(Row())) for _ in range(16 * WRITERS + 40)]
+    await table.busy.wait()
+    table.open.set()
+
+    assert set(await asyncio.gather(*answers)) == {"saved"}
+    assert table.batches[WRITERS:] == [16, 16, 8]
+
+
+async def test_a_refused_row_fails_alone_and_a_fenced_one_hears_of_it() -> None:
+    table, bad, late = Table(), Row(), Row()
+    table.refused, table.fenced = {bad}, {late}
+    commits = GroupCommit[Row, str](table.write, 16)
+    filler = [asyncio.ensure_future(commits.commit(Row())) for _ in range(16 * WRITERS)]
+    others = [asyncio.ensure_future(commits.commit(row)) for row in (Row(), bad, late, Row())]
+    await table.busy.wait()
+    table.open.set()
+
+    outcomes = await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.gather(*filler)
+    assert outcomes[0] == outcomes[3] == "saved"
+    assert isinstance(outcomes[1], ValueError)
+    assert outcomes[2] is None
+
+
+async def test_an_outage_is_heard_by_everybody_who_waits() -> None:
+    table = Table()
+    table.away = True
+    table.open.set()
+    commits = GroupCommit[Row, str](table.write, 16)
+
+    outcomes = await asyncio.gather(*(commits.commit(Row()) for _ in range(20)), return_exceptions=True)
+
+    assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
+
+
+async def test_idle_it_has_no_task() -> None:
+    table = Table()
+    table.open.set()
+    before = len(asyncio.all_tasks())
+    commits = GroupCommit[Row, str](table.write, 16)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await asyncio.gather(commits.commit(Row()), asyncio.Event().wait())
+
+    assert len(asyncio.all_tasks()) == before
