@@ -36,7 +36,7 @@ from bookgen.actors.messages import (
     WriteNext,
 )
 from bookgen.actors.resources import Resources
-from bookgen.actors.steps import CallsHalted, CostCapReached, StoredSteps, Work
+from bookgen.actors.steps import CallsHalted, CostCapReached, StoredSteps, TextDropped, Work
 from bookgen.actors.transaction import Committed, Transactions
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, Run, RunStatus
@@ -47,6 +47,7 @@ from bookgen.writing.material import ChapterDraft
 log = structlog.get_logger()
 
 COMMAND_SECONDS = 4.0
+FAILURE_CODES = {CostCapReached: "COST_CAP_REACHED", TextDropped: "SERVICE_UNAVAILABLE"}
 RETRY_SECONDS = 0.25
 
 
@@ -311,6 +312,6 @@ def _outcome(flight: ChapterInFlight, task: asyncio.Task[ChapterDraft]) -> Chapt
 
 
 def _failure(run: Run, error: UpstreamAIError) -> Failure:
-    code = "COST_CAP_REACHED" if isinstance(error, CostCapReached) else "UPSTREAM_AI_ERROR"
+    code = next((code for kind, code in FAILURE_CODES.items() if isinstance(error, kind)), "UPSTREAM_AI_ERROR")
     number = error.chapter_number or run.current_chapter
     return Failure(code, str(error), error.stage, number, error.retryable)

@@ -206,7 +206,7 @@ def _failed(run: Run, failure: Failure, spoilt: bool = False) -> Decision:
 def quarantined(run: Run) -> Failure:
     return Failure(
         code="quarantined",
-        message="Writing this book has ended the process again and again without progress. Resume tries again.",
+        message="Writing this book has ended the process three times without progress. Resume tries again.",
         stage="chapter",
         chapter_number=run.current_chapter,
         retryable=True,

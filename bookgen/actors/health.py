@@ -59,9 +59,16 @@ class Health:
             self._up.set()
 
     async def through_outages(
-        self, operation: Callable[[], Awaitable[Result]], *, seconds: float | None = None
+        self,
+        operation: Callable[[], Awaitable[Result]],
+        *,
+        seconds: float | None = None,
+        in_vain: Callable[[], None] = lambda: None,
     ) -> Result:
-        """Repeats an idempotent `operation` until it is through, or for `seconds`; then raises Unavailable."""
+        """Repeats an idempotent `operation` until it is through, or for `seconds`; then raises Unavailable.
+
+        `in_vain` is called after each try that was.
+        """
         clock = asyncio.get_running_loop().time
         deadline = None if seconds is None else clock() + seconds
         wait = FIRST_WAIT
@@ -70,6 +77,7 @@ class Health:
                 result = await operation()
             except TRANSIENT as error:
                 self.saw(error)
+                in_vain()
                 if deadline is not None and clock() + wait > deadline:
                     raise error if isinstance(error, Unavailable) else Unavailable() from error
             else:

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
+from bookgen.actors.backlog import Backlog
 from bookgen.actors.health import Health
 from bookgen.models import Book, FundingSource, Usage
 from bookgen.providers.text import TextModel
@@ -82,3 +83,4 @@ class Resources:
     waiting_for_model: Callable[[UUID | None], AbstractAsyncContextManager[None]] = lambda _run_id: nullcontext()
     boot_id: UUID = field(default_factory=uuid4)
     health: Health = field(default_factory=Health)
+    backlog: Backlog = field(default_factory=Backlog)

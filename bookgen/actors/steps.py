@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
 from bookgen.actors.resources import Resources
 from bookgen.errors import UpstreamAIError
@@ -29,6 +31,13 @@ class CallsHalted(UpstreamAIError):
 
 class CostCapReached(UpstreamAIError):
     """The cost cap is reached."""
+
+
+class TextDropped(UpstreamAIError):
+    """The database was away for so long that a text had to be dropped. Resume has it written again."""
+
+    def __init__(self, stage: str, chapter_number: int | None) -> None:
+        super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +127,14 @@ class StoredSteps:
             usage=reply.usage,
             cost_micros=self._resources.price(reply.model, reply.usage),
         )
-        await self._resources.health.through_outages(lambda: store.save(self._resources.pool, call))
+        health, backlog = self._resources.health, self._resources.backlog
+        try:
+            async with backlog.keeping(sys.getsizeof(reply.text)):
+                await health.through_outages(lambda: store.save(self._resources.pool, call), in_vain=backlog.make_room)
+        except Dropped:
+            self.failed = TextDropped(request.stage, request.chapter_number)
+            await self._charge(request, reply.usage)
+            raise self.failed from None
         await fault("step.after", self._work.book_id)
 
     async def _charge(self, request: TextRequest, spent: object) -> None:

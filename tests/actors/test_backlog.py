@@ -1,0 +1,101 @@
+"""What waits in memory while the database is away is bounded, and what no longer fits is not lost in silence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from bookgen.actors.backlog import Backlog, Dropped
+from bookgen.actors.messages import Generate, Resume
+from bookgen.actors.resources import Writing
+from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.quota import Quota
+from bookgen.store.database import Database
+from tests.chaos.pg_proxy import PgProxy
+
+from .conftest import Model, Shelf, draft_outline, rework_chapters
+
+TEXT = "A long text. " * 1000
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not reached():  # noqa: ASYNC110 (the signal is what waits)
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def proxy(dsn: str) -> AsyncIterator[PgProxy]:
+    async with PgProxy(dsn) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def supervisor(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor]:
+    database = await Database.open(proxy.dsn, http_connections=2, run_connections=5)
+    writing = Writing(draft_outline, rework_chapters, model.write_chapter)
+    supervisor = Supervisor(database, writing=writing, model=model, quota=Quota(billing=True))
+    await supervisor.start()
+    yield supervisor
+    await supervisor.drain(0)
+    await database.close(patience=1.0)
+
+
+async def test_in_a_long_outage_the_oldest_text_is_dropped_and_its_run_says_so(
+    supervisor: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
+) -> None:
+    pairs = [(account, await shelf.book(account, 1)) for account in [await shelf.account() for _ in range(3)]]
+    oldest, *others = pairs
+    backlog = supervisor.resources.backlog = Backlog(most_bytes=len(TEXT) * 5 // 2)
+    for account, book in pairs:
+        await supervisor.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    proxy.close()
+    for count, (_, book) in enumerate(pairs, 1):
+        model.answer(book, 1, TEXT)
+        await until(lambda count=count: backlog.size >= len(TEXT) * min(count, 2))
+    await until(lambda: backlog.dropped == 1)
+
+    proxy.open()
+
+    for _, book in others:
+        await shelf.until_status(book, "completed")
+        assert model.asked[book, 1] == 1
+    await shelf.until_status(oldest[1], "error")
+    failure = (await shelf.run(oldest[1]))["failure"]
+    assert (failure["code"], failure["retryable"], failure["chapter_number"]) == ("SERVICE_UNAVAILABLE", True, 1)
+    assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", oldest[1]) == 1
+    assert backlog.size == 0
+    model.free = True
+    await supervisor.ask(*oldest, Resume())
+    await shelf.until_status(oldest[1], "completed")
+
+
+async def test_what_fits_is_kept_however_often_the_database_is_tried() -> None:
+    backlog = Backlog(most_bytes=10)
+
+    async with backlog.keeping(4), backlog.keeping(6):
+        backlog.make_room()
+        assert backlog.size == 10
+
+    assert backlog.size == 0
+
+
+async def test_a_text_that_is_too_big_alone_is_dropped_itself() -> None:
+    backlog = Backlog(most_bytes=10)
+
+    async def wait() -> None:
+        async with backlog.keeping(11):
+            backlog.make_room()
+            await asyncio.Event().wait()
+
+    with pytest.raises(Dropped):
+        await wait()
+
+
+async def test_a_time_limit_inside_is_no_drop() -> None:
+    with pytest.raises(TimeoutError):
+        async with Backlog().keeping(1), asyncio.timeout(0.01):
+            await asyncio.Event().wait()
