@@ -81,7 +81,11 @@ class ChapterInFlight:
     run: Run
     steps: StoredSteps
     chapter: Chapter | None = None
+    words: int = 0
     task: asyncio.Task[ChapterDraft] | None = None
+
+    def hear_of(self, words: int) -> None:
+        self.words = words
 
 
 class BookActor(Actor):
@@ -123,6 +127,12 @@ class BookActor(Actor):
     @property
     def run_in_flight(self) -> UUID | None:
         return self._in_flight.run.id if self._in_flight else None
+
+    def words_beyond(self, run: Run) -> int:
+        """Words of the chapter in flight, which this row of its run does not count yet."""
+        flight = self._in_flight
+        same = flight and (flight.run.id, flight.run.epoch, flight.run.call_no) == (run.id, run.epoch, run.call_no)
+        return flight.words if flight and same else 0
 
     def halt(self) -> None:
         """Makes no further model call; the one in flight may finish and its reply is kept."""
@@ -231,7 +241,7 @@ class BookActor(Actor):
             flight.chapter = next((c for c in material.chapters if c.chapter_number == number), None)
             if number is None or flight.chapter is None or _is_written(flight.chapter, flight.run):
                 raise CallsHalted("chapter", number)  # an author's hand was faster
-            return await resources.writing.write_chapter(material, number, flight.steps)
+            return await resources.writing.write_chapter(material, number, flight.steps, flight.hear_of)
 
     async def _nothing_to_begin(self, run: Run) -> None:
         """No chapter is left, or the row has changed: the reducer says which."""

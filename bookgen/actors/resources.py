@@ -47,13 +47,21 @@ class Quota(Protocol):
     async def release_book(self, connection: asyncpg.Connection, book_id: int, *, wrote: bool) -> None: ...
 
 
+class WriteChapter(Protocol):
+    """`on_words` is told how many words there are so far."""
+
+    def __call__(
+        self, material: Material, number: int, steps: Steps, on_words: Callable[[int], None] | None = None, /
+    ) -> Coroutine[Any, Any, ChapterDraft]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Writing:
     """How a book is written: the entry points of `bookgen.writing`."""
 
     draft_outline: Callable[[Book, Steps], Awaitable[Outline]]
     rework_chapters: Callable[[Material, Sequence[int], str, Steps], Awaitable[dict[int, OutlineChapter]]]
-    write_chapter: Callable[[Material, int, Steps], Coroutine[Any, Any, ChapterDraft]]
+    write_chapter: WriteChapter
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from bookgen.models import Run, RunStatus
 from bookgen.store.runs import RunReport
 
 
-def encode(report: RunReport) -> bytes:
-    return orjson.dumps(as_json(report), option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
+def encode(report: RunReport, words_beyond: int = 0) -> bytes:
+    """`words_beyond`: words of the chapter that is being written, which no row counts yet."""
+    return orjson.dumps(as_json(report, words_beyond), option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
 
 
-def as_json(report: RunReport) -> dict[str, Any]:
+def as_json(report: RunReport, words_beyond: int = 0) -> dict[str, Any]:
     run = report.run
     return {
         "generation_status": shown(run),
@@ -25,7 +26,7 @@ def as_json(report: RunReport) -> dict[str, Any]:
         "task_id": str(run.id),
         "mode": run.mode,
         "current_chapter": run.current_chapter if run.status.active else None,
-        "words_written": run.words_written,
+        "words_written": run.words_written + words_beyond,
         "started_at": run.started_at,
         "updated_at": run.updated_at,
         "finished_at": run.finished_at,

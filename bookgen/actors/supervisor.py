@@ -173,7 +173,7 @@ class Supervisor:
         report = await runs.report(self._database.http, account_id, book_id)
         if report is None:
             raise NotFound
-        body = status.encode(report)
+        body = status.encode(report, actor.words_beyond(report.run) if actor else 0)
         ours = report.run.owner == self.resources.boot_id and report.run.status is RunStatus.RUNNING
         if actor and ours and not self._lease.neighbours and actor.version == version:
             actor.status, actor.status_at = body, self._now()

@@ -62,8 +62,12 @@ class Model:
     async def close(self) -> None:
         pass
 
-    async def write_chapter(self, material: Material, number: int, steps: Steps) -> ChapterDraft:
+    async def write_chapter(
+        self, material: Material, number: int, steps: Steps, on_words: Callable[[int], None] | None = None
+    ) -> ChapterDraft:
         text = (await steps.reply(ask("chapter", material.book.id, number))).text
+        if on_words:
+            on_words(len(text.split()))
         if material.book.id in self.poison:
             self.stuck[material.book.id] += 1
             self._tell()

@@ -118,6 +118,25 @@ async def test_a_resumed_run_goes_on_where_it_was(supervisor: Supervisor, model:
     assert model.asked[book, 1] == 1
 
 
+async def test_the_status_counts_the_words_of_the_chapter_that_is_being_written(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.answer(book, 1, "One two three.")
+    await model.wait_until_asked(book, 2)
+    model.poison = {book}
+    model.answer(book, 2, "Four five.")
+    await model.until(lambda: model.stuck[book] == 1)
+
+    status = orjson.loads(await supervisor.generation_status(account, book))
+
+    assert (status["completed_chapters"], status["words_written"]) == (1, 5)
+    assert await shelf.value("SELECT words_written FROM run") == 3
+
+
 async def test_a_stop_cancels_the_call_and_keeps_finished_chapters(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
