@@ -25,6 +25,7 @@ from bookgen.billing.checkout import Payments
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
 from bookgen.errors import StartupError
+from bookgen.http.estimates import remembered
 from bookgen.http.keys import RunEstimate, Services, Site
 from bookgen.http.server import build_app, build_runner
 from bookgen.keyfile import kept_secret
@@ -159,7 +160,7 @@ async def _build(
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model),
         limiter=Limiter(_budgets(config)),
         site=_site(config, public_url, model),
-        estimate=functools.partial(_estimate, model.name),
+        estimate=remembered(functools.partial(_estimate, model.name)),
         unready=lambda: supervisor.unready,
     )
     return Service(services, supervisor, model)

@@ -22,9 +22,9 @@ UNLESS_SAID = {
 }
 
 
-def add_to(response: web.StreamResponse, request: web.Request) -> None:
-    site = request.app[SITE]
-    verdict = request.get(VERDICT) or request.app[LIMITER].peek(LimitClass.PUBLIC, address_bucket(request[CLIENT]))
+def add_to(response: web.StreamResponse, request: web.BaseRequest, app: web.Application) -> None:
+    site = app[SITE]
+    verdict = request.get(VERDICT) or app[LIMITER].peek(LimitClass.PUBLIC, address_bucket(request[CLIENT]))
     headers = {
         **ALWAYS,
         "X-Request-Id": request[REQUEST_ID],
@@ -40,7 +40,7 @@ def add_to(response: web.StreamResponse, request: web.Request) -> None:
     response.headers.extend(headers)
 
 
-def _of_site(request: web.Request, site: Site) -> dict[str, str]:
+def _of_site(request: web.BaseRequest, site: Site) -> dict[str, str]:
     headers: dict[str, str] = {}
     if site.secure:
         headers["Strict-Transport-Security"] = "max-age=31536000"

@@ -19,7 +19,11 @@ NO_ROUTE = "(none)"
 
 
 def record(
-    request: web.Request, route: Route | None, response: web.StreamResponse, seconds: float, failure: Exception | None
+    request: web.BaseRequest,
+    route: Route | None,
+    response: web.StreamResponse,
+    seconds: float,
+    failure: Exception | None,
 ) -> None:
     status, template = response.status, route.path if route else NO_ROUTE
     _count(request.method if route else "-", template, status).inc()

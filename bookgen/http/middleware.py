@@ -28,7 +28,7 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
     """One request. The order of the steps is the order of the lines."""
     began = time.perf_counter()
     route = request.app[TABLE].get(request.match_info.route)
-    request[REQUEST_ID] = _request_id(request)
+    request[REQUEST_ID] = request_id(request)
     request[CLIENT] = _client(request)
     failure: Exception | None = None
     try:
@@ -45,12 +45,13 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
     except Exception as error:
         failure = error
         response = _refusal(request, error)
-    headers.add_to(response, request)
+    headers.add_to(response, request, request.app)
     journal.record(request, route, response, time.perf_counter() - began, failure)
     return response
 
 
-def _request_id(request: web.Request) -> str:
+def request_id(request: web.BaseRequest) -> str:
+    """The caller's own, if it is fit to be repeated."""
     given = request.headers.get("X-Request-Id")
     if given and _GIVEN_ID.fullmatch(given):
         return given

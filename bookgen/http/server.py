@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from aiohttp import web
 
 from bookgen.http import bodies, keys, openapi, replies
+from bookgen.http.connection import Server
 from bookgen.http.deadlines import HeadDeadline
 from bookgen.http.keys import Services
 from bookgen.http.middleware import TABLE, edge
@@ -41,10 +42,11 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
 
 
 class Runner(web.AppRunner):
-    """aiohttp's runner, with a bound on request heads."""
+    """aiohttp's runner, with a bound on request heads, and our words for what cannot be read."""
 
     async def _make_server(self) -> web.Server:
-        server = await super()._make_server()
+        made = await super()._make_server()
+        server = Server(self.app, made.request_handler, request_factory=made.request_factory, **self._kwargs)
         HeadDeadline(server, HEAD_SECONDS)
         return server
 

@@ -20,7 +20,7 @@ UNLIMITED = {f"BOOKGEN_RATE_{name}": "100000000/second" for name in ("READ", "WR
 COUNTED = re.compile(r'^bookgen_http_requests_total{.*status="(\d+)".*} ([\d.e+]+)$', re.MULTILINE)
 
 
-def main(least: str = "20000", examples: str = "300") -> int:
+def main(least: str = "20000", examples: str = "450") -> int:
     with tempfile.TemporaryDirectory(prefix="bookgen-judge-") as folder:
         settings = {**os.environ, **UNLIMITED, "BOOKGEN_DATA_DIR": folder, "BOOKGEN_PORT": "0"}
         with Path(folder, "log").open("wb") as log:
@@ -30,7 +30,7 @@ def main(least: str = "20000", examples: str = "300") -> int:
         try:
             assert server.stdout is not None
             root = next(word for word in server.stdout.readline().split() if word.startswith("http"))
-            token = sign_in(f"{root}/api/v1")
+            token = sign_in(f"{root}/api/v1", settings)
             verdict = judge(f"{root}/api/v1/schema/", token, "--max-examples", examples, "--continue-on-failure")
             answers = count(root)
         finally:
@@ -44,10 +44,12 @@ def main(least: str = "20000", examples: str = "300") -> int:
         return verdict or int(bool(failed) or answers.total() < int(least))
 
 
-def sign_in(base: str) -> str:
-    """The token of an account that has a written book."""
-    form = {"username": "ada", "email": "ada@example.com", "password": "correct horse battery"}
-    token = call(base, "/auth/register/", form)["tokens"]["access"]
+def sign_in(base: str, settings: dict[str, str]) -> str:
+    """The token of an account of the staff that has a written book."""
+    form = {"email": "ada@example.com", "password": "correct horse battery"}
+    create = ["account", "create", form["email"], "--password", form["password"], "--staff"]
+    subprocess.run([sys.executable, "-m", "bookgen", *create], env=settings, check=True)
+    token = call(base, "/auth/login/", form)["tokens"]["access"]
     book = call(base, "/books/", {"title": "Seed", "chapter_count": 2, "target_word_count": 400}, token)["id"]
     call(base, f"/books/{book}/generate-outline/", {}, token)
     call(base, f"/books/{book}/generate/", {}, token)

@@ -1,0 +1,140 @@
+"""Whatever is sent to an endpoint that takes a body: it is taken or refused by name, and never breaks anything."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+
+from bookgen.http.openapi import build
+from bookgen.http.routes import ROUTES
+from tests.http.conftest import PREFIX, Api
+
+DOCUMENT = build(ROUTES, "http://books.example")
+SHAPES = DOCUMENT["components"]["schemas"]
+BODIES = {
+    f"{method.upper()} {path}": operation["requestBody"]
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+    if "requestBody" in operation
+}
+NO_OBJECTS = {
+    "an array": b"[]",
+    "a string": b'"text"',
+    "null": b"null",
+    "a number": b"1",
+    "nothing sound": b'{"title": ',
+    "NaN": b'{"title": NaN, "email": NaN, "limit": -Infinity}',
+    "a lone surrogate": b'{"title": "\\ud800", "email": "\\udc00"}',
+    "no UTF-8": b'{"title": "\xff\xfe"}',
+    "deep": b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
+    "deep under a field": b'{"chapters": ' + b"[" * 500 + b"]" * 500 + b"}",
+    "a key twice with a huge number": b'{"title": ' + b"9" * 5_000 + b', "title": ' + b"-" + b"9" * 5_000 + b"}",
+}
+VALUES = [
+    None, True, False, -1, 0, 2**31, 2**63, -(2**63) - 1, 1e300, 0.5, "", " ", "\0", "a\0b", "x" * 1_000_001,
+    "\u202e\ufeff", "-1", "1", [], [[]], [None], ["\0"], [2**63], [True], {}, {"\0": "\0"}, [{}], [{"id": True}],
+]  # fmt: skip
+
+
+def path_of(row: str, api_book: dict[str, Any]) -> str:
+    path = row.split(" ")[1].replace("{uid}", "MQ").replace("{token}", "0123456789abcdef")
+    return path.replace("{id}", str(api_book["chapters"][0]["id"] if path.startswith("/chapters/") else api_book["id"]))
+
+
+async def sent(api: Api, row: str, path: str, raw: bytes, content_type: str = "application/json") -> Any:
+    return await api.call(row.split(" ")[0], path, data=io.BytesIO(raw), headers={"Content-Type": content_type})
+
+
+@pytest.fixture
+async def book(api: Api) -> dict[str, Any]:
+    return await api.outlined()
+
+
+async def test_what_is_no_json_object_is_refused_under_non_field_errors(api: Api, book: dict[str, Any]) -> None:
+    for row in BODIES:
+        path = path_of(row, book)
+        for what, raw in NO_OBJECTS.items():
+            reply = await sent(api, row, path, raw)
+            assert (reply.status, reply.code) == (400, "VALIDATION_ERROR"), (row, what)
+            assert "non_field_errors" in reply.body["error"]["details"], (row, what)
+        for content_type in ("text/plain", "application/x-www-form-urlencoded", "application/xml", "nonsense"):
+            reply = await sent(api, row, path, b'{"title": "A"}', content_type)
+            assert (reply.status, list(reply.body["error"]["details"])) == (400, ["non_field_errors"]), content_type
+
+
+async def test_every_field_takes_or_refuses_whatever_it_is_given(api: Api, book: dict[str, Any]) -> None:
+    for row, body in BODIES.items():
+        content = body["content"]["application/json"]
+        shape = SHAPES[content["schema"]["$ref"].rpartition("/")[2]]
+        for name, field in shape["properties"].items():
+            for value in VALUES:
+                given = {**content.get("example", {}), name: value, "unknown": [{"id": 1}], "is_staff": True}
+                reply = await sent(api, row, path_of(row, book), json.dumps(given).encode())
+                about = f"{row} {name}={value!r:.40}: {reply.raw[:300]!r}"
+                assert reply.status < 500, about
+                if misses(field, value):
+                    assert (reply.status, name in reply.body["error"]["details"]) == (400, True), about
+
+
+def misses(field: dict[str, Any], value: Any) -> bool:
+    """Whether the document itself says that the value has another type: JSON's, where a bool is no integer."""
+    types = field.get("type", [])
+    types = {types} if isinstance(types, str) else set(types)
+    is_of = {
+        "null": value is None,
+        "boolean": isinstance(value, bool),
+        "integer": isinstance(value, int) and not isinstance(value, bool),
+        "string": isinstance(value, str),
+        "array": isinstance(value, list),
+        "object": isinstance(value, dict),
+        "number": isinstance(value, int | float) and not isinstance(value, bool),
+    }
+    return bool(types) and not any(is_of[each] for each in types)
+
+
+async def test_ids_of_every_size_are_simply_not_found(api: Api) -> None:
+    for number in ("0", "00", "9" * 18, str(2**63 - 1), str(2**63), "9" * 400):
+        for path in (f"/books/{number}/", f"/chapters/{number}/", f"/books/{number}/generation-status/"):
+            assert (await api.get(path)).code == "NOT_FOUND", path
+    for number in ("-1", "1.0", "1e3", "0x1", "%EF%BC%91", "%31%00", "1%2F2", "None", "*"):
+        answer = await api.raw(
+            f"GET {PREFIX}/books/{number}/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.access}\r\n\r\n".encode()
+        )
+        assert answer.startswith(b"HTTP/1.1 404"), number
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a client hello of TLS\r\n\r\n",
+        b"GET /api/v1/books/\xef\xbc\x91/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api/v1/books/ HTTP/9.9\r\nHost: x\r\n\r\n",
+        b"GET /api/v1/books/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \x00\r\n\r\n",
+        b"GET /api/v1/books/ HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n",
+        b"POST /api/v1/books/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"POST /api/v1/books/ HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    ],
+)
+async def test_what_is_no_http_is_refused_in_the_envelope_with_every_header(visitor: Api, raw: bytes) -> None:
+    head, _, body = (await visitor.raw(raw)).partition(b"\r\n\r\n")
+
+    error = json.loads(body)["error"]
+    assert (error["code"], error["status"]) == ("VALIDATION_ERROR", 400)
+    assert re.match(rb"HTTP/1\.[01] 400 ", head)
+    for name in (b"RateLimit-Remaining", b"X-API-Version", b"X-Request-Id", b"Server: bookgen"):
+        assert name in head
+    assert b"aiohttp" not in head
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "abc", "", "1.5", "1e2", "\0", "9" * 400, "１０", "true", "5&limit=x"])
+async def test_a_query_of_another_shape_is_named(api: Api, limit: str) -> None:
+    reply = await api.get(f"/auth/credits/transactions/?limit={limit.replace(chr(0), '%00')}")
+
+    if limit == "5&limit=x":
+        assert reply.status in (200, 400)
+    else:
+        assert (reply.status, list(reply.body["error"]["details"])) == (400, ["limit"])
