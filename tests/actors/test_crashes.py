@@ -227,3 +227,24 @@ async def test_a_stopped_runs_replies_are_not_kept(supervisor: Supervisor, model
     await supervisor.ask(account, book, Stop())
 
     assert await shelf.value("SELECT count(*) FROM step") == 0
+
+
+async def test_after_its_last_run_a_process_has_no_task_and_no_connection_in_use(
+    supervisor: Supervisor, database: Database, model: Model, shelf: Shelf
+) -> None:
+    idle = set(asyncio.all_tasks())
+    pairs = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(3)]]
+    for account, book in pairs:
+        await supervisor.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    model.free = True
+    await supervisor.ask(*pairs[0], Stop())
+    for _, book in pairs[1:]:
+        model.answer(book, 1)
+        await shelf.until_status(book, "completed")
+
+    async with asyncio.timeout(5):
+        while left := {task for task in asyncio.all_tasks() - idle if not task.done()}:
+            await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+
+    assert all(pool.get_size() == pool.get_idle_size() for pool in (database.runs, database.http))

@@ -1,0 +1,82 @@
+"""A pause in the middle of a chapter, with the real writing: between its text, its repair and its digest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from bookgen.actors.messages import Generate, Pause, Resume
+from bookgen.actors.resources import Writing
+from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.quota import Quota
+from bookgen.providers.offline import OfflineModel
+from bookgen.providers.text import TextReply, TextRequest
+from bookgen.store.database import Database
+from bookgen.writing.chapter import write_chapter
+
+from .conftest import Shelf, draft_outline, rework_chapters
+
+FLAW = "\n\nShe looked at [insert name here] and waited for the boat to come home that evening."
+
+
+class Gated(OfflineModel):
+    """Answers like the offline model. A call of the stage `held` waits until `let_go`; chapters have a flaw."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: Counter[str] = Counter()
+        self.held = ""
+        self.waits, self.let_go = asyncio.Event(), asyncio.Event()
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        self.asked[request.stage] += 1
+        if request.stage == self.held:
+            self.waits.set()
+            await self.let_go.wait()
+        reply = await super().complete(request)
+        return replace(reply, text=reply.text + FLAW) if request.stage == "chapter" else reply
+
+
+@pytest.fixture
+def gated() -> Gated:
+    return Gated()
+
+
+@pytest.fixture
+async def writer(database: Database, gated: Gated) -> AsyncIterator[Supervisor]:
+    writing = Writing(draft_outline, rework_chapters, write_chapter)
+    supervisor = Supervisor(database, writing=writing, model=gated, quota=Quota(billing=True))
+    await supervisor.start()
+    yield supervisor
+    await supervisor.drain(0)
+
+
+@pytest.mark.parametrize(("during", "next_stage"), [("chapter", "revise"), ("revise", "digest"), ("digest", None)])
+async def test_a_pause_between_the_calls_of_a_chapter_makes_none_and_loses_none(
+    writer: Supervisor, gated: Gated, shelf: Shelf, during: str, next_stage: str | None
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    gated.held = during
+    await writer.ask(account, book, Generate())
+    await gated.waits.wait()
+
+    await writer.ask(account, book, Pause())
+    gated.let_go.set()
+    await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", book)
+
+    run, asked = await shelf.run(book), gated.asked.copy()
+    assert run["status"] == ("paused" if next_stage else "completed")
+    assert gated.asked[next_stage or "nothing"] == 0
+    assert (await shelf.texts(book) == [""]) is (next_stage is not None)
+    if next_stage:
+        await writer.ask(account, book, Resume())
+        await shelf.until_status(book, "completed")
+    assert gated.asked[during] == asked[during]
+    assert await shelf.value("SELECT count(*) FROM digest") == 1
+    assert await shelf.value("SELECT count(*) FROM model_call") == gated.asked.total()
+    assert gated.asked["revise"]
