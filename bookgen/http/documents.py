@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -69,13 +70,18 @@ async def error_catalogue(_request: web.Request) -> web.Response:
 
 
 def _entry(entry: Entry) -> str:
-    details = "".join(f"<code>{html.escape(name)}</code> " for name in entry.details)
+    details = html.escape(json.dumps(entry.details, indent=2), quote=False)
     return (
         f'<section id="{entry.code}"><h2><code>{entry.code}</code> <span>{entry.status}</span></h2>'
-        f"<p>{html.escape(entry.condition)}</p><p><b>Do:</b> {html.escape(entry.remedy)}</p>"
-        + (f"<p><b>Details:</b> {details}</p>" if details else "")
+        f"<p>{_marked(entry.condition)}</p><p><b>Do:</b> {_marked(entry.remedy)}</p>"
+        + (f"<p><b>Details</b>, for example:</p><pre><code>{details}</code></pre>" if entry.details else "")
         + "</section>"
     )
+
+
+def _marked(text: str) -> str:
+    """What stands in backticks, as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
 @docs(

@@ -17,7 +17,12 @@ A book goes through these calls:
 
 Every path ends in a slash; a slashless one answers 301, and a POST loses its body there. Lists are bare arrays.
 Unknown request keys are dropped. An error is `{"error": {code, message, status, details?, documentation_url}}`:
-branch on `code`. Every answer carries `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`.
+branch on `code`; [the catalogue](/api/v1/docs/errors/) says what to do about each. Every answer carries
+`RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`. What is polled and read again has an `ETag`: send it as
+`If-None-Match` and 304 says that nothing has changed. To try the calls here, log in, then **Authorize** with
+`tokens.access`.
+
+[How an agent drives the API](/api/v1/docs/agents/)
 """
 
 

@@ -26,6 +26,8 @@ NO_OBJECTS = {
     "a string": b'"text"',
     "null": b"null",
     "a number": b"1",
+    "blanks": b" \n",
+    "no blank of JSON": b"\x0b",
     "nothing sound": b'{"title": ',
     "NaN": b'{"title": NaN, "email": NaN, "limit": -Infinity}',
     "a lone surrogate": b'{"title": "\\ud800", "email": "\\udc00"}',

@@ -128,6 +128,16 @@ async def test_the_catalogue_has_an_anchor_for_every_code(visitor: Api) -> None:
     page = (await visitor.get("/docs/errors/")).raw.decode()
 
     assert all(f'id="{entry.code}"' in page for entry in CATALOGUE)
+    assert "`" not in page
+
+
+async def test_the_documents_overview_leads_to_pages_that_exist(visitor: Api) -> None:
+    overview = (await visitor.get("/schema/")).body["info"]["description"]
+
+    links = re.findall(r"\]\(([^)]+)\)", overview)
+    assert links
+    for link in links:
+        assert (await visitor.get(link, prefix="")).status == 200
 
 
 async def test_documentation_urls_lead_to_the_catalogue(visitor: Api) -> None:
@@ -148,7 +158,9 @@ async def test_the_guide_for_agents_names_only_endpoints_that_exist(visitor: Api
     guide = (await visitor.get("/docs/agents/")).raw.decode()
     document = (await visitor.get("/schema/")).body["paths"]
 
-    for method, path in re.findall(r"(GET|POST) http://books\.example/api/v1(/\S+)", guide):
+    named = re.findall(r"(GET|POST|PATCH) +http://books\.example/api/v1(/\S+)", guide)
+    assert len(named) >= 10
+    for method, path in named:
         assert method.lower() in document[path]
 
 
