@@ -188,6 +188,7 @@ async def serving(
     model: Any = None,
     routes: Any = None,
     public_url: str = "http://books.example",
+    max_callers: int = 50_000,
     **site: Any,
 ) -> AsyncIterator[Api]:
     model = model or OfflineModel()
@@ -217,7 +218,7 @@ async def serving(
             payments=payments or Payments(database.http, None, public_url=public_url),
             publisher=publisher,
             support=Support.over(DOCS, f"{public_url}{PREFIX}/docs/", model),
-            limiter=Limiter(budgets),
+            limiter=Limiter(budgets, max_callers=max_callers),
             site=Site(public_url=public_url, models=(model.name,), documents=DOCS, **site),
             estimate=lambda book, chapters: RunEstimate(None, 60 * len(chapters)),
             unready=lambda: supervisor.unready,

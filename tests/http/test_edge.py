@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import re
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from typing import Any
@@ -14,6 +15,7 @@ from bookgen.http import bodies, replies
 from bookgen.http.contract import json_schema
 from bookgen.http.deprecation import Deprecation
 from bookgen.http.keys import BODY
+from bookgen.http.routes import ROUTES as ROUTE_TABLE
 from bookgen.http.routing import Route
 from bookgen.http.schemas import Body, Text
 from bookgen.limits import Budget, LimitClass
@@ -255,7 +257,8 @@ async def test_a_version_that_goes_away_says_so_on_every_answer(open_api: OpenAp
     going = Deprecation(datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 9, 1, tzinfo=UTC), "https://x.example/v2")
     visitor = await open_api(deprecation=going)
 
-    for path in ("/books/demo/", "/books/", "/nowhere/", "/books"):
+    paths = {re.sub(r"{\w+}", "1", route.path) for route in ROUTE_TABLE} | {"/nowhere/", "/books"}
+    for path in paths:
         headers = (await visitor.get(path)).headers
         assert headers["Deprecation"] == "@1798761600"
         assert headers["Sunset"] == "Wed, 01 Sep 2027 00:00:00 GMT"

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from ipaddress import ip_network
 
 import pytest
 from aiohttp import web
@@ -70,13 +71,26 @@ async def listening(visitor: Api) -> AsyncIterator[int]:
 
 
 async def test_ten_thousand_addresses_leave_an_account_its_budget(open_api: OpenApi) -> None:
-    visitor = await open_api(budgets={**UNLIMITED, LimitClass.READ: Budget(5, 3600)})
+    budgets = {**UNLIMITED, LimitClass.READ: Budget(5, 3600), LimitClass.PUBLIC: Budget(2, 3600)}
+    visitor = await open_api(budgets=budgets, trusted_proxies=(ip_network("127.0.0.0/8"),), max_callers=1_000)
     ada = await visitor.as_new_account("ada")
     await ada.get("/books/")
-    limiter = visitor.services.limiter
 
-    for number in range(ADDRESSES):
-        limiter.take(LimitClass.PUBLIC, f"198.51.{number >> 8}.{number & 255}")
+    answers = await from_addresses(visitor, ADDRESSES)
 
+    assert answers == [200] * ADDRESSES
     assert (await ada.get("/books/")).headers["RateLimit-Remaining"] == "3"
-    assert (await visitor.get("/books/demo/")).status == 200
+    assert (await visitor.get("/public-settings/", headers={"X-Forwarded-For": "203.0.113.9"})).status == 200
+
+
+async def from_addresses(visitor: Api, count: int) -> list[int]:
+    """The status of a request from each of so many addresses, on one connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", visitor.client.port)
+    statuses = []
+    for number in range(count):
+        address = f"198.51.{number >> 8}.{number & 255}"
+        writer.write(f"HEAD /api/v1/books/demo/ HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {address}\r\n\r\n".encode())
+        statuses.append(int((await reader.readuntil(b"\r\n\r\n")).split()[1]))
+    writer.close()
+    await writer.wait_closed()
+    return statuses

@@ -1,0 +1,83 @@
+"""Exports over the wire: names that break nothing, settings, and what a client may count on in the headers."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from bookgen.http.exports import disposition
+from tests.http.conftest import Api
+
+HOSTILE = [
+    'a"; filename="evil.exe',
+    "..\\..\\evil/../../etc/passwd",
+    "line\r\nSet-Cookie: a=b\r\n\r\n<html>",
+    "\u202egnp.exe",
+    "Übermut, čaj & 書物 👩‍🚀",
+    "%0d%0aX: y",
+    "....",
+    "x" * 200,
+]
+
+
+@pytest.mark.parametrize("title", HOSTILE, ids=range(len(HOSTILE)))
+async def test_a_title_stays_a_title_in_the_name_of_the_file(api: Api, title: str) -> None:
+    book = await api.written(title=title)
+
+    reply = await api.post(f"/books/{book['id']}/export_epub/", {"settings": {}})
+
+    said = reply.headers["Content-Disposition"]
+    plain, extended = re.fullmatch(r'attachment; filename="([^"]*)"; filename\*=UTF-8\'\'([\w%.~-]+)', said).groups()  # type: ignore[union-attr]
+    for name in (plain, unquote(extended)):
+        assert name.endswith(".epub")
+        assert not re.search(r'[/\\\r\n"\x00-\x1f]', name), name
+    assert "Set-Cookie" not in reply.headers
+    assert plain.isascii()
+
+
+async def test_no_part_of_a_file_is_named_after_the_book(api: Api) -> None:
+    book = await api.written(title="../../evil")
+
+    for action in ("export_epub", "export_docx"):
+        file = (await api.post(f"/books/{book['id']}/{action}/", {})).raw
+        names = zipfile.ZipFile(io.BytesIO(file)).namelist()
+        assert names
+        assert not [name for name in names if "evil" in name or ".." in name or name.startswith("/")]
+
+
+def test_a_name_of_nothing_that_old_clients_know_is_book() -> None:
+    assert disposition("書物.pdf").startswith('attachment; filename="book.pdf"; ')
+
+
+@pytest.mark.parametrize("action", ["export_pdf", "export_docx", "export_epub", "preview_pdf"])
+async def test_a_book_with_no_written_chapter_is_a_conflict(api: Api, action: str) -> None:
+    for book in (await api.book(), await api.outlined()):
+        reply = await api.post(f"/books/{book['id']}/{action}/", {"settings": {}})
+        assert (reply.status, reply.code) == (409, "CONFLICT")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"font_size": 7}, {"font_size": "12"}, {"line_spacing": 2.1}, {"font": "comic"}, {"include_toc": 1},
+     {"profile": "web"}, {"chapter_starts": "left"}, {"isbn": 5}, {"paper": ["white"]}, {"justify": "true"}],
+)  # fmt: skip
+async def test_a_wrong_setting_is_refused_under_settings(api: Api, settings: dict[str, Any]) -> None:
+    book = await api.written()
+
+    reply = await api.post(f"/books/{book['id']}/export_pdf/", {"settings": settings})
+
+    assert (reply.status, list(reply.body["error"]["details"])) == (400, ["settings"])
+
+
+async def test_unknown_settings_are_dropped_and_the_same_book_has_the_same_tag(api: Api) -> None:
+    book = await api.written()
+    path = f"/books/{book['id']}/export_epub/"
+
+    replies = [await api.post(path, body) for body in ({}, {"settings": {}}, {"settings": {"glitter": True}})]
+
+    assert len({reply.headers["ETag"] for reply in replies}) == len({reply.raw for reply in replies}) == 1
