@@ -12,3 +12,6 @@ END
 $$;
 CREATE TRIGGER account_has_a_slot AFTER INSERT ON account
     FOR EACH ROW EXECUTE FUNCTION give_slot_to_new_account();
+
+-- Whether an account's turn is free is asked whenever a run is accepted, steered or promoted.
+CREATE INDEX run_active_of_account ON run (account_id) WHERE status IN ('queued', 'running', 'paused');

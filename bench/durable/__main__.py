@@ -1,10 +1,13 @@
-"""Durability against its floor and a peer, in one run on one PostgreSQL; what counts are the ratios.
+"""Durability against its floor and two peers, in one run on one PostgreSQL; what counts are the ratios.
 
     pip install -r bench/requirements.txt
-    python -m bench.durable [--rounds 5] [--seconds 2] [--recover 1000] [--no-dbos]
+    python -m bench.durable [--rounds 5] [--seconds 2] [--recover 1000] [--no-peers]
 
-raw: one row, one commit, asyncpg. DBOS: DBOS Transact, whose steps return the chapter and write nothing else; its
-workflows are more general than our runs. The variants take turns within a round; the medians of the rounds are shown.
+raw: one row, one commit, asyncpg; `raw+` keeps texts out of line and uncompressed, as we do, `raw` leaves them to
+PostgreSQL. DBOS: DBOS Transact, whose steps return the chapter and write nothing else; its workflows are more general
+than our runs. LangGraph: its PostgreSQL checkpointer, a checkpoint a chapter. The variants take turns within a round;
+the medians of the rounds are shown. Ours does what the service does, on the service's event loop: it stores the
+chapter, keeps what was there, moves the run and announces its next chapter.
 """
 
 from __future__ import annotations
@@ -12,22 +15,26 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import shutil
 import statistics
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+import structlog
+import uvloop
 
 from bench.durable import ours, raw
 from bookgen.store.database import Database
 from bookgen.store.embedded import EmbeddedPostgres
 from bookgen.store.migrate import migrate
 
-SQL = Path(__file__).parents[2] / "sql"
-TEXT = "x" * 20_000
+ROOT = Path(__file__).parents[2]
+PROSE = (*ROOT.glob("bookgen/http/demo/*.md"), *ROOT.glob("docs/*.md"))
 
 
 class Table:
@@ -47,49 +54,64 @@ class Table:
         for name, value in values.items():
             if value is not None and own is not None:
                 ratio = "" if name == names[0] else f"   ours / {name} = {own / value:.2f}"
-                print(f"  {name:<6} {value * scale:12,.2f} {unit}{ratio}")
+                print(f"  {name:<9} {value * scale:12,.2f} {unit}{ratio}")
 
 
-async def dbos(dsn: str, what: str, *arguments: object) -> Any:
-    command = [sys.executable, "-m", "bench.durable.dbos_peer", dsn, what, *map(str, arguments)]
-    child = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    output, _ = await child.communicate()
+async def peer(text: str, module: str, *arguments: object) -> Any:
+    command = [sys.executable, "-m", f"bench.durable.{module}", *map(str, arguments)]
+    child = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await child.communicate(text.encode())
     return json.loads(output.splitlines()[-1])
 
 
-async def measure(options: argparse.Namespace, database: Database, dbos_dsn: str | None) -> None:
-    table = Table()
+async def measure(options: argparse.Namespace, database: Database, peers: dict[str, str]) -> None:
+    table, text, seconds = Table(), chapter_text(), options.seconds
+    dbos = partial(peer, text, "dbos_peer", peers.get("dbos"))
     await raw.prepare(database.runs)
     for number in range(options.rounds):
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
         for tasks in (1, 8):
             what = f"chapters of 20 KB a second, {tasks} at once"
-            table.add(f"{what} ours", await ours.checkpoints(database, TEXT, tasks, options.seconds))
-            table.add(f"{what} raw", await raw.inserts(database.runs, TEXT, tasks, options.seconds))
-            if dbos_dsn:
-                table.add(f"{what} DBOS", await dbos(dbos_dsn, "steps", options.seconds, tasks))
+            table.add(f"{what} ours", await ours.checkpoints(database, text, tasks, seconds))
+            table.add(f"{what} raw", await raw.inserts(database.runs, raw.DEFAULT, text, tasks, seconds))
+            table.add(f"{what} raw+", await raw.inserts(database.runs, raw.OUT_OF_LINE, text, tasks, seconds))
+            if peers:
+                table.add(f"{what} DBOS", await dbos("steps", seconds, tasks))
+                langgraph = await peer(text, "langgraph_peer", peers["langgraph"], seconds, tasks)
+                table.add(f"{what} LangGraph", langgraph)
         what = "start and acknowledge, median"
         table.add(f"{what} ours", statistics.median(await ours.start_and_ack(database, 200)))
         table.add(f"{what} raw", statistics.median(await raw.commits(database.runs, 200)))
-        if dbos_dsn:
-            table.add(f"{what} DBOS", statistics.median(await dbos(dbos_dsn, "starts", 200)))
+        if peers:
+            table.add(f"{what} DBOS", statistics.median(await dbos("starts", 200)))
     for tasks in (1, 8):
-        table.show(f"chapters of 20 KB a second, {tasks} at once", "/s", 1, ["ours", "raw", "DBOS"])
+        what = f"chapters of 20 KB a second, {tasks} at once"
+        table.show(what, "/s", 1, ["ours", "raw", "raw+", "DBOS", "LangGraph"])
     table.show("start and acknowledge, median", "ms", 1000, ["ours", "raw", "DBOS"])
 
     acks = sorted(await ours.pause_acks(database, 1000, 300))
     print(f"\npause answered, 1,000 calls in flight\n  p50 {acks[150] * 1000:.2f} ms, p99 {acks[296] * 1000:.2f} ms")
     for count in options.recover:
-        print(
-            f"\nrecovery of {count:,} interrupted runs\n  ours   {await ours.recovery(database, count):.2f} s",
-            flush=True,
-        )
-        if dbos_dsn and count <= 1000:
-            await dbos(dbos_dsn, "interrupt", count)
-            print(f"  DBOS   {await dbos(dbos_dsn, 'recover', count):.2f} s")
-    overhead = await ours.books_at_once(database, 200, 20, 0.05)
-    print(f"\n200 books of 20 chapters, model calls of 50 ms\n  wall / model time = {overhead:.2f}")
+        took = await ours.recovery(database, count)
+        print(f"\nrecovery of {count:,} interrupted runs\n  ours   {took:.2f} s", flush=True)
+        if peers and count <= 1000:
+            await dbos("interrupt", count)
+            theirs = await dbos("recover", count)
+            print(f"  DBOS   {theirs:.2f} s   DBOS / ours = {theirs / took:.0f}")
+    print("\nbooks at once, 20 chapters each: wall time over pure model time, and the CPU of this process meanwhile")
+    for books, call_seconds in ((8, 0.05), (200, 0.05), (200, 1.0)):
+        ratio, cpu = await ours.books_at_once(database, books, 20, call_seconds)
+        print(f"  {books:3} books, calls of {call_seconds * 1000:4.0f} ms   {ratio:.3f}   {cpu:4.0%}", flush=True)
     print(f"\nan idle resident actor\n  {ours.bytes_an_actor(database, 10_000):,.0f} bytes")
+
+
+def chapter_text() -> str:
+    """English of 20 KB that does not repeat itself."""
+    text = "".join(path.read_text("utf-8") for path in PROSE)
+    assert len(text) >= 20_000
+    return text[:20_000]
 
 
 async def main() -> None:
@@ -97,16 +119,18 @@ async def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--recover", type=int, nargs="*", default=[1000, 10_000])
-    parser.add_argument("--no-dbos", action="store_true")
+    parser.add_argument("--no-peers", action="store_true")
     options = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     folder = Path(tempfile.mkdtemp(prefix="bookgen-bench-"))
     server = EmbeddedPostgres(folder)
     dsn = await server.start()
     try:
-        await migrate(dsn, SQL)
-        dbos_dsn = None if options.no_dbos else await _database(dsn, "dbos_bench")
+        await migrate(dsn, ROOT / "sql")
+        names = () if options.no_peers else ("dbos", "langgraph")
+        peers = {name: await _database(dsn, f"{name}_bench") for name in names}
         database = await Database.open(dsn)
-        await measure(options, database, dbos_dsn)
+        await measure(options, database, peers)
         await database.close()
     finally:
         await server.stop()
@@ -122,4 +146,5 @@ async def _database(dsn: str, name: str) -> str:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())

@@ -1,6 +1,6 @@
 """DBOS Transact on the same PostgreSQL, in a process of its own: a workflow a book, a step a chapter.
 
-    python -m bench.durable.dbos_peer URL steps|starts|interrupt|recover AMOUNT [TASKS]
+    python -m bench.durable.dbos_peer URL steps|starts|interrupt|recover AMOUNT [TASKS] < text
 
 Prints one JSON value. A step returns the chapter's text, the favourable case: nothing else is written.
 """
@@ -15,7 +15,7 @@ import time
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
 
-TEXT = "x" * 20_000
+TEXT = ""
 BEGUN = 0
 UNTIL = 0.0
 
@@ -78,6 +78,8 @@ async def recover(count: int, launched: float) -> float:
 
 
 async def main() -> None:
+    global TEXT
+    TEXT = sys.stdin.read()
     url, what, amount = sys.argv[1:4]
     config: DBOSConfig = {
         "name": "bench",

@@ -163,21 +163,21 @@ async def recovery(database: Database, count: int) -> float:
     return took
 
 
-async def books_at_once(database: Database, count: int, chapters: int, call_seconds: float) -> float:
-    """Wall time over pure model time."""
+async def books_at_once(database: Database, count: int, chapters: int, call_seconds: float) -> tuple[float, float]:
+    """Wall time over pure model time, and the share of a core that this process used."""
     process = supervisor(database, Model(call_seconds))
     await process.start()
     books = await make_books(database.runs, count, chapters)
-    started = time.perf_counter()
+    started, used = time.perf_counter(), time.process_time()
     await asyncio.gather(*(process.ask(account, book, Generate()) for account, book in books))
     ids = [book for _, book in books]
     while await database.http.fetchval(
         "SELECT count(*) FROM run WHERE book_id = ANY($1::bigint[]) AND status <> 'completed'", ids
     ):
         await asyncio.sleep(0.01)
-    took = time.perf_counter() - started
+    took, used = time.perf_counter() - started, time.process_time() - used
     await _end(database, process)
-    return took / (chapters * call_seconds)
+    return took / (chapters * call_seconds), used / took
 
 
 def bytes_an_actor(database: Database, count: int) -> float:

@@ -7,24 +7,27 @@ import time
 
 import asyncpg
 
+DEFAULT, OUT_OF_LINE = "raw_row", "raw_row_out_of_line"
+
 
 async def prepare(pool: asyncpg.Pool) -> None:
-    await pool.execute("CREATE TABLE IF NOT EXISTS raw_row (id bigint GENERATED ALWAYS AS IDENTITY, content text)")
-    await pool.execute("ALTER TABLE raw_row ALTER COLUMN content SET STORAGE EXTERNAL")
+    for table in (DEFAULT, OUT_OF_LINE):
+        await pool.execute(f"CREATE TABLE {table} (id bigint GENERATED ALWAYS AS IDENTITY, content text)")
+    await pool.execute(f"ALTER TABLE {OUT_OF_LINE} ALTER COLUMN content SET STORAGE EXTERNAL")
 
 
-async def inserts(pool: asyncpg.Pool, text: str, tasks: int, seconds: float) -> float:
+async def inserts(pool: asyncpg.Pool, table: str, text: str, tasks: int, seconds: float) -> float:
     """Rows a second, `tasks` at once."""
     end = time.perf_counter() + seconds
-    done = await asyncio.gather(*(_insert(pool, text, end) for _ in range(tasks)))
-    await pool.execute("TRUNCATE raw_row")
+    done = await asyncio.gather(*(_insert(pool, table, text, end) for _ in range(tasks)))
+    await pool.execute(f"TRUNCATE {table}")
     return sum(done) / seconds
 
 
-async def _insert(pool: asyncpg.Pool, text: str, end: float) -> int:
+async def _insert(pool: asyncpg.Pool, table: str, text: str, end: float) -> int:
     count = 0
     while time.perf_counter() < end:
-        await pool.execute("INSERT INTO raw_row (content) VALUES ($1)", text)
+        await pool.execute(f"INSERT INTO {table} (content) VALUES ($1)", text)  # noqa: S608 (one of two constants)
         count += 1
     return count
 

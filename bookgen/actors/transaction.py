@@ -91,21 +91,27 @@ class Transactions:
         return committed
 
     async def _accept(self, account_id: int, book_id: int, message: Generate, op: UUID) -> Committed | None:
-        """A run that the plan's allowance pays for and nothing stands in the way of, without a lock held.
+        """The first run of a book, paid for by the plan's allowance: decided without a lock, in two statements.
 
         None: it is not that simple, or something moved meanwhile, so it is to be decided under the locks.
         """
-        pool, quota = self._resources.pool, self._resources.quota
-        found = await acceptance.read(pool, account_id, book_id, self._resources.call_seconds, quota.standard_plan)
-        if found is None or found.has_hold or found.state.job or (found.state.run and found.state.run.last_op == op):
-            return None
-        decision = decide(_snapshot(found.state), message, self._fresh(account_id, book_id))
-        period = quota.period_that_pays(found.funds, found.state.target_word_count)
-        if decision.run is None or decision.effects != {Effect.INSERT, Effect.HOLD} or period is None:
-            return None
-        run = replace(self._owned(found.state, decision.run), last_op=op)
-        await fault("generate.before", book_id)
-        accepted = await acceptance.accept(pool, found.version, run, period.start, period.end)
+        quota = self._resources.quota
+        async with self._resources.pool.acquire(timeout=2.0) as connection:
+            found = await acceptance.read(
+                connection, account_id, book_id, self._resources.call_seconds, quota.standard_plan
+            )
+            if found is None:
+                return None
+            todo = found.chapters - found.written
+            snapshot = Snapshot(None, found.chapters, found.written, todo, found.slot_free)
+            decision = decide(snapshot, message, self._fresh(account_id, book_id))
+            period = quota.period_that_pays(found.funds, found.target_word_count)
+            if decision.run is None or decision.effects != {Effect.INSERT, Effect.HOLD} or period is None:
+                return None
+            running = decision.run.status is RunStatus.RUNNING
+            run = replace(taken_by(decision.run, self._resources.boot_id) if running else decision.run, last_op=op)
+            await fault("generate.before", book_id)
+            accepted = await acceptance.accept(connection, found.version, run, period.start, period.end)
         if accepted is None:
             return None
         await fault("generate.after", book_id)

@@ -103,14 +103,14 @@ class Quota:
 
     def period_that_pays(self, funds: PlanFunds, target_word_count: int) -> Period | None:
         """The period whose allowance of the plan has room for the book; None when a credit would have to pay."""
-        now, anchor, limits = self._clock(), funds.signed_up_at, funds.standard
-        mine = funds.subscribed if self.billing else None
-        if mine and entitled(mine.status, mine.current_period_end, mine.past_due_since, now):
-            anchor, limits = mine.anchor, mine.features
+        now, mine = self._clock(), funds.subscribed
+        anchor, limits = funds.signed_up_at, funds.standard
+        if self.billing and entitled(mine.status, mine.current_period_end, mine.past_due_since, now):
+            anchor, limits = mine.anchor, mine.limits
         period = period_at(anchor, now)
         taken = funds.used.get(period.start, 0) + funds.held.get(period.start, 0)
-        room = left(limits["books_per_month"], taken) != 0
-        return period if room and target_word_count <= limits["max_word_count_per_book"] else None
+        room = left(limits.books_per_month, taken) != 0
+        return period if room and target_word_count <= limits.max_word_count_per_book else None
 
     async def hold_book(
         self, connection: DB, account_id: int, book_id: int, run_id: UUID, target_word_count: int

@@ -6,20 +6,25 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from asyncpg import Record
 
 from bookgen.models import Run, SubscriptionStatus
 from bookgen.store.database import DB
-from bookgen.store.runs import STATE_COLUMNS, STATE_TABLES, BookState, run_of, state_of
+from bookgen.store.runs import OCCUPIES_SLOT, run_of
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of a plan: -1 books are unlimited."""
+
+    books_per_month: int
+    max_word_count_per_book: int
 
 
 @dataclass(frozen=True, slots=True)
 class SubscribedPlan:
     """The plan that an account is subscribed to, and what tells whether it is entitled to it now."""
 
-    features: Mapping[str, Any]
+    limits: Limits
     status: SubscriptionStatus
     anchor: datetime
     current_period_end: datetime | None
@@ -30,68 +35,79 @@ class SubscribedPlan:
 class PlanFunds:
     """What tells whether a plan's allowance pays for a book.
 
-    `standard` are the features of the plan that an account without an entitlement is on. `used` and `held` count
-    books of the plan by the start of their period.
+    `standard` is of the plan that an account without an entitlement is on. `used` and `held` count books of the
+    plan by the start of their period.
     """
 
     signed_up_at: datetime
-    standard: Mapping[str, Any]
-    subscribed: SubscribedPlan | None
+    standard: Limits
+    subscribed: SubscribedPlan
     used: Mapping[datetime, int]
     held: Mapping[datetime, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Acceptable:
-    """A book and its account's funds as they were when the slot had `version`. `has_hold`: something is set aside
-    for the book already.
+    """A book that never had a run, and its account's funds, as they were when the slot had `version`.
+
+    `slot_free`: no run of the account is running, waiting or finishing a call.
     """
 
-    state: BookState
+    target_word_count: int
+    chapters: int
+    written: int
+    slot_free: bool
     version: int
-    has_hold: bool
     funds: PlanFunds
 
 
 READ = f"""
-    SELECT {STATE_COLUMNS}, slot.version, EXISTS (SELECT FROM hold h WHERE h.book_id = b.id) AS has_hold,
-           a.created_at AS signed_up_at, s.status AS subscription_status, s.anchor, s.current_period_end,
-           s.past_due_since, p.features, standard.features AS standard,
-           ARRAY(SELECT u.period_start FROM usage_period u WHERE u.account_id = a.id ORDER BY 1) AS used_in,
-           ARRAY(SELECT u.books_created FROM usage_period u WHERE u.account_id = a.id ORDER BY u.period_start) AS used,
-           ARRAY(SELECT h.period_start FROM hold h WHERE h.account_id = a.id AND h.source = 'subscription') AS held_in
-      FROM {STATE_TABLES}
+    SELECT b.target_word_count, k.chapters, k.written, slot.version,
+           NOT EXISTS (SELECT FROM run r WHERE r.account_id = $2 AND {OCCUPIES_SLOT}) AS slot_free,
+           a.created_at AS signed_up_at, s.status, s.anchor, s.current_period_end, s.past_due_since,
+           (p.features -> 'books_per_month')::int AS books, (p.features -> 'max_word_count_per_book')::int AS words,
+           (standard.features -> 'books_per_month')::int AS standard_books,
+           (standard.features -> 'max_word_count_per_book')::int AS standard_words,
+           ARRAY(SELECT period_start FROM usage_period WHERE account_id = $2 ORDER BY period_start) AS used_in,
+           ARRAY(SELECT books_created FROM usage_period WHERE account_id = $2 ORDER BY period_start) AS used,
+           ARRAY(SELECT period_start FROM hold WHERE account_id = $2 AND source = 'subscription') AS held_in
+      FROM book b
       JOIN account a ON a.id = b.account_id
       JOIN account_slot slot ON slot.account_id = b.account_id
+      JOIN subscription s ON s.account_id = b.account_id
+      JOIN plan p ON p.id = s.plan_id
       JOIN plan standard ON standard.slug = $4
-      LEFT JOIN subscription s ON s.account_id = b.account_id
-      LEFT JOIN plan p ON p.id = s.plan_id
+     CROSS JOIN LATERAL (
+           SELECT count(*) AS chapters, count(*) FILTER (WHERE content <> '') AS written
+             FROM chapter WHERE book_id = $1) AS k
      WHERE b.id = $1 AND b.account_id = $2
+       AND NOT EXISTS (SELECT FROM run WHERE book_id = $1)
+       AND NOT EXISTS (SELECT FROM hold WHERE book_id = $1)
+       AND NOT EXISTS (SELECT FROM book_job WHERE book_id = $1)
 """
 
 
-async def read(db: DB, account_id: int, book_id: int, call_seconds: float, default_plan: str) -> Acceptable | None:
-    """None when the book is not the account's."""
-    row = await db.fetchrow(READ, book_id, account_id, float(call_seconds), default_plan)
+async def read(db: DB, account_id: int, book_id: int, call_seconds: float, standard_plan: str) -> Acceptable | None:
+    """None when the book is not the account's, or something has been done with it already but its outline."""
+    row = await db.fetchrow(READ, book_id, account_id, float(call_seconds), standard_plan)
     if row is None:
         return None
-    funds = PlanFunds(
-        signed_up_at=row["signed_up_at"],
-        standard=row["standard"],
-        subscribed=_subscribed(row) if row["subscription_status"] else None,
-        used=dict(zip(row["used_in"], row["used"], strict=True)),
-        held=Counter(row["held_in"]),
-    )
-    return Acceptable(state_of(row), row["version"], row["has_hold"], funds)
-
-
-def _subscribed(row: Record) -> SubscribedPlan:
-    return SubscribedPlan(
-        features=row["features"],
-        status=SubscriptionStatus(row["subscription_status"]),
+    subscribed = SubscribedPlan(
+        limits=Limits(row["books"], row["words"]),
+        status=SubscriptionStatus(row["status"]),
         anchor=row["anchor"],
         current_period_end=row["current_period_end"],
         past_due_since=row["past_due_since"],
+    )
+    funds = PlanFunds(
+        signed_up_at=row["signed_up_at"],
+        standard=Limits(row["standard_books"], row["standard_words"]),
+        subscribed=subscribed,
+        used=dict(zip(row["used_in"], row["used"], strict=True)),
+        held=Counter(row["held_in"]),
+    )
+    return Acceptable(
+        row["target_word_count"], row["chapters"], row["written"], row["slot_free"], row["version"], funds
     )
 
 

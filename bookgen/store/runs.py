@@ -52,35 +52,33 @@ class BookState:
     job: str | None
 
 
-# Of a book $1 of an account $2; a call in flight is believed in for $3 seconds.
-STATE_COLUMNS = """
-    b.target_word_count, newest.*, k.chapters, k.written AS chapters_written, k.todo,
-    EXISTS (SELECT FROM run r
-             WHERE r.book_id = b.id AND r.written > 0
-               AND r.queue_seq > coalesce((SELECT max(d.queue_seq) FROM run d
-                                            WHERE d.book_id = b.id AND d.status = 'completed'), 0)) AS wrote,
-    NOT EXISTS (SELECT FROM run r
-                 WHERE r.account_id = b.account_id AND r.book_id <> b.id
-                   AND (r.status IN ('running', 'queued')
-                        OR r.status = 'paused' AND r.call_started_at IS NOT NULL
-                           AND r.updated_at > now() - $3 * interval '1 second')) AS slot_free,
-    EXISTS (SELECT FROM process p WHERE p.boot_id = newest.owner AND p.lease_until > now()) AS owner_alive,
-    (SELECT j.kind FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
-      WHERE j.book_id = b.id) AS job
-"""
-
-STATE_TABLES = """
-    book b
-    LEFT JOIN LATERAL (SELECT * FROM run WHERE book_id = b.id ORDER BY queue_seq DESC LIMIT 1) AS newest ON true
-    CROSS JOIN LATERAL (
-         SELECT count(*) AS chapters, count(*) FILTER (WHERE content <> '') AS written,
-                count(*) FILTER (WHERE content = '' OR rewrite_run = newest.id) AS todo
-           FROM chapter WHERE book_id = b.id) AS k
+# Of a run `r` of the account in question; a paused run's call in flight is believed in for $3 seconds.
+OCCUPIES_SLOT = """
+    r.status IN ('queued', 'running', 'paused')
+    AND (r.status <> 'paused' OR r.call_started_at IS NOT NULL AND r.updated_at > now() - $3 * interval '1 second')
 """
 
 LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
 
-BOOK_STATE = f"SELECT {STATE_COLUMNS} FROM {STATE_TABLES} WHERE b.id = $1 AND b.account_id = $2"
+BOOK_STATE = f"""
+    SELECT b.target_word_count, newest.*, k.chapters, k.written AS chapters_written, k.todo,
+           EXISTS (SELECT FROM run r
+                    WHERE r.book_id = b.id AND r.written > 0
+                      AND r.queue_seq > coalesce((SELECT max(d.queue_seq) FROM run d
+                                                   WHERE d.book_id = b.id AND d.status = 'completed'), 0)) AS wrote,
+           NOT EXISTS (SELECT FROM run r
+                        WHERE r.account_id = b.account_id AND r.book_id <> b.id AND {OCCUPIES_SLOT}) AS slot_free,
+           EXISTS (SELECT FROM process p WHERE p.boot_id = newest.owner AND p.lease_until > now()) AS owner_alive,
+           (SELECT j.kind FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
+             WHERE j.book_id = b.id) AS job
+      FROM book b
+      LEFT JOIN LATERAL (SELECT * FROM run WHERE book_id = b.id ORDER BY queue_seq DESC LIMIT 1) AS newest ON true
+     CROSS JOIN LATERAL (
+           SELECT count(*) AS chapters, count(*) FILTER (WHERE content <> '') AS written,
+                  count(*) FILTER (WHERE content = '' OR rewrite_run = newest.id) AS todo
+             FROM chapter WHERE book_id = b.id) AS k
+     WHERE b.id = $1 AND b.account_id = $2
+"""
 
 
 async def lock_book(
@@ -90,12 +88,7 @@ async def lock_book(
     await lock_slot(connection, account_id)
     await connection.execute(LOCK_RUN, book_id)
     row = await connection.fetchrow(BOOK_STATE, book_id, account_id, float(call_seconds))
-    return row and state_of(row)
-
-
-def state_of(row: Record) -> BookState:
-    """From a row with STATE_COLUMNS."""
-    return BookState(
+    return row and BookState(
         target_word_count=row["target_word_count"],
         run=run_of(row) if row["id"] is not None else None,
         chapters=row["chapters"],
@@ -200,10 +193,9 @@ PROMOTE = """
     UPDATE run SET status = 'running', epoch = epoch + 1, owner = $2, call_started_at = NULL, updated_at = now()
      WHERE id = (SELECT id FROM run WHERE account_id = $1 AND status = 'queued' ORDER BY queue_seq LIMIT 1)
        AND NOT EXISTS (SELECT FROM run
-                        WHERE account_id = $1
-                          AND (status = 'running'
-                               OR status IN ('paused', 'queued') AND call_started_at IS NOT NULL
-                                  AND updated_at > now() - $3 * interval '1 second'))
+                        WHERE account_id = $1 AND status IN ('queued', 'running', 'paused')
+                          AND (status = 'running' OR call_started_at IS NOT NULL
+                                                     AND updated_at > now() - $3 * interval '1 second'))
     RETURNING *
 """
 
@@ -219,10 +211,9 @@ WAITING_ACCOUNTS = """
       FROM run q
      WHERE q.status = 'queued'
        AND NOT EXISTS (SELECT FROM run r
-                        WHERE r.account_id = q.account_id
-                          AND (r.status = 'running'
-                               OR r.status IN ('paused', 'queued') AND r.call_started_at IS NOT NULL
-                                  AND r.updated_at > now() - $1 * interval '1 second'))
+                        WHERE r.account_id = q.account_id AND r.status IN ('queued', 'running', 'paused')
+                          AND (r.status = 'running' OR r.call_started_at IS NOT NULL
+                                                       AND r.updated_at > now() - $1 * interval '1 second'))
      LIMIT 100
 """
 

@@ -17,9 +17,7 @@ STATES = ["active", "trialing", "past_due", "canceled", "incomplete"]
 @pytest.fixture
 def look(pool, quota):
     async def look(account_id, book_id, quota=quota):
-        found = await acceptance.read(pool, account_id, book_id, 180.0, quota.standard_plan)
-        assert found is not None
-        return found
+        return await acceptance.read(pool, account_id, book_id, 180.0, quota.standard_plan)
 
     return look
 
@@ -69,8 +67,16 @@ async def test_holds_and_books_of_the_period_are_counted(quota, make_account, ma
     await hold(account, first, 10_000)
 
     assert quota.period_that_pays((await look(account, second)).funds, 10_000) is None
-    assert (await look(account, first)).has_hold
-    assert not (await look(account, second)).has_hold
+
+
+async def test_what_has_a_hold_or_another_owner_is_left_to_the_way_under_the_locks(make_account, make_book, look, hold):
+    account, stranger = await make_account("pro"), await make_account("pro")
+    book = await make_book(account)
+    assert await look(stranger, book) is None
+
+    await hold(account, book, 10_000)
+
+    assert await look(account, book) is None
 
 
 async def test_with_billing_off_the_self_hosted_plan_pays_up_to_its_length(make_account, make_book, look):
