@@ -25,8 +25,7 @@ from bookgen.actors.messages import (
 from bookgen.errors import Conflict, GenerationInProgress, NoOutline, NotFound
 from bookgen.models import Run, RunMode, RunStatus
 
-# Two crashes of a process that was writing the run, then three while it alone was handled. A process that is killed
-# at random hits one run in the middle of its handling now and then, and never the same one three times running.
+# Two crashes of a process that was writing the run, then three while it alone was handled.
 CRASHES_TO_SUSPECT = 2
 CRASHES_TO_QUARANTINE = CRASHES_TO_SUSPECT + 3
 

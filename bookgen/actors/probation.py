@@ -12,6 +12,10 @@ from bookgen.actors.actor import spawn
 from bookgen.actors.decide import CRASHES_TO_SUSPECT
 from bookgen.models import Run
 
+# Seconds before the first trial, the second and the third, each in another process. One that is killed at random is
+# hardly killed in just the moment after, and one that a run kills dies ever more slowly, to the good of all others.
+RESTS = (0.0, 5.0, 30.0)
+
 
 @dataclass(slots=True, eq=False)
 class Trial:
@@ -43,6 +47,7 @@ class Probation:
             yield
             return
         trial = Trial(run.id, run.crash_count)
+        await asyncio.sleep(RESTS[min(run.crash_count - CRASHES_TO_SUSPECT, len(RESTS) - 1)])
         await self._enter(trial)
         try:
             yield

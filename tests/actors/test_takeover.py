@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from bookgen.actors import lease
+from bookgen.actors import lease, probation
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
@@ -15,6 +15,11 @@ from bookgen.models import RunStatus
 from bookgen.store import ownership
 
 from .conftest import Model, Shelf, Start
+
+
+@pytest.fixture(autouse=True)
+def no_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probation, "RESTS", (0.0,))
 
 
 async def crash(supervisor: Supervisor, shelf: Shelf) -> None:
@@ -149,6 +154,27 @@ async def test_suspects_do_not_wait_for_each_others_model_calls(start: Start, mo
         await model.wait_until_asked(book, 1, times=2)
     assert await shelf.value("SELECT count(*) FROM run WHERE crash_count = $1", CRASHES_TO_SUSPECT) == len(pairs)
     await shelf.until("SELECT probation IS NULL FROM process WHERE boot_id = $1", process.resources.boot_id)
+
+
+async def test_a_run_on_its_second_trial_lets_the_process_live_first(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probation, "RESTS", (0.0, 3600.0))
+    suspect, convict = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
+    process = await start()
+    for account, book in (suspect, convict):
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    await shelf.pool.execute("UPDATE run SET crash_count = crash_count + 1 WHERE book_id = $1", convict[1])
+    await crash(process, shelf)
+
+    process = await start()
+    await model.wait_until_asked(suspect[1], 1, times=2)
+
+    assert model.asked[convict[1], 1] == 1
+    await process.ask(*convict, Pause())
+    await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", convict[1])
 
 
 async def test_a_stopped_suspect_gives_the_lane_to_the_next(start: Start, model: Model, shelf: Shelf) -> None:

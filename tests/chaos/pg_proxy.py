@@ -15,7 +15,8 @@ class PgProxy:
 
     `delay` seconds pass before each message of the service. `cut_after_commit` closes that many connections right
     after a COMMIT was handed to the server, so that its answer is never heard. `close()` resets every connection
-    and refuses new ones until `open()`.
+    and refuses new ones until `open()`. `swallow()` lets nothing through, either way, without a word to anybody, until
+    `open()`.
     """
 
     def __init__(self, dsn: str) -> None:
@@ -27,6 +28,8 @@ class PgProxy:
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._closed = False
+        self._through = asyncio.Event()
+        self._through.set()
         self.delay = 0.0
         self.cut_after_commit = 0
         self.cuts = 0
@@ -53,8 +56,12 @@ class PgProxy:
         for writer in list(self._writers):
             writer.transport.abort()
 
+    def swallow(self) -> None:
+        self._through.clear()
+
     def open(self) -> None:
         self._closed = False
+        self._through.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._closed:
@@ -79,6 +86,7 @@ class PgProxy:
     ) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(65536):
+                await self._through.wait()
                 if self.delay:
                     await asyncio.sleep(self.delay)
                 upstream.write(data)
@@ -93,6 +101,7 @@ class PgProxy:
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(65536):
+                await self._through.wait()
                 writer.write(data)
                 await writer.drain()
         writer.transport.abort()

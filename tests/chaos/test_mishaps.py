@@ -64,6 +64,27 @@ async def test_a_rate_limited_provider_costs_no_run_and_blocks_no_command(world:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(300)
+async def test_an_outage_of_the_provider_fails_no_book(world: World) -> None:
+    process = await world.serve()
+    authors = [await world.author() for _ in range(20)]
+    books = [await world.book(author) for author in authors]
+    world.model.script(fault("drop", times=10**6))
+    for author, book in zip(authors, books, strict=True):
+        await world.generate(process, author, book)
+    await world.model.arrived(20)
+
+    await asyncio.sleep(45)  # the breaker opens, tries once after half a minute, and stays open
+
+    assert len(world.model.requests) < 60
+    assert await world.value("SELECT bool_and(status = 'running') FROM run")
+    world.model.forget_script()
+    for book in books:
+        await world.until_status(book, "completed", seconds=90)
+    await world.check()
+
+
+@pytest.mark.long
 @pytest.mark.timeout(200)
 async def test_a_killed_embedded_server_comes_back_and_no_run_fails(world: World, tmp_path: Path) -> None:
     data = tmp_path / "data"

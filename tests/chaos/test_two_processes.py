@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from tests.chaos.pg_proxy import PgProxy
 from tests.chaos.world import World
 
 
@@ -62,6 +63,34 @@ async def test_a_frozen_process_that_wakes_up_writes_nothing(world: World) -> No
     await world.until_status(book, "completed")
     assert other.pid
     await world.check()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(200)
+async def test_a_process_that_can_not_renew_its_lease_lets_go_before_another_takes_over(world: World, dsn: str) -> None:
+    async with PgProxy(dsn) as proxy:
+        owner = await world.serve(BOOKGEN_DATABASE_URL=proxy.dsn)
+        other = await world.serve()
+        author = await world.author()
+        book = await world.book(author)
+        world.model.configure(delay=60)
+        await asyncio.sleep(11)  # each has renewed its lease once and knows of the other
+        await world.generate(owner, author, book)
+        call = await world.model.arrived(1)
+
+        proxy.swallow()
+        world.kills += 1
+
+        async with asyncio.timeout(30):
+            await world.model.until(lambda: call.ended == "left")
+        assert len(world.model.requests) == 1  # it let go while its lease still held every other one off
+        assert "lease_lost" in owner.log
+        world.model.configure(delay=0.1)
+        await world.until_status(book, "completed")
+        proxy.open()
+        assert (await world.status(other, author, book))["generation_status"] == "completed"
+        await world.check()
+        await owner.close()
 
 
 @pytest.mark.long

@@ -219,7 +219,7 @@ class World:
         paid = "SELECT book_id, count(*) AS calls FROM model_call WHERE run_id IS NOT NULL GROUP BY book_id"
         kept = {row["book_id"]: row["calls"] for row in await self.pool.fetch(paid)}
         for book in await self.pool.fetch("SELECT id FROM book"):
-            calls = self.calls_about(book["id"])
+            calls = [call for call in self.calls_about(book["id"]) if call.ended]
             faults = sum(call.fault not in GOOD_ANSWERS for call in calls)
             different = {orjson.dumps(call.body, option=orjson.OPT_SORT_KEYS) for call in calls}
             wasted = len(calls) - min(kept.get(book["id"], 0), len(different))

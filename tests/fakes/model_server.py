@@ -171,6 +171,9 @@ class ModelServer:
     def script(self, *steps: Fault) -> None:
         self._script += [dataclasses.replace(step) for step in steps]
 
+    def forget_script(self) -> None:
+        self._script.clear()
+
     def configure(self, **settings: Any) -> None:
         self.settings = dataclasses.replace(self.settings, **settings)
 
@@ -387,7 +390,7 @@ class ModelServer:
             case "POST", "script":
                 self.script(*(fault(step.pop("fault"), **step) for step in body))
             case "DELETE", "script":
-                self._script.clear()
+                self.forget_script()
             case "POST", "settings":
                 self.configure(**body)
             case "POST", "release":

@@ -1,0 +1,53 @@
+"""Callers that go away, that come all at once, and that find every connection taken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from urllib.parse import urlsplit
+
+import pytest
+
+from bookgen.actors.actor import MAX_WAITING
+from tests.chaos.world import World
+
+
+@pytest.mark.long
+async def test_a_generate_whose_caller_goes_away_is_accepted_all_the_same(world: World) -> None:
+    process = await world.serve("generate.before:sleep=1")
+    author = await world.author()
+    book = await world.book(author)
+    address = urlsplit(process.url)
+    _, caller = await asyncio.open_connection(address.hostname, address.port)
+    caller.write(
+        f"POST /api/v1/books/{book}/generate/ HTTP/1.1\r\nHost: books\r\nContent-Length: 0\r\n"
+        f"Authorization: Bearer {author.token}\r\n\r\n".encode()
+    )
+    await caller.drain()
+    await world.until("SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'account_slot'::regclass)")
+
+    caller.transport.abort()
+
+    await world.until("SELECT EXISTS (SELECT FROM run)")
+    await world.until_status(book, "completed")
+    await world.check()
+
+
+@pytest.mark.long
+async def test_more_commands_than_a_mailbox_holds_are_refused_and_none_is_lost(world: World) -> None:
+    process = await world.serve("pause.before:sleep=2")
+    author = await world.author()
+    book = await world.book(author)
+    world.model.configure(delay=30)
+    await world.generate(process, author, book)
+    await world.model.arrived(1)
+
+    answers = await asyncio.gather(*(world.steer(process, author, book, "pause") for _ in range(MAX_WAITING + 20)))
+
+    codes = Counter(code for code, _ in answers)
+    assert set(codes) == {200, 429}
+    assert MAX_WAITING <= codes[200] <= MAX_WAITING + 1  # one was being handled
+    refusals = {body["error"]["code"] for code, body in answers if code == 429}
+    assert refusals == {"RATE_LIMIT_EXCEEDED"}
+    assert (await world.status(process, author, book))["generation_status"] == "paused"
+    await world.check()
