@@ -94,3 +94,23 @@ async def from_addresses(visitor: Api, count: int) -> list[int]:
     writer.close()
     await writer.wait_closed()
     return statuses
+
+
+async def test_reads_that_hold_every_connection_are_told_so_soon_and_hold_up_no_run(api: Api) -> None:
+    book = await api.outlined()
+    database = api.services.database
+    await api.post(f"/books/{book['id']}/generate/")
+    held = [await database.http.acquire() for _ in range(database.http.get_max_size())]
+
+    began = time.monotonic()
+    refused = await api.get("/books/")
+
+    assert (refused.status, refused.code) == (503, "SERVICE_UNAVAILABLE")
+    assert int(refused.headers["Retry-After"]) > 0
+    assert time.monotonic() - began < 10
+    async with asyncio.timeout(30):
+        while await database.runs.fetchval("SELECT status FROM run") != "completed":  # noqa: ASYNC110 (the signal is a row)
+            await asyncio.sleep(0.02)
+    for connection in held:
+        await database.http.release(connection)
+    assert (await api.get("/books/")).status == 200
