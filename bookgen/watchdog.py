@@ -59,7 +59,7 @@ class Watchdog:
             beat = self._beat
             if beat != told and time.monotonic() - beat > TICK_SECONDS + TOLERANCE_SECONDS:
                 told = beat
-                log.error("event_loop_blocked", where=self._where())
+                log.warning("event_loop_blocked", where=self._where())
 
     def _where(self) -> list[str]:
         """The innermost calls of the loop's thread."""

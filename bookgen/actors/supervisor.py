@@ -138,6 +138,7 @@ class Supervisor:
         cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks]
         for task in cut:
             task.cancel()
+        self._probation.clear()
         for actor in self._actors.values():
             actor.cancel()
         self._actors.clear()
