@@ -7,7 +7,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
@@ -32,6 +32,10 @@ class Budget:
 
     capacity: int
     seconds: float
+    rate: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", self.capacity / self.seconds)
 
     @classmethod
     def parse(cls, text: str) -> Budget:
@@ -41,22 +45,15 @@ class Budget:
             raise ValueError(f"{text!r} is not a rate like 300/minute")
         return cls(int(match[1]), _SECONDS[match[2]])
 
-    @property
-    def rate(self) -> float:
-        return self.capacity / self.seconds
-
     def refilled(self, tokens: float, elapsed: float) -> float:
         return min(float(self.capacity), tokens + elapsed * self.rate)
 
     def verdict(self, tokens: float, *, allowed: bool = True) -> Verdict:
         """What to tell a caller whose bucket now holds `tokens`."""
-        return Verdict(
-            allowed=allowed,
-            limit=self.capacity,
-            remaining=int(tokens),
-            reset=math.ceil((self.capacity - tokens) / self.rate),
-            retry_after=max(1, math.ceil((1 - tokens) / self.rate)),
-        )
+        rate = self.rate
+        reset = math.ceil((self.capacity - tokens) / rate)
+        retry_after = 1 if allowed else max(1, math.ceil((1 - tokens) / rate))
+        return Verdict(allowed, self.capacity, int(tokens), reset, retry_after)
 
 
 DEFAULT_BUDGETS: Mapping[LimitClass, Budget] = {
@@ -101,27 +98,27 @@ class Limiter:
         """The same for a bucket with a name and a budget of its own, such as the log-ins of one e-mail."""
         now = self._clock()
         buckets = self._buckets.setdefault(name, OrderedDict())
-        tokens = self._tokens(buckets, caller, budget, now)
+        bucket = buckets.get(caller)
+        if bucket is None:
+            tokens = float(budget.capacity)
+            if len(buckets) >= self._max_callers:
+                buckets.popitem(last=False)
+        else:
+            tokens = budget.refilled(bucket[0], now - bucket[1])
+            buckets.move_to_end(caller)
         allowed = tokens >= 1
         if allowed:
             tokens -= 1
         buckets[caller] = (tokens, now)
-        buckets.move_to_end(caller)
-        if len(buckets) > self._max_callers:
-            buckets.popitem(last=False)
         return budget.verdict(tokens, allowed=allowed)
 
     def peek(self, limit_class: LimitClass, caller: int | str) -> Verdict:
         """The caller's bucket as it is, nothing taken."""
         budget = self.budgets[limit_class]
-        return budget.verdict(self._tokens(self._buckets.get(limit_class, {}), caller, budget, self._clock()))
-
-    @staticmethod
-    def _tokens(
-        buckets: Mapping[int | str, tuple[float, float]], caller: int | str, budget: Budget, now: float
-    ) -> float:
-        bucket = buckets.get(caller)
-        return float(budget.capacity) if bucket is None else budget.refilled(bucket[0], now - bucket[1])
+        bucket = self._buckets[limit_class].get(caller) if limit_class in self._buckets else None
+        if bucket is None:
+            return budget.verdict(budget.capacity)
+        return budget.verdict(budget.refilled(bucket[0], self._clock() - bucket[1]))
 
 
 def client_address(peer: str | None, forwarded: Iterable[str], trusted: Iterable[Network]) -> str:

@@ -8,66 +8,67 @@ from aiohttp import web
 
 from bookgen import telemetry
 from bookgen.errors import AuthenticationRequired, PermissionDenied, RateLimited, TokenInvalid, Unauthenticated
-from bookgen.http.keys import ACCOUNT_ID, ACCOUNTS, CLIENT, DATABASE, IDENTITY, LIMITER, VERDICT
+from bookgen.http import clients
+from bookgen.http.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, IDENTITY, LIMITER, VERDICT
 from bookgen.http.routing import Route
 from bookgen.limits import LimitClass, Verdict, address_bucket
 from bookgen.store import buckets
 
 if TYPE_CHECKING:
-    from bookgen.accounts import Identity
+    from bookgen.accounts import Accounts, Identity
 
 SESSION_COOKIE = "bookgen_session"
 
 
-async def authenticate(request: web.Request, route: Route) -> None:
+async def authenticate(request: web.Request, route: Route, app: web.Application) -> None:
     if route.public:
         return
     try:
-        identity = await _identity(request, route)
+        identity = await _identity(request, route, app[ACCOUNTS])
     except (Unauthenticated, PermissionDenied):
-        admit_stranger(request)  # guessing tokens costs the guesser's address
+        admit_stranger(request, app)  # guessing tokens costs the guesser's address
         raise
     request[IDENTITY] = identity
     request[ACCOUNT_ID] = identity.account_id
 
 
-async def _identity(request: web.Request, route: Route) -> Identity:
+async def _identity(request: web.Request, route: Route, accounts: Accounts) -> Identity:
     header = request.headers.get("Authorization")
     if header is None and route.cookie and SESSION_COOKIE in request.cookies:
-        return await request.app[ACCOUNTS].authenticate_session(request.cookies[SESSION_COOKIE])
+        return await accounts.authenticate_session(request.cookies[SESSION_COOKIE])
     scheme, *rest = (header or "").split(" ")
     if scheme != "Bearer":
         raise AuthenticationRequired
     if len(rest) != 1:
         raise TokenInvalid
-    return await request.app[ACCOUNTS].authenticate(rest[0])
+    return await accounts.authenticate(rest[0])
 
 
-async def admit(request: web.Request, route: Route) -> None:
+async def admit(request: web.Request, route: Route, app: web.Application) -> None:
     """Takes a token from the caller's bucket: of its account, or of its address where there is none."""
-    limiter = request.app[LIMITER]
+    limiter = app[LIMITER]
     if route.limit is None:
         return
     if route.public:
-        verdict = limiter.take(route.limit, address_bucket(request[CLIENT]))
+        verdict = limiter.take(route.limit, address_bucket(clients.address(request, app)))
     elif route.limit is LimitClass.EXPENSIVE:
-        verdict = await _take_shared(request, route.limit)
+        verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
     else:
         verdict = limiter.take(route.limit, request[ACCOUNT_ID])
     _hold_to(request, verdict, route.limit)
 
 
-async def _take_shared(request: web.Request, limit: LimitClass) -> Verdict:
-    budget = request.app[LIMITER].budgets[limit]
+async def _take_shared(account_id: int, limit: LimitClass, app: web.Application) -> Verdict:
+    budget = app[LIMITER].budgets[limit]
     allowed, tokens = await buckets.take(
-        request.app[DATABASE].http, request[ACCOUNT_ID], limit, capacity=budget.capacity, rate=budget.rate
+        app[DATABASE].http, account_id, limit, capacity=budget.capacity, rate=budget.rate
     )
     return budget.verdict(tokens, allowed=allowed)
 
 
-def admit_stranger(request: web.Request) -> None:
+def admit_stranger(request: web.Request, app: web.Application) -> None:
     """Paths that do not exist and tokens that are no good are counted by address."""
-    verdict = request.app[LIMITER].take(LimitClass.PUBLIC, address_bucket(request[CLIENT]))
+    verdict = app[LIMITER].take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
     _hold_to(request, verdict, LimitClass.PUBLIC)
 
 

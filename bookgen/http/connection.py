@@ -9,8 +9,8 @@ from typing import Any
 from aiohttp import web
 
 from bookgen.errors import BookgenError, InvalidInput
-from bookgen.http import errors, headers, journal
-from bookgen.http.keys import CLIENT, LIMITER, REQUEST_ID, SITE, VERDICT
+from bookgen.http import clients, errors, headers, journal
+from bookgen.http.keys import LIMITER, REQUEST_ID, SITE, VERDICT
 from bookgen.http.middleware import request_id
 from bookgen.limits import LimitClass, address_bucket
 
@@ -42,8 +42,9 @@ class Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         super().handle_error(request, status, exc, message)  # logs, and gives up an answer that was begun
         request[REQUEST_ID] = request_id(request)
-        request[CLIENT] = request.remote or ""
-        request[VERDICT] = self._app[LIMITER].take(LimitClass.PUBLIC, address_bucket(request[CLIENT]))
+        request[VERDICT] = self._app[LIMITER].take(
+            LimitClass.PUBLIC, address_bucket(clients.address(request, self._app))
+        )
         error = (
             BookgenError("Something went wrong on our side.", request_id=request[REQUEST_ID])
             if status >= HTTPStatus.INTERNAL_SERVER_ERROR

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import aiohttp_apispec
 from marshmallow import Schema
 
 from bookgen.errors import BookgenError
-from bookgen.http.routing import Handler
+from bookgen.http.routing import Handler, Route
 
 _F = TypeVar("_F", bound=Handler)
 
@@ -81,6 +81,20 @@ def body_schema(handler: Handler) -> Schema | None:
 @cache
 def query_schema(handler: Handler) -> Schema | None:
     return _schema(handler, "querystring")
+
+
+class Endpoint(NamedTuple):
+    """A route with what its handler says of itself, looked up once."""
+
+    route: Route
+    query: Schema | None
+    body: Schema | None
+    conditional: bool
+
+    @classmethod
+    def of(cls, route: Route) -> Endpoint:
+        handler = route.handler
+        return cls(route, query_schema(handler), body_schema(handler), is_conditional(handler))
 
 
 def _schema(handler: Handler, location: str) -> Schema | None:

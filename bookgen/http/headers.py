@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bookgen.http import cors
-from bookgen.http.keys import CLIENT, LIMITER, REQUEST_ID, SITE, VERDICT, Site
+from bookgen.http import clients, cors
+from bookgen.http.keys import LIMITER, REQUEST_ID, SITE, VERDICT, Site
 from bookgen.limits import LimitClass, address_bucket
 
 ALWAYS = {
@@ -24,7 +24,9 @@ UNLESS_SAID = {
 
 def add_to(response: web.StreamResponse, request: web.BaseRequest, app: web.Application) -> None:
     site = app[SITE]
-    verdict = request.get(VERDICT) or app[LIMITER].peek(LimitClass.PUBLIC, address_bucket(request[CLIENT]))
+    verdict = request.get(VERDICT) or app[LIMITER].peek(
+        LimitClass.PUBLIC, address_bucket(clients.address(request, app))
+    )
     headers = {
         **ALWAYS,
         "X-Request-Id": request[REQUEST_ID],

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import structlog
 from aiohttp import web
-from prometheus_client import Counter, Histogram
 
 from bookgen import telemetry
 from bookgen.http import errors
@@ -26,8 +23,7 @@ def record(
     failure: Exception | None,
 ) -> None:
     status, template = response.status, route.path if route else NO_ROUTE
-    _count(request.method if route else "-", template, status).inc()
-    _latency(template).observe(seconds)
+    telemetry.ANSWERS.note(request.method if route else "-", template, status, seconds)
     if route is not None and route.quiet and status < 400:
         return
     line = {
@@ -42,14 +38,3 @@ def record(
         log.error("request_failed", **line, exc_info=failure)
     else:
         log.info("request", **line)
-
-
-# Finding a labelled series costs more than counting in it.
-@cache
-def _count(method: str, template: str, status: int) -> Counter:
-    return telemetry.REQUESTS.labels(method, template, status)
-
-
-@cache
-def _latency(template: str) -> Histogram:
-    return telemetry.LATENCY.labels(template)

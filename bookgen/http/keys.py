@@ -87,7 +87,6 @@ UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
 DOCUMENT: web.AppKey[bytes] = web.AppKey("document")  # the encoded OpenAPI document
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")
-CLIENT: web.RequestKey[str] = web.RequestKey("client")  # the caller's address
 IDENTITY: web.RequestKey[Identity] = web.RequestKey("identity")
 ACCOUNT_ID: web.RequestKey[int] = web.RequestKey("account_id")
 VERDICT: web.RequestKey[Verdict] = web.RequestKey("verdict")

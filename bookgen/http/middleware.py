@@ -10,13 +10,13 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from bookgen.http import admission, bodies, conditional, contract, errors, headers, journal, unmatched
-from bookgen.http.keys import BODY, CLIENT, QUERY, REQUEST_ID, SITE
-from bookgen.http.routing import Handler, Route
+from bookgen.http import admission, bodies, conditional, errors, headers, journal, unmatched
+from bookgen.http.contract import Endpoint
+from bookgen.http.keys import BODY, QUERY, REQUEST_ID, SITE
+from bookgen.http.routing import Handler
 from bookgen.http.schemas import load
-from bookgen.limits import client_address
 
-TABLE: web.AppKey[Mapping[web.AbstractRoute, Route]] = web.AppKey("table")
+TABLE: web.AppKey[Mapping[web.AbstractRoute, Endpoint]] = web.AppKey("table")
 
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PROCESS = secrets.token_hex(5)
@@ -27,25 +27,26 @@ _numbers = itertools.count(1)
 async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
     """One request. The order of the steps is the order of the lines."""
     began = time.perf_counter()
-    route = request.app[TABLE].get(request.match_info.route)
+    app = request.app
+    endpoint = app[TABLE].get(request.match_info.route)
+    route = endpoint.route if endpoint else None
     request[REQUEST_ID] = request_id(request)
-    request[CLIENT] = _client(request)
     failure: Exception | None = None
     try:
-        if route is not None:
-            await admission.authenticate(request, route)
-            await admission.admit(request, route)
-            await _validate(request, route)
+        if endpoint is not None:
+            await admission.authenticate(request, endpoint.route, app)
+            await admission.admit(request, endpoint.route, app)
+            await _validate(request, endpoint)
             response = await handler(request)
-            if contract.is_conditional(route.handler):
+            if endpoint.conditional:
                 response = conditional.unless_known(request, response)
         else:
-            admission.admit_stranger(request)
+            admission.admit_stranger(request, app)
             response = await unmatched.answer(request)
     except Exception as error:
         failure = error
         response = _refusal(request, error)
-    headers.add_to(response, request, request.app)
+    headers.add_to(response, request, app)
     journal.record(request, route, response, time.perf_counter() - began, failure)
     return response
 
@@ -58,18 +59,11 @@ def request_id(request: web.BaseRequest) -> str:
     return f"{_PROCESS}{next(_numbers):06x}"
 
 
-def _client(request: web.Request) -> str:
-    trusted = request.app[SITE].trusted_proxies
-    if not trusted:
-        return request.remote or ""
-    return client_address(request.remote, request.headers.getall("X-Forwarded-For", ()), trusted)
-
-
-async def _validate(request: web.Request, route: Route) -> None:
-    if schema := contract.query_schema(route.handler):
-        request[QUERY] = load(schema, request.query)
-    if schema := contract.body_schema(route.handler):
-        request[BODY] = load(schema, await bodies.read_object(request))
+async def _validate(request: web.Request, endpoint: Endpoint) -> None:
+    if endpoint.query:
+        request[QUERY] = load(endpoint.query, request.query)
+    if endpoint.body:
+        request[BODY] = load(endpoint.body, await bodies.read_object(request))
     else:
         bodies.refuse_large(request)
 

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from bookgen.http import bodies, keys, openapi, replies
 from bookgen.http.connection import Server
+from bookgen.http.contract import Endpoint
 from bookgen.http.deadlines import HeadDeadline
 from bookgen.http.keys import Services
 from bookgen.http.middleware import TABLE, edge
@@ -27,15 +28,15 @@ SHUTDOWN_SECONDS = 5.0
 def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Application:
     app = web.Application(middlewares=[edge], client_max_size=bodies.MAX_BYTES)
     _provide(app, services)
-    table: dict[web.AbstractRoute, Route] = {}
+    table: dict[web.AbstractRoute, Endpoint] = {}
     # The router tries a path's patterns in their order: what is polled comes first.
     for prefix in PREFIXES:
         for route in sorted(routes, key=lambda route: not route.quiet):
             for bound in _bind(app, prefix, route):
-                table[bound] = route
+                table[bound] = Endpoint.of(route)
     for route in OUTSIDE:
         for bound in _bind(app, "", route):
-            table[bound] = route
+            table[bound] = Endpoint.of(route)
     app[TABLE] = table
     app[keys.DOCUMENT] = replies.dump(openapi.build(routes, services.site.public_url))
     return app

@@ -8,9 +8,9 @@ from aiohttp import web
 from marshmallow import Schema, fields
 
 from bookgen.accounts import SignedIn
-from bookgen.http import replies
+from bookgen.http import clients, replies
 from bookgen.http.admission import SESSION_COOKIE
-from bookgen.http.keys import CLIENT, SITE
+from bookgen.http.keys import SITE
 from bookgen.http.plan_schemas import SubscriptionShape, subscription_of
 from bookgen.models import Account
 from bookgen.signup import Caller
@@ -86,4 +86,6 @@ async def signed_in(request: web.Request, result: SignedIn) -> web.Response:
 
 
 def caller(request: web.Request) -> Caller:
-    return Caller(address=request[CLIENT], fingerprint=request.headers.get("X-Browser-Fingerprint"))
+    return Caller(
+        address=clients.address(request, request.app), fingerprint=request.headers.get("X-Browser-Fingerprint")
+    )

@@ -126,7 +126,7 @@ async def opened(
             "limiter": limiter,
             "site": Site(public_url=public_url, trusted_proxies=(ip_network("127.0.0.0/8"),)),
             "supervisor": supervisor,
-            "ready": lambda: True,
+            "unready": lambda: None,
         }
         async with TestClient(TestServer(build_app(Services(**services)))) as client:
             yield Door(accounts, standings, tokens, database, mailing, outbox, client)

@@ -1,0 +1,16 @@
+"""Where a request comes from."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bookgen.http.keys import SITE
+from bookgen.limits import client_address
+
+
+def address(request: web.BaseRequest, app: web.Application) -> str:
+    """The socket's peer, or what a trusted proxy says of it."""
+    trusted = app[SITE].trusted_proxies
+    if not trusted:
+        return request.remote or ""
+    return client_address(request.remote, request.headers.getall("X-Forwarded-For", ()), trusted)
