@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
+from collections.abc import Mapping
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _STORED = (".jpg", ".jpeg", ".png")
 
 
-def rezip(data: bytes, change: Callable[[str, bytes], bytes] = lambda name, content: content) -> bytes:
-    """The same members with fixed dates; pictures and the `mimetype` member are stored, not deflated."""
+def member(data: bytes, name: str) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(data)) as source:
+        return source.read(name)
+
+
+def rezip(data: bytes, instead: Mapping[str, bytes]) -> bytes:
+    """The same members with fixed dates, some with other content; pictures and the `mimetype` member are stored."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
         for name in source.namelist():
-            member = zipfile.ZipInfo(name, _EPOCH)
-            member.external_attr = 0o644 << 16
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o644 << 16
             stored = name == "mimetype" or name.endswith(_STORED)
-            member.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
-            target.writestr(member, change(name, source.read(name)))
+            entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            target.writestr(entry, instead[name] if name in instead else source.read(name))
     return out.getvalue()

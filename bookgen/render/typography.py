@@ -13,6 +13,7 @@ from bookgen.render.languages import Language
 _NNBSP = "\u202f"
 _NBSP = "\u00a0"
 _OPENS_AFTER = " \n\t([{—–-/\u00a0\u202f“‘„‚«»"
+_TYPED = re.compile("[\"']")
 _ELLIPSIS = re.compile(r"\.\.\.+|(?:\. ){2}\.")
 _DASHES = re.compile(r"(?<=[^\s-]) ?---? ?(?=[^\s-])")
 _FRENCH_HIGH = re.compile(r"(?<=[^\s\x00:;!?]) ?([;!?]+)(?=\s|\x00|$|[»”)])")
@@ -38,24 +39,26 @@ def _quoted(text: str, language: Language) -> str:
     opening, closing, inner_opening, inner_closing = tuple(language.quotes)
     out: list[str] = []
     previous = " "
-    inner = 0  # single quotation marks that are open
-    for character, after in zip(text, text[1:] + " ", strict=True):
+    at = inner = 0  # `inner`: single quotation marks that are open
+    for found in _TYPED.finditer(text):
+        place = found.start()
+        between = text[at:place]
+        previous = between.rstrip("\x00")[-1:] or previous
+        after = text[place + 1 : place + 2] or " "
         opens = previous in _OPENS_AFTER and not after.isspace()
-        if character == '"':
-            character = opening if opens else closing
-        elif character == "'":
-            if opens and not after.isdigit():
-                character = inner_opening
-                inner += 1
-            elif inner and not after.isalnum():
-                character = inner_closing
-                inner -= 1
-            else:
-                character = "’"
-        out.append(character)
-        if character != "\x00":
-            previous = character
-    return "".join(out)
+        if found[0] == '"':
+            previous = opening if opens else closing
+        elif opens and not after.isdigit():
+            previous = inner_opening
+            inner += 1
+        elif inner and not after.isalnum():
+            previous = inner_closing
+            inner -= 1
+        else:
+            previous = "’"
+        out += (between, previous)
+        at = place + 1
+    return "".join(out) + text[at:]
 
 
 def _french(text: str) -> str:

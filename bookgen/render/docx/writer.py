@@ -10,7 +10,6 @@ import docx
 from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.opc.packuri import PackURI
 from docx.opc.part import Part
-from docx.oxml import parse_xml
 
 from bookgen.render.archive import rezip
 from bookgen.render.docx.body import BodyWriter
@@ -60,12 +59,13 @@ class _Writer:
                 out.append(f"<w:p><w:pPr>{self._section(furniture, self._start, numbers)}</w:pPr></w:p>")
         numbers = '<w:pgNumType w:fmt="decimal" w:start="1"/>' if len(chapters) == 1 else ""
         out.append(self._section(furniture, self._start, numbers))
-        document.element.replace(document.element.body, parse_xml(f"<w:body {NAMESPACES}>{''.join(out)}</w:body>"))
         self._notes()
         self._properties()
         buffer = io.BytesIO()
         document.save(buffer)
-        return rezip(buffer.getvalue())
+        # The package is python-docx's, its text never was: a book's body is not worth a tree of objects.
+        body = f"{DECLARATION}<w:document {NAMESPACES}><w:body>{''.join(out)}</w:body></w:document>"
+        return rezip(buffer.getvalue(), {"word/document.xml": body.encode("utf-8")})
 
     @property
     def _start(self) -> str:

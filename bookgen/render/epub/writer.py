@@ -10,7 +10,7 @@ from typing import Any
 
 from ebooklib import epub
 
-from bookgen.render.archive import rezip
+from bookgen.render.archive import member, rezip
 from bookgen.render.epub.style import font_files, style_sheet
 from bookgen.render.epub.xhtml import ChapterWriter, page
 from bookgen.render.languages import language
@@ -20,6 +20,7 @@ from bookgen.render.model import Block, Figure, ItemList, Manuscript, Picture, Q
 from bookgen.render.settings import ExportSettings
 
 _WHEN = datetime(2000, 1, 1)
+_PACKAGE = "EPUB/content.opf"
 _SUMMARY = (
     "Reflowable text with headings, landmarks, a table of contents, page numbers of the printed book "
     "and text alternatives for every image."
@@ -85,17 +86,17 @@ class _Writer:
         book.prefixes = ["a11y: http://www.idpf.org/epub/vocab/package/a11y/#", "schema: http://schema.org/"]
         buffer = io.BytesIO()
         # not write_epub(): that one swallows errors of the file system
-        writer = epub.EpubWriter(buffer, book, {"mtime": _WHEN, "epub3_pages": False, "raise_exceptions": True})
+        options = {"mtime": _WHEN, "epub3_pages": False, "raise_exceptions": True, "compresslevel": 0}
+        writer = epub.EpubWriter(buffer, book, options)
         writer.process()
         writer.write()
-        return rezip(buffer.getvalue(), self._with_language)
+        data = buffer.getvalue()
+        return rezip(data, {_PACKAGE: self._with_language(member(data, _PACKAGE))})
 
-    def _with_language(self, name: str, data: bytes) -> bytes:
+    def _with_language(self, package: bytes) -> bytes:
         """The package needs a language of its own, for its metadata."""
-        if not name.endswith(".opf"):
-            return data
         mark = b'unique-identifier="id"'
-        return data.replace(mark, mark + f' xml:lang="{escape(self._manuscript.language)}"'.encode(), 1)
+        return package.replace(mark, mark + f' xml:lang="{escape(self._manuscript.language)}"'.encode(), 1)
 
     def _metadata(self) -> None:
         book, manuscript, settings = self._book, self._manuscript, self._settings

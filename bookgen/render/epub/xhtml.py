@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from bookgen.render.layout.page import PageStart
-from bookgen.render.layout.words import SPACES, units
+from bookgen.render.layout.words import LONG, SPACES, units
 from bookgen.render.model import (
     Block,
     Code,
@@ -193,8 +193,10 @@ def _words(text: str) -> list[tuple[str, int]]:
     out: list[tuple[str, int]] = []
     parts = SPACES.split(text)
     for index, part in enumerate(parts):
-        for unit, gap in units(part):
-            out.append((unit, int(gap is not None)))
+        if part.isascii() and len(part) < LONG:
+            out.append((part, 0))
+        else:
+            out += [(unit, int(gap is not None)) for unit, gap in units(part)]
         if index < len(parts) - 1:
             out.append((" ", 1 if part or index else 0))
     return out
