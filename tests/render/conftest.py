@@ -30,6 +30,7 @@ collect_ignore = [
         "test_poppler.py": ["pdffonts", "pdftotext", "pdfinfo"],
         "test_qpdf.py": ["qpdf"],
         "test_libreoffice.py": ["soffice"],
+        "test_ace.py": ["ace-cli", "chromium"],
     }.items()
     if not all(map(shutil.which, programs))
 ]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pikepdf
 import pytest
 
 from bench.render import corpus
 from bookgen.render.job import Job, perform
+from bookgen.render.layout.rows import Image
+from bookgen.render.model import Figure
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import BLEED, TRIMS, spine_width
 from tests.render.conftest import Make, Rendered, render
 from tests.render.reading import PdfText
+from tests.render.test_settings import red_picture, with_picture
 
 PROSE = "The harbour was quiet in the evening and nobody who lived there could remember it otherwise. " * 12
 
@@ -92,6 +96,24 @@ def test_tables_lists_and_notes_are_tagged_as_such(rich: Rendered) -> None:
     roles = {node.role for node in PdfText(rich.pdf).tree.walk()}
 
     assert {"Table", "TR", "TH", "TD", "L", "LI", "Lbl", "LBody", "Note", "BlockQuote", "Code", "TOC", "TOCI"} <= roles
+
+
+def test_a_figure_says_what_it_shows(make: Make) -> None:
+    figures = [node.alt for node in PdfText(render(with_picture(make(PROSE))).pdf).tree.walk() if node.role == "Figure"]
+
+    assert figures == ["The Patient Harbour, Ingrid Lindqvist", "A red page"]
+
+
+@pytest.mark.parametrize("pixels", [300, 900, 4_000])
+def test_a_picture_is_printed_with_three_hundred_pixels_an_inch(pixels: int, make: Make) -> None:
+    text = make(PROSE)
+    first, *rest = text.chapters
+    figure = Figure(red_picture(pixels, pixels), "A red page")
+    layout = render(replace(text, chapters=(replace(first, blocks=(*first.blocks, figure)), *rest))).layout
+    (image,) = [placed.mark for page in layout.pages for placed in page.placed if isinstance(placed.mark, Image)]
+
+    assert pixels / (image.width / 72) >= 299.9
+    assert image.width == pytest.approx(image.height)
 
 
 def test_no_glyph_is_missing(rich: Rendered) -> None:

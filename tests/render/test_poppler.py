@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import unicodedata
 from pathlib import Path
 
 import pytest
 
-from tests.render.conftest import Rendered
+from tests.render.conftest import Make, Rendered, render
+from tests.render.test_scripts import FROM_THE_RIGHT, letters
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +40,26 @@ def test_a_paragraph_reads_as_one_text(file: Path, rich: Rendered) -> None:
     block = rich.manuscript.chapters[4].blocks[0]
 
     assert " ".join("".join(run.text for run in block.runs).split()[:60]) in words  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("language", FROM_THE_RIGHT)
+def test_a_script_from_the_right_reads_letter_for_letter(language: str, make: Make, tmp_path: Path) -> None:
+    """In reading order again, which is poppler's work; where Amiri's letters lean over, it may see a space between."""
+    sample = " ".join([FROM_THE_RIGHT[language]] * 12)
+    file = tmp_path / "book.pdf"
+    file.write_bytes(render(make(("1", sample), language=language)).pdf)
+    said = run("pdftotext", str(file), "-")
+
+    assert letters(sample) in letters(said)
+
+
+def test_hebrew_reads_word_for_word(make: Make, tmp_path: Path) -> None:
+    sample = " ".join([FROM_THE_RIGHT["he"]] * 12)
+    file = tmp_path / "book.pdf"
+    file.write_bytes(render(make(("1", sample), language="he")).pdf)
+    said = "".join(each for each in run("pdftotext", str(file), "-") if unicodedata.category(each) != "Cf")
+
+    assert sample in " ".join(said.split())
 
 
 def run(*command: str) -> str:

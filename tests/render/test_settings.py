@@ -183,9 +183,9 @@ def with_picture(text: Manuscript) -> Manuscript:
     return replace(text, cover=made, chapters=(replace(first, blocks=(*first.blocks, figure)), *rest))
 
 
-def red_picture() -> Picture:
+def red_picture(width: int = 900, height: int = 1200) -> Picture:
     out = io.BytesIO()
-    Image.new("RGB", (900, 1200), (180, 60, 40)).save(out, "JPEG")
+    Image.new("RGB", (width, height), (180, 60, 40)).save(out, "JPEG")
     return picture(out.getvalue())
 
 

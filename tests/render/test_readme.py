@@ -1,0 +1,20 @@
+"""The table of checks names every check, and tests that there are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def test_every_check_names_tests_that_there_are() -> None:
+    rows = re.findall(r"^\| (\d+) \|.*$", (HERE / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", (HERE / "README.md").read_text(encoding="utf-8"))
+
+    assert [int(row) for row in rows] == list(range(1, 24))
+    assert [
+        f"{file}::{name}"
+        for file, name in named
+        if not re.search(rf"^(async )?def {name}\(", (HERE / file).read_text(encoding="utf-8"), re.MULTILINE)
+    ] == []
