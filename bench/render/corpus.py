@@ -6,11 +6,16 @@ those of English do.
 
 from __future__ import annotations
 
+import io
 import random
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from PIL import Image
+
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus
+from bookgen.render.model import Illustration
+from bookgen.render.pictures import picture
 
 _WORDS = """
 the of and to in a was he that it his her with as had for she not but at on they have him be which from this all
@@ -40,7 +45,7 @@ _WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """`paragraph` is the mean number of words in one; `rich` adds lists, quotes, tables, code and notes."""
+    """`paragraph` is the mean number of words in one; `rich` adds lists, quotes, tables, code, notes and figures."""
 
     name: str
     chapters: int = 20
@@ -59,6 +64,26 @@ def book(corpus: Corpus) -> tuple[Book, list[Chapter]]:
     writer = _Writer(corpus)
     chapters = [_chapter(number, *writer.chapter(number)) for number in range(1, corpus.chapters + 1)]
     return _book(corpus), chapters
+
+
+FIGURE_AT = 3  # blocks of a chapter before its figure
+
+
+def illustrations(corpus: Corpus) -> list[Illustration]:
+    """A rich book's figures: one in every second chapter."""
+    if not corpus.rich:
+        return []
+    made = picture(_photograph())
+    return [
+        Illustration(number, FIGURE_AT, made, "A pale disc in the dark", "The lantern, seen from the harbour")
+        for number in range(1, corpus.chapters + 1, 2)
+    ]
+
+
+def _photograph() -> bytes:
+    out = io.BytesIO()
+    Image.radial_gradient("L").resize((1200, 800)).convert("RGB").save(out, "JPEG", quality=88)
+    return out.getvalue()
 
 
 class _Writer:

@@ -17,8 +17,8 @@ def main(kind: str, folder: str, how: str = "digital") -> None:
     """`how` is the PDF's profile, or "layout" for another format that lays the book out by itself."""
     gc.disable()  # as the worker does
     place = Path(folder)
-    book, chapters = pickle.loads((place / "book.pickle").read_bytes())
-    text = manuscript(book, chapters, author=book.author_name, watermark=False)
+    book, chapters, illustrations = pickle.loads((place / "book.pickle").read_bytes())
+    text = manuscript(book, chapters, author=book.author_name, watermark=False, illustrations=illustrations)
     match kind:
         case "pdf":
             from bookgen.render.layout.compose import lay_out

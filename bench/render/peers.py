@@ -17,10 +17,12 @@ from bookgen.render.layout.geometry import Geometry, geometry
 from bookgen.render.model import (
     Block,
     Code,
+    Figure,
     Heading,
     ItemList,
     Manuscript,
     Paragraph,
+    Picture,
     Quote,
     Runs,
     SceneBreak,
@@ -28,6 +30,8 @@ from bookgen.render.model import (
     Table,
 )
 from bookgen.render.settings import ExportSettings
+
+FIGURE = "figure.jpg"
 
 
 def main(tool: str, folder: str) -> None:
@@ -47,11 +51,16 @@ def main(tool: str, folder: str) -> None:
             from bench.render import platypus
 
             text = pickle.loads((place / "manuscript.pickle").read_bytes())
-            platypus.build(text, page_geometry(), place / "fonts", place / "platypus.pdf")
+            platypus.build(text, page_geometry(), place / "fonts", place / FIGURE, place / "platypus.pdf")
 
 
 def page_geometry() -> Geometry:
     return geometry(ExportSettings(), "6x9")
+
+
+def _width(picture: Picture) -> float:
+    """As ours: no more than the measure, no fewer than 300 pixels an inch."""
+    return min(page_geometry().measure, picture.width / 300 * 72)
 
 
 # Typst
@@ -103,6 +112,8 @@ def _typst_block(block: Block, section: Section) -> str:
             return f"#table(columns: {len(aligns)}, stroke: none, {cells})"
         case Code(lines):
             return f"#raw(block: true, {json.dumps(chr(10).join(lines))})"
+        case Figure(picture, _, caption):
+            return f'#figure(image("{FIGURE}", width: {_width(picture)}pt), caption: [{inline(caption)}])'
         case SceneBreak():
             return "#align(center)[\\* \\* \\*]"
     return ""
@@ -177,6 +188,9 @@ def _html_chapter(section: Section) -> str:
                 return f"<table>{''.join(f'<tr>{row}' for row in cells)}</table>"
             case Code(lines):
                 return f"<pre>{html.escape(chr(10).join(lines))}</pre>"
+            case Figure(picture, _, caption):
+                image = f"<img src=../{FIGURE} style=width:{_width(picture)}pt>"
+                return f"<figure>{image}<figcaption>{inline(caption)}</figcaption></figure>"
             case SceneBreak():
                 return "<p style=text-align:center>* * *"
         return ""

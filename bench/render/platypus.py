@@ -13,6 +13,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import (
     BaseDocTemplate,
     Frame,
+    Image,
     ListFlowable,
     ListItem,
     PageBreak,
@@ -27,6 +28,7 @@ from bookgen.render.layout.geometry import Geometry
 from bookgen.render.model import (
     Block,
     Code,
+    Figure,
     Heading,
     ItemList,
     Manuscript,
@@ -38,11 +40,11 @@ from bookgen.render.model import (
 )
 
 
-def build(text: Manuscript, page: Geometry, fonts: Path, out: Path) -> None:
+def build(text: Manuscript, page: Geometry, fonts: Path, figure: Path, out: Path) -> None:
     for name in ("R", "I", "B", "BI"):
         pdfmetrics.registerFont(TTFont(name, str(fonts / f"{name}.ttf")))
     pdfmetrics.registerFontFamily("R", normal="R", bold="B", italic="I", boldItalic="BI")
-    _Template(text, page, str(out)).multiBuild(_Story(text, page).flowables())
+    _Template(text, page, str(out)).multiBuild(_Story(text, page, figure).flowables())
 
 
 class _Template(BaseDocTemplate):  # type: ignore[misc]
@@ -70,8 +72,10 @@ class _Template(BaseDocTemplate):  # type: ignore[misc]
 
 
 class _Story:
-    def __init__(self, text: Manuscript, page: Geometry) -> None:
+    def __init__(self, text: Manuscript, page: Geometry, figure: Path) -> None:
         self._text = text
+        self._figure = figure
+        self._measure = page.measure
         common: dict[str, Any] = {"fontName": "R", "fontSize": page.size, "leading": page.lead}
         self._body = ParagraphStyle(
             "body",
@@ -116,6 +120,10 @@ class _Story:
                 return [Grid([[Flowable(_markup(cell), self._small) for cell in row] for row in (head, *rows)])]
             case Code(lines):
                 return [Preformatted("\n".join(lines), self._small)]
+            case Figure(picture, _, caption):
+                width = min(self._measure, picture.width / 300 * 72)
+                image = Image(str(self._figure), width, width * picture.height / picture.width)
+                return [image, Flowable(_markup(caption), self._center)]
             case SceneBreak():
                 return [Flowable("* * *", self._center)]
         return []

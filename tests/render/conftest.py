@@ -62,7 +62,8 @@ def render(text: Manuscript, settings: ExportSettings | None = None) -> Rendered
 @cache
 def rendered(asked: Corpus) -> Rendered:
     book, chapters = corpus.book(asked)
-    return render(manuscript(book, chapters, author=book.author_name, watermark=False))
+    figures = corpus.illustrations(asked)
+    return render(manuscript(book, chapters, author=book.author_name, watermark=False, illustrations=figures))
 
 
 @pytest.fixture(scope="session")
