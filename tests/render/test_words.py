@@ -1,8 +1,11 @@
 """Words keep the style they are asked for."""
 
+from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface
+from bookgen.render.layout.lines import Align, LineBreaker, Shape
 from bookgen.render.layout.words import WordMaker
 from bookgen.render.model import Run
+from tests.render.conftest import Make, render
 
 
 def test_a_word_met_in_the_text_is_set_as_a_title_in_a_title() -> None:
@@ -12,3 +15,23 @@ def test_a_word_met_in_the_text_is_set_as_a_title_in_a_title() -> None:
     title = maker.words([Run("in the morning")], display=True)
 
     assert {style for token in title.tokens for _, style in token.pieces} == {maker.typeface.style(display=True)}
+
+
+def test_a_title_of_two_lines_is_balanced() -> None:
+    maker = WordMaker(Typeface("serif", "en"))
+    words = maker.words([Run("The Lighthouse at the End of Winter")], display=True)
+    shape = Shape(330.0, 28.0, align=Align.CENTER)
+
+    assert [line.text for line in LineBreaker(Hyphens("en")).lines(words, shape)] == [
+        "The Lighthouse at",
+        "the End of Winter",
+    ]
+
+
+def test_scripts_without_capitals_are_not_spaced_out_in_a_chapters_number(make: Make) -> None:
+    for language, label in (("ar", "الفصل 1"), ("ja", "第1章")):
+        layout = render(make(("Ein", "A line."), language=language)).layout
+        marks = [placed.mark for page in layout.pages if page.anchors for placed in page.placed]
+        (number,) = [mark for mark in marks if label.split()[0] in mark.line.text or label in mark.line.text]  # type: ignore[union-attr]
+
+        assert all(not style.tracking for style, _ in number.line.segments)  # type: ignore[union-attr]

@@ -27,6 +27,12 @@ from bookgen.render.model import (
 
 _EMU = 12700
 _MONO = '<w:rFonts w:ascii="Source Code Pro" w:hAnsi="Source Code Pro" w:cs="Source Code Pro"/>'
+# A rule above, one below the head and one at the end, as in the printed book.
+_RULE = 'w:val="single" w:sz="6" w:space="0" w:color="auto"'
+_RULES = f"<w:tblBorders><w:top {_RULE}/><w:bottom {_RULE}/></w:tblBorders>"
+_HEAD_RULE = f"<w:tcBorders><w:bottom {_RULE}/></w:tcBorders>"
+_LONGEST_CELL = 40  # letters; what is longer breaks
+_SAMPLE = 200  # rows that are looked at for the columns' widths
 _JUSTIFY = {"right": "right", "center": "center"}
 
 
@@ -42,6 +48,7 @@ class BodyWriter:
         self._rtl = rtl
         self._first_note = 0
         self._drawings = 0
+        self._called: set[int] = set()
         self._flush = True
         self.notes: list[str] = []
 
@@ -58,8 +65,11 @@ class BodyWriter:
     def _run(self, run: Run) -> str:
         if run.note is not None:
             number = self._first_note + run.note + 1
-            style = '<w:rPr><w:rStyle w:val="FootnoteReference"/></w:rPr>'
-            return f'<w:r>{style}<w:footnoteReference w:id="{number}"/></w:r>'
+            style = '<w:rStyle w:val="FootnoteReference"/>'
+            if number in self._called:  # a note stands behind one mark only: another says its number
+                return text(str(number), style)
+            self._called.add(number)
+            return f'<w:r><w:rPr>{style}</w:rPr><w:footnoteReference w:id="{number}"/></w:r>'
         if run.text == "\n":
             return "<w:r><w:br/></w:r>"
         properties = (
@@ -135,26 +145,38 @@ class BodyWriter:
         return "".join(out)
 
     def _table(self, block: Table) -> str:
-        columns = len(block.aligns)
-        width = twips(self._geometry.measure) // columns
-        grid = f'<w:gridCol w:w="{width}"/>' * columns
+        widths = self._column_widths(block)
+        grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
         bidi = "<w:bidiVisual/>" if self._rtl else ""
-        rows = [self._row(block.head, block.aligns, width, head=True)] if any(block.head) else []
-        rows += [self._row(row, block.aligns, width, head=False) for row in block.rows]
+        rows = [self._row(block.head, block.aligns, widths, head=True)] if any(block.head) else []
+        rows += [self._row(row, block.aligns, widths, head=False) for row in block.rows]
         if not rows:
             return ""
-        properties = f'<w:tblPr><w:tblStyle w:val="TableGrid"/>{bidi}<w:tblW w:w="5000" w:type="pct"/></w:tblPr>'
-        after = paragraph("BookTable", "")
-        return f"<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{after}"
+        size = f'<w:tblW w:w="{sum(widths)}" w:type="dxa"/><w:jc w:val="center"/>'
+        properties = f'<w:tblPr><w:tblStyle w:val="TableNormal"/>{bidi}{size}{_RULES}</w:tblPr>'
+        air = paragraph("BookTable", "")
+        return f"{air}<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{air}"
 
-    def _row(self, cells: Sequence[Runs], aligns: Sequence[str], width: int, *, head: bool) -> str:
+    def _column_widths(self, block: Table) -> list[int]:
+        """By the longest text of each column, together no wider than the measure."""
+        letter = self._geometry.note_size * 0.6
+        wanted = [
+            letter * (4 + max(min(_LONGEST_CELL, sum(len(run.text) for run in row[column])) for row in rows))
+            for rows in [(block.head, *block.rows[:_SAMPLE])]
+            for column in range(len(block.aligns))
+        ]
+        share = min(1.0, self._geometry.measure / sum(wanted))
+        return [twips(width * share) for width in wanted]
+
+    def _row(self, cells: Sequence[Runs], aligns: Sequence[str], widths: Sequence[int], *, head: bool) -> str:
         out = []
-        for runs, align in zip(cells, aligns, strict=True):
+        rule = _HEAD_RULE if head else ""
+        for runs, align, width in zip(cells, aligns, widths, strict=True):
             properties = f'<w:jc w:val="{_JUSTIFY[align]}"/>' if align in _JUSTIFY else ""
             if head:
                 runs = tuple(Run(run.text, True, run.italic, run.code, run.strike, run.href, run.note) for run in runs)
             content = paragraph("BookTable", self.runs(runs), properties)
-            out.append(f'<w:tc><w:tcPr><w:tcW w:w="{width}" w:type="dxa"/></w:tcPr>{content}</w:tc>')
+            out.append(f'<w:tc><w:tcPr><w:tcW w:w="{width}" w:type="dxa"/>{rule}</w:tcPr>{content}</w:tc>')
         mark = "<w:trPr><w:cantSplit/><w:tblHeader/></w:trPr>" if head else "<w:trPr><w:cantSplit/></w:trPr>"
         return f"<w:tr>{mark}{''.join(out)}</w:tr>"
 

@@ -40,8 +40,18 @@ _NAMES = {
     "Header": "header",
     "Footer": "footer",
 }
+# Space around a group of such paragraphs and none between them.
+_GROUPED = "<w:contextualSpacing/>"
 _MONO = '<w:rFonts w:ascii="Source Code Pro" w:hAnsi="Source Code Pro" w:cs="Source Code Pro"/>'
 FONT_NAMES = {"serif": "Source Serif 4", "sans": "Source Sans 3", "dyslexic": "Atkinson Hyperlegible"}
+
+# What a machine without the face takes in its place: its name, its kind, the width of its letters.
+_STAND_INS = {
+    "Source Serif 4": ("Georgia", "roman", "variable"),
+    "Source Sans 3": ("Calibri", "swiss", "variable"),
+    "Atkinson Hyperlegible": ("Verdana", "swiss", "variable"),
+    "Source Code Pro": ("Courier New", "modern", "fixed"),
+}
 
 # The order in which the schema wants the settings that we add, among those that the template has.
 _SETTINGS_ORDER = [
@@ -96,6 +106,16 @@ _SETTINGS_ORDER = [
 ]
 
 
+def font_table(settings: ExportSettings) -> str:
+    fonts = "".join(
+        f'<w:font w:name="{name}"><w:altName w:val="{other}"/><w:charset w:val="00"/><w:family w:val="{family}"/>'
+        f'<w:pitch w:val="{pitch}"/></w:font>'
+        for name, (other, family, pitch) in _STAND_INS.items()
+        if name in (FONT_NAMES[settings.font], "Source Code Pro")
+    )
+    return f"<w:fonts {NAMESPACES}>{fonts}</w:fonts>"
+
+
 class StyleSheet:
     def __init__(self, document: Any, geometry: Geometry, settings: ExportSettings, language: Language) -> None:
         self._document = document
@@ -121,6 +141,7 @@ class StyleSheet:
         kept = "<w:keepNext/><w:keepLines/><w:suppressAutoHyphens/>"
         aside = f'<w:spacing w:before="{lead}" w:after="{lead}"/>'
         inset = twips(geometry.indent * 1.2)
+        indent = twips(geometry.size * self._language.indent)
         right = twips(geometry.measure)
 
         def head(level: int, before: int, after: int, extra: str = "") -> str:
@@ -130,7 +151,7 @@ class StyleSheet:
             "BookBody": (
                 "Normal",
                 "",
-                f'<w:widowControl/>{spacing}<w:ind w:firstLine="{twips(geometry.indent)}"/>{justify}',
+                f'<w:widowControl/>{spacing}<w:ind w:firstLine="{indent}"/>{justify}',
                 "",
             ),
             "BookFirst": ("BookBody", "BookBody", '<w:ind w:firstLine="0"/>', ""),
@@ -151,6 +172,12 @@ class StyleSheet:
                 "",
                 '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
                 _size(geometry.size * 1.25),
+            ),
+            "BookDedication": (
+                "Normal",
+                "",
+                '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
+                "<w:i/>" + _size(geometry.size),
             ),
             "BookSmall": ("Normal", "", '<w:spacing w:before="0" w:after="60"/>', _size(geometry.note_size)),
             "Heading1": (
@@ -175,7 +202,12 @@ class StyleSheet:
                 f'<w:spacing w:before="0" w:after="80"/><w:ind w:right="{inset}"/>',
                 "",
             ),
-            "Quote": ("BookBody", "", f'{aside}<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>', ""),
+            "Quote": (
+                "BookBody",
+                "",
+                f'{aside}<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>{_GROUPED}',
+                "",
+            ),
             "BookVerse": (
                 "BookBody",
                 "",
@@ -183,11 +215,11 @@ class StyleSheet:
                 "",
             ),
             "SceneBreak": ("Normal", "BookFirst", f'<w:keepNext/>{aside}<w:jc w:val="center"/>', ""),
-            "BookList": ("BookBody", "", '<w:ind w:firstLine="0"/>', ""),
+            "BookList": ("BookBody", "", f'{aside}<w:ind w:firstLine="0"/>{_GROUPED}', ""),
             "BookCode": (
                 "Normal",
                 "",
-                f'<w:suppressAutoHyphens/><w:spacing w:before="0" w:after="0"/><w:ind w:left="{inset}"/>',
+                f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}',
                 _MONO + "<w:noProof/>" + _size(geometry.size * 0.86),
             ),
             "BookTable": ("Normal", "", '<w:spacing w:before="20" w:after="20"/>', _size(geometry.note_size)),

@@ -13,7 +13,7 @@ from docx.opc.part import Part
 
 from bookgen.render.archive import rezip
 from bookgen.render.docx.body import BodyWriter
-from bookgen.render.docx.styles import StyleSheet
+from bookgen.render.docx.styles import StyleSheet, font_table
 from bookgen.render.docx.watermark import watermark_paragraph
 from bookgen.render.docx.xml import DECLARATION, NAMESPACES, field, paragraph, text, twips
 from bookgen.render.languages import language
@@ -65,7 +65,8 @@ class _Writer:
         document.save(buffer)
         # The package is python-docx's, its text never was: a book's body is not worth a tree of objects.
         body = f"{DECLARATION}<w:document {NAMESPACES}><w:body>{''.join(out)}</w:body></w:document>"
-        return rezip(buffer.getvalue(), {"word/document.xml": body.encode("utf-8")})
+        fonts = DECLARATION + font_table(self._settings)
+        return rezip(buffer.getvalue(), {"word/document.xml": body.encode(), "word/fontTable.xml": fonts.encode()})
 
     @property
     def _start(self) -> str:
@@ -90,11 +91,12 @@ class _Writer:
                 out.append(paragraph("Subtitle", text(book.subtitle)))
             out.append(paragraph("BookAuthor", text(book.author)))
         if settings.include_copyright_page:
-            for index, line in enumerate(copyright_paragraphs(book, settings, self._language)):
-                out.append(paragraph("BookSmall", text(line), "<w:pageBreakBefore/>" * (index == 0 and bool(out))))
+            lines = copyright_paragraphs(book, settings, self._language)
+            out += self._page(
+                "BookSmall", lines, self._geometry.lines - 2 - 1.5 * sum(1 + len(each) // 70 for each in lines)
+            )
         if settings.dedication:
-            for index, line in enumerate(settings.dedication.split("\n")):
-                out.append(paragraph("Subtitle", text(line), "<w:pageBreakBefore/>" * (index == 0 and bool(out))))
+            out += self._page("BookDedication", settings.dedication.split("\n"), self._geometry.lines * 0.3)
         if settings.include_toc:
             out.append(paragraph("ContentsHeading", text(self._language.contents), "<w:pageBreakBefore/>" * bool(out)))
             out += self._contents()
@@ -102,6 +104,11 @@ class _Writer:
             return ""
         numbers = '<w:pgNumType w:fmt="lowerRoman" w:start="1"/>'
         return "".join(out) + f"<w:p><w:pPr>{self._section(furniture, 'nextPage', numbers)}</w:pPr></w:p>"
+
+    def _page(self, style: str, lines: list[str], sunk: float) -> list[str]:
+        """Paragraphs on a page of their own, so many lines down."""
+        space = f'<w:pageBreakBefore/><w:spacing w:before="{twips(max(0.0, sunk) * self._geometry.lead)}"/>'
+        return [paragraph(style, text(line), space * (index == 0)) for index, line in enumerate(lines)]
 
     def _cover(self, picture: Picture) -> str:
         geometry = self._geometry
@@ -155,7 +162,8 @@ class _Writer:
         )
         bidi = "<w:bidi/>" if self._language.rtl else ""
         return (
-            f'<w:sectPr>{references}<w:type w:val="{start}"/>'
+            f"<w:sectPr>{references}"
+            f'<w:type w:val="{start}"/>'
             f'<w:pgSz w:w="{twips(trim.width)}" w:h="{twips(trim.height)}"/>'
             f"<w:pgMar {attributes}/>{numbers}<w:titlePg/>{bidi}</w:sectPr>"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bookgen.render.fonts.families import DYSLEXIC
+from bookgen.render.languages import Language
 from bookgen.render.layout.flow import SCENE_BREAK
 from bookgen.render.settings import ExportSettings
 
@@ -12,7 +13,7 @@ _FAMILIES = {"serif": "serif", "sans": "sans-serif", "dyslexic": '"Atkinson Hype
 
 _SHEET = """@namespace epub "http://www.idpf.org/2007/ops";
 body {{ margin: 0 5%; line-height: {leading}; widows: 2; orphans: 2; font-family: {family} }}
-p {{ margin: 0; text-indent: 1.4em; text-align: {align}; hyphens: {hyphens}; -webkit-hyphens: {hyphens} }}
+p {{ margin: 0; text-indent: {indent}em; text-align: {align}; hyphens: {hyphens}; -webkit-hyphens: {hyphens} }}
 h1 {{ font-weight: normal; text-align: center; margin: 3em 0 2em; hyphens: none }}
 h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid; hyphens: none }}
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p {{ text-indent: 0 }}
@@ -77,8 +78,9 @@ def _faces(settings: ExportSettings) -> str:
     )
 
 
-def style_sheet(settings: ExportSettings) -> bytes:
+def style_sheet(settings: ExportSettings, language: Language) -> bytes:
     sheet = _SHEET.format(
+        indent=language.indent,
         leading=round(1.27 * settings.line_spacing, 2),
         family=_FAMILIES[settings.font],
         align="justify" if settings.justify else "start",

@@ -65,7 +65,12 @@ class _Writer:
         book = self._book
         self._metadata()
         book.add_item(
-            epub.EpubItem(uid="css", file_name="style.css", media_type="text/css", content=style_sheet(self._settings))
+            epub.EpubItem(
+                uid="css",
+                file_name="style.css",
+                media_type="text/css",
+                content=style_sheet(self._settings, self._language),
+            )
         )
         for number, (name, path) in enumerate(font_files(self._settings).items(), 1):
             font = epub.EpubItem(uid=f"font{number}", file_name=name, media_type="font/ttf", content=path.read_bytes())

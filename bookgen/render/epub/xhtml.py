@@ -49,6 +49,7 @@ class ChapterWriter:
         self._pictures = pictures
         self._block_number = -1
         self._prefix = f"c{section.number}"
+        self._called: set[int] = set()
         self.pages: list[str] = []
 
     def body(self) -> str:
@@ -173,8 +174,10 @@ class ChapterWriter:
     def _run(self, run: Run, text: str | None = None) -> str:
         if run.note is not None:
             number = run.note
+            place = "" if number in self._called else f' id="{self._prefix}r{number}"'  # the way back is to the first
+            self._called.add(number)
             return (
-                f'<a epub:type="noteref" role="doc-noteref" class="noteref" id="{self._prefix}r{number}" '
+                f'<a epub:type="noteref" role="doc-noteref" class="noteref"{place} '
                 f'href="#{self._prefix}n{number}">{number + 1}</a>'
             )
         if run.text == "\n":

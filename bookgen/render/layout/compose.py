@@ -140,7 +140,7 @@ class _Composer:
             y = self._geometry.baseline(unit)
             page.placed += [Placed(mark, 0.0, y) for mark in row.marks]
             unit += row.units
-        called = [note for row in rows for note in row.notes if note in chapter.notes.lines]
+        called = [note for note in _once(rows) if note in chapter.notes.lines]
         self._notes(page, chapter, called)
 
     def _notes(self, page: Page, chapter: ChapterPages, called: Sequence[int]) -> None:
@@ -185,6 +185,11 @@ class _Composer:
             page.links = [
                 Link(link.x + left, link.y, link.width, link.height, link.anchor, link.href) for link in page.links
             ]
+
+
+def _once(rows: Sequence[Row]) -> dict[int, None]:
+    """The notes that are called on a page, in order: one called twice stands there once."""
+    return dict.fromkeys(note for row in rows for note in row.notes)
 
 
 def roman(number: int) -> str:

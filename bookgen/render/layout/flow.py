@@ -40,6 +40,7 @@ class Flow:
 
     def __init__(self, setter: Setter, element: Element) -> None:
         self.geometry = setter.geometry
+        self._indent = setter.indent
         self._align = setter.body_align
         self._rtl = setter.language.rtl
         self._settings = setter.settings
@@ -95,7 +96,7 @@ class Flow:
     def _paragraph(self, runs: Runs, left: float, right: float, element: Element, *, indented: bool = True) -> None:
         self._block += 1
         words = self._maker.words(runs)
-        indent = 0.0 if self._flush or not indented else self.geometry.indent
+        indent = 0.0 if self._flush or not indented else self._indent
         shape = Shape(self._measure(left, right), self.geometry.size, indent, self._align)
         initial = None
         if not self.rows:

@@ -99,7 +99,8 @@ class LineBreaker:
         measures = _measures(shape)
         if shape.align is not Align.JUSTIFY:
             divided = shape.align is Align.START and len(words.tokens) > 12
-            return first_fit(words, measures, self._hyphens if divided else None)
+            full = first_fit(words, measures, self._hyphens if divided else None)
+            return _balanced(words, measures, full) if shape.align is Align.CENTER else full
         if shape.notch_lines:
             return self._ends_around(words, measures)
         ends = fit(words, measures, FIRST_TOLERANCE, None, micro=self._micro)
@@ -123,6 +124,24 @@ class LineBreaker:
             if ends is not None:
                 return ends
         return first_fit(words, measures, self._hyphens)
+
+
+def _balanced(words: Words, measures: Measures, ends: list[Place]) -> list[Place]:
+    """As many lines, but none much longer than the others: a title's last word does not stand alone."""
+    least, most = measures.full / (len(ends) + 1), measures.full
+    while len(ends) > 1 and most - least > 100.0:
+        middle = (least + most) / 2
+        narrower = first_fit(words, Measures(middle), None)
+        fits = len(narrower) == len(ends) and max(_lengths(narrower)) <= middle
+        ends, most, least = (narrower, middle, least) if fits else (ends, most, middle)
+    return ends
+
+
+def _lengths(ends: list[Place]) -> Iterator[float]:
+    start = 0.0
+    for end in ends:
+        yield end.width - start
+        start = end.next_width
 
 
 def _measures(shape: Shape) -> Measures:

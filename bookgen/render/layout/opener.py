@@ -20,7 +20,8 @@ def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]
     label, title = chapter_name(setter, section)
     heading = element.child("H1")
     if label:
-        line = setter.line(label, geometry.small, geometry.measure, tracked=True)
+        cased = label.upper() != label.lower()  # other scripts know no small capitals, and some join their letters
+        line = setter.line(label, geometry.small, geometry.measure, tracked=cased)
         line.tail = Tail.SPACE  # the title goes on where the number ends
         rows += [Row(marks=[Text(line, 0.0, geometry.small, heading)], keep=True), blank(keep=True)]
     size = geometry.size * TITLE_SCALE

@@ -21,6 +21,10 @@ class Setter:
     breaker: LineBreaker
 
     @property
+    def indent(self) -> float:
+        return self.language.indent * self.geometry.size
+
+    @property
     def body_align(self) -> Align:
         return Align.JUSTIFY if self.settings.justify else Align.START
 
