@@ -14,19 +14,22 @@ _FAMILIES = {"serif": "serif", "sans": "sans-serif", "dyslexic": '"Atkinson Hype
 _SHEET = """@namespace epub "http://www.idpf.org/2007/ops";
 body {{ margin: 0 5%; line-height: {leading}; widows: 2; orphans: 2; font-family: {family} }}
 p {{ margin: 0; text-indent: {indent}em; text-align: {align}; hyphens: {hyphens}; -webkit-hyphens: {hyphens} }}
-h1 {{ font-weight: normal; text-align: center; margin: 3em 0 2em; hyphens: none }}
+h1 {{ font-weight: normal; text-align: center; margin: 3em 0 2em; hyphens: none; text-wrap: balance }}
 h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid; hyphens: none }}
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p {{ text-indent: 0 }}
-table + p, pre + p, figure + p, p.verse {{ text-indent: 0 }}
+table + p, pre + p, figure + p, p.verse, p.verse + p {{ text-indent: 0 }}
 .number {{ display: block; font-size: 0.6em; letter-spacing: 0.15em; margin-bottom: 1em }}
+[dir="rtl"] .number {{ letter-spacing: 0 }}
 hr {{ border: 0; margin: 1.2em 0; text-align: center; height: 1.2em }}
 hr::before {{ content: "{ornament}" }}
 blockquote {{ margin: 1em 1.6em }}
 blockquote p, li p, td p {{ text-indent: 0 }}
+blockquote p + p {{ text-indent: {indent}em }}
 p.verse {{ margin: 1em 1.6em; text-align: start; hyphens: none }}
 pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
-table {{ margin: 1em auto; border-collapse: collapse }}
-th, td {{ padding: 0.2em 0.6em; border-bottom: 1px solid; text-align: start; vertical-align: top }}
+table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}
+table, th {{ border-top: 1px solid; border-bottom: 1px solid }}
+th, td {{ padding: 0.2em 0.6em; text-align: start; vertical-align: top }}
 .right {{ text-align: right }}
 .center {{ text-align: center }}
 figure {{ margin: 1em 0; text-align: center; break-inside: avoid }}
@@ -34,7 +37,7 @@ img {{ max-width: 100%; height: auto }}
 figcaption {{ font-size: 0.85em; font-style: italic }}
 .title-page, .dedication {{ text-align: center; margin-top: 20% }}
 .title-page p, .dedication p {{ text-align: center; text-indent: 0; margin: 1em 0 }}
-.dedication p {{ font-style: italic }}
+.dedication p, .title-page .subtitle {{ font-style: italic }}
 .copyright p {{ font-size: 0.85em; text-indent: 0; margin: 0.5em 0 }}
 .watermark {{ text-align: center; text-indent: 0; font-size: 0.8em; margin-top: 3em }}
 .cover {{ text-align: center }}
@@ -42,7 +45,9 @@ figcaption {{ font-size: 0.85em; font-style: italic }}
 a.noteref {{ vertical-align: super; font-size: 0.7em; text-decoration: none; line-height: 0 }}
 section.notes {{ font-size: 0.85em; margin-top: 2em }}
 section.notes p {{ text-indent: 0; margin: 0.4em 0 }}
-nav ol {{ list-style: none }}
+nav ol {{ list-style: none; padding: 0 }}
+nav li {{ margin: 0.4em 0 }}
+nav a {{ color: inherit; text-decoration: none }}
 {initial}"""
 
 _INITIAL = """.opening > p:first-of-type::first-letter {

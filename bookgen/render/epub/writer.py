@@ -167,8 +167,9 @@ class _Writer:
     def _front(self) -> None:
         book, settings = self._manuscript, self._settings
         if settings.include_title_page:
-            lines = [book.subtitle, book.author, settings.publisher]
-            inner = f"<h1>{escape(book.title)}</h1>" + "".join(f"<p>{escape(line)}</p>" for line in lines if line)
+            subtitle = f'<p class="subtitle">{escape(book.subtitle)}</p>' * bool(book.subtitle)
+            lines = "".join(f"<p>{escape(line)}</p>" for line in (book.author, settings.publisher) if line)
+            inner = f"<h1>{escape(book.title)}</h1>{subtitle}{lines}"
             body = f'<section epub:type="titlepage" class="title-page">{inner}</section>'
             self._add("title", "title.xhtml", book.title, self._page(book.title, body, "frontmatter"))
             self._landmarks.append(("titlepage", "title.xhtml", book.title))
