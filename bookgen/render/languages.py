@@ -25,6 +25,12 @@ class Language:
     def code(self) -> str:
         return self.tag.split("-")[0].lower()
 
+    def chapter_name(self, number: int, title: str) -> tuple[str, str]:
+        """The line with the number, and the title; a chapter that only its number names has no first line."""
+        label = self.chapter.format(number)
+        title = title.strip() or label
+        return ("", title) if title.casefold() == label.casefold() else (label, title)
+
 
 _ROWS = (
     Language("en", "Contents", "Chapter {}", "Copyright", "All rights reserved.", "Notes"),

@@ -191,7 +191,7 @@ def docx_words(data: bytes) -> list[str]:
         if name == "Heading1":
             words += _noted(called, notes)
             started = True
-        if not started or name == "SceneBreak":
+        if not started or name in ("SceneBreak", "ChapterNumber"):
             continue
         called += [each.get(f"{W}id") for each in paragraph.iter(f"{W}footnoteReference")]
         words += _paragraph_text(paragraph, name == "BookList").split()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,11 +30,11 @@ _WORD = re.compile(r"\w+")
 
 def write_prose(brief: Brief, bank: Mapping[str, Any], words: int) -> str:
     kind = "nonfiction" if brief.nonfiction and "nonfiction" in bank else "fiction"
-    teller = _Essayist if kind == "nonfiction" else _Storyteller
+    teller: type[_Storyteller | _Essayist] = _Essayist if kind == "nonfiction" else _Storyteller
     return teller(brief, bank, kind, words).write()
 
 
-class _Teller:
+class _Teller(ABC):
     """Adds paragraph after paragraph until the words asked for are there."""
 
     NOT_PROSE = frozenset("#*1234567890")
@@ -67,15 +68,15 @@ class _Teller:
         self.close()
         return "\n\n".join(self.paragraphs)
 
-    def set_scene(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def set_scene(self) -> None: ...
 
+    @abstractmethod
     def scene(self, *, first: bool) -> Iterator[Iterator[str]]:
         """Paragraphs without end, each a run of sentences."""
-        raise NotImplementedError
 
-    def break_scene(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def break_scene(self) -> None: ...
 
     def add(self, sentences: Iterator[str], until: int) -> None:
         paragraph: list[str] = []

@@ -49,14 +49,17 @@ class BodyWriter:
         self._first_note = 0
         self._drawings = 0
         self._called: set[int] = set()
+        self._in_note = False
         self._flush = True
         self.notes: list[str] = []
 
     def chapter(self, section: Section) -> str:
         self._first_note = len(self.notes)
         self._flush = True
+        self._in_note = True
         for blocks in section.notes:
             self.notes.append(self.runs(note_runs(blocks)))
+        self._in_note = False
         return "".join(self._block(block, 0) for block in section.blocks)
 
     def runs(self, runs: Runs) -> str:
@@ -66,7 +69,7 @@ class BodyWriter:
         if run.note is not None:
             number = self._first_note + run.note + 1
             style = '<w:rStyle w:val="FootnoteReference"/>'
-            if number in self._called:  # a note stands behind one mark only: another says its number
+            if self._in_note or number in self._called:  # Word has one mark for a note, and none within notes
                 return text(str(number), style)
             self._called.add(number)
             return f'<w:r><w:rPr>{style}</w:rPr><w:footnoteReference w:id="{number}"/></w:r>'

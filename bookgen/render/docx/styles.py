@@ -180,6 +180,12 @@ class StyleSheet:
                 "<w:i/>" + _size(geometry.size),
             ),
             "BookSmall": ("Normal", "", '<w:spacing w:before="0" w:after="60"/>', _size(geometry.note_size)),
+            "ChapterNumber": (
+                "Normal",
+                "Heading1",
+                f'{kept}<w:spacing w:before="{lead * 4}" w:after="0"/><w:jc w:val="center"/>',
+                ("" if self._language.rtl else '<w:smallCaps/><w:spacing w:val="20"/>') + _size(geometry.small),
+            ),
             "Heading1": (
                 "Normal",
                 "BookFirst",

@@ -136,8 +136,12 @@ class _Writer:
 
     def _chapter(self, index: int, section: Section) -> str:
         start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
-        heading = start + text(_title(section)) + f'<w:bookmarkEnd w:id="{index}"/>'
-        return paragraph("Heading1", heading) + self._body.chapter(section)
+        label, title = self._language.chapter_name(section.number, section.title)
+        heading = start + text(title) + f'<w:bookmarkEnd w:id="{index}"/>'
+        lead = twips(self._geometry.lead)
+        below = f'<w:spacing w:before="{lead}" w:after="{lead * 3}"/>' if label else ""
+        number = paragraph("ChapterNumber", text(label)) if label else ""
+        return number + paragraph("Heading1", heading, below) + self._body.chapter(section)
 
     # sections, heads and folios
 

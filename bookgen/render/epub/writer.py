@@ -168,8 +168,8 @@ class _Writer:
         book, settings = self._manuscript, self._settings
         if settings.include_title_page:
             subtitle = f'<p class="subtitle">{escape(book.subtitle)}</p>' * bool(book.subtitle)
-            lines = "".join(f"<p>{escape(line)}</p>" for line in (book.author, settings.publisher) if line)
-            inner = f"<h1>{escape(book.title)}</h1>{subtitle}{lines}"
+            names = "".join(f"<p>{escape(name)}</p>" for name in (book.author, settings.publisher) if name)
+            inner = f"<h1>{escape(book.title)}</h1>{subtitle}{names}"
             body = f'<section epub:type="titlepage" class="title-page">{inner}</section>'
             self._add("title", "title.xhtml", book.title, self._page(book.title, body, "frontmatter"))
             self._landmarks.append(("titlepage", "title.xhtml", book.title))
@@ -193,9 +193,8 @@ class _Writer:
     def _chapter(self, section: Section, pictures: dict[Picture, str]) -> Any:
         writer = ChapterWriter(section, self._pagination.starts, pictures)
         text = writer.body()
-        label = self._language.chapter.format(section.number)
-        title = section.title.strip() or label
-        number = "" if title.casefold() == label.casefold() else f'<span class="number">{escape(label)}</span> '
+        label, title = self._language.chapter_name(section.number, section.title)
+        number = f'<span class="number">{escape(label)}</span> ' if label else ""
         identifier = f"h{section.number}"
         mark = f'<p class="watermark">{escape(self._manuscript.watermark)}</p>' if self._manuscript.watermark else ""
         body = (

@@ -17,7 +17,7 @@ _AFTER = 3
 def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]:
     geometry = setter.geometry
     rows: list[Row] = [blank(max(1, round(geometry.lines * _SINK)), keep=True)]
-    label, title = chapter_name(setter, section)
+    label, title = setter.language.chapter_name(section.number, section.title)
     heading = element.child("H1")
     if label:
         cased = label.upper() != label.lower()  # other scripts know no small capitals, and some join their letters
@@ -33,12 +33,3 @@ def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]
         rows.append(Row(marks=[text], units=units, keep=True))
     rows.append(blank(_AFTER, keep=True))
     return rows
-
-
-def chapter_name(setter: Setter, section: Section) -> tuple[str, str]:
-    """The line with the number, and the title; a chapter that is only named by its number has no first line."""
-    label = setter.language.chapter.format(section.number)
-    title = section.title.strip() or label
-    if title.casefold() == label.casefold():
-        return "", title
-    return label, title
