@@ -208,14 +208,23 @@ def _docx_notes(package: zipfile.ZipFile) -> dict[str, str]:
     if "word/footnotes.xml" not in package.namelist():
         return {}
     root = etree.fromstring(package.read("word/footnotes.xml"))
-    return {note.get(f"{W}id"): "".join(note.itertext(f"{W}t")) for note in root}
+    return {
+        note.get(f"{W}id"): "".join(each.text or "" for each in note.iter(f"{W}t") if not _is_sign(each))
+        for note in root
+    }
+
+
+def _is_sign(text: Any) -> bool:
+    """The number of a note that has been called before."""
+    style = text.getparent().find(f"{W}rPr/{W}rStyle")
+    return style is not None and style.get(f"{W}val") == "FootnoteReference"
 
 
 def _paragraph_text(paragraph: Any, in_list: bool) -> str:
     out = ""
     for element in paragraph.iter(f"{W}t", f"{W}tab", f"{W}br"):
         if element.tag == f"{W}t":
-            out += element.text or ""
+            out += "" if _is_sign(element) else element.text or ""
         elif element.tag == f"{W}tab" and in_list and element.getparent().tag == f"{W}r":
             out = ""  # what stood before it was the list mark
         else:
