@@ -121,7 +121,7 @@ async def main() -> None:
     parser.add_argument("--recover", type=int, nargs="*", default=[1000, 10_000])
     parser.add_argument("--no-peers", action="store_true")
     options = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     folder = Path(tempfile.mkdtemp(prefix="bookgen-bench-"))
     server = EmbeddedPostgres(folder)
     dsn = await server.start()

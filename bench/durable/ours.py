@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 import tracemalloc
+from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -16,12 +18,12 @@ from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import CHECKPOINTS_AT_ONCE, Supervisor
 from bookgen.billing.quota import Quota
-from bookgen.models import Book, Run, Usage
+from bookgen.models import Run, Usage
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
 from bookgen.store import checkpoints as store
 from bookgen.store.checkpoints import Checkpoint
 from bookgen.store.database import Database
-from bookgen.writing.material import ChapterDraft, Material, Outline
+from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.steps import Steps
 
 MAKE_BOOKS = """
@@ -67,18 +69,20 @@ class Model:
         pass
 
 
-async def write_chapter(material: Material, number: int, steps: Steps) -> ChapterDraft:
+async def write_chapter(
+    material: Material, number: int, steps: Steps, _on_words: Callable[[int], None] | None = None, /
+) -> ChapterDraft:
     asked = (Message("user", f"{material.book.id} {number}"),)
     text = (await steps.reply(TextRequest("chapter", (), asked, 10, chapter_number=number))).text
     return ChapterDraft(text, 1, None)
 
 
-async def _no_outline(_book: Book, _steps: Steps) -> Outline:
+async def _no_outline(*_: object) -> Any:
     raise AssertionError
 
 
 def supervisor(database: Database, model: Model) -> Supervisor:
-    writing = Writing(_no_outline, _no_outline, write_chapter)  # type: ignore[arg-type]
+    writing = Writing(_no_outline, _no_outline, write_chapter)
     return Supervisor(database, writing=writing, model=model, quota=Quota(billing=False), chapters_at_once=100_000)
 
 

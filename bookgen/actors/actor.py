@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -29,7 +30,7 @@ def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     return task
 
 
-class Actor:
+class Actor(ABC):
     """Takes messages one at a time. Idle, it has neither a task nor a mailbox.
 
     A domain error raised while answering goes to the asker and the actor lives. Anything else goes to the asker
@@ -44,9 +45,9 @@ class Actor:
         self._asked = 0
         self._on_crash = on_crash
 
+    @abstractmethod
     async def receive(self, message: Any) -> Any:
         """Handles one message. Waits for nothing slower than the database."""
-        raise NotImplementedError
 
     @property
     def idle(self) -> bool:
