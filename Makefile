@@ -27,7 +27,7 @@ serve: .venv/.runtime
 chaos: .venv/.test
 	CHAOS=all $(BIN)/pytest tests/chaos tests/actors/test_life.py -s --timeout 900
 
-# The running service judged by its own OpenAPI document, thousands of requests.
+# The running service judged by its own OpenAPI document: every check, 20,000 requests.
 contract: .venv/.test
 	$(BIN)/python -m tests.http.judge
 

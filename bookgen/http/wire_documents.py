@@ -27,11 +27,11 @@ branch on `code`; [the catalogue](/api/v1/docs/errors/) says what to do about ea
 
 
 def _integer(text: str) -> dict[str, Any]:
-    return {"description": text, "schema": {"type": "integer", "minimum": 0}}
+    return {"description": text, "required": True, "schema": {"type": "integer", "minimum": 0}}
 
 
-def _string(text: str) -> dict[str, Any]:
-    return {"description": text, "schema": {"type": "string"}}
+def _string(text: str, *, required: bool = True) -> dict[str, Any]:
+    return {"description": text, "required": required, "schema": {"type": "string"}}
 
 
 HEADERS: dict[str, dict[str, Any]] = {
@@ -43,6 +43,9 @@ HEADERS: dict[str, dict[str, Any]] = {
     "X-API-Version-Latest": _string("The newest version."),
     "X-Request-Id": _string("The caller's request id, or one that was made."),
     "WWW-Authenticate": _string('Bearer realm="api"'),
+    "Deprecation": _string("Only of a version that is to be removed: since when, as @seconds.", required=False),
+    "Sunset": _string("Only of a version that is to be removed: when (RFC 8594).", required=False),
+    "Link": _string('Only of a version that is to be removed: rel="deprecation", what to do.', required=False),
     "ETag": _string("Names this very answer; send it as If-None-Match the next time."),
 }
 

@@ -8,7 +8,7 @@ import pytest
 from bookgen.http.openapi import build
 from bookgen.http.routes import ROUTES
 from bookgen.http.routing import Route
-from tests.http.conftest import PREFIX, Api, OpenApi
+from tests.http.conftest import PREFIX, Api, OpenApi, Reply
 from tests.http.spec_tables import BODIES, ROWS
 
 HEADERS = (
@@ -19,6 +19,7 @@ HEADERS = (
     "RateLimit-Remaining",
     "RateLimit-Reset",
 )
+PASSING = ("x-request-id", "date", "ratelimit-remaining", "ratelimit-reset")
 BY_ROW = {(route.method, route.path): route for route in ROUTES}
 GUARDED = [route for route in ROUTES if not route.public]
 OWNED = [route for route in GUARDED if "{id}" in route.path]
@@ -97,8 +98,14 @@ async def test_a_strangers_id_answers_byte_for_byte_as_a_missing_one(api: Api) -
         missing = await stranger.call(route.method, filled(route.path), **body)
         assert foreign.status == 404, named(route)
         assert foreign.raw == missing.raw, named(route)
+        assert told(foreign) == told(missing), named(route)
         assert foreign.code == "NOT_FOUND"
     assert (await api.get(f"/books/{book['id']}/")).body["title"] == book["title"]
+
+
+def told(reply: Reply) -> dict[str, str]:
+    """The headers but for the request's own id and what changes with every request."""
+    return {name: value for name, value in reply.headers.items() if name.lower() not in PASSING}
 
 
 async def test_every_route_answers_with_every_header(api: Api) -> None:

@@ -14,6 +14,10 @@ from bookgen.http.schemas import load
 from tests.http.conftest import Api
 
 DOCUMENT: dict[str, Any] = openapi.build(ROUTES, "http://books.example")
+ALWAYS = {
+    "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+    "X-API-Version", "X-API-Version-Latest", "X-Request-Id",
+}  # fmt: skip
 OPERATIONS = [
     pytest.param(path, method, operation, id=f"{method.upper()} {path}")
     for path, methods in DOCUMENT["paths"].items()
@@ -51,9 +55,7 @@ def test_operation_ids_are_unique() -> None:
 @pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
 def test_every_answer_names_its_headers(path: str, method: str, operation: dict[str, Any]) -> None:
     for status, response in operation["responses"].items():
-        assert {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-API-Version"} <= (
-            response["headers"].keys()
-        )
+        assert ALWAYS | {"Deprecation", "Sunset", "Link"} <= response["headers"].keys()
         assert ("WWW-Authenticate" in response["headers"]) is (status == "401")
         assert ("Retry-After" in response["headers"]) is (status in ("429", "503"))
 
@@ -89,3 +91,31 @@ async def test_a_draft_is_made_from_the_documents_own_example(api: Api) -> None:
     example = DOCUMENT["paths"]["/books/"]["post"]["requestBody"]["content"]["application/json"]["example"]
 
     assert (await api.post("/books/", example)).status == 201
+
+
+def test_headers_that_are_on_every_answer_are_required() -> None:
+    headers = DOCUMENT["components"]["headers"]
+
+    assert {name for name, header in headers.items() if not header["required"]} == {"Deprecation", "Sunset", "Link"}
+    assert headers.keys() >= ALWAYS
+
+
+def test_a_login_takes_an_address_or_a_name() -> None:
+    shape = DOCUMENT["components"]["schemas"]["LoginBody"]
+
+    assert shape["required"] == ["password"]
+    assert shape["anyOf"] == [{"required": ["email"]}, {"required": ["username"]}]
+
+
+def test_links_lead_to_operations_and_fill_their_paths() -> None:
+    paths_of = {case.values[2]["operationId"]: case.values[0] for case in OPERATIONS}  # type: ignore[index]
+    links = [
+        link
+        for case in OPERATIONS
+        for response in case.values[2]["responses"].values()  # type: ignore[index]
+        for link in response.get("links", {}).values()
+    ]
+
+    assert len(links) > 5
+    for link in links:
+        assert set(re.findall(r"{(\w+)}", paths_of[link["operationId"]])) == link["parameters"].keys()
