@@ -11,7 +11,8 @@ from urllib.parse import unquote
 import pytest
 
 from bookgen.http.exports import disposition
-from tests.http.conftest import Api
+from tests.http.conftest import Api, Reply
+from tests.render.test_hostile import CASES, TABLE
 
 HOSTILE = [
     'a"; filename="evil.exe',
@@ -81,3 +82,27 @@ async def test_unknown_settings_are_dropped_and_the_same_book_has_the_same_tag(a
     replies = [await api.post(path, body) for body in ({}, {"settings": {}}, {"settings": {"glitter": True}})]
 
     assert len({reply.headers["ETag"] for reply in replies}) == len({reply.raw for reply in replies}) == 1
+
+
+@pytest.mark.parametrize("action", ["export_pdf", "export_docx", "export_epub", "preview_pdf", "preview-data"])
+async def test_hostile_text_is_a_file_or_a_refusal_that_says_why(api: Api, action: str) -> None:
+    title = "<b>An uncommonly long title</b> that goes on " * 8
+    assert (await api.post("/books/", {"title": title[:300]})).status == 400
+    book = await api.written(title=title[:200])
+    first, second = book["chapters"][:2]
+    for chapter, texts in ((first, [*CASES.values(), TABLE]), (second, CASES.values())):
+        text = "\n\n".join(texts).replace("\x00", "")  # which JSON could carry and PostgreSQL could not
+        assert (await api.patch(f"/chapters/{chapter['id']}/", {"content": text})).status == 200
+
+    made = await ask(api, book, action)
+    await api.patch(f"/chapters/{second['id']}/", {"content": "A cuneiform sign: \U00012000"})
+    refused = await ask(api, book, action)
+
+    assert made.status == 200
+    assert len(made.raw) > 20_000
+    assert (refused.status, "U+12000" in str(refused.body)) == (400, True)
+
+
+async def ask(api: Api, book: dict[str, Any], action: str) -> Reply:
+    path = f"/books/{book['id']}/{action}/"
+    return await (api.get(path) if action == "preview-data" else api.post(path, {"settings": {}}))
