@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any, NamedTuple
 
 from bookgen.render.layout.rows import Row
 
@@ -20,8 +21,7 @@ _Span = tuple[int, int, int]
 CanChange = Callable[[int, int], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """One page: rows `start` to `end`, ending `short` lines above the foot once `changes` are made."""
 
     start: int
@@ -30,11 +30,10 @@ class Cut:
     changes: tuple[Change, ...] = ()
 
 
-@dataclass(slots=True)
-class _Node:
-    cost: float
-    cut: Cut | None
-    before: _Node | None
+# A page that may be: its cost, then what a Cut has. A way to have got there: what it cost, its last page, the way before.
+# Bare tuples, since a long chapter looks at thousands.
+_Page = tuple[float, int, int, int, tuple[Change, ...]]
+_Way = tuple[float, Any, Any]
 
 
 class PageSearch:
@@ -60,7 +59,8 @@ class PageSearch:
         self._can_change = can_change
         self._changing = False
         self._spans: dict[int, list[_Span]] = {}
-        self._pages: dict[int, list[tuple[Cut, float]]] = {}
+        self._pages: dict[int, list[_Page]] = {}
+        self._changed: dict[int, list[_Page]] = {}
         self._units = [0]
         self._notes = [0.0]
         for row in rows:
@@ -72,58 +72,64 @@ class PageSearch:
         if not self._rows:
             return []
         best = self._search(first_is_recto)
-        if self._can_change is not None and best.cost > DEFECT:
+        if self._can_change is not None and best[0] > DEFECT:
             self._find_spans(self._can_change)
             self._changing = True
-            self._pages.clear()
             best = self._search(first_is_recto)
         return _path(best)
 
-    def _search(self, recto: bool) -> _Node:
+    def _search(self, recto: bool) -> _Way:
         """Page by page: the cheapest way to have ended a page at each row, and on a left page how far down."""
         count = len(self._rows)
-        layer: dict[tuple[int, int], _Node] = {(0, 0): _Node(0.0, None, None)}
-        best = _Node(math.inf, None, None)
+        layer: dict[tuple[int, int], _Way] = {(0, 0): (0.0, None, None)}
+        best: _Way = (math.inf, None, None)
         page = 0
         while layer and page <= 2 * count:
-            following: dict[tuple[int, int], _Node] = {}
-            for (start, verso_short), node in layer.items():
-                if node.cost >= best.cost:
+            following: dict[tuple[int, int], _Way] = {}
+            for (start, verso_short), way in layer.items():
+                spent = way[0]
+                if spent >= best[0]:
                     continue
-                for cut, cost in self._pages_from(start, page == 0):
-                    total = node.cost + cost
-                    if cut.end >= count:
-                        if total < best.cost:
-                            best = _Node(total, cut, node)
+                for found in self._pages_from(start, page == 0):
+                    cost, _, end, short, _ = found
+                    total = spent + cost
+                    if end >= count:
+                        if total < best[0]:
+                            best = (total, found, way)
                         continue
                     if recto and page:
-                        total += UNEVEN * abs(cut.short - verso_short)
-                    key = (cut.end, 0 if recto else cut.short)
+                        total += UNEVEN * abs(short - verso_short)
+                    key = (end, 0 if recto else short)
                     known = following.get(key)
-                    if known is None or total < known.cost:
-                        following[key] = _Node(total, cut, node)
+                    if known is None or total < known[0]:
+                        following[key] = (total, found, way)
             layer = following
             recto = not recto
             page += 1
         return best
 
-    def _pages_from(self, start: int, opening: bool) -> list[tuple[Cut, float]]:
+    def _pages_from(self, start: int, opening: bool) -> list[_Page]:
         """Every page worth looking at that begins at row `start`."""
-        known = self._pages.get(start)
+        kept = self._changed if self._changing else self._pages
+        known = kept.get(start)
         if known is None:
-            known = self._pages[start] = self._find_pages(start, opening)
+            known = kept[start] = self._find_pages(start, opening)
         return known
 
-    def _find_pages(self, start: int, opening: bool) -> list[tuple[Cut, float]]:
+    def _find_pages(self, asked: int, opening: bool) -> list[_Page]:
         rows, count = self._rows, len(self._rows)
+        start = asked
         if not opening:
             while start < count - 1 and rows[start].blank:
                 start += 1
         room = self._capacity - sum(row.units for row in rows[start].head)
-        found: list[tuple[Cut, float]] = []
         end = self._fullest(start, room)
-        if self._changing and end < count:
-            self._add_changed(found, start, end, room)
+        found: list[_Page] = []
+        if self._changing:
+            if end < count:
+                self._add_changed(found, start, end, room)
+            if asked in self._pages:
+                return found + self._pages[asked]
         while end > start:
             if end < count and rows[end - 1].blank and end - 1 > start:
                 end -= 1  # the same page as the one that ends before the blank
@@ -131,36 +137,34 @@ class PageSearch:
             short = room - self._used(start, end)
             if end < count and short > _MOST_SHORT and found:
                 break
-            found.append((Cut(start, end, self._seen_short(start, end, short)), self._cost(start, end, short)))
+            found.append((self._cost(start, end, short), start, end, self._seen_short(start, end, short), ()))
             if end >= count:
                 break
             end -= 1
         return found
 
-    def _add_changed(self, found: list[tuple[Cut, float]], start: int, fullest: int, room: int) -> None:
+    def _add_changed(self, found: list[_Page], start: int, fullest: int, room: int) -> None:
         """Pages that come out full because a paragraph on them is a line longer or shorter."""
         for end, wanted in ((fullest - 1, 1), (fullest - 2, 2), (fullest + 1, -1)):
             if not start < end < len(self._rows):
                 continue
-            changes = self._changeable(start, end, 1 if wanted > 0 else -1)[: abs(wanted)]
-            if len(changes) < abs(wanted):
-                continue
             short = room - self._used(start, end) - wanted
-            if 0 <= short <= 1:
+            if not 0 <= short <= 1:
+                continue
+            changes = self._changes(start, end, 1 if wanted > 0 else -1, abs(wanted))
+            if len(changes) == abs(wanted):
                 cost = self._cost(start, end, short) + CHANGED * len(changes)
-                found.append((Cut(start, end, self._seen_short(start, end, short), tuple(changes)), cost))
+                found.append((cost, start, end, self._seen_short(start, end, short), changes))
 
-    def _changeable(self, start: int, end: int, change: int) -> list[Change]:
-        """The longest two paragraphs wholly within the rows that can change so."""
-        found: list[_Span] = []
+    def _changes(self, start: int, end: int, change: int, count: int) -> tuple[Change, ...]:
+        """To the longest paragraphs wholly within the rows that can change so."""
         spans = self._spans[change]
-        for span in spans[bisect_left(spans, (start,)) :]:
-            if span[0] >= end:
-                break
-            if span[1] <= end:
-                found.append(span)
-        found.sort(key=lambda span: span[0] - span[1])
-        return [(paragraph, change) for _, _, paragraph in found[:2]]
+        within = [
+            (first - behind, paragraph)
+            for first, behind, paragraph in spans[bisect_left(spans, (start,)) : bisect_left(spans, (end,))]
+            if behind <= end
+        ]
+        return tuple((paragraph, change) for _, paragraph in nsmallest(count, within))
 
     def _find_spans(self, can_change: CanChange) -> None:
         """Where each paragraph that can change stands: its first row, the row after its last, its number."""
@@ -207,10 +211,12 @@ class PageSearch:
         return cost
 
 
-def _path(node: _Node | None) -> list[Cut]:
+def _path(way: _Way) -> list[Cut]:
     cuts: list[Cut] = []
-    while node is not None and node.cut is not None:
-        cuts.append(node.cut)
-        node = node.before
+    _, page, before = way
+    while page is not None:
+        _, start, end, short, changes = page
+        cuts.append(Cut(start, end, short, changes))
+        _, page, before = before
     cuts.reverse()
     return cuts
