@@ -30,7 +30,7 @@ class Cut(NamedTuple):
     changes: tuple[Change, ...] = ()
 
 
-# A page that may be: its cost, then what a Cut has. A way to have got there: what it cost, its last page, the way before.
+# A page that may be: its cost, then what a Cut has. A way to get there: its cost, its last page, the way before.
 # Bare tuples, since a long chapter looks at thousands.
 _Page = tuple[float, int, int, int, tuple[Change, ...]]
 _Way = tuple[float, Any, Any]
