@@ -20,19 +20,20 @@ from bookgen.store.runs import RunReport
 
 async def book_answer(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
     """The whole book in its detail form; NotFound unless it is the caller's."""
-    db = request.app[DATABASE].http
-    book = await books.find(db, request[ACCOUNT_ID], book_id)
-    if book is None:
-        raise NotFound
-    written = await chapters.of_book(db, book_id)
-    usage = asdict(await stats.book_usage(db, book_id)) | {"currency": request.app[SITE].currency}
+    async with request.app[DATABASE].http.acquire() as connection:
+        book = await books.find(connection, request[ACCOUNT_ID], book_id)
+        if book is None:
+            raise NotFound
+        written = await chapters.of_book(connection, book_id)
+        usage = asdict(await stats.book_usage(connection, book_id)) | {"currency": request.app[SITE].currency}
+        findings = await chapters.findings(connection, book_id)
     estimate = request.app[ESTIMATE](book, written) if written else None
     body = {
         **listed_book(book, len(written), sum(chapter.word_count for chapter in written)),
         "generation_progress": await progress(request, book_id),
         "chapters": [chapter_body(chapter) for chapter in written],
         "covers": [],
-        "quality": await chapters.findings(db, book_id),
+        "quality": findings,
         "usage": usage,
         "estimated_cost_micros": estimate and estimate.cost_micros,
         "estimated_seconds": estimate and estimate.seconds,
