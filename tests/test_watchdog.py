@@ -21,7 +21,7 @@ async def test_a_held_loop_is_reported_with_the_code_that_holds_it(log_lines: io
 
     async with Watchdog(observe).watching():
         await asyncio.sleep(0)
-        hold_the_loop(2.0)
+        hold_the_loop(3.0)
         told = log_lines.getvalue()
         await free.wait()
 
