@@ -60,7 +60,8 @@ def page_geometry() -> Geometry:
 
 def _width(picture: Picture) -> float:
     """As ours: no more than the measure, no fewer than 300 pixels an inch."""
-    return min(page_geometry().measure, picture.width / 300 * 72)
+    page = page_geometry()
+    return picture.printed(page.measure, page.lines * page.lead)[0]
 
 
 # Typst

@@ -75,7 +75,7 @@ class _Story:
     def __init__(self, text: Manuscript, page: Geometry, figure: Path) -> None:
         self._text = text
         self._figure = figure
-        self._measure = page.measure
+        self._page = page
         common: dict[str, Any] = {"fontName": "R", "fontSize": page.size, "leading": page.lead}
         self._body = ParagraphStyle(
             "body",
@@ -121,8 +121,9 @@ class _Story:
             case Code(lines):
                 return [Preformatted("\n".join(lines), self._small)]
             case Figure(picture, _, caption):
-                width = min(self._measure, picture.width / 300 * 72)
-                image = Image(str(self._figure), width, width * picture.height / picture.width)
+                image = Image(
+                    str(self._figure), *picture.printed(self._page.measure, self._page.lead * self._page.lines)
+                )
                 return [image, Flowable(_markup(caption), self._center)]
             case SceneBreak():
                 return [Flowable("* * *", self._center)]

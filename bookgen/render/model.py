@@ -50,6 +50,12 @@ class ItemList:
     items: tuple[tuple[Block, ...], ...]
     start: int | None = None
 
+    def sign(self, item: int, *, outer: bool) -> str:
+        """What stands before an item, counted from 0; an outer list has other marks than those within lists."""
+        if self.start is not None:
+            return f"{self.start + item}."
+        return "•" if outer else "–"
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -94,6 +100,12 @@ class Picture:
     data: bytes = field(repr=False)
     width: int
     height: int
+
+    def printed(self, width: float, height: float) -> tuple[float, float]:
+        """How large in points: 300 pixels an inch, or more where there is less room than for that."""
+        wide = min(width, self.width / 300 * 72)
+        tall = wide * self.height / self.width
+        return (wide, tall) if tall <= height else (wide * height / tall, height)
 
 
 @dataclass(frozen=True, slots=True)

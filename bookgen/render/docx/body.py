@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bookgen.render.docx.xml import attribute, paragraph, text, twips
+from bookgen.render.docx.xml import MONO, attribute, paragraph, text, twips
 from bookgen.render.layout.flow import SCENE_BREAK
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_runs
@@ -26,7 +26,6 @@ from bookgen.render.model import (
 )
 
 _EMU = 12700
-_MONO = '<w:rFonts w:ascii="Source Code Pro" w:hAnsi="Source Code Pro" w:cs="Source Code Pro"/>'
 # A rule above, one below the head and one at the end, as in the printed book.
 _RULE = 'w:val="single" w:sz="6" w:space="0" w:color="auto"'
 _RULES = f"<w:tblBorders><w:top {_RULE}/><w:bottom {_RULE}/></w:tblBorders>"
@@ -77,7 +76,7 @@ class BodyWriter:
             return "<w:r><w:br/></w:r>"
         properties = (
             '<w:rStyle w:val="Hyperlink"/>' * bool(run.href)
-            + _MONO * run.code
+            + MONO * run.code
             + "<w:b/><w:bCs/>" * run.bold
             + "<w:i/><w:iCs/>" * run.italic
             + "<w:strike/>" * run.strike
@@ -117,7 +116,7 @@ class BodyWriter:
         step = self._geometry.indent * 1.2
         out: list[str] = []
         for number, item in enumerate(block.items):
-            sign = ("•" if level == 0 else "–") if block.start is None else f"{block.start + number}."
+            sign = block.sign(number, outer=level == 0)
             for index, inner in enumerate(item):
                 if isinstance(inner, ItemList):
                     out.append(self._list(inner, level + 1))
@@ -185,11 +184,8 @@ class BodyWriter:
 
     def _figure(self, block: Figure) -> str:
         picture = block.picture
-        width = min(self._geometry.measure, picture.width / 300 * 72)
-        height = width * picture.height / picture.width
-        most = self._geometry.lines * self._geometry.lead * 0.8
-        if height > most:
-            width, height = width * most / height, most
+        geometry = self._geometry
+        width, height = picture.printed(geometry.measure, geometry.lines * geometry.lead * 0.8)
         drawing = paragraph("BookFigure", self.drawing(picture, block.alt, width, height))
         return drawing + (paragraph("Caption", self.runs(block.caption)) if block.caption else "")
 

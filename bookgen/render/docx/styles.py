@@ -7,7 +7,7 @@ from typing import Any
 from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 
-from bookgen.render.docx.xml import NAMESPACES, attribute, twips
+from bookgen.render.docx.xml import MONO, NAMESPACES, attribute, twips
 from bookgen.render.languages import Language
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.settings import ExportSettings
@@ -42,7 +42,6 @@ _NAMES = {
 }
 # Space around a group of such paragraphs and none between them.
 _GROUPED = "<w:contextualSpacing/>"
-_MONO = '<w:rFonts w:ascii="Source Code Pro" w:hAnsi="Source Code Pro" w:cs="Source Code Pro"/>'
 FONT_NAMES = {"serif": "Source Serif 4", "sans": "Source Sans 3", "dyslexic": "Atkinson Hyperlegible"}
 
 # What a machine without the face takes in its place: its name, its kind, the width of its letters.
@@ -226,7 +225,7 @@ class StyleSheet:
                 "Normal",
                 "",
                 f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}',
-                _MONO + "<w:noProof/>" + _size(geometry.size * 0.86),
+                MONO + "<w:noProof/>" + _size(geometry.size * 0.86),
             ),
             "BookTable": ("Normal", "", '<w:spacing w:before="20" w:after="20"/>', _size(geometry.note_size)),
             "Caption": (

@@ -11,6 +11,7 @@ NAMESPACES = (
     'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
     'xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"'
 )
+MONO = '<w:rFonts w:ascii="Source Code Pro" w:hAnsi="Source Code Pro" w:cs="Source Code Pro"/>'
 DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
 
 

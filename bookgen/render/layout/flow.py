@@ -30,7 +30,6 @@ from bookgen.render.model import (
 )
 
 SCENE_BREAK = "* * *"
-_BULLETS = "•–"
 _KEPT_LINES = 8  # of verse or code stay together
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
@@ -169,7 +168,7 @@ class Flow:
             not isinstance(item[-1], ItemList) for item in block.items if len(item) > 1
         )
         for number, item in enumerate(block.items):
-            sign = _BULLETS[0 if outer else 1] if block.start is None else f"{block.start + number}."
+            sign = block.sign(number, outer=outer)
             if number and loose:
                 self.space()
             self._item(sign, item, left + step, right, inner.child("LI"), step)
@@ -255,10 +254,7 @@ class Flow:
         shape = Shape(measure * 0.9, geometry.note_size, align=Align.CENTER)
         lines = self._breaker.lines(caption, shape) if caption else []
         room = (geometry.lines - len(lines) - 2) * geometry.lead
-        width = min(measure, block.picture.width / 300 * 72)
-        height = width * block.picture.height / block.picture.width
-        if height > room:
-            width, height = width * room / height, room
+        width, height = block.picture.printed(measure, room)
         units = math.ceil((height + geometry.size * 0.4) / geometry.lead)
         drop = (units - 1) * geometry.lead
         image = Image(
