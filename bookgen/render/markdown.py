@@ -200,7 +200,10 @@ def polished(runs: Runs, polish: Polish) -> Runs:
     if all(run.code for run in runs if run.text):
         return runs
     whole = "\x00".join("\x01" * len(run.text) if run.code else run.text for run in runs)
-    texts = polish(whole).split("\x00")
+    set_text = polish(whole)
+    if set_text == whole:
+        return runs
+    texts = set_text.split("\x00")
     return tuple(run if run.code else replace(run, text=text) for run, text in zip(runs, texts, strict=True))
 
 

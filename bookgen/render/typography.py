@@ -26,8 +26,10 @@ def polisher(language: Language) -> Callable[[str], str]:
     dash = language.dash
 
     def polish(text: str) -> str:
-        text = _ELLIPSIS.sub("…", text)
-        text = _DASHES.sub(dash, text)
+        if ".." in text or ". ." in text:
+            text = _ELLIPSIS.sub("…", text)
+        if "--" in text:
+            text = _DASHES.sub(dash, text)
         if '"' in text or "'" in text:
             text = _quoted(text, language)
         return _french(text) if language.french_spacing else text
