@@ -94,7 +94,7 @@ class EmbeddedPostgres:
         return Postmaster(
             programs=runner.executable(bindir),
             data=self._root / f"pg{binaries.major(bindir)}",
-            sockets=runner.private_folder(_socket_folder(self._root)),
+            sockets=_socket_folder(self._root),
             log=self._root / "postgres.log",
             runner=runner,
             settings=self._settings,
@@ -154,7 +154,7 @@ def _init_cluster(server: Postmaster, password: str) -> None:
     # Built aside and renamed: an initdb killed half-way leaves no half cluster behind.
     new = server.runner.empty_folder(server.data.with_suffix(".new"))
     locale = ["--locale-provider=builtin"] if binaries.major(server.programs) >= 17 else []
-    with tempfile.NamedTemporaryFile("w", dir=server.sockets) as file:
+    with tempfile.NamedTemporaryFile("w", dir=server.runner.private_folder(server.sockets)) as file:
         file.write(password)
         file.flush()
         server.runner.own(Path(file.name))

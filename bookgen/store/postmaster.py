@@ -77,6 +77,9 @@ class Postmaster:
         except subprocess.TimeoutExpired:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait(STOP_SECONDS)
+        with self._claim() as claim, contextlib.suppress(OSError):
+            if claim is not None:  # nobody is about to start the next one
+                self.sockets.rmdir()
 
     def last_words(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()
@@ -97,6 +100,7 @@ class Postmaster:
 
     def _spawn(self, claim: int) -> None:
         options = [part for name, value in self.settings.items() for part in ("-c", f"{name}={value}")]
+        self.runner.private_folder(self.sockets)  # what cleans temporary folders may have taken it
         big = self.log.exists() and self.log.stat().st_size > LOG_BYTES
         with self.log.open("wb" if big else "ab") as output, self.runner.reaching(self.data) as (path, descriptors):
             self._process = subprocess.Popen(

@@ -107,6 +107,17 @@ async def test_after_a_stop_nothing_runs_and_nothing_listens(server: EmbeddedPos
         await query(dsn, "SELECT 1")
 
 
+async def test_a_stop_leaves_no_socket_folder_and_a_start_needs_none(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    await server.start()
+    sockets = embedded._socket_folder(tmp_path / "data")
+    assert any(sockets.iterdir())
+
+    await server.stop()
+
+    assert not sockets.exists()
+    assert await query(await server.start(), "SELECT 1") == 1
+
+
 async def test_the_server_is_behind_a_password_and_a_private_socket(server: EmbeddedPostgres) -> None:
     dsn = await server.start()
     folder = Path(dsn.partition("host=")[2].partition("&")[0])
