@@ -24,7 +24,7 @@ from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 
 # Raise it when the same manuscript comes out differently.
-RENDERER = "3"
+RENDERER = "4"
 
 FORMATS = {
     "pdf": "application/pdf",

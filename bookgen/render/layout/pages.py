@@ -75,11 +75,14 @@ class PageSearch:
         if self._can_change is not None and best[0] > DEFECT:
             self._find_spans(self._can_change)
             self._changing = True
-            best = self._search(first_is_recto)
+            best = self._search(first_is_recto, most=best[0])
         return _path(best)
 
-    def _search(self, recto: bool) -> _Way:
-        """Page by page: the cheapest way to have ended a page at each row, and on a left page how far down."""
+    def _search(self, recto: bool, most: float = math.inf) -> _Way:
+        """Page by page: the cheapest way to have ended a page at each row, and on a left page how far down.
+
+        There is one that costs no more than `most`.
+        """
         count = len(self._rows)
         layer: dict[tuple[int, int], _Way] = {(0, 0): (0.0, None, None)}
         best: _Way = (math.inf, None, None)
@@ -99,6 +102,8 @@ class PageSearch:
                         continue
                     if recto and page:
                         total += UNEVEN * abs(short - verso_short)
+                    if total > most:
+                        continue
                     key = (end, 0 if recto else short)
                     known = following.get(key)
                     if known is None or total < known[0]:
