@@ -6,7 +6,8 @@
 raw: one row, one commit, asyncpg; `raw+` keeps texts out of line and uncompressed, as we do, `raw` leaves them to
 PostgreSQL. DBOS: DBOS Transact, whose steps return the chapter and write nothing else; its workflows are more general
 than our runs. LangGraph: its PostgreSQL checkpointer, a checkpoint a chapter. The variants take turns within a round;
-the medians of the rounds are shown. Ours does what the service does, on the service's event loop: it stores the
+the medians of the rounds are shown. A start is followed by one raw commit, so that both meet the same neighbours:
+what an accepted run begins to do is still going on then; `raw alone` is a row of commits with nothing else. Ours does what the service does, on the service's event loop: it stores the
 chapter, keeps what was there, moves the run and announces its next chapter.
 """
 
@@ -82,14 +83,16 @@ async def measure(options: argparse.Namespace, database: Database, peers: dict[s
                 langgraph = await peer(text, "langgraph_peer", peers["langgraph"], seconds, tasks)
                 table.add(f"{what} LangGraph", langgraph)
         what = "start and acknowledge, median"
-        table.add(f"{what} ours", statistics.median(await ours.start_and_ack(database, 200)))
-        table.add(f"{what} raw", statistics.median(await raw.commits(database.runs, 200)))
+        starts, commits = await ours.start_and_ack(database, 200)
+        table.add(f"{what} ours", statistics.median(starts))
+        table.add(f"{what} raw", statistics.median(commits))
+        table.add(f"{what} raw alone", statistics.median(await raw.commits(database.runs, 200)))
         if peers:
             table.add(f"{what} DBOS", statistics.median(await dbos("starts", 200)))
     for tasks in (1, 8):
         what = f"chapters of 20 KB a second, {tasks} at once"
         table.show(what, "/s", 1, ["ours", "raw", "raw+", "DBOS", "LangGraph"])
-    table.show("start and acknowledge, median", "ms", 1000, ["ours", "raw", "DBOS"])
+    table.show("start and acknowledge, median", "ms", 1000, ["ours", "raw", "raw alone", "DBOS"])
 
     acks = sorted(await ours.pause_acks(database, 1000, 300))
     print(f"\npause answered, 1,000 calls in flight\n  p50 {acks[150] * 1000:.2f} ms, p99 {acks[296] * 1000:.2f} ms")
@@ -100,7 +103,12 @@ async def measure(options: argparse.Namespace, database: Database, peers: dict[s
             await dbos("interrupt", count)
             theirs = await dbos("recover", count)
             print(f"  DBOS   {theirs:.2f} s   DBOS / ours = {theirs / took:.0f}")
-    print("\nbooks at once, 20 chapters each: wall time over pure model time, and the CPU of this process meanwhile")
+    await ours.books_at_once(database, 8, 20, 0.01)  # connections learn their statements
+    idle = statistics.median(await raw.commits(database.runs, 50, rest=0.05))
+    print(
+        "\nbooks at once, 20 chapters each: a book's time over its pure model time, and this process's share of a core"
+    )
+    print(f"  one raw commit after 50 ms of rest, the least a chapter adds: {idle * 1000:.2f} ms")
     for books, call_seconds in ((8, 0.05), (200, 0.05), (200, 1.0)):
         ratio, cpu = await ours.books_at_once(database, books, 20, call_seconds)
         print(f"  {books:3} books, calls of {call_seconds * 1000:4.0f} ms   {ratio:.3f}   {cpu:4.0%}", flush=True)

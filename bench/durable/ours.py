@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import statistics
 import time
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -12,6 +15,7 @@ from uuid import uuid4
 import asyncpg
 from asyncpg import Record
 
+from bench.durable import raw
 from bookgen.actors.book import BookActor
 from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.messages import Generate, Pause
@@ -47,11 +51,20 @@ MAKE_RUNNING = """
     RETURNING id, book_id
 """
 
+UNFINISHED = "SELECT EXISTS (SELECT FROM run WHERE book_id = ANY($1::bigint[]) AND status <> 'completed')"
+
+SECONDS_TAKEN = """
+    SELECT book_id, extract(epoch FROM finished_at - started_at)::float AS seconds
+      FROM run WHERE book_id = ANY($1::bigint[])
+"""
+
 CHAPTERS = "SELECT id FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
 
 
 class Model:
-    """Answers after `seconds`; None never answers. `begun` counts the calls."""
+    """Answers after `seconds`, a fifth more or less; None never answers. `begun` counts the calls, `slept` sums the
+    seconds by book.
+    """
 
     name = "bench"
 
@@ -59,10 +72,17 @@ class Model:
         self.seconds = seconds
         self.text = text
         self.begun = 0
+        self.slept: Counter[int] = Counter()
+        self._random = random.Random(1)
 
     async def complete(self, request: TextRequest) -> TextReply:
         self.begun += 1
-        await (asyncio.Event().wait() if self.seconds is None else asyncio.sleep(self.seconds))
+        if self.seconds is None:
+            await asyncio.Event().wait()
+        else:
+            seconds = self.seconds * self._random.uniform(0.8, 1.2)
+            self.slept[int(request.messages[0].text.split()[0])] += seconds
+            await asyncio.sleep(seconds)
         return TextReply(self.text, StopReason.END, Usage(calls=1), self.name)
 
     async def close(self) -> None:
@@ -120,17 +140,18 @@ async def _write(
     return written
 
 
-async def start_and_ack(database: Database, count: int) -> list[float]:
-    """Seconds from asking for a run to its durable acceptance."""
+async def start_and_ack(database: Database, count: int) -> tuple[list[float], list[float]]:
+    """Seconds from asking for a run to its durable acceptance, and of a raw commit after each."""
     process = supervisor(database, Model(None))
     await process.start()
-    times = []
+    times, commits = [], []
     for account, book in await make_books(database.runs, count, 3):
         started = time.perf_counter()
         await process.ask(account, book, Generate())
         times.append(time.perf_counter() - started)
+        commits += await raw.commits(database.runs, 1)
     await _end(database, process)
-    return times
+    return times, commits
 
 
 async def pause_acks(database: Database, running: int, count: int) -> list[float]:
@@ -168,20 +189,20 @@ async def recovery(database: Database, count: int) -> float:
 
 
 async def books_at_once(database: Database, count: int, chapters: int, call_seconds: float) -> tuple[float, float]:
-    """Wall time over pure model time, and the share of a core that this process used."""
-    process = supervisor(database, Model(call_seconds))
+    """A book's time over its pure model time, on average, and the share of a core that this process used."""
+    model = Model(call_seconds)
+    process = supervisor(database, model)
     await process.start()
     books = await make_books(database.runs, count, chapters)
     started, used = time.perf_counter(), time.process_time()
     await asyncio.gather(*(process.ask(account, book, Generate()) for account, book in books))
     ids = [book for _, book in books]
-    while await database.http.fetchval(
-        "SELECT count(*) FROM run WHERE book_id = ANY($1::bigint[]) AND status <> 'completed'", ids
-    ):
-        await asyncio.sleep(0.01)
-    took, used = time.perf_counter() - started, time.process_time() - used
+    while await database.http.fetchval(UNFINISHED, ids):
+        await asyncio.sleep(0.05)
+    share = (time.process_time() - used) / (time.perf_counter() - started)
+    took = await database.http.fetch(SECONDS_TAKEN, ids)
     await _end(database, process)
-    return took / (chapters * call_seconds), used / took
+    return statistics.mean(row["seconds"] / model.slept[row["book_id"]] for row in took), share
 
 
 def bytes_an_actor(database: Database, count: int) -> float:

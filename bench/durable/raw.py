@@ -32,10 +32,11 @@ async def _insert(pool: asyncpg.Pool, table: str, text: str, end: float) -> int:
     return count
 
 
-async def commits(pool: asyncpg.Pool, count: int) -> list[float]:
-    """Seconds of one small commit."""
+async def commits(pool: asyncpg.Pool, count: int, rest: float = 0.0) -> list[float]:
+    """Seconds of one small commit, each after `rest` seconds in which nothing is done."""
     times = []
     for _ in range(count):
+        await asyncio.sleep(rest)
         started = time.perf_counter()
         await pool.execute("INSERT INTO raw_row (content) VALUES ('x')")
         times.append(time.perf_counter() - started)

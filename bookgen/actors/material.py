@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import asyncpg
 
 from bookgen.errors import NotFound
@@ -12,9 +10,9 @@ from bookgen.writing.material import Material
 
 
 async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
-    book, (chapters, digests) = await asyncio.gather(
-        store.book(pool, account_id, book_id), store.chapters(pool, book_id)
-    )
+    async with pool.acquire() as connection:
+        book = await store.book(connection, account_id, book_id)
+        chapters, digests = await store.chapters(connection, book_id)
     if book is None:
         raise NotFound
     return Material(book, chapters, digests)
