@@ -232,7 +232,8 @@ async def test_of_two_starts_for_the_last_allowance_one_is_refused(buyer):
     refused = next(reply for reply in replies if reply.status == 402)
     details = refused.body["error"]["details"]
     assert refused.code == "quota_exceeded"
-    assert (details["quota_type"], details["limit"], details["used"], details["remaining"]) == ("books", 1, 0, 0)
+    assert (details["quota_type"], details["limit"], details["remaining"]) == ("books", 1, 0)
+    assert details["used"] in (0, 1)  # held for the other book, or spent if that is written already
     assert details["upgrade"]["plan"] == "free"
 
 
