@@ -14,6 +14,7 @@ from pathlib import Path
 
 Word = tuple[float, float, float, float, str]  # left, top, right, bottom, text
 _WORD = re.compile(r'<word xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)">(.*?)</word>')
+_SUNK = 30.0  # points by which a chapter's first line stands lower than others
 _FULL_PAGE = 20  # lines
 _HYPHENS = "-\u2010\u00ad"
 
@@ -31,7 +32,7 @@ def measure(pdf: Path) -> dict[str, float]:
     rows = [_rows(page, width) for page in pages]
     spaces, hyphens, full = _spaces(rows)
     mean = statistics.mean(spaces)
-    level, spreads = _level(rows)
+    level, spreads = _level(pages)
     widows, orphans = _stragglers(rows)
     return {
         "pages": len(pages),
@@ -124,13 +125,20 @@ def _stragglers(pages: list[list[_Row]]) -> tuple[int, int]:
     return widows, orphans
 
 
-def _level(pages: list[list[_Row]]) -> tuple[int, int]:
-    """Spreads whose two pages are full, and how many of them end on one line."""
-    feet = [page[-1].words[0][3] if page else 0.0 for page in pages]
-    lowest = max(feet)
+def _level(pages: list[list[list[Word]]]) -> tuple[int, int]:
+    """Spreads in the middle of a chapter, and how many of them end on one line. Its last page may end anywhere."""
+    bodies = [_body(page) for page in pages]
+    usual = statistics.median(body[0][0][1] for body in bodies if body)
+    goes_on = [bool(body) and body[0][0][1] < usual + _SUNK for body in bodies]
     level = spreads = 0
-    for left, right in zip(feet[1::2], feet[2::2], strict=False):
-        if min(left, right) > lowest - 60:
+    for left in range(1, len(pages) - 2, 2):
+        if bodies[left] and goes_on[left + 1] and goes_on[left + 2]:
             spreads += 1
-            level += abs(left - right) < 1.5
+            level += abs(bodies[left][-1][0][3] - bodies[left + 1][-1][0][3]) < 1.5
     return level, spreads
+
+
+def _body(page: list[list[Word]]) -> list[list[Word]]:
+    """Without running head and folio; nothing of a page that is no text page."""
+    lines = [line for line in page if not (len(line) == 1 and line[0][4].isdecimal())]
+    return lines[1:] if len(lines) >= _FULL_PAGE else []
