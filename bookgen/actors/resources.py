@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
@@ -13,19 +12,12 @@ import asyncpg
 
 from bookgen.actors.backlog import Backlog
 from bookgen.actors.health import Health
+from bookgen.billing.periods import Period
 from bookgen.models import Book, FundingSource, Usage
 from bookgen.providers.text import TextModel
 from bookgen.store.acceptance import PlanFunds
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.steps import Steps
-
-
-class PaidPeriod(Protocol):
-    @property
-    def start(self) -> datetime: ...
-
-    @property
-    def end(self) -> datetime: ...
 
 
 class Quota(Protocol):
@@ -34,7 +26,7 @@ class Quota(Protocol):
     @property
     def standard_plan(self) -> str: ...
 
-    def period_that_pays(self, funds: PlanFunds, target_word_count: int) -> PaidPeriod | None: ...
+    def period_that_pays(self, funds: PlanFunds, target_word_count: int) -> Period | None: ...
 
     async def hold_book(
         self, connection: asyncpg.Connection, account_id: int, book_id: int, run_id: UUID, target_word_count: int
