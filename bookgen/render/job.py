@@ -24,7 +24,7 @@ from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 
 # Raise it when the same manuscript comes out differently.
-RENDERER = "4"
+RENDERER = "5"
 
 FORMATS = {
     "pdf": "application/pdf",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bookgen.models import Book, Chapter
+from bookgen.render.characters import one_line
 from bookgen.render.languages import language
-from bookgen.render.markdown import Polish, clean, parse
+from bookgen.render.markdown import Polish, parse
 from bookgen.render.model import Figure, Illustration, Manuscript, Picture, Run, Section
 from bookgen.render.typography import polisher
 
@@ -26,14 +27,14 @@ def manuscript(
     polish = polisher(language(book.content_language))
     return Manuscript(
         id=str(book.id),
-        title=_one_line(polish(book.title)),
-        subtitle=_one_line(polish(book.subtitle)),
-        author=_one_line(author),
+        title=one_line(polish(book.title)),
+        subtitle=one_line(polish(book.subtitle)),
+        author=one_line(author),
         language=book.content_language,
         trim=book.trim_size,
         year=book.created_at.year,
-        subject=_one_line(book.genre),
-        description=_one_line(book.description),
+        subject=one_line(book.genre),
+        description=one_line(book.description),
         chapters=tuple(
             _section(chapter, polish, [each for each in illustrations if each.chapter_id == chapter.id])
             for chapter in chapters
@@ -50,8 +51,4 @@ def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[Illustrat
     for each in sorted(illustrations, key=lambda each: each.position, reverse=True):
         caption = (Run(polish(each.caption)),) if each.caption else ()
         illustrated.insert(each.position, Figure(each.picture, each.alt, caption))
-    return Section(chapter.id, chapter.chapter_number, _one_line(polish(chapter.title)), tuple(illustrated), notes)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(clean(text).split())
+    return Section(chapter.id, chapter.chapter_number, one_line(polish(chapter.title)), tuple(illustrated), notes)

@@ -12,15 +12,30 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
-from bookgen.render.model import Block, Code, Heading, ItemList, Paragraph, Quote, Run, Runs, SceneBreak, Table, Verse
+from bookgen.render.characters import clean
+from bookgen.render.model import (
+    Block,
+    Code,
+    Heading,
+    ItemList,
+    Paragraph,
+    Quote,
+    Run,
+    Runs,
+    SceneBreak,
+    Table,
+    Verse,
+    lines_by_hand,
+)
 
 MAX_NESTING = 6  # quotes and lists deeper than this are set at this depth
 
 _PARSER = (
     MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"]).use(footnote_plugin)
 )
-_ILLEGAL = re.compile("[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
-_BREAK_LINE = re.compile(r"^[ \t]*(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3})[ \t]*$", re.MULTILINE)
+_BREAK_LINE = re.compile(r"([ \t]*)(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3}|- ?- ?-)[ \t]*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_IDEOGRAPH = re.compile("[\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef\U00020000-\U0003ffff]")
 _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
 )
@@ -28,16 +43,9 @@ _ENUMERATION = re.compile(
 Polish = Callable[[str], str]
 
 
-def clean(text: str) -> str:
-    """NFC, one kind of line end, and only characters that XML and a page can carry."""
-    text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n")
-    return _ILLEGAL.sub("", text.replace("\u2029", "\n\n").replace("\ufeff", "").replace("\u00ad", ""))
-
-
 def parse(source: str, title: str, polish: Polish) -> tuple[tuple[Block, ...], tuple[tuple[Block, ...], ...]]:
     """The blocks and the notes of one chapter. A first heading that only repeats the title is dropped."""
-    text = _BREAK_LINE.sub("\n***\n", clean(source))
-    reader = _Reader(_PARSER.parse(text), polish)
+    reader = _Reader(_PARSER.parse("\n".join(_with_breaks(clean(source).split("\n")))), polish)
     blocks = [block for block in reader.blocks("") if not _is_empty(block)]
     while (
         blocks
@@ -50,6 +58,31 @@ def parse(source: str, title: str, polish: Polish) -> tuple[tuple[Block, ...], t
     return tuple(blocks), tuple(reader.notes[key] for key in sorted(reader.notes))
 
 
+def _with_breaks(lines: Sequence[str]) -> Iterator[str]:
+    """Every spelling of a scene break as the one that Markdown knows. What is fenced off is code and stays."""
+    fence = ""
+    for index, line in enumerate(lines):
+        fenced = _FENCE.fullmatch(line)
+        if fence:
+            if fenced and fenced[1].startswith(fence) and not fenced[2].strip():
+                fence = ""
+        elif (found := _BREAK_LINE.fullmatch(line)) and (_is_shallow(found[1]) or _is_alone(lines, index)):
+            yield from ("", "***")
+            line = ""
+        elif fenced:
+            fence = fenced[1]
+        yield line
+
+
+def _is_shallow(indent: str) -> bool:
+    """What is further in may be code."""
+    return len(indent.expandtabs(4)) < 4
+
+
+def _is_alone(lines: Sequence[str], index: int) -> bool:
+    return not any(line.strip() for line in (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2]))
+
+
 def _is_empty(block: Block) -> bool:
     return isinstance(block, Paragraph | Heading) and not any(
         run.text.strip() or run.note is not None for run in block.runs
@@ -57,6 +90,8 @@ def _is_empty(block: Block) -> bool:
 
 
 def _repeats(heading: Heading, title: str) -> bool:
+    if any(run.note is not None for run in heading.runs):
+        return False  # the note would be called nowhere
     said = _plain("".join(run.text for run in heading.runs))
     wanted = _plain(title)
     return said == wanted or bool(_ENUMERATION.match(said) and (said.endswith(wanted) or len(said.split()) <= 3))
@@ -111,7 +146,7 @@ class _Reader:
     def _paragraph(self, runs: Runs) -> Block:
         breaks = sum(run.text == "\n" for run in runs)
         if breaks >= 2:
-            return Verse(_lines(runs))
+            return Verse(lines_by_hand(runs))
         return Paragraph(runs)
 
     def _nested(self, close: str, make: Callable[[tuple[Block, ...]], Block]) -> Iterator[Block]:
@@ -165,7 +200,7 @@ def _quote(inner: tuple[Block, ...]) -> Block:
 
 def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
     style: dict[str, Any] = {}
-    for token in tokens:
+    for index, token in enumerate(tokens):
         match token.type:
             case "text":
                 if token.content:
@@ -173,7 +208,8 @@ def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
             case "code_inline":
                 yield Run(token.content, code=True, **style)
             case "softbreak":
-                yield Run(" ", **style)
+                if not _is_within_ideographs(tokens, index):
+                    yield Run(" ", **style)
             case "hardbreak":
                 yield Run("\n")
             case "em_open" | "strong_open" | "s_open":
@@ -188,6 +224,12 @@ def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
                 yield Run(token.content, **style)
             case "footnote_ref":
                 yield Run("", note=token.meta["id"])
+
+
+def _is_within_ideographs(tokens: Sequence[Token], index: int) -> bool:
+    """Scripts without spaces have none where a line of the source ends."""
+    before, after = tokens[index - 1].content[-1:], tokens[index + 1].content[:1]
+    return bool(_IDEOGRAPH.match(before) and _IDEOGRAPH.match(after))
 
 
 def _web(href: str) -> str:
@@ -205,13 +247,3 @@ def polished(runs: Runs, polish: Polish) -> Runs:
         return runs
     texts = set_text.split("\x00")
     return tuple(run if run.code else replace(run, text=text) for run, text in zip(runs, texts, strict=True))
-
-
-def _lines(runs: Runs) -> tuple[Runs, ...]:
-    lines: list[list[Run]] = [[]]
-    for run in runs:
-        if run.text == "\n":
-            lines.append([])
-        else:
-            lines[-1].append(run)
-    return tuple(tuple(line) for line in lines if line)

@@ -25,6 +25,17 @@ class Run:
 Runs = tuple[Run, ...]
 
 
+def lines_by_hand(runs: Runs) -> tuple[Runs, ...]:
+    """The runs between forced line breaks; a line with nothing on it is none."""
+    lines: list[list[Run]] = [[]]
+    for run in runs:
+        if run.text == "\n":
+            lines.append([])
+        else:
+            lines[-1].append(run)
+    return tuple(tuple(line) for line in lines if line)
+
+
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     runs: Runs

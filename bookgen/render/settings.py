@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from bookgen.errors import InvalidInput
+from bookgen.render.characters import clean, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ def _check(name: str) -> Callable[[Any], Any]:
         return lambda value: _number(value, *RANGES[name])
     if name == "isbn":
         return _isbn
+    if name == "publisher":
+        return lambda value: one_line(_text(value, LONGEST[name]))
     if name in LONGEST:
         return lambda value: _text(value, LONGEST[name])
     return _flag
@@ -93,7 +96,7 @@ def _text(value: Any, longest: int) -> str:
         raise ValueError("Not a valid string.")
     if len(value) > longest:
         raise ValueError(f"Longer than {longest} characters.")
-    return value.strip()
+    return clean(value).strip()
 
 
 def _flag(value: Any) -> bool:

@@ -10,6 +10,7 @@ from lxml import etree
 
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
+from tests.render.measuring import body
 from tests.render.test_settings import with_picture
 
 HTML = "{http://www.w3.org/1999/xhtml}"
@@ -42,6 +43,21 @@ def test_the_package_says_who_can_read_it(small: Rendered) -> None:
     assert "EPUB Accessibility 1.1" in package
     assert 'xml:lang="en-US"' in package
     assert 'property="source-of"' in package
+
+
+def test_a_page_mark_stands_before_the_first_word_of_its_page(make: Make) -> None:
+    some = " ".join(f"*w{n}* and x{n}[^1] **y**z{n} 字" for n in range(300))
+    rendered = render(make(f"{some}  \n{some}\n\n[^1]: A note."), ExportSettings(hyphenate=False))
+    _, *marked = re.split(r'id="p(\d+)"[^>]*>', text_of(rendered.epub, "EPUB/chapter001.xhtml"))
+    printed = {
+        page.label: body(page)[0][1].line.text.split()[0]
+        for page in rendered.layout.pages
+        if page.kind == "chapter" and page.label != "1" and body(page)
+    }
+
+    assert len(printed) > 10
+    after = dict(zip(marked[2::2], marked[3::2], strict=True))
+    assert {label: re.sub("<[^>]+>", "", text).split()[0] for label, text in after.items()} == printed
 
 
 def test_the_identifier_is_the_books_own_and_stays(make: Make) -> None:

@@ -87,3 +87,26 @@ def test_html_is_text_and_a_script_link_is_none() -> None:
     assert isinstance(paragraph, Paragraph)
     assert "".join(run.text for run in paragraph.runs) == "<b>x</b> [y](javascript:z)"
     assert not any(run.href for run in paragraph.runs)
+
+
+@pytest.mark.parametrize("code", ["```\n# a\n#\nb\n```", "~~~sh\n# a\n#\nb\n~~~", "    # a\n    #\n    b"])
+def test_a_mark_alone_on_a_line_of_code_is_code(code: str) -> None:
+    assert blocks(f"{code}\n\nAfter.") == (Code(("# a", "#", "b")), Paragraph((Run("After."),)))
+
+
+def test_a_scene_break_that_touches_its_paragraph_makes_no_heading_of_it() -> None:
+    assert [type(block) for block in blocks("One.\n---\nTwo.")] == [Paragraph, SceneBreak, Paragraph]
+
+
+def test_a_heading_that_calls_a_note_stays() -> None:
+    (heading, _), notes = parse("# The Tide[^1]\n\nText.\n\n[^1]: Called.", "The Tide", lambda each: each)
+
+    assert isinstance(heading, Heading)
+    assert len(notes) == 1
+
+
+def test_lines_of_a_script_without_spaces_are_joined_without_one() -> None:
+    (paragraph,) = blocks("红楼梦\n第一回\nabc")
+
+    assert isinstance(paragraph, Paragraph)
+    assert "".join(run.text for run in paragraph.runs) == "红楼梦第一回 abc"

@@ -60,6 +60,13 @@ def test_a_true_isbn_is_taken(isbn: str) -> None:
     assert parse_settings({"isbn": isbn}).isbn == isbn
 
 
+def test_texts_are_taken_without_what_a_page_cannot_carry() -> None:
+    typed = {"dedication": "For\x0b you\r\nand me", "copyright_text": "\ufeffMine\x00", "publisher": "A\r\nB"}
+    settings = parse_settings(typed)
+
+    assert (settings.dedication, settings.copyright_text, settings.publisher) == ("For you\nand me", "Mine", "A B")
+
+
 def test_parts_of_the_front_matter_can_be_left_out(make: Make) -> None:
     bare = ExportSettings(include_title_page=False, include_copyright_page=False, include_toc=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from bookgen.render.layout.page import PageStart
@@ -150,18 +150,18 @@ class ChapterWriter:
         if not due:
             return self._runs(runs)
         out: list[str] = []
-        word = 0
+        words = _Words()
         for run in runs:
             if run.note is not None or run.text == "\n":
                 out.append(self._run(run))
+                words.end() if run.note is None else words.go_on()
                 continue
             held = ""
-            for text, closes in _words(run.text):
-                while due and due[0].word <= word and (held or text).strip():
+            for text in words.pieces(run.text):
+                while due and due[0].word <= words.count and text.strip():
                     out.append(self._run(run, held) + self._mark(due.pop(0)))
                     held = ""
                 held += text
-                word += closes
             out.append(self._run(run, held))
         out += [self._mark(start) for start in due]
         return "".join(out)
@@ -191,18 +191,33 @@ class ChapterWriter:
         return f'<a href="{escape(run.href)}">{out}</a>' if run.href else out
 
 
-def _words(text: str) -> list[tuple[str, int]]:
-    """The text in pieces; 1 with each that ends a word as the layout counts them."""
-    out: list[tuple[str, int]] = []
-    parts = SPACES.split(text)
-    for index, part in enumerate(parts):
-        if part.isascii() and len(part) < LONG:
-            out.append((part, 0))
-        else:
-            out += [(unit, int(gap is not None)) for unit, gap in units(part)]
-        if index < len(parts) - 1:
-            out.append((" ", 1 if part or index else 0))
-    return out
+class _Words:
+    """Counts a paragraph's words as the layout does; one may go on from run to run."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._open = False
+
+    def pieces(self, text: str) -> Iterator[str]:
+        """The text cut before every word, which `count` is the number of while it is looked at."""
+        for index, part in enumerate(SPACES.split(text)):
+            if index:
+                self.end()
+                yield " "
+            if not part:
+                continue
+            for unit, gap in [(part, None)] if part.isascii() and len(part) < LONG else units(part):
+                yield unit
+                self._open = True
+                if gap is not None:
+                    self.end()
+
+    def go_on(self) -> None:
+        self._open = True
+
+    def end(self) -> None:
+        self.count += self._open
+        self._open = False
 
 
 def _aside(marks: str) -> str:

@@ -27,6 +27,7 @@ from bookgen.render.model import (
     Section,
     Table,
     Verse,
+    lines_by_hand,
 )
 
 SCENE_BREAK = "* * *"
@@ -92,10 +93,14 @@ class Flow:
     def _measure(self, left: float, right: float) -> float:
         return max(self.geometry.size * 6, self.geometry.measure - left - right)
 
-    def _paragraph(self, runs: Runs, left: float, right: float, element: Element, *, indented: bool = True) -> None:
+    def _paragraph(self, runs: Runs, left: float, right: float, element: Element) -> None:
         self._block += 1
+        indent = 0.0 if self._flush else self._indent
+        parts = lines_by_hand(runs)
+        if len(parts) > 1:
+            self._broken(parts, left, right, element.child("P"), indent)
+            return
         words = self._maker.words(runs)
-        indent = 0.0 if self._flush or not indented else self._indent
         shape = Shape(self._measure(left, right), self.geometry.size, indent, self._align)
         initial = None
         if not self.rows:
@@ -115,9 +120,32 @@ class Flow:
         self.rows += rows
         self._flush = False
 
+    def _broken(self, parts: Sequence[Runs], left: float, right: float, element: Element, indent: float) -> None:
+        """A paragraph with lines that end where its author ended them."""
+        before = 0
+        for part in parts:
+            words = self._maker.words(part)
+            shape = Shape(self._measure(left, right), self.geometry.size, indent, self._align)
+            lines = self._breaker.lines(words, shape)
+            if lines and part is not parts[-1]:
+                lines[-1].tail = Tail.SPACE
+            self._put(lines, words, self._x(left, right), element, self.geometry.size, before=before)
+            before += len(words.tokens)
+            indent = 0.0
+        self._flush = False
+
     def _put(
-        self, lines: Sequence[Line], words: Words, left: float, element: Element, size: float, *, keep: bool = False
+        self,
+        lines: Sequence[Line],
+        words: Words,
+        left: float,
+        element: Element,
+        size: float,
+        *,
+        keep: bool = False,
+        before: int = 0,
     ) -> None:
+        """`before` counts the words of the same block that stand above."""
         last = len(lines) - 1
         for index, line in enumerate(lines):
             self.rows.append(
@@ -127,7 +155,7 @@ class Flow:
                     first=index == 0,
                     last=index == last,
                     block=self._block,
-                    word=line.word,
+                    word=before + line.word,
                     notes=notes_in(words, line),
                 )
             )
