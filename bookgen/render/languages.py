@@ -18,6 +18,7 @@ class Language:
     quotes: str = "“”‘’"
     french_spacing: bool = False
     rtl: bool = False
+    unspaced: bool = False  # nothing stands between words, so a quotation mark's neighbours do not say what it is
     dash: str = "—"
     indent: float = 1.5  # of a paragraph's first line, in ems
 
@@ -56,8 +57,10 @@ _ROWS = (
         "«»“”",
     ),
     Language("vi", "Mục lục", "Chương {}", "Bản quyền", "Mọi quyền được bảo lưu.", "Ghi chú"),
-    Language("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释", indent=2.0),
-    Language("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』", indent=1.0),
+    Language("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释", unspaced=True, indent=2.0),
+    Language(
+        "ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』", unspaced=True, indent=1.0
+    ),
     Language("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석"),
     Language("ar", "المحتويات", "الفصل {}", "حقوق النشر", "جميع الحقوق محفوظة.", "الحواشي", "«»“”", rtl=True),
     Language("he", "תוכן העניינים", "פרק {}", "זכויות יוצרים", "כל הזכויות שמורות.", "הערות", "””’’", rtl=True),

@@ -15,7 +15,10 @@ _NBSP = "\u00a0"
 _OPENS_AFTER = " \n\t([{—–-/\u00a0\u202f“‘„‚«»"
 _TYPED = re.compile("[\"']")
 _ELLIPSIS = re.compile(r"\.\.\.+|(?:\. ){2}\.")
-_DASHES = re.compile(r"(?<=[^\s-]) ?---? ?(?=[^\s-])")
+_DASHES = re.compile(r"(?<=[^\s-])(?: ---? |---? ?)(?=[^\s-])")  # not the two before an option: " --help"
+_ELIDED = re.compile(r"(?:tis|twas|twere|twill|twould|til|em|cause|bout|n)\b", re.I)  # what "'" stands before
+_GERSHAYIM = re.compile('(?<=[א-ת])"(?=[א-ת](?![א-ת]))')  # before the last letter of an abbreviation
+_GERESH = re.compile("(?<=[א-ת])'(?=[א-ת])")
 _FRENCH_HIGH = re.compile(r"(?<=[^\s\x00:;!?]) ?([;!?]+)(?=\s|\x00|$|[»”)])")
 _FRENCH_COLON = re.compile(r"(?<=[^\s\x00:/]) ?(:)(?=\s|\x00|$)")
 
@@ -31,6 +34,8 @@ def polisher(language: Language) -> Callable[[str], str]:
         if "--" in text:
             text = _DASHES.sub(dash, text)
         if '"' in text or "'" in text:
+            if language.code == "he":
+                text = _GERESH.sub("׳", _GERSHAYIM.sub("״", text))
             text = _quoted(text, language)
         return _french(text) if language.french_spacing else text
 
@@ -41,16 +46,19 @@ def _quoted(text: str, language: Language) -> str:
     opening, closing, inner_opening, inner_closing = tuple(language.quotes)
     out: list[str] = []
     previous = " "
-    at = inner = 0  # `inner`: single quotation marks that are open
+    at = inner = outer = 0  # `inner`, `outer`: quotation marks that are open
     for found in _TYPED.finditer(text):
         place = found.start()
         between = text[at:place]
         previous = between.rstrip("\x00")[-1:] or previous
         after = text[place + 1 : place + 2] or " "
         opens = previous in _OPENS_AFTER and not after.isspace()
+        if language.unspaced and not (previous.isascii() and previous.isalnum()):
+            opens = not (outer if found[0] == '"' else inner)
         if found[0] == '"':
             previous = opening if opens else closing
-        elif opens and not after.isdigit():
+            outer = int(opens)
+        elif opens and not after.isdigit() and not (language.code == "en" and _ELIDED.match(text, place + 1)):
             previous = inner_opening
             inner += 1
         elif inner and not after.isalnum():

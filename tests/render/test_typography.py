@@ -12,7 +12,9 @@ from bookgen.render.typography import polisher
     ("tag", "typed", "printed"),
     [
         ("en", '"Don\'t," she said, "call it \'home\'."', "“Don’t,” she said, “call it ‘home’.”"),
-        ("en", "rock 'n' roll in the '90s", "rock ‘n’ roll in the ’90s"),
+        ("en", "rock 'n' roll in the '90s", "rock ’n’ roll in the ’90s"),
+        ("en", "'Tis so, \"give 'em 'this'\"", "’Tis so, “give ’em ‘this’”"),
+        ("en", "use --help -- always", "use --help—always"),
         ("en", "Wait... what", "Wait… what"),
         ("en", "He left -- at last", "He left—at last"),
         ("de", '"Komm", sagte sie', "„Komm“, sagte sie"),
@@ -23,6 +25,9 @@ from bookgen.render.typography import polisher
         ("sv", '"Kom hit"', "”Kom hit”"),
         ("ru", '"Да" и "нет"', "«Да» и «нет»"),
         ("ja", '"はい"', "「はい」"),
+        ("ja", '彼は"はい、\'うん\'"と言った。"え"', "彼は「はい、『うん』」と言った。「え」"),
+        ("zh", '他说："你好。"她说："don\'t"', "他说：“你好。”她说：“don’t”"),
+        ("he", 'צה"ל ב"הארץ" ג\'ירפה', "צה״ל ב”הארץ” ג׳ירפה"),
     ],
 )
 def test_marks_are_the_languages_own(tag: str, typed: str, printed: str) -> None:
