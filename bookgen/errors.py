@@ -24,6 +24,8 @@ BookgenError
 └── StartupError                 a setting or the environment does not let the service start
 """
 
+from typing import Any
+
 
 class BookgenError(Exception):
     """Something went wrong."""
@@ -121,8 +123,8 @@ class UpstreamAIError(BookgenError):
     """The model provider failed.
 
     `stage` names the call ("outline", "chapter", ...), `retryable` says whether the same call may
-    succeed later, `chapter_number` counts from 1 and is None outside a chapter. `spent`: the Usage of
-    tries that broke, which the provider charges all the same.
+    succeed later, `chapter_number` counts from 1 and is None outside a chapter. `spent`: what each of the
+    calls that broke has used, which the provider charges all the same.
     """
 
     def __init__(
@@ -133,7 +135,7 @@ class UpstreamAIError(BookgenError):
         stage: str,
         retryable: bool,
         chapter_number: int | None = None,
-        spent: object = None,
+        spent: tuple[Any, ...] = (),
     ) -> None:
         super().__init__(
             message or "The model provider failed.",

@@ -242,6 +242,7 @@ async def test_a_troubled_provider_still_gives_a_book_and_a_ledger_to_the_token(
     usage = book["usage"]
     assert status["generation_status"] == "completed"
     assert book["word_count"] == pytest.approx(4000, rel=0.05)
+    assert usage["calls"] == models.ledger["calls"]
     assert usage["input_tokens"] == models.ledger["input"]
     assert usage["output_tokens"] == models.ledger["output"]
     assert usage["cache_write_tokens"] == models.ledger["cache_write"]

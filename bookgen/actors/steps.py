@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,7 @@ from bookgen.actors.faults import fault
 from bookgen.actors.resources import Resources
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.providers.text import Spent, StopReason, TextReply, TextRequest
 from bookgen.store import steps as store
 
 # Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.
@@ -114,45 +115,29 @@ class StoredSteps:
 
     async def _store(self, key: str, request: TextRequest, reply: TextReply) -> None:
         await fault("step.before", self._work.book_id)
-        work = self._work
-        call = store.PaidCall(
-            account_id=work.account_id,
-            book_id=work.book_id,
-            run_id=work.run_id,
-            key=key,
-            stage=request.stage,
-            chapter_number=request.chapter_number,
-            reply=asdict(reply),
-            model=reply.model,
-            usage=reply.usage,
-            cost_micros=self._resources.price(reply.model, reply.usage),
-        )
+        spent = (*reply.also, Spent(reply.model, reply.usage))
+        pool, asked, stored = self._resources.pool, self._asked(request, spent), asdict(replace(reply, also=()))
         health, backlog = self._resources.health, self._resources.backlog
         try:
             async with backlog.keeping(sys.getsizeof(reply.text)):
-                await health.through_outages(lambda: store.save(self._resources.pool, call), in_vain=backlog.make_room)
+                await health.through_outages(lambda: store.save(pool, key, stored, asked), in_vain=backlog.make_room)
         except Dropped:
             self.failed = TextDropped(request.stage, request.chapter_number)
-            await self._charge(request, reply.usage)
+            await self._charge(request, spent)
             raise self.failed from None
         await fault("step.after", self._work.book_id)
 
-    async def _charge(self, request: TextRequest, spent: object) -> None:
-        """What a call that failed has used is paid all the same."""
-        if not isinstance(spent, Usage) or not spent.calls:
-            return
-        work, model = self._work, self._resources.model.name
-        charge = store.FailedCall(
-            account_id=work.account_id,
-            book_id=work.book_id,
-            run_id=work.run_id,
-            stage=request.stage,
-            chapter_number=request.chapter_number,
-            model=model,
-            usage=spent,
-            cost_micros=self._resources.price(model, spent),
-        )
-        await self._resources.health.through_outages(lambda: store.charge(self._resources.pool, charge))
+    async def _charge(self, request: TextRequest, spent: Sequence[Spent]) -> None:
+        """What calls that failed have used is paid all the same."""
+        if spent:
+            pool, asked = self._resources.pool, self._asked(request, spent)
+            await self._resources.health.through_outages(lambda: store.charge(pool, asked))
+
+    def _asked(self, request: TextRequest, spent: Sequence[Spent]) -> store.Asked:
+        price = self._resources.price
+        calls = tuple(store.PaidCall(each.model, each.usage, price(each.model, each.usage)) for each in spent)
+        work = self._work
+        return store.Asked(work.account_id, work.book_id, work.run_id, request.stage, request.chapter_number, calls)
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

@@ -7,8 +7,7 @@ from dataclasses import replace
 import structlog
 
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Usage
-from bookgen.providers.text import StopReason, TextModel, TextReply, TextRequest
+from bookgen.providers.text import Spent, StopReason, TextModel, TextReply, TextRequest
 
 log = structlog.get_logger(__name__)
 
@@ -22,25 +21,23 @@ class FallbackModel:
         return self._first.name
 
     async def complete(self, request: TextRequest) -> TextReply:
-        """The usage includes what the first model's refusal cost."""
         try:
             reply = await self._first.complete(request)
         except UpstreamAIError as error:
-            spent = error.spent if isinstance(error.spent, Usage) else Usage()
-            return await self._fall_back(request, spent, str(error))
+            return await self._fall_back(request, error.spent, str(error))
         if reply.stop is StopReason.REFUSAL:
-            return await self._fall_back(request, reply.usage, "refused")
+            return await self._fall_back(request, (*reply.also, Spent(reply.model, reply.usage)), "refused")
         return reply
 
     async def close(self) -> None:
         await self._first.close()
         await self._second.close()
 
-    async def _fall_back(self, request: TextRequest, spent: Usage, why: str) -> TextReply:
+    async def _fall_back(self, request: TextRequest, spent: tuple[Spent, ...], why: str) -> TextReply:
         log.warning("model_fell_back", model=self._first.name, to=self._second.name, stage=request.stage, why=why)
         try:
             reply = await self._second.complete(request)
         except UpstreamAIError as error:
-            error.spent = spent + error.spent if isinstance(error.spent, Usage) else spent
+            error.spent = (*spent, *error.spent)
             raise
-        return replace(reply, usage=spent + reply.usage)
+        return replace(reply, also=(*spent, *reply.also))

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 import structlog
 
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, Failure, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.text import TextReply, TextRequest
+from bookgen.providers.text import Spent, TextReply, TextRequest
 
 log = structlog.get_logger(__name__)
 
@@ -79,14 +78,16 @@ class RetryingModel:
         await self._provider.close()
 
     async def complete(self, request: TextRequest) -> TextReply:
-        """The usage of the reply includes what broken tries cost."""
         patience = _Patience(self._rules.patience if request.patience is None else request.patience)
-        spent, failures = Usage(), 0
+        spent: list[Spent] = []
+        failures = 0
         while True:
             try:
                 reply = await self._try(request, patience)
             except _Failed as failure:
-                failed, spent = failure.call, spent + failure.call.usage
+                failed = failure.call
+                if failed.usage.calls:
+                    spent.append(Spent(self.name, failed.usage))
                 failures += failure.costs_a_try
                 self._log(request, failed, failures)
                 if failed.failure is Failure.DENIED or failures >= self._rules.tries:
@@ -96,7 +97,7 @@ class RetryingModel:
                 raise self._error(request, CallFailed(str(tired), Failure.AWAY), spent) from None
             else:
                 if reply is not None:
-                    return replace(reply, usage=spent + reply.usage)
+                    return replace(reply, also=tuple(spent))
 
     async def _try(self, request: TextRequest, patience: _Patience) -> TextReply | None:
         """None: the provider went away while this call waited for its turn; no try was made."""
@@ -152,13 +153,13 @@ class RetryingModel:
             detail=failed.detail,
         )
 
-    def _error(self, request: TextRequest, failed: CallFailed, spent: Usage) -> UpstreamAIError:
+    def _error(self, request: TextRequest, failed: CallFailed, spent: Sequence[Spent]) -> UpstreamAIError:
         return UpstreamAIError(
             f"The model provider {failed}.",
             stage=request.stage,
             chapter_number=request.chapter_number,
             retryable=failed.failure is not Failure.DENIED,
-            spent=spent,
+            spent=tuple(spent),
         )
 
 

@@ -54,13 +54,23 @@ class TextRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What a call has used whose reply is of no use: it broke, or another model stands in for what it refused."""
+
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class TextReply:
-    """`model` is the name that answered (a fallback may), as in the price table and the ledger."""
+    """`model` is the name that answered (a fallback may), as in the price table and the ledger. `usage` is of the
+    call that answered alone; `also` of those before it that did not."""
 
     text: str
     stop: StopReason
     usage: Usage
     model: str
+    also: tuple[Spent, ...] = ()
 
 
 class TextModel(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -19,18 +20,23 @@ async def find(db: DB, book_id: int, key: str) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class PaidCall:
-    """A model call that was answered. `cost_micros` is None when the price table does not know the model."""
+    """A model call that the provider charges. `cost_micros` is None when the price table does not know the model."""
+
+    model: str
+    usage: Usage
+    cost_micros: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for, and all the calls that it took."""
 
     account_id: int
     book_id: int
     run_id: UUID | None
-    key: str
     stage: str
     chapter_number: int | None
-    reply: dict[str, Any]
-    model: str
-    usage: Usage
-    cost_micros: int | None
+    calls: tuple[PaidCall, ...]
 
 
 # The reply and its price are one fact: both are there or neither is, however often this is repeated. A reply that
@@ -38,53 +44,55 @@ class PaidCall:
 SAVE = """
     WITH stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
-        VALUES ($2, $3, $4, $5, $6, $7)
+        VALUES ($2, $6, $3, $4, $5, $7)
         ON CONFLICT DO NOTHING
         RETURNING 1
     ), progress AS (
-        UPDATE run SET crash_count = 0 WHERE id = $4 AND crash_count > 0 AND EXISTS (SELECT FROM stored)
+        UPDATE run SET crash_count = 0 WHERE id = $3 AND crash_count > 0 AND EXISTS (SELECT FROM stored)
     )
     INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
                             cache_write_tokens, cache_read_tokens, images, cost_micros)
-    SELECT $1, $2, $4, $5, $6, $8, $9, $10, $11, $12, $13, $14 FROM stored
+    SELECT $1, $2, $3, $4, $5, call.*
+      FROM stored,
+           unnest($8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::integer[], $14::bigint[])
+               AS call
 """
 
 
-async def save(db: DB, call: PaidCall) -> None:
+async def save(db: DB, key: str, reply: dict[str, Any], asked: Asked) -> None:
     await db.execute(
-        SAVE, call.account_id, call.book_id, call.key, call.run_id, call.stage, call.chapter_number, call.reply,
-        call.model, call.usage.input_tokens, call.usage.output_tokens, call.usage.cache_write_tokens,
-        call.usage.cache_read_tokens, call.usage.images, call.cost_micros,
+        SAVE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, key, reply,
+        *_columns(asked.calls),
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class FailedCall:
-    """A model call that gave no reply and has used tokens."""
-
-    account_id: int
-    book_id: int
-    run_id: UUID | None
-    stage: str
-    chapter_number: int | None
-    model: str
-    usage: Usage
-    cost_micros: int | None
 
 
 CHARGE = """
     INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
                             cache_write_tokens, cache_read_tokens, images, cost_micros)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    SELECT $1, $2, $3, $4, $5, call.*
+      FROM unnest($6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::integer[], $12::bigint[])
+               AS call
 """
 
 
-async def charge(db: DB, call: FailedCall) -> None:
+async def charge(db: DB, asked: Asked) -> None:
+    """The calls that were paid for in vain."""
     await db.execute(
-        CHARGE, call.account_id, call.book_id, call.run_id, call.stage, call.chapter_number, call.model,
-        call.usage.input_tokens, call.usage.output_tokens, call.usage.cache_write_tokens,
-        call.usage.cache_read_tokens, call.usage.images, call.cost_micros,
+        CHARGE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number,
+        *_columns(asked.calls),
     )  # fmt: skip
+
+
+def _columns(calls: Sequence[PaidCall]) -> tuple[list[Any], ...]:
+    return (
+        [call.model for call in calls],
+        [call.usage.input_tokens for call in calls],
+        [call.usage.output_tokens for call in calls],
+        [call.usage.cache_write_tokens for call in calls],
+        [call.usage.cache_read_tokens for call in calls],
+        [call.usage.images for call in calls],
+        [call.cost_micros for call in calls],
+    )
 
 
 SPENT = """

@@ -11,6 +11,7 @@ from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
 from bookgen.models import RunMode, RunStatus, Usage
+from bookgen.providers.text import Spent
 
 from .conftest import Model, Shelf, Start
 
@@ -253,12 +254,13 @@ async def test_what_a_failed_call_has_used_is_in_the_ledger(supervisor: Supervis
     book = await shelf.book(account)
     await supervisor.ask(account, book, Generate())
     await model.wait_until_asked(book, 1)
-    spent = Usage(calls=2, input_tokens=300, output_tokens=7)
+    spent = (Spent("first", Usage(calls=1, input_tokens=300)), Spent("second", Usage(calls=1, input_tokens=20)))
     model.fail(book, 1, retryable=True, error=UpstreamAIError("Cut.", stage="chapter", retryable=True, spent=spent))
 
     await shelf.until_status(book, "error")
 
-    assert await shelf.value("SELECT input_tokens FROM model_call WHERE book_id = $1", book) == 300
+    used = "SELECT array_agg((model, input_tokens)::text ORDER BY model) FROM model_call WHERE book_id = $1"
+    assert await shelf.value(used, book) == ["(first,300)", "(second,20)"]
 
 
 async def test_books_of_one_account_are_written_in_the_order_accepted(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from bookgen.models import Usage
 from bookgen.providers.anthropic import AnthropicProvider
 from bookgen.providers.attempt import Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
-from bookgen.providers.text import Block, Message, TextRequest
+from bookgen.providers.text import Block, Message, Spent, TextRequest
 from bookgen.providers.transport import Deadlines
 from tests.fakes.model_server import ModelServer
 
@@ -36,6 +37,10 @@ def chat(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
 
 
 PROVIDERS: dict[str, MakeProvider] = {"anthropic": anthropic, "responses": responses, "chat": chat}
+
+
+def used(spent: Iterable[Spent]) -> Usage:
+    return sum((each.usage for each in spent), Usage())
 
 
 def steady(provider: Provider, *, tries: int = 3, waits: bool = True, **rules: float) -> RetryingModel:

@@ -13,7 +13,7 @@ from bookgen.providers.attempt import CallFailed, Failure
 from bookgen.providers.text import StopReason
 from bookgen.providers.transport import Deadlines
 from tests.fakes.model_server import fault
-from tests.providers.calls import PROVIDERS, chapter_request, steady
+from tests.providers.calls import PROVIDERS, chapter_request, steady, used
 from tests.providers.documented import FAULTS, Documented, outcome
 
 ANY = pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
@@ -174,8 +174,10 @@ async def test_a_broken_try_is_in_the_usage_as_the_server_told_it(server, make) 
     server.script(fault("cut"), fault("error_event"))
     model = steady(make(server))
 
-    usage = (await model.complete(chapter_request())).usage
+    reply = await model.complete(chapter_request())
 
+    usage = used(reply.also) + reply.usage
+    assert {each.usage.calls for each in reply.also} <= {1}
     assert usage.calls == server.ledger["calls"]
     assert usage.input_tokens == server.ledger["input"]
     assert usage.output_tokens == server.ledger["output"]

@@ -13,7 +13,7 @@ from bookgen.models import Usage
 from bookgen.providers.text import Block
 from bookgen.providers.transport import Deadlines
 from tests.fakes.model_server import fault
-from tests.providers.calls import PROVIDERS, chapter_request, steady
+from tests.providers.calls import PROVIDERS, chapter_request, steady, used
 
 KINDS = ["cut", "error_event", "empty", "truncate", "refusal", "status", "drop", "filter", "text"]
 CALLS = 80
@@ -44,6 +44,7 @@ async def test_a_ledger_of_many_troubled_calls_is_equal_to_the_token(server, mak
 
 async def _usage(model, request) -> Usage:
     try:
-        return (await model.complete(request)).usage
+        reply = await model.complete(request)
     except UpstreamAIError as error:
-        return error.spent
+        return used(error.spent)
+    return used(reply.also) + reply.usage

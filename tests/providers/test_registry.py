@@ -42,7 +42,8 @@ async def test_what_the_first_model_refuses_the_second_writes(server) -> None:
 
     assert reply.stop is StopReason.END
     assert reply.model == "openai:two"
-    assert reply.usage.calls == 2
+    assert reply.usage.calls == 1
+    assert [(each.model, each.usage.calls) for each in reply.also] == [("anthropic:one", 1)]
     await model.close()
 
 
@@ -76,6 +77,17 @@ async def test_when_both_are_away_the_error_is_typed(server) -> None:
         await model.complete(chapter_request())
 
     assert error.value.retryable
+    await model.close()
+
+
+async def test_what_both_models_used_in_vain_is_told_of_each(server) -> None:
+    server.script(fault("refusal", protocol="anthropic"), fault("empty", protocol="chat", times=9))
+    model = build_text_model("anthropic:one", settings(server), fallback="openai:two")
+
+    with pytest.raises(UpstreamAIError) as error:
+        await model.complete(chapter_request())
+
+    assert [each.model for each in error.value.spent] == ["anthropic:one", "openai:two", "openai:two"]
     await model.close()
 
 

@@ -15,6 +15,7 @@ from bookgen.writing.material import ChapterDraft, Material
 from tests.canaries import CANARY
 from tests.fakes.model_server import Call, ModelServer
 from tests.fakes.model_wires import Reply
+from tests.providers.calls import used
 from tests.writing.scripted import Answer, request_key
 
 PROTOCOLS = ("anthropic", "openai")
@@ -68,7 +69,7 @@ class Paid:
 
     @property
     def usage(self) -> Usage:
-        return sum((reply.usage for reply in self.replies), Usage())
+        return sum((used(reply.also) + reply.usage for reply in self.replies), Usage())
 
 
 @contextlib.asynccontextmanager
