@@ -90,7 +90,7 @@ class _PageWriter:
 
 def _spans(line: Line) -> str:
     out = []
-    for style, items in line.segments:
+    for style, items in line.read or line.segments:
         text = escape("".join(item if isinstance(item, str) else " " * (item[0] > 0) for item in items), quote=False)
         names = [_STYLES[name] for name in style.css.split() if name in _STYLES] + [_RAISED] * bool(style.rise)
         out.append(f'<span style="{";".join(names)}">{text}</span>' if names else text)

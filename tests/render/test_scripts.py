@@ -7,6 +7,7 @@ import unicodedata
 import pytest
 
 from bookgen.render.fonts.system import system_sources
+from bookgen.render.preview import html_pages
 from tests.render.conftest import Make, render
 from tests.render.reading import PdfText, docx_words, epub_words, manuscript_words
 
@@ -56,11 +57,36 @@ def test_a_script_from_the_right_stands_in_visual_order(language: str, make: Mak
     assert docx_words(rendered.docx)[-1] == epub_words(rendered.epub)[-1] == sample.split()[-1]
 
 
-def test_words_of_another_direction_keep_their_own_order(make: Make) -> None:
-    rendered = render(make("He said (שלום עולם) and left in 2026."))
+@pytest.mark.parametrize(
+    ("language", "written", "from_the_left"),
+    [
+        ("en", "He said (שלום עולם) and left in 2026.", "He said (םלוע םולש) and left in 2026."),
+        ("en", "In שנת 1984, they said שלום, OK.", "In 1984 תנש, they said םולש, OK."),
+        ("he", "נולד ב־1984.", ".1984־ב דלונ"),
+        ("he", "עם Windows 11 כאן", "ןאכ Windows 11 םע"),
+        ("he", "מן NASA, ואז (ESA) כן", "ןכ (ESA) זאו ,NASA ןמ"),
+        ("he", "ראה Hello World! שוב", "בוש !Hello World האר"),
+        ("he", "50% או $5 או 10-12", "10-12 וא $5 וא 50%"),
+        ("he", "(a) כן", "ןכ (a)"),
+        ("he", "גרסה 2.0 של ב־iOSב", "בiOS־ב לש 2.0 הסרג"),
+        ("ar", "من 10-12 سنة", "ةنس 12-10 نم"),
+        ("ar", "سنة ١٢٣ و ٤٥", "٤٥ و ١٢٣ ةنس"),
+    ],
+)
+def test_words_of_another_direction_and_numbers_keep_their_own_order(
+    language: str, written: str, from_the_left: str, make: Make
+) -> None:
+    rendered = render(make(("1", written), language=language))
     *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "P"]
 
-    assert shown == "He said (םלוע םולש) and left in 2026."
+    assert shown == from_the_left
+
+
+def test_the_preview_leaves_the_order_of_a_line_to_the_browser(make: Make) -> None:
+    written = "עם Windows 11 כאן, כן"
+    *_, page = html_pages(render(make(("1", written), language="he")).layout, rtl=True)
+
+    assert f'direction:rtl">{written}</div>' in page["html"]
 
 
 @pytest.mark.parametrize("language", HERE)
@@ -77,10 +103,3 @@ def test_no_closing_mark_begins_a_line(language: str, make: Make) -> None:
 
 def letters(text: str) -> str:
     return "".join(each for each in unicodedata.normalize("NFC", text) if each.isalnum())
-
-
-def test_numbers_in_a_right_to_left_line_keep_their_order(make: Make) -> None:
-    rendered = render(make(("1", "נולד ב־1984."), language="he"))
-    *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "P"]
-
-    assert shown == ".1984־ב דלונ"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -70,6 +71,8 @@ class Style:
         buffer = hb.Buffer()
         buffer.add_str(text)
         buffer.guess_segment_properties()
+        if buffer.direction == "rtl" and unicodedata.bidirectional(text[0]) == "AN":
+            buffer.direction = "ltr"  # the digits of a script that reads from the right
         if buffer.direction == "rtl":
             # or letters that only lean on each other would count as one, and be extracted as one
             buffer.cluster_level = hb.BufferClusterLevel.MONOTONE_CHARACTERS

@@ -1,13 +1,14 @@
 """Text of both directions in one line: what stands where, after the Unicode bidirectional algorithm.
 
-Pieces of text take the place of characters: each has one direction and is shaped in it. Explicit
-embeddings, which prose does not use, are not honoured.
+Parts of text take the place of characters: letters of one direction, a number's digits, or one mark. Each is
+shaped by itself. Explicit embeddings, which prose does not use, are not honoured.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from bookgen.render.fonts.style import Style
 
@@ -16,68 +17,17 @@ Gap = tuple[float, float]
 Item = str | Gap  # one piece of a line: text to show, or a gap to leave
 Segments = list[tuple[Style, list[Item]]]
 
-_MIRRORED = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
-_CORE = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)
+_MIRRORED = str.maketrans("()[]{}<>«»‹›⟨⟩≤≥", ")(][}{><»«›‹⟩⟨≥≤")
+_OPENING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩"}
+_FROM_THE_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_ATTACHED = ("NSM", "BN")
+_TOGETHER = ("L", "R", "AL", "EN", "AN")
+_SKIN = re.compile("[\U0001f3fb-\U0001f3ff]")
+_STRONG = {"L": "L", "R": "R", "EN": "R", "AN": "R"}  # which side a mark beside it takes
 
 
-def visual(segments: Segments, rtl: bool) -> Segments:
-    """The line's pieces from left to right, for a paragraph that reads in the given direction."""
-    flat = [(item, style) for style, items in segments for item in items]
-    levels = _levels([_direction(item) for item, _ in flat], rtl)
-    ordered: list[tuple[Item, Style]] = []
-    for right, first, last in _stretches(levels, rtl):
-        stretch = flat[first:last]
-        ordered += [(_turned(item), style) for item, style in reversed(stretch)] if right else stretch
-    out: Segments = []
-    for item, style in ordered:
-        if not out or out[-1][0] is not style:
-            out.append((style, []))
-        out[-1][1].append(item)
-    return out
-
-
-def _direction(item: Item) -> bool | None:
-    """True from the right, False from the left; None for gaps, marks and numbers, which go with what is around."""
-    if not isinstance(item, str):
-        return None
-    if is_rtl(item):
-        return True
-    return False if any(unicodedata.bidirectional(character) == "L" for character in item) else None
-
-
-def _levels(directions: list[bool | None], rtl: bool) -> list[bool]:
-    """Neutral pieces between two of one direction are of it; others read as the paragraph does."""
-    following: list[bool] = []
-    after = rtl
-    for direction in reversed(directions):
-        after = after if direction is None else direction
-        following.append(after)
-    following.reverse()
-    levels: list[bool] = []
-    before = rtl
-    for direction, after in zip(directions, following, strict=True):
-        before = before if direction is None else direction
-        levels.append(direction if direction is not None else before if before == after else rtl)
-    return levels
-
-
-def _stretches(levels: list[bool], rtl: bool) -> list[tuple[bool, int, int]]:
-    """Neighbours of one direction, in the order in which they stand."""
-    found: list[tuple[bool, int, int]] = []
-    for index, right in enumerate(levels):
-        if found and found[-1][0] == right:
-            found[-1] = (right, found[-1][1], index + 1)
-        else:
-            found.append((right, index, index + 1))
-    return found[::-1] if rtl else found
-
-
-def _turned(item: Item) -> Item:
-    """Marks among right-to-left text are mirrored and change sides; a number between them stays as it is."""
-    if not isinstance(item, str) or is_rtl(item):
-        return item
-    before, core, after = _CORE.fullmatch(item).groups()  # type: ignore[union-attr]
-    return f"{after[::-1].translate(_MIRRORED)}{core}{before[::-1].translate(_MIRRORED)}"
+def has_rtl(text: str) -> bool:
+    return not text.isascii() and _FROM_THE_RIGHT.search(text) is not None
 
 
 def is_rtl(text: str) -> bool:
@@ -89,3 +39,123 @@ def is_rtl(text: str) -> bool:
         if direction == "L":
             return False
     return False
+
+
+def parts(text: str) -> list[str]:
+    """Letters of one direction, digits, single marks; what sits on a letter or is joined to it stays with it."""
+    found: list[str] = []
+    kind = ""
+    for character in text:
+        own = unicodedata.bidirectional(character)
+        if found and (own in _ATTACHED or found[-1][-1] == "\u200d" or _SKIN.match(character)):
+            found[-1] += character
+            continue
+        if found and own == kind and own in _TOGETHER:
+            found[-1] += character
+        else:
+            found.append(character)
+        kind = own
+    return found
+
+
+def visual(segments: Segments, rtl: bool) -> Segments:
+    """The line's pieces from left to right, for a paragraph that reads in the given direction."""
+    flat = [
+        (part, style)
+        for style, items in segments
+        for item in items
+        for part in (parts(item) if isinstance(item, str) else (item,))
+    ]
+    kinds = ["WS" if not isinstance(item, str) else unicodedata.bidirectional(item[0]) for item, _ in flat]
+    levels = _levels([item if isinstance(item, str) else "" for item, _ in flat], kinds, "R" if rtl else "L")
+    out: Segments = []
+    for index in _order(levels):
+        item, style = flat[index]
+        if levels[index] % 2 and isinstance(item, str) and not is_rtl(item):
+            item = item.translate(_MIRRORED)
+        if not out or out[-1][0] is not style:
+            out.append((style, []))
+        out[-1][1].append(item)
+    return out
+
+
+def _levels(texts: Sequence[str], kinds: list[str], paragraph: str) -> list[int]:
+    """Odd ones read from the right; numbers among them from the left."""
+    _weak(kinds, paragraph)
+    _brackets(texts, kinds, paragraph)
+    _neutral(kinds, paragraph)
+    if paragraph == "R":
+        return [1 if kind == "R" else 2 for kind in kinds]
+    return [{"L": 0, "R": 1}.get(kind, 2) for kind in kinds]
+
+
+def _weak(kinds: list[str], paragraph: str) -> None:
+    """Rules W1 to W7: numbers, and the marks that belong to them."""
+    strong = paragraph
+    for index, kind in enumerate(kinds):
+        if kind in ("L", "R", "AL"):
+            strong = kind
+        elif kind == "EN" and strong == "AL":
+            kinds[index] = "AN"
+    for index in range(1, len(kinds) - 1):
+        before, kind, after = kinds[index - 1 : index + 2]
+        if before == after and ((kind == "CS" and before in ("EN", "AN")) or (kind == "ES" and before == "EN")):
+            kinds[index] = before
+    for indices in (range(1, len(kinds)), range(len(kinds) - 2, -1, -1)):
+        for index in indices:
+            if kinds[index] == "ET" and kinds[index - indices.step] == "EN":
+                kinds[index] = "EN"
+    strong = paragraph
+    for index, kind in enumerate(kinds):
+        if kind == "AL":
+            kinds[index] = "R"
+        if kinds[index] in ("L", "R"):
+            strong = kinds[index]
+        elif kind == "EN" and strong == "L":
+            kinds[index] = "L"
+        elif kind not in ("EN", "AN"):
+            kinds[index] = "ON"
+
+
+def _brackets(texts: Sequence[str], kinds: list[str], paragraph: str) -> None:
+    """Rule N0: two brackets that belong together read one way."""
+    open_ones: list[tuple[str, int]] = []
+    for index, text in enumerate(texts):
+        if text in _OPENING:
+            open_ones.append((_OPENING[text], index))
+            continue
+        while open_ones and any(closing == text for closing, _ in open_ones):
+            closing, first = open_ones.pop()
+            if closing == text:
+                inside = {_STRONG[kind] for kind in kinds[first + 1 : index] if kind in _STRONG}
+                before = next((_STRONG[kind] for kind in reversed(kinds[:first]) if kind in _STRONG), paragraph)
+                if inside:
+                    kinds[first] = kinds[index] = paragraph if paragraph in inside else before
+                break
+
+
+def _neutral(kinds: list[str], paragraph: str) -> None:
+    """Rules N1 and N2: marks and gaps between two of one direction are of it; others read as the paragraph does."""
+    at = 0
+    while at < len(kinds):
+        end = at
+        while end < len(kinds) and kinds[end] == "ON":
+            end += 1
+        before = _STRONG[kinds[at - 1]] if at else paragraph
+        after = _STRONG[kinds[end]] if end < len(kinds) else paragraph
+        kinds[at:end] = [before if before == after else paragraph] * (end - at)
+        at = end + 1
+
+
+def _order(levels: Sequence[int]) -> list[int]:
+    """Rule L2: from the highest level down, every stretch of at least that level is turned round."""
+    order = list(range(len(levels)))
+    for level in range(max(levels, default=0), 0, -1):
+        at = 0
+        while at < len(order):
+            end = at
+            while end < len(order) and levels[order[end]] >= level:
+                end += 1
+            order[at:end] = order[at:end][::-1]
+            at = end + 1
+    return order

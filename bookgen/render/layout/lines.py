@@ -47,7 +47,8 @@ class Tail(Enum):
 @dataclass(slots=True)
 class Line:
     """`x` in points from the block's left; `expansion` in percent; `gap` the line's word space per mille,
-    `opening` what each gap's stretch adds. `word` is the index of the first word that starts here."""
+    `opening` what each gap's stretch adds. `word` is the index of the first word that starts here. `segments`
+    stand from left to right; `read` is the order in which they are read, where that is another."""
 
     x: float
     width: float
@@ -58,6 +59,7 @@ class Line:
     tail: Tail
     word: int
     words: range
+    read: list[tuple[Style, list[Item]]] | None = None
 
     @property
     def text(self) -> str:
@@ -177,8 +179,9 @@ def _emit(words: Words, ends: list[Place], shape: Shape, micro: bool) -> Iterato
         else:
             tail = Tail.SPACE if not at and tokens[end_word].gap[0] else Tail.BARE
         segments = _segments(tokens, word, offset, end_word, at)
-        if words.mixed or words.rtl:
-            segments = visual(segments, words.rtl)
+        read = segments if words.mixed or words.rtl else None
+        if read is not None:
+            segments = visual(read, words.rtl)
         yield Line(
             x=_offset(shape, number, missing / per_mille, words.rtl, words.rtl and opening == 0.0),
             width=(natural if opening == 0.0 else room) / per_mille,
@@ -189,6 +192,7 @@ def _emit(words: Words, ends: list[Place], shape: Shape, micro: bool) -> Iterato
             tail=tail,
             word=word + (1 if offset else 0),
             words=range(word, end_word + 1),
+            read=read,
         )
         word, offset = (end_word, abs(at)) if at else (end_word + 1, 0)
         start, start_gaps = end.next_width, end.next_gaps

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Pieces
-from bookgen.render.layout.bidi import Gap, is_rtl
+from bookgen.render.layout.bidi import Gap, has_rtl
 
 SPACE_WIDTH = 250.0
 HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY = 200.0, 30.0, 60.0
@@ -43,7 +43,7 @@ class Token:
         self.gap = gap
         self.width = sum((style.words.get(text) or style.word(text))[0] for text, style in pieces)
         self.advance = self.width + SPACE_WIDTH * gap[0]
-        self.rtl = any(not text.isascii() and is_rtl(text) for text, _ in pieces)
+        self.rtl = any(has_rtl(text) for text, _ in pieces)
         self.text = ""
         self.style: Style | None = None
         if len(pieces) == 1:

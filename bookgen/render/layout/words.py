@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from bookgen.render.fonts.typeface import Pieces, Typeface
-from bookgen.render.layout.bidi import Gap, is_rtl
+from bookgen.render.layout.bidi import Gap, has_rtl, parts
 from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Token
 from bookgen.render.model import Run
 
@@ -21,8 +21,6 @@ _NEVER_FIRST = frozenset(
     "、。，．・：；？！゛゜ヽヾゝゞ々ー）］｝」』】〉》〕〗〙〛’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.!?:;)]}…‥％"
 )
 _NEVER_LAST = frozenset("（［｛「『【〈《〔〖〘〚‘“([{￥＄")
-_OTHER_WAY = re.compile("[0-9A-Za-z\u00c0-\u024f]")
-_PARTS = re.compile(r"[0-9]+(?:[.,:/][0-9]+)*|[A-Za-z\u00c0-\u024f]+|[^0-9A-Za-z\u00c0-\u024f]+")
 SPACES = re.compile("[ \t\n]+")
 _MANY = re.compile("[ \t\n]{2}|[\t\n]")
 
@@ -99,19 +97,19 @@ class WordMaker:
         self, words: Words, open_word: Pieces, text: str, run: Run, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
         """The text joins the open word, or ends it where the script lets lines break without a space."""
-        if is_rtl(text) and _OTHER_WAY.search(text):
+        if len(text) < LONG and (has_rtl(text) or (self._rtl and not _WIDE.search(text))):
             # each part is shaped in its own direction, and put in its place when the line is known
-            for part in _PARTS.findall(text):
-                open_word += self._pieces(part, run, kind)
-            return open_word
-        parts = units(text)
-        for part, gap in parts:
+            pieces = tuple(piece for part in parts(text) for piece in self._pieces(part, run, kind))
+            simple[text] = self._token(pieces)
+            return open_word + pieces
+        cut = units(text)
+        for part, gap in cut:
             pieces = self._pieces(part, run, kind)
             open_word += pieces
             if gap is not None:
                 words.tokens.append(self._token(open_word, gap))
                 open_word = ()
-        if len(parts) == 1:
+        if len(cut) == 1:
             simple[text] = self._token(pieces)
         return open_word
 
