@@ -61,6 +61,7 @@ async def serve(config: Config, *, least_free: int = LEAST_FREE) -> None:
     """Until SIGTERM or SIGINT. StartupError before the first request is answered, or never."""
     telemetry.configure_logs(config.log_format or ("console" if sys.stderr.isatty() else "json"), config.log_level)
     make_data_folder(config.data_dir)
+    serving.allow_open_files()
     async with contextlib.AsyncExitStack() as closing:
         await closing.enter_async_context(Watchdog(telemetry.LOOP_LAG.observe).watching())
         bound = closing.enter_context(serving.bind(config.host, config.port))

@@ -150,7 +150,13 @@ def parse_address(text: str) -> Address | None:
 
 
 def address_bucket(address: str) -> str:
-    """IPv6 callers are counted by their /64, which one household has to itself."""
+    """IPv6 callers are counted by their /64, which one household has to itself.
+
+    A socket that takes both kinds shows an IPv4 caller as ::ffff:192.0.2.1, which is that caller alone.
+    """
     if ":" not in address:
         return address
-    return str(IPv6Network((address.partition("%")[0], 64), strict=False).network_address)
+    parsed = parse_address(address)
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed or address)
+    return str(IPv6Network((parsed, 64), strict=False).network_address)

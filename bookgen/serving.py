@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -11,6 +12,18 @@ from collections.abc import Awaitable, Callable, Iterator
 from aiohttp import web
 
 from bookgen.errors import StartupError
+
+
+MOST_FILES = 65_536
+
+
+def allow_open_files() -> None:
+    """As many as the machine lets us have: the usual 1,024 are fewer than the connections that are no burden."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(ValueError, OSError):  # a system may have a bound of its own
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def bind(host: str, port: int) -> socket.socket:

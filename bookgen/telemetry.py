@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import orjson
 import structlog
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_protocol import RequestPayloadError
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -69,7 +70,8 @@ LOOP_LAG = Histogram(
     buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 1, 5, 20),
 )
 TASKS = Gauge("bookgen_event_loop_tasks", "Tasks that have not ended.")
-OPEN_REQUESTS = Gauge("bookgen_http_open_requests", "Requests being answered.")
+OPEN_CONNECTIONS = Gauge("bookgen_http_open_connections", "Connections that are open.")
+CROWDED_OUT = Counter("bookgen_http_crowded_out_total", "Connections over what one address may have open.")
 
 HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(
@@ -132,7 +134,7 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
 def _is_no_bad_request(record: logging.LogRecord) -> bool:
     """Bytes that are no HTTP are the sender's affair; their traceback would repeat what was in their headers."""
     error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, HttpProcessingError)
+    return not isinstance(error, HttpProcessingError | RequestPayloadError)
 
 
 def redact(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

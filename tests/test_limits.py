@@ -134,3 +134,7 @@ def test_without_trusted_proxies_the_header_counts_for_nothing() -> None:
 def test_ipv6_callers_are_counted_by_their_network() -> None:
     assert address_bucket("2001:db8:1:2:3:4:5:6") == address_bucket("2001:db8:1:2::1") == "2001:db8:1:2::"
     assert address_bucket("192.0.2.1") == "192.0.2.1"
+
+
+def test_an_ipv4_caller_of_a_socket_for_both_is_counted_alone() -> None:
+    assert [address_bucket(f"::ffff:192.0.2.{last}") for last in (1, 2)] == ["192.0.2.1", "192.0.2.2"]

@@ -45,6 +45,7 @@ CHECKLIST = {
     "a guest's purchase opens no known account": "billing/test_webhook a_guest_with_a_known_address_is_credited_and_",
     # Input and resources
     "500 slow senders leave others unaffected": "http/test_floods slow_senders_leave_others_unaffected_and_are_cut_off",
+    "an address has so many connections": "http/test_floods an_address_has_so_many_connections_and_another_",
     "a body has a deadline": "http/test_edge a_body_that_never_ends_is_given_up",
     "a body has a size": "http/test_edge a_body_over_two_mebibytes_is_413",
     "NaN, NUL, surrogates, huge numbers": "http/test_odd_input every_field_takes_or_refuses_whatever_it_is_given",

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 
 import pytest
@@ -23,6 +24,16 @@ def test_a_host_of_another_machine_is_said_in_one_line() -> None:
         serving.bind("192.0.2.1", 0)
     with pytest.raises(StartupError, match="BOOKGEN_HOST=no such host is not an address"):
         serving.bind("no such host", 0)
+
+
+def test_as_many_files_may_be_open_as_the_machine_allows() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+        serving.allow_open_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1] % 2**63, serving.MOST_FILES)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_the_address_names_the_port_that_was_picked() -> None:

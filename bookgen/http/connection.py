@@ -1,4 +1,7 @@
-"""Bytes that are no HTTP request never come to the middleware; they too are answered in the envelope."""
+"""What never comes to the middleware: one connection too many, and requests that can't be read.
+
+The latter are answered in the envelope all the same.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from typing import Any
 
 from aiohttp import web
 
+from bookgen import telemetry
 from bookgen.errors import BookgenError, InvalidInput
 from bookgen.http import clients, errors, headers, journal
+from bookgen.http.crowd import Crowd
 from bookgen.http.keys import LIMITER, REQUEST_ID, SITE, VERDICT
 from bookgen.http.middleware import request_id
 from bookgen.limits import LimitClass, address_bucket
@@ -18,20 +23,50 @@ from bookgen.limits import LimitClass, address_bucket
 class Server(web.Server):
     """aiohttp's, with connections of ours."""
 
-    def __init__(self, app: web.Application, handler: Any, **options: Any) -> None:
-        super().__init__(handler, **options)
+    def __init__(self, app: web.Application, handler: Any, crowd: Crowd, **options: Any) -> None:
+        super().__init__(self._answer, **options)
         self._app = app
+        self._handler = handler
+        self._crowd = crowd
 
     def __call__(self) -> web.RequestHandler:
-        return Connection(self, self._app, loop=asyncio.get_running_loop(), **self._kwargs)
+        return Connection(self, self._app, self._crowd, loop=asyncio.get_running_loop(), **self._kwargs)
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            answer: web.StreamResponse = await self._handler(request)
+        except web.HTTPExpectationFailed:  # aiohttp looks at Expect before it calls the middleware
+            request[REQUEST_ID] = request_id(request)
+            error = InvalidInput(non_field_errors=["The only expectation that is met is 100-continue."])
+            return _refusal(request, error, self._app)
+        return answer
 
 
 class Connection(web.RequestHandler):
-    __slots__ = ("_app",)
+    """One of the connections that its address may have open; a further one is cut off at once."""
 
-    def __init__(self, server: Server, app: web.Application, **options: Any) -> None:
+    __slots__ = ("_app", "_counted_as", "_crowd")
+
+    def __init__(self, server: Server, app: web.Application, crowd: Crowd, **options: Any) -> None:
         super().__init__(server, **options)
         self._app = app
+        self._crowd = crowd
+        self._counted_as: str | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        telemetry.OPEN_CONNECTIONS.inc()
+        peer = transport.get_extra_info("peername")  # empty for a local socket
+        self._counted_as = self._crowd.enter(peer[0]) if peer else None
+        if self._counted_as is not None and self._crowd.is_full(self._counted_as):
+            telemetry.CROWDED_OUT.inc()
+            self.force_close()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        telemetry.OPEN_CONNECTIONS.dec()
+        if self._counted_as is not None:
+            self._crowd.leave(self._counted_as)
 
     def handle_error(
         self,
@@ -42,16 +77,20 @@ class Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         super().handle_error(request, status, exc, message)  # logs, and gives up an answer that was begun
         request[REQUEST_ID] = request_id(request)
-        request[VERDICT] = self._app[LIMITER].take(
-            LimitClass.PUBLIC, address_bucket(clients.address(request, self._app))
-        )
         error = (
             BookgenError("Something went wrong on our side.", request_id=request[REQUEST_ID])
             if status >= HTTPStatus.INTERNAL_SERVER_ERROR
             else InvalidInput(non_field_errors=["The request could not be read."])
         )
-        response = errors.envelope(error, self._app[SITE].public_url)
-        headers.add_to(response, request, self._app)
-        journal.record(request, None, response, 0.0, None)
+        response = _refusal(request, error, self._app)
         response.force_close()
         return response
+
+
+def _refusal(request: web.BaseRequest, error: BookgenError, app: web.Application) -> web.Response:
+    """What the middleware would have answered."""
+    request[VERDICT] = app[LIMITER].take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
+    response = errors.envelope(error, app[SITE].public_url)
+    headers.add_to(response, request, app)
+    journal.record(request, None, response, 0.0, None)
+    return response

@@ -11,7 +11,7 @@ from aiohttp import web
 class HeadDeadline:
     """Cuts a connection off whose first request head is not whole in time.
 
-    aiohttp's keep-alive bounds the wait for every later request; for the first there is no bound at all.
+    aiohttp bounds that wait only by the keep-alive, which is longer than any head takes.
     """
 
     def __init__(self, server: web.Server, seconds: float) -> None:

@@ -9,6 +9,7 @@ from aiohttp import web
 from bookgen.http import bodies, keys, openapi, replies
 from bookgen.http.connection import Server
 from bookgen.http.contract import Endpoint
+from bookgen.http.crowd import Crowd
 from bookgen.http.deadlines import HeadDeadline
 from bookgen.http.keys import Services
 from bookgen.http.middleware import TABLE, edge
@@ -19,6 +20,9 @@ PREFIXES = ("/api/v1", "/api")
 
 HEAD_SECONDS = 15.0
 KEEPALIVE_SECONDS = 30.0
+# A client library's pool holds 100 (aiohttp, httpx) and a browser opens 6: room for several of either behind one
+# router, while a few addresses can't use up the files that a process may have open.
+CONNECTIONS_OF_AN_ADDRESS = 256
 # How long the rest of a body that was refused is read, so that its sender hears the answer.
 LINGERING_SECONDS = 5.0
 # What is still being answered when the drain is over gets this long; aiohttp's default is a minute.
@@ -43,11 +47,12 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
 
 
 class Runner(web.AppRunner):
-    """aiohttp's runner, with a bound on request heads, and our words for what cannot be read."""
+    """aiohttp's runner, with bounds on connections and request heads, and our words for what cannot be read."""
 
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
-        server = Server(self.app, made.request_handler, request_factory=made.request_factory, **self._kwargs)
+        crowd = Crowd(self.app[keys.SITE].trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
+        server = Server(self.app, made.request_handler, crowd, request_factory=made.request_factory, **self._kwargs)
         HeadDeadline(server, HEAD_SECONDS)
         return server
 

@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from bookgen.http import server
+from bookgen.http.crowd import Crowd
 from bookgen.http.server import build_runner
 from bookgen.limits import Budget, LimitClass
 from tests.http.conftest import UNLIMITED, Api, OpenApi
@@ -57,6 +58,66 @@ async def test_a_request_in_progress_outlives_the_deadline_of_its_head(
 
         assert (await reader.read()).startswith(b"HTTP/1.1 400")
         writer.close()
+
+
+async def test_an_address_has_so_many_connections_and_another_address_its_own(
+    visitor: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "CONNECTIONS_OF_AN_ADDRESS", 2)
+    peers = iter(["203.0.113.1", "203.0.113.1", "203.0.113.1", "203.0.113.2", "203.0.113.1"])
+    enter = Crowd.enter
+    monkeypatch.setattr(Crowd, "enter", lambda crowd, _: enter(crowd, next(peers)))
+    async with listening(visitor) as port, connected(port) as first, connected(port) as second:
+        async with connected(port) as third, connected(port) as neighbour:
+            answers = [await asked(each) for each in (first, second, third, neighbour)]
+        await hung_up(first)
+        async with connected(port) as next_one:
+            later = [await asked(second), await asked(next_one)]
+
+    assert answers == [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK", b"", b"HTTP/1.1 200 OK"]
+    assert later == [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK"]
+
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@contextlib.asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Connection]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def hung_up(connection: Connection) -> None:
+    """Has the server end this connection."""
+    reader, writer = connection
+    writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    await reader.read()
+
+
+async def asked(connection: Connection) -> bytes:
+    """The first line of an answer on this connection; nothing when the other side has hung up."""
+    reader, writer = connection
+    writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    try:
+        return (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")[0]
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return b""
+
+
+def test_a_household_is_counted_as_one_and_neither_this_machine_nor_a_trusted_proxy_at_all() -> None:
+    crowd = Crowd([ip_network("10.0.0.0/8")], most=1)
+
+    uncounted = [crowd.enter(peer) for peer in ("127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "10.1.2.3")]
+    names = [crowd.enter(peer) for peer in ("::ffff:203.0.113.1", "203.0.113.1", "2001:db8::1", "2001:db8::2")]
+
+    assert uncounted == [None] * 5
+    assert names == ["203.0.113.1", "203.0.113.1", "2001:db8::", "2001:db8::"]
+    assert all(crowd.is_full(name) for name in names if name)
 
 
 @contextlib.asynccontextmanager

@@ -1,0 +1,37 @@
+"""A bound on the connections that one address has open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bookgen.limits import Network, address_bucket, parse_address
+
+
+class Crowd:
+    """The connections of each address, as many entries as there are addresses connected.
+
+    This machine is not counted, nor is a trusted proxy, whose connections are those of all its clients.
+    """
+
+    def __init__(self, trusted: Iterable[Network], most: int) -> None:
+        self._trusted = tuple(trusted)
+        self._most = most
+        self._open: dict[str, int] = {}
+
+    def enter(self, peer: str) -> str | None:
+        """Counts a connection under the name to `leave` by; None for a peer that is not counted."""
+        address = parse_address(peer)
+        if address is None or address.is_loopback or any(address in network for network in self._trusted):
+            return None
+        name = address_bucket(peer)
+        self._open[name] = self._open.get(name, 0) + 1
+        return name
+
+    def leave(self, name: str) -> None:
+        self._open[name] -= 1
+        if not self._open[name]:
+            del self._open[name]
+
+    def is_full(self, name: str) -> bool:
+        """Whether the address has more connections open than it may have."""
+        return self._open[name] > self._most
