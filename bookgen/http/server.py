@@ -63,6 +63,7 @@ def build_runner(app: web.Application) -> web.AppRunner:
         access_log=None,
         keepalive_timeout=KEEPALIVE_SECONDS,
         lingering_time=LINGERING_SECONDS,
+        shutdown_timeout=SHUTDOWN_SECONDS,
         handle_signals=False,
     )
 

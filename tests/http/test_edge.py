@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 from aiohttp import web
 
-from bookgen.http import bodies, replies
+from bookgen.http import bodies, replies, server
 from bookgen.http.contract import json_schema
 from bookgen.http.deprecation import Deprecation
 from bookgen.http.keys import BODY
@@ -313,3 +313,28 @@ async def test_the_log_names_the_template_and_never_the_path(log_lines: io.Strin
 
     assert "canary-3a9f" not in log_lines.getvalue()
     assert "/auth/verify-email/{uid}/{token}/" in log_lines.getvalue()
+
+
+async def test_an_answer_that_is_not_ready_holds_up_a_stop_for_a_moment_only(
+    open_api: OpenApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = asyncio.Event()
+
+    async def never(_request: web.Request) -> web.Response:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    visitor = await open_api(routes=(Route("GET", "/never/", never, LimitClass.PUBLIC, public=True),))
+    monkeypatch.setattr(server, "SHUTDOWN_SECONDS", 0.1)
+    runner = server.build_runner(visitor.client.app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", runner.addresses[0][1])
+    writer.write(b"GET /api/v1/never/ HTTP/1.1\r\nHost: x\r\n\r\n")
+    await asked.wait()
+
+    async with asyncio.timeout(10):
+        await runner.cleanup()
+        assert await reader.read() == b""
+    writer.close()
