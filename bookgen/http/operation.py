@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from ipaddress import ip_address
 
 import asyncpg
 from aiohttp import web
@@ -12,6 +11,7 @@ from bookgen import telemetry
 from bookgen.errors import NotFound, Unavailable
 from bookgen.http import replies
 from bookgen.http.keys import DATABASE, SITE, UNREADY
+from bookgen.limits import parse_address
 
 _FORWARDING = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
 
@@ -41,13 +41,11 @@ async def metrics(request: web.Request) -> web.Response:
 def _is_local(request: web.Request) -> bool:
     if any(name in request.headers for name in _FORWARDING):
         return False
-    try:
-        return ip_address(request.remote or "").is_loopback
-    except ValueError:
-        return False
+    address = parse_address(request.remote or "")
+    return address is not None and address.is_loopback
 
 
 def _has_token(request: web.Request) -> bool:
     token = request.app[SITE].metrics_token
-    given = request.headers.get("Authorization", "")
-    return bool(token) and hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
+    given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
+    return bool(token) and hmac.compare_digest(given, f"Bearer {token}".encode())

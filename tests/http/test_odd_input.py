@@ -132,6 +132,34 @@ async def test_what_is_no_http_is_refused_in_the_envelope_with_every_header(visi
     assert b"aiohttp" not in head
 
 
+@pytest.mark.parametrize("path", ["/books/", "/public-settings/", "/nowhere/"])
+async def test_an_unknown_expectation_is_refused_in_the_envelope_with_every_header(visitor: Api, path: str) -> None:
+    reply = await visitor.get(path, headers={"Expect": "the-unexpected"})
+
+    assert (reply.status, list(reply.body["error"]["details"])) == (400, ["non_field_errors"])
+    assert all(name in reply.headers for name in ("RateLimit-Remaining", "X-API-Version", "X-Request-Id"))
+
+
+@pytest.mark.parametrize("path", ["/auth/login/", "/auth/logout/", "/webhooks/stripe/"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd",
+        b"Content-Encoding: deflate\r\nContent-Length: 4\r\n\r\nabcd",
+        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+    ],
+)
+async def test_a_body_that_is_not_encoded_as_it_says_breaks_nothing(
+    log_lines: io.StringIO, visitor: Api, path: str, sent: bytes
+) -> None:
+    answer = await visitor.raw(
+        f"POST {PREFIX}{path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n".encode() + sent
+    )
+
+    assert re.match(rb"HTTP/1\.[01] (400|200)" if path == "/auth/logout/" else rb"HTTP/1\.[01] 400", answer)
+    assert "Traceback" not in log_lines.getvalue()
+
+
 @pytest.mark.parametrize("limit", ["0", "-1", "abc", "", "1.5", "1e2", "\0", "9" * 400, "１０", "true", "5&limit=x"])
 async def test_a_query_of_another_shape_is_named(api: Api, limit: str) -> None:
     reply = await api.get(f"/auth/credits/transactions/?limit={limit.replace(chr(0), '%00')}")
