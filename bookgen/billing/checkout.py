@@ -44,7 +44,7 @@ class Upgraded:
 
 
 class Payments:
-    """Without a gateway every call that needs the processor says that there is none."""
+    """Without a gateway nothing can be bought, and a request that is sound in itself is told so."""
 
     def __init__(
         self,
@@ -98,12 +98,12 @@ class Payments:
     # --- buying -------------------------------------------------------------------------------------
 
     async def buy_plan(self, account_id: int, slug: str, interval: str, urls: ReturnUrls) -> HostedCheckout | Upgraded:
-        gateway, fulfilment = self._configured()
         plan = await plans.find(self._db, slug)
         if plan is None or not plan.is_active:
             raise InvalidInput(plan=["No such plan."])
         if plan.slug == FREE:
             raise InvalidInput(plan=["The free plan is not for sale."])
+        gateway, fulfilment = self._configured()
         offer = plan_offer(plan, interval)
         present = await subscriptions.find(self._db, account_id)
         if present is None or not is_live(present):
@@ -113,7 +113,6 @@ class Payments:
         return await self._change_plan(gateway, fulfilment, account_id, present.processor_id, offer, urls)
 
     async def buy_addon(self, account_id: int, slug: str, billing_type: str, urls: ReturnUrls) -> HostedCheckout:
-        self._configured()
         addon = await addons.find(self._db, slug)
         if addon is None or not addon.is_active:
             raise InvalidInput(addon=["No such add-on."])
@@ -126,7 +125,6 @@ class Payments:
 
     async def buy_credits(self, account_id: int | None, slug: str, urls: ReturnUrls) -> HostedCheckout:
         """Credits for an account, or for a guest whose address the hosted page asks for."""
-        self._configured()
         package = await credits.find_package(self._db, slug)
         if package is None:
             raise NotFound("No such credit package.")
@@ -212,10 +210,10 @@ class Payments:
     # --- what was bought ----------------------------------------------------------------------------
 
     async def portal_url(self, account_id: int) -> str:
-        gateway, _ = self._configured()
         customer = await payments.customer_of(self._db, account_id)
         if customer is None or not await payments.has_paid(self._db, account_id):
             raise InvalidInput("You have not bought anything yet, so there is nothing to manage.")
+        gateway, _ = self._configured()
         return await gateway.portal_url(customer, f"{self._public_url}/checkout/done/")
 
     async def invoices(self, account_id: int) -> list[Invoice]:
@@ -228,7 +226,7 @@ class Payments:
     async def receive(self, payload: bytes, signature: str) -> None:
         """An event from the processor, as it came over the wire."""
         if self._webhook is None:
-            raise PaymentsNotConfigured
+            raise InvalidInput("This server has no payment keys, so no event can be believed.")
         await self._webhook.receive(payload, signature)
 
     def upkeep(self) -> Upkeep:

@@ -15,7 +15,7 @@ from bookgen.billing.fulfilment import Fulfilment
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.processor import Event
 from bookgen.billing.signature import require_signature
-from bookgen.errors import InvalidInput, PaymentsNotConfigured
+from bookgen.errors import InvalidInput
 from bookgen.store import payment_events
 
 log = structlog.get_logger()
@@ -41,7 +41,7 @@ class Webhook:
     async def receive(self, payload: bytes, signature: str) -> None:
         """Returns once the event's effect is committed; whoever sent it may send it again until then."""
         if not self._secrets:
-            raise PaymentsNotConfigured("This server has no webhook secret, so no event can be believed.")
+            raise InvalidInput("This server has no webhook secret, so no event can be believed.")
         require_signature(payload, signature, self._secrets, self._clock().timestamp())
         found = _parsed(payload)
         event = _read(found)

@@ -237,7 +237,7 @@ async def test_an_unknown_package_is_not_found(payments):
         await payments.buy_credits(None, "nonsense", NOWHERE)
 
 
-async def test_without_keys_every_payment_says_so_and_the_rest_works(pool, quota, make_account):
+async def test_without_keys_a_sound_purchase_says_so_and_the_rest_works(pool, quota, make_account):
     payments = Payments(pool, None, public_url="https://books.test")
     account = await make_account()
 
@@ -246,11 +246,19 @@ async def test_without_keys_every_payment_says_so_and_the_rest_works(pool, quota
         payments.buy_addon(account, "childrens-book", "per_use", NOWHERE),
         payments.buy_credits(account, "single", NOWHERE),
         payments.buy_credits(None, "single", NOWHERE),
-        payments.portal_url(account),
-        payments.receive(b"{}", ""),
     ):
         with pytest.raises(PaymentsNotConfigured):
             await call
+    for call in (
+        payments.buy_plan(account, "free", "monthly", NOWHERE),
+        payments.buy_addon(account, "nonsense", "per_use", NOWHERE),
+        payments.portal_url(account),
+        payments.receive(b"{}", ""),
+    ):
+        with pytest.raises(InvalidInput):
+            await call
+    with pytest.raises(NotFound):
+        await payments.buy_credits(None, "nonsense", NOWHERE)
 
     assert await payments.invoices(account) == []
     assert (await quota.creation_options(pool, account)).can_create

@@ -132,6 +132,12 @@ async def test_a_broken_signature_header_is_refused(payments, header):
         await payments.receive(b"{}", header)
 
 
+async def test_a_signature_of_bytes_that_are_no_text_is_refused(payments, clock):
+    for header in (f"t={clock().timestamp():.0f},v1=\udcff", f"t={'9' * 5_000},v1=abc"):
+        with pytest.raises(InvalidInput):
+            await payments.receive(b"{}", header)
+
+
 async def test_every_order_and_repetition_of_events_ends_alike(
     pool, payments, stripe, clock, make_account, subscribe, buy_credits
 ):

@@ -261,14 +261,28 @@ async def test_a_spent_period_refuses_new_books_until_credits_are_bought(buyer, 
         ("/auth/addons/checkout/", {"addon": "childrens-book", "billing_type": "monthly"}),
         ("/auth/credits/checkout/", {"package": "single"}),
         ("/auth/credits/guest-checkout/", {"package": "single"}),
-        ("/auth/subscriptions/portal/", None),
-        ("/webhooks/stripe/", {}),
     ],
 )
-async def test_without_keys_a_payment_call_says_so(api, path, body):
+async def test_without_keys_a_checkout_says_so(api, path, body):
     reply = await api.post(path, body)
 
     assert (reply.status, reply.code) == (409, "PAYMENTS_NOT_CONFIGURED")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/auth/subscriptions/checkout/", {"plan": "free"}, 400),
+        ("/auth/subscriptions/checkout/", {"plan": "nonsense"}, 400),
+        ("/auth/addons/checkout/", {"addon": "nonsense", "billing_type": "monthly"}, 400),
+        ("/auth/credits/checkout/", {"package": "nonsense"}, 404),
+        ("/auth/credits/guest-checkout/", {"package": "nonsense"}, 404),
+        ("/auth/subscriptions/portal/", None, 400),
+        ("/webhooks/stripe/", {}, 400),
+    ],
+)
+async def test_without_keys_a_mistake_is_still_called_what_it_is(api, path, body, status):
+    assert (await api.post(path, body)).status == status
 
 
 @pytest.mark.parametrize("page", ["success", "canceled", "done"])
