@@ -13,7 +13,7 @@ from bookgen.http.schemas import Body, Flag, Integer, Text, choice
 from bookgen.models import BookStatus, FundingSource
 
 MAX_CHAPTERS = 100
-MAX_WORDS = 10_000_000
+MAX_WORDS = 2**31 - 1  # what the column holds; how much of it one may have is the plan's affair
 DEFAULT_WORDS = 20_000
 
 LANGUAGE_TAG = f"^({'|'.join(language.value for language in LANGUAGES)})(-[A-Za-z0-9]{{1,8}}){{0,4}}$"

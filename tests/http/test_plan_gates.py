@@ -10,12 +10,13 @@ async def free(open_api: OpenApi) -> Api:
     return await (await open_api(billing=True)).as_new_account("ada")
 
 
-async def test_a_book_longer_than_the_plan_is_402_with_what_is_allowed(free: Api) -> None:
-    refused = await free.post("/books/", {"title": "Long", "target_word_count": 20_001})
+@pytest.mark.parametrize("words", [20_001, 2_000_000_000])
+async def test_a_book_longer_than_the_plan_is_402_with_what_is_allowed(free: Api, words: int) -> None:
+    refused = await free.post("/books/", {"title": "Long", "target_word_count": words})
 
     details = refused.body["error"]["details"]
     assert (refused.status, refused.code) == (402, "PLAN_UPGRADE_REQUIRED")
-    assert (details["requested"], details["max_allowed"]) == (20_001, 20_000)
+    assert (details["requested"], details["max_allowed"]) == (words, 20_000)
     assert details["upgrade_url"].startswith("http://books.example/")
 
 
