@@ -13,7 +13,6 @@ from aiohttp import web
 
 from bookgen.errors import StartupError
 
-
 MOST_FILES = 65_536
 
 
