@@ -21,6 +21,7 @@ log = structlog.get_logger()
 
 SECONDS_PER_CALL = 8
 RETRIES = 2
+KEYS = {True: ("sk_live_", "rk_live_"), False: ("sk_test_", "rk_test_")}
 UNREACHABLE = "The payment processor can't be reached right now. Try again in a moment."
 PORTAL_FEATURES = {
     "invoice_history": {"enabled": True},
@@ -53,6 +54,11 @@ class Gateway:
         self._client: Any = None
         self._prices: dict[tuple[str, int], str] = {}
         self._portal: str | None = None
+
+    @property
+    def live(self) -> bool | None:
+        """Whether the key moves real money, as its name says; in the processor's test mode nothing does."""
+        return next((live for live, names in KEYS.items() if self._secret_key.startswith(names)), None)
 
     async def close(self) -> None:
         if self._session:

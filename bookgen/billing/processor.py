@@ -28,8 +28,11 @@ STATUSES = {
 
 @dataclass(frozen=True, slots=True)
 class Event:
+    """`live`: about real money, not the processor's test mode."""
+
     id: str
     type: str
+    live: bool | None
     created_at: datetime
     object: Object
 
@@ -90,7 +93,13 @@ class Invoice:
 
 
 def event(found: Object) -> Event:
-    return Event(found["id"], found["type"], _moment(found["created"]), found["data"]["object"])
+    return Event(
+        id=found["id"],
+        type=found["type"],
+        live=found.get("livemode"),
+        created_at=_moment(found["created"]),
+        object=found["data"]["object"],
+    )
 
 
 def checkout_session(found: Object) -> CheckoutSession:

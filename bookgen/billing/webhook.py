@@ -45,6 +45,8 @@ class Webhook:
         require_signature(payload, signature, self._secrets, self._clock().timestamp())
         found = _parsed(payload)
         event = _read(found)
+        if {event.live, self._gateway.live} == {True, False}:
+            raise InvalidInput("One of this event and this server's key is of the processor's test mode, one is live.")
         await payment_events.keep(self._db, event.id, event.type, found, event.created_at)
         await self.apply(event)
         self._wake_mail()

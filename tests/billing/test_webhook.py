@@ -132,6 +132,17 @@ async def test_a_broken_signature_header_is_refused(payments, header):
         await payments.receive(b"{}", header)
 
 
+async def test_a_live_event_is_no_event_for_a_test_key(pool, payments, stripe, make_account, buy_credits):
+    account = await make_account()
+    await buy_credits(account)
+
+    with pytest.raises(InvalidInput):
+        await payments.receive(*stripe.delivery({**stripe.events[0], "livemode": True}))
+
+    assert await credits.balance(pool, account) == 0
+    assert await pool.fetchval("SELECT count(*) FROM payment_event") == 0
+
+
 async def test_a_signature_of_bytes_that_are_no_text_is_refused(payments, clock):
     for header in (f"t={clock().timestamp():.0f},v1=\udcff", f"t={'9' * 5_000},v1=abc"):
         with pytest.raises(InvalidInput):
