@@ -117,11 +117,14 @@ class Fulfilment:
         return outcome
 
     async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
-        """Who bought it. A customer made for a guest stays out of an account that was there before."""
-        account_id, bind = checkout.account_id, True
-        if account_id is None and session.email:
-            account_id, bind = await guests.account_for(connection, session.email)
-        if account_id is not None and session.customer and bind:
+        """Who opened the page, or else whose address paid there.
+
+        A customer made for a guest stays out of an account that was there before.
+        """
+        if checkout.account_id is not None or not session.email:
+            return checkout.account_id
+        account_id, new = await guests.account_for(connection, session.email)
+        if new and session.customer:
             await payments.bind_customer(connection, account_id, session.customer)
         return account_id
 

@@ -25,7 +25,8 @@ async def success(request: web.Request) -> web.Response:
     return _page(
         "Thank you",
         "What you bought is yours as soon as the payment is confirmed, which takes a moment. "
-        "If you bought without an account, look for our mail: it signs you in.",
+        "If you bought without an account, look for our mail: it signs you in. "
+        "If your address has an account here already, no mail comes: log in as always.",
     )
 
 

@@ -301,14 +301,18 @@ async def test_a_guest_gets_an_account_credits_and_a_way_in(pool, buy_credits, d
     ]
 
 
-async def test_a_guest_with_a_known_address_is_credited_and_mailed_no_way_in(pool, make_account, buy_credits, deliver):
+async def test_a_guest_with_a_known_address_is_credited_and_mailed_no_way_in(
+    pool, stripe, make_account, buy_credits, deliver
+):
     account = await make_account()
     email = await pool.fetchval("SELECT upper(email) FROM account")
-    await buy_credits(None, email=email)
+    session = await buy_credits(None, email=email)
 
     await deliver()
+    stripe.refund(session, 800)
+    await deliver()
 
-    assert await credits.balance(pool, account) == 5
+    assert await credits.balance(pool, account) == 4
     assert await pool.fetchval("SELECT count(*) FROM mail") == 0
     assert await pool.fetchval("SELECT count(*) FROM payment_customer") == 0
 
