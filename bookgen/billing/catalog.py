@@ -40,9 +40,10 @@ class Offer:
         return f"{self.kind}:{self.slug}:{self.billing}"
 
 
-def plan_offer(plan: Plan, interval: str) -> Offer:
+def plan_offer(plan: Plan, interval: str) -> Offer | None:
+    """None for a plan that has no price by this interval."""
     price = plan.price_yearly if interval == "yearly" else plan.price_monthly
-    return Offer("plan", plan.slug, interval, plan.name, cents(price))
+    return Offer("plan", plan.slug, interval, plan.name, cents(price)) if price else None
 
 
 def addon_offer(addon: Addon, billing_type: str) -> Offer | None:
@@ -65,14 +66,12 @@ def package_offer(package: CreditPackage) -> Offer:
 async def offers(db: DB) -> list[Offer]:
     """Everything that can be bought now."""
     sold = [plan for plan in await plans.list_active(db) if plan.slug != FREE]
-    by_addon = [
-        addon_offer(addon, billing) for addon in await addons.list_active(db) for billing in ("monthly", "per_use")
-    ]
-    return [
-        *(plan_offer(plan, interval) for plan in sold for interval in ("monthly", "yearly")),
-        *(offer for offer in by_addon if offer),
+    found = [
+        *(plan_offer(plan, interval) for plan in sold for interval in RECURRING),
+        *(addon_offer(addon, billing) for addon in await addons.list_active(db) for billing in ("monthly", "per_use")),
         *(package_offer(package) for package in await credits.list_packages(db)),
     ]
+    return [offer for offer in found if offer]
 
 
 def cents(price: Decimal) -> int:

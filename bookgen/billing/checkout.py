@@ -103,8 +103,10 @@ class Payments:
             raise InvalidInput(plan=["No such plan."])
         if plan.slug == FREE:
             raise InvalidInput(plan=["The free plan is not for sale."])
-        gateway, fulfilment = self._configured()
         offer = plan_offer(plan, interval)
+        if offer is None:
+            raise InvalidInput(interval=["This plan is not sold that way."])
+        gateway, fulfilment = self._configured()
         present = await subscriptions.find(self._db, account_id)
         if present is None or not is_live(present):
             return await self._open_session(account_id, offer, urls)
@@ -135,7 +137,7 @@ class Payments:
         success_url, cancel_url = self._return_urls(urls)
         customer = await self._customer(gateway, account_id) if account_id is not None else None
         if account_id is not None and offer.billing in ("monthly", "yearly"):
-            await self._close_others(gateway, fulfilment, account_id, offer.kind)
+            await self._close_others(gateway, fulfilment, account_id, offer)
         checkout_id, key = await self._note(account_id, offer)
         session = await gateway.open_session(
             offer,
@@ -181,12 +183,12 @@ class Payments:
             offer.words_per_book,
         )
 
-    async def _close_others(self, gateway: Gateway, fulfilment: Fulfilment, account_id: int, kind: str) -> None:
+    async def _close_others(self, gateway: Gateway, fulfilment: Fulfilment, account_id: int, offer: Offer) -> None:
         """Two open pages could be paid twice; a subscription is bought on the newest one.
 
         A page that can't be closed may have been paid, and its event be on its way.
         """
-        for session_id in await payments.open_sessions(self._db, account_id, kind):
+        for session_id in await payments.open_sessions(self._db, account_id, offer.kind, offer.slug):
             if not await gateway.expire_session(session_id):
                 await fulfilment.refresh_session(session_id)
                 if (await payments.session_facts(self._db, session_id))["status"] == "paid":

@@ -26,7 +26,7 @@ NAME_SESSION = "UPDATE checkout SET session_id = $2, updated_at = now() WHERE id
 OPEN_SESSIONS = """
     SELECT session_id
       FROM checkout
-     WHERE account_id = $1 AND kind = $2 AND billing IN ('monthly', 'yearly')
+     WHERE account_id = $1 AND kind = $2 AND (kind = 'plan' OR slug = $3) AND billing IN ('monthly', 'yearly')
        AND status = 'open' AND session_id IS NOT NULL
 """
 
@@ -103,9 +103,9 @@ async def name_session(db: DB, checkout_id: int, session_id: str) -> None:
     await db.execute(NAME_SESSION, checkout_id, session_id)
 
 
-async def open_sessions(db: DB, account_id: int, kind: str) -> list[str]:
-    """Sessions of this account in which a subscription of this kind can still be bought."""
-    return [row["session_id"] for row in await db.fetch(OPEN_SESSIONS, account_id, kind)]
+async def open_sessions(db: DB, account_id: int, kind: str, slug: str) -> list[str]:
+    """Sessions in which the account can still subscribe to any plan, or to this add-on: to one of them once."""
+    return [row["session_id"] for row in await db.fetch(OPEN_SESSIONS, account_id, kind, slug)]
 
 
 async def sessions_since(db: DB, moment: datetime) -> list[str]:

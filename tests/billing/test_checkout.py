@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from bookgen.billing.catalog import offers
 from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls, Upgraded
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured, Unavailable
 from bookgen.store import addons, subscriptions
@@ -87,6 +88,16 @@ async def test_what_is_not_for_sale_is_a_bad_request(payments, make_account, slu
         await payments.buy_plan(await make_account(), slug, "monthly", NOWHERE)
 
     assert "plan" in refused.value.details
+
+
+async def test_a_plan_without_a_yearly_price_is_not_sold_by_the_year(pool, payments, make_account):
+    await pool.execute("UPDATE plan SET price_yearly = 0 WHERE slug = 'starter'")
+
+    with pytest.raises(InvalidInput) as refused:
+        await payments.buy_plan(await make_account(), "starter", "yearly", NOWHERE)
+
+    assert "interval" in refused.value.details
+    assert "bookgen_plan_starter_yearly" not in {offer.lookup_key for offer in await offers(pool)}
 
 
 async def test_a_second_checkout_closes_the_first_page(payments, stripe, make_account):
@@ -217,6 +228,18 @@ async def test_an_addon_owned_by_the_month_is_not_sold_twice(pool, payments, str
     with pytest.raises(Conflict):
         await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
     assert (await subscriptions.find(pool, account)).plan.slug == "free"
+
+
+async def test_the_page_of_one_addon_stays_open_beside_that_of_another(payments, stripe, make_account):
+    account = await make_account()
+    first = await payments.buy_addon(account, "childrens-book", "monthly", NOWHERE)
+    again = await payments.buy_addon(account, "childrens-book", "monthly", NOWHERE)
+    stripe.pay(again.session_id)
+
+    other = await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
+
+    pages = [stripe.objects[page.session_id]["status"] for page in (first, again, other)]
+    assert pages == ["expired", "complete", "open"]
 
 
 async def test_the_portal_opens_for_whoever_has_bought(payments, stripe, make_account, subscribe):
