@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -154,8 +155,17 @@ class Gateway:
             page = await self._call("subscriptions.list", params)
             found += [processor.subscription(each) for each in page["data"]]
             if not page["has_more"]:
-                return found
+                return [await self._with_arrears(each) for each in found]
             after = {"starting_after": page["data"][-1]["id"]}
+
+    async def _with_arrears(self, subscription: ProcessorSubscription) -> ProcessorSubscription:
+        """Its own period begins anew each month, paid or not; the arrears do not."""
+        if subscription.past_due_since is None:
+            return subscription
+        listed = await self._call("invoices.list", {"subscription": subscription.id, "limit": 100})
+        renewals = [each for each in listed["data"] if each.get("billing_reason") == "subscription_cycle"]
+        since = processor.unpaid_since(renewals) or subscription.past_due_since
+        return replace(subscription, past_due_since=min(since, subscription.past_due_since))
 
     async def invoices(self, customer: str, limit: int) -> list[Invoice]:
         found = await self._call("invoices.list", {"customer": customer, "limit": limit})

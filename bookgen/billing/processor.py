@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +25,8 @@ STATUSES = {
     "incomplete": SubscriptionStatus.INCOMPLETE,
     "incomplete_expired": SubscriptionStatus.INCOMPLETE,
 }
+
+UNPAID = ("draft", "open", "uncollectible")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,10 @@ class CheckoutSession:
 
 @dataclass(frozen=True, slots=True)
 class ProcessorSubscription:
-    """`tag` is the catalogue's: kind, slug and interval of what is subscribed to."""
+    """`tag` is the catalogue's: kind, slug and interval of what is subscribed to.
+
+    `past_due_since` is the first moment that nobody paid for: the same however late we hear of it.
+    """
 
     id: str
     item_id: str
@@ -67,15 +73,10 @@ class ProcessorSubscription:
     status: SubscriptionStatus
     created_at: datetime
     started_at: datetime
-    period_start: datetime
     period_end: datetime
+    past_due_since: datetime | None
     cancel_at_period_end: bool
     payment_url: str | None
-
-    @property
-    def past_due_since(self) -> datetime | None:
-        """The unpaid period's first moment: the same however late we hear of it."""
-        return self.period_start if self.status is SubscriptionStatus.PAST_DUE else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +129,27 @@ def checkout_session(found: Object) -> CheckoutSession:
 def subscription(found: Object) -> ProcessorSubscription:
     item = found["items"]["data"][0]
     invoice = found.get("latest_invoice")
+    status = STATUSES[found["status"]]
     return ProcessorSubscription(
         id=found["id"],
         item_id=item["id"],
         tag=(item["price"].get("metadata") or {}).get("bookgen", ""),
-        status=STATUSES[found["status"]],
+        status=status,
         created_at=_moment(found["created"]),
         started_at=_moment(found["start_date"]),
-        period_start=_moment(item["current_period_start"]),
         period_end=_end(found, item),
+        past_due_since=_moment(item["current_period_start"]) if status is SubscriptionStatus.PAST_DUE else None,
         cancel_at_period_end=found["cancel_at_period_end"],
         payment_url=invoice.get("hosted_invoice_url")
         if found.get("pending_update") and isinstance(invoice, Mapping)
         else None,
     )
+
+
+def unpaid_since(renewals: Iterable[Object]) -> datetime | None:
+    """When the oldest of the newest invoices that nobody paid was made; `renewals` are the newest first."""
+    unpaid = list(takewhile(lambda each: each["status"] in UNPAID, renewals))
+    return _moment(unpaid[-1]["created"]) if unpaid else None
 
 
 def invoice(found: Object) -> Invoice:
@@ -169,9 +177,9 @@ def reference(value: Any) -> str | None:
 
 
 def _end(found: Object, item: Object) -> datetime:
-    """Until when it was paid for. One that ended because nobody paid has no paid time left."""
+    """Until when it was paid for. One that ended because nobody paid, or took it back, has no paid time left."""
     reason = (found.get("cancellation_details") or {}).get("reason")
-    if found["status"] == "canceled" and reason == "payment_failed":
+    if found["status"] == "canceled" and reason in ("payment_failed", "payment_disputed"):
         return _moment(min(item["current_period_start"], found["ended_at"]))
     return _moment(item["current_period_end"])
 

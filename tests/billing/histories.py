@@ -128,8 +128,8 @@ class History:
             self.stripe.dispute(session["id"])
 
     async def renew(self, random: Random) -> None:
-        subscription = self._some(random, self._subscriptions(), status="active")
-        if subscription:
+        subscription = self._some(random, self._subscriptions())
+        if subscription and subscription["status"] != "canceled":
             self.stripe.renew(subscription["id"], paid=random.random() < 0.7)
 
     async def cancel(self, random: Random) -> None:

@@ -243,6 +243,27 @@ async def test_a_plan_begins_renews_lapses_and_ends(pool, quota, clock, stripe, 
     assert (await quota.plan(pool, account)).slug == "free"
 
 
+async def test_an_unpaid_month_after_another_begins_no_new_days_of_grace(
+    pool, quota, clock, stripe, make_account, subscribe, deliver
+):
+    account = await make_account()
+    subscription = await subscribe(account)
+    for _ in range(2):
+        clock.now += timedelta(days=31)
+        stripe.renew(subscription, paid=False)
+    await deliver()
+    twice_unpaid = await quota.plan(pool, account)
+
+    clock.now += timedelta(days=31)
+    stripe.renew(subscription)
+    clock.now += timedelta(days=31)
+    stripe.renew(subscription, paid=False)
+    await deliver()
+    unpaid_again = await quota.plan(pool, account)
+
+    assert (twice_unpaid.slug, unpaid_again.slug) == ("free", "starter")
+
+
 async def test_a_canceled_plan_lasts_until_what_was_paid_for_ends(
     pool, quota, clock, stripe, make_account, subscribe, deliver
 ):
@@ -252,6 +273,17 @@ async def test_a_canceled_plan_lasts_until_what_was_paid_for_ends(
 
     assert (await quota.plan(pool, account)).slug == "starter"
     clock.now += timedelta(days=31)
+    assert (await quota.plan(pool, account)).slug == "free"
+
+
+async def test_a_plan_canceled_over_a_dispute_has_no_paid_time_left(
+    pool, quota, stripe, make_account, subscribe, deliver
+):
+    account = await make_account()
+    stripe.cancel(await subscribe(account), reason="payment_disputed")
+
+    await deliver()
+
     assert (await quota.plan(pool, account)).slug == "free"
 
 

@@ -135,7 +135,8 @@ class FakeStripe:
         item["current_period_start"] = item["current_period_end"]
         item["current_period_end"] = _later(item["current_period_end"], item["price"]["recurring"]["interval"])
         subscription["status"] = "active" if paid else "past_due"
-        invoice = self._invoice(subscription, item["price"]["unit_amount"], "paid" if paid else "open")
+        status = "paid" if paid else "open"
+        invoice = self._invoice(subscription, item["price"]["unit_amount"], status, "subscription_cycle")
         self._emit("invoice.paid" if paid else "invoice.payment_failed", invoice)
         self._emit("customer.subscription.updated", subscription)
 
@@ -267,7 +268,8 @@ class FakeStripe:
         price = self.objects[form["items"][0]["price"]]
         assert form["items"][0]["id"] == item["id"]
         difference = price["unit_amount"] - item["price"]["unit_amount"]
-        invoice = self._invoice(subscription, difference, "open" if self.declines else "paid")
+        status = "open" if self.declines else "paid"
+        invoice = self._invoice(subscription, difference, status, "subscription_update")
         if self.declines:
             subscription["pending_update"] = {"expires_at": int(self.clock()) + 82_800}
         else:
@@ -277,8 +279,12 @@ class FakeStripe:
         return web.json_response({**subscription, "latest_invoice": invoice})
 
     async def _list_invoices(self, request: web.Request) -> web.Response:
-        found = [invoice for invoice in self._all("invoice") if invoice["customer"] == request[FORM]["customer"]]
-        return page("/v1/invoices", found, request[FORM])
+        form, found = request[FORM], self._all("invoice")
+        if "customer" in form:
+            found = [invoice for invoice in found if invoice["customer"] == form["customer"]]
+        if "subscription" in form:
+            found = [invoice for invoice in found if _subscription_of(invoice) == form["subscription"]]
+        return page("/v1/invoices", found, form)
 
     async def _list_portals(self, request: web.Request) -> web.Response:
         return page("/v1/billing_portal/configurations", self._all("billing_portal.configuration"), request[FORM])
@@ -336,7 +342,7 @@ class FakeStripe:
             payment_intent=intent["id"], customer=session["customer"],
         )  # fmt: skip
         intent.update(status="succeeded", latest_charge=charge["id"])
-        self._invoice({"id": None, "customer": session["customer"]}, amount, "paid")
+        self._invoice({"id": None, "customer": session["customer"]}, amount, "paid", "manual")
 
     def _subscribe(self, session: Object) -> None:
         now = int(self.clock())
@@ -362,9 +368,9 @@ class FakeStripe:
         )
         session["subscription"] = subscription["id"]
         self._emit("customer.subscription.created", subscription)
-        self._emit("invoice.paid", self._invoice(subscription, price["unit_amount"], "paid"))
+        self._emit("invoice.paid", self._invoice(subscription, price["unit_amount"], "paid", "subscription_create"))
 
-    def _invoice(self, subscription: Object, amount: int, status: str) -> Object:
+    def _invoice(self, subscription: Object, amount: int, status: str, reason: str) -> Object:
         now = int(self.clock())
         item = subscription["items"]["data"][0] if subscription["id"] else None
         start, end = (item["current_period_start"], item["current_period_end"]) if item else (now, now)
@@ -376,6 +382,7 @@ class FakeStripe:
             total=amount,
             currency="usd",
             status=status,
+            billing_reason=reason,
             period_start=now,
             period_end=now,
             lines={"object": "list", "data": [{"object": "line_item", "period": {"start": start, "end": end}}]},
@@ -384,6 +391,11 @@ class FakeStripe:
         invoice["hosted_invoice_url"] = f"https://invoice.stripe.test/i/{invoice['id']}"
         invoice["invoice_pdf"] = f"{invoice['hosted_invoice_url']}/pdf"
         return invoice
+
+
+def _subscription_of(invoice: Object) -> str | None:
+    name: str | None = invoice["parent"]["subscription_details"]["subscription"]
+    return name
 
 
 def _later(moment: int, interval: str) -> int:
