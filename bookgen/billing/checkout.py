@@ -9,9 +9,10 @@ from uuid import UUID
 
 import asyncpg
 
-from bookgen.billing.catalog import Offer, addon_offer, package_offer, plan_offer
+from bookgen.billing.catalog import RECURRING, Offer, addon_offer, package_offer, plan_offer
+from bookgen.billing.customers import Customers
 from bookgen.billing.fulfilment import Fulfilment
-from bookgen.billing.gateway import Gateway
+from bookgen.billing.gateway import Gateway, UnknownCustomer
 from bookgen.billing.plans import FREE
 from bookgen.billing.processor import Invoice, ProcessorSubscription
 from bookgen.billing.returns import checked_url, origin_of
@@ -19,7 +20,7 @@ from bookgen.billing.standing import entitled, is_live
 from bookgen.billing.upkeep import Upkeep
 from bookgen.billing.webhook import Webhook
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured
-from bookgen.store import accounts, addons, credits, payments, plans, subscriptions
+from bookgen.store import addons, credits, payments, plans, subscriptions
 
 NEWEST_INVOICES = 20
 
@@ -135,19 +136,26 @@ class Payments:
     async def _open_session(self, account_id: int | None, offer: Offer, urls: ReturnUrls) -> HostedCheckout:
         gateway, fulfilment = self._configured()
         success_url, cancel_url = self._return_urls(urls)
-        customer = await self._customer(gateway, account_id) if account_id is not None else None
-        if account_id is not None and offer.billing in ("monthly", "yearly"):
+
+        async def open_for(customer: str | None) -> HostedCheckout:
+            checkout_id, key = await self._note(account_id, offer)
+            session = await gateway.open_session(
+                offer, checkout=key, customer=customer, success_url=success_url, cancel_url=cancel_url
+            )
+            await payments.name_session(self._db, checkout_id, session.id)
+            return HostedCheckout(session.id, session.url or "")
+
+        if account_id is None:
+            return await open_for(None)
+        if offer.billing in RECURRING:
             await self._close_others(gateway, fulfilment, account_id, offer)
-        checkout_id, key = await self._note(account_id, offer)
-        session = await gateway.open_session(
-            offer,
-            checkout=key,
-            customer=customer,
-            success_url=success_url,
-            cancel_url=cancel_url,
-        )
-        await payments.name_session(self._db, checkout_id, session.id)
-        return HostedCheckout(session.id, session.url or "")
+        customers = Customers(self._db, gateway)
+        customer = await customers.of(account_id)
+        try:
+            return await open_for(customer)
+        except UnknownCustomer:
+            await fulfilment.refresh_customer(customer)
+            return await open_for(await customers.instead_of(customer, account_id))
 
     async def _change_plan(
         self,
@@ -159,8 +167,8 @@ class Payments:
         urls: ReturnUrls,
     ) -> Upgraded:
         success_url, _ = self._return_urls(urls)
-        customer = await self._customer(gateway, account_id)
-        changed = await self._running(gateway, customer, processor_id)
+        customer = await Customers(self._db, gateway).of(account_id)
+        changed = await self._running(gateway, fulfilment, customer, processor_id)
         if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
             checkout_id, key = await self._note(account_id, offer)
             changed = await gateway.change_plan(changed, offer, checkout=key)
@@ -194,8 +202,15 @@ class Payments:
                 if (await payments.session_facts(self._db, session_id))["status"] == "paid":
                     raise Conflict("You bought this on another page a moment ago.")
 
-    async def _running(self, gateway: Gateway, customer: str, processor_id: str | None) -> ProcessorSubscription:
-        for each in await gateway.subscriptions(customer):
+    async def _running(
+        self, gateway: Gateway, fulfilment: Fulfilment, customer: str, processor_id: str | None
+    ) -> ProcessorSubscription:
+        try:
+            subscribed = await gateway.subscriptions(customer)
+        except UnknownCustomer:
+            await fulfilment.refresh_customer(customer)
+            raise Conflict("The payment processor has ended your subscription. Buy a plan again.") from None
+        for each in subscribed:
             if each.id == processor_id:
                 return each
         raise Conflict("The subscription is being changed. Try again in a moment.")
@@ -223,7 +238,10 @@ class Payments:
         if customer is None:
             return []
         gateway, _ = self._configured()
-        return await gateway.invoices(customer, NEWEST_INVOICES)
+        try:
+            return await gateway.invoices(customer, NEWEST_INVOICES)
+        except UnknownCustomer:
+            return []
 
     async def receive(self, payload: bytes, signature: str) -> None:
         """An event from the processor, as it came over the wire."""
@@ -236,16 +254,6 @@ class Payments:
         gateway, fulfilment = self._configured()
         assert self._webhook is not None
         return Upkeep(self._db, gateway, fulfilment, self._webhook, self._public_url)
-
-    async def _customer(self, gateway: Gateway, account_id: int) -> str:
-        customer = await payments.customer_of(self._db, account_id)
-        if customer is not None:
-            return customer
-        account = await accounts.find(self._db, account_id)
-        if account is None:
-            raise NotFound
-        await payments.bind_customer(self._db, account_id, await gateway.create_customer(account))
-        return await self._customer(gateway, account_id)
 
     def _return_urls(self, urls: ReturnUrls) -> tuple[str, str]:
         page = f"{self._public_url}/checkout"

@@ -18,7 +18,7 @@ import structlog
 from bookgen.billing import credits as wallet
 from bookgen.billing import guests
 from bookgen.billing.catalog import CURRENCY
-from bookgen.billing.gateway import Gateway
+from bookgen.billing.gateway import Gateway, UnknownCustomer
 from bookgen.billing.plans import FREE
 from bookgen.billing.processor import CheckoutSession, ProcessorSubscription
 from bookgen.billing.standing import entitled
@@ -63,7 +63,10 @@ class Fulfilment:
         return lambda connection: self._apply_session(connection, session)
 
     async def read_customer(self, customer: str) -> Effect:
-        subscribed = await self._gateway.subscriptions(customer)
+        try:
+            subscribed = await self._gateway.subscriptions(customer)
+        except UnknownCustomer:
+            return lambda connection: self._end_subscriptions(connection, customer)
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
     async def _refresh(self, object_id: str, read: Callable[[], Awaitable[Effect]], event_id: str | None) -> None:
@@ -165,6 +168,14 @@ class Fulfilment:
             else:
                 said.append(await self._apply_addon(connection, account_id, slug, best))
         return Outcome("; ".join(said) or "nothing of ours")
+
+    async def _end_subscriptions(self, connection: DB, customer: str) -> Outcome:
+        account_id = await payments.account_of(connection, customer)
+        if account_id is not None:
+            await subscriptions.lock(connection, account_id)
+            await subscriptions.cancel(connection, account_id)
+            await addons.cancel(connection, account_id)
+        return Outcome("the processor knows no such customer")
 
     async def _apply_plan(self, connection: DB, account_id: int, best: ProcessorSubscription) -> str:
         _, slug, interval = best.tag.split(":")

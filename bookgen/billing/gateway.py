@@ -67,9 +67,9 @@ class Gateway:
 
     # --- buying -------------------------------------------------------------------------------------
 
-    async def create_customer(self, account: Account) -> str:
+    async def create_customer(self, account: Account, *, instead_of: str = "") -> str:
         params = {"email": account.email, "metadata": {"bookgen_account": str(account.id)}}
-        key = f"customer:{account.id}:{account.created_at.isoformat()}:{account.email}"
+        key = f"customer:{account.id}:{account.created_at.isoformat()}:{account.email}:{instead_of}"
         created = await self._call("customers.create", params, key=key)
         return str(created["id"])
 
@@ -271,6 +271,10 @@ class Refused(Conflict):
     """The payment processor does not do this now."""
 
 
+class UnknownCustomer(Refused):
+    """The payment processor does not know this customer any more."""
+
+
 @contextlib.contextmanager
 def _errors(name: str) -> Iterator[None]:
     """The library's errors as ours. A request that it calls invalid is `Refused`, for the caller to judge."""
@@ -282,7 +286,8 @@ def _errors(name: str) -> Iterator[None]:
         raise Conflict("The payment was declined. Update the payment method and try again.") from error
     except stripe.InvalidRequestError as error:
         log.info("payment_processor_refused", call=name, code=error.code, param=error.param)
-        raise Refused from error
+        unknown = error.code == "resource_missing" and error.param == "customer"
+        raise (UnknownCustomer if unknown else Refused) from error
     except stripe.StripeError as error:
         log.warning("payment_processor_failed", call=name, error=type(error).__name__, status=error.http_status)
         raise Unavailable(UNREACHABLE) from error

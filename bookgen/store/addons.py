@@ -54,6 +54,8 @@ OWN_BY_MONTH = """
     DO UPDATE SET status = $3, processor_id = $4, current_period_end = $5, past_due_since = $6
 """
 
+CANCEL = "UPDATE account_addon SET status = 'canceled' WHERE account_id = $1 AND billing_type = 'monthly'"
+
 HOLD_USE = """
     INSERT INTO addon_use (run_id, account_addon_id, book_id) VALUES ($1, $2, $3) ON CONFLICT (run_id) DO NOTHING
 """
@@ -90,6 +92,11 @@ async def own_by_month(
     past_due_since: datetime | None,
 ) -> None:
     await connection.execute(OWN_BY_MONTH, account_id, slug, status, processor_id, period_end, past_due_since)
+
+
+async def cancel(connection: DB, account_id: int) -> None:
+    """The payment processor has no subscription to an add-on any more; what was paid for lasts."""
+    await connection.execute(CANCEL, account_id)
 
 
 async def hold_use(connection: DB, run_id: UUID, owned_id: int, book_id: int) -> None:

@@ -58,6 +58,8 @@ ACCOUNT_OF = "SELECT account_id FROM payment_customer WHERE customer_id = $1"
 # The first one stays: an account is one customer, whatever races.
 BIND_CUSTOMER = "INSERT INTO payment_customer (account_id, customer_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 
+REPLACE_CUSTOMER = "UPDATE payment_customer SET customer_id = $3 WHERE account_id = $1 AND customer_id = $2"
+
 CUSTOMERS = "SELECT customer_id FROM payment_customer ORDER BY account_id"
 
 SESSION_FACTS = """
@@ -139,6 +141,10 @@ async def account_of(db: DB, customer_id: str) -> int | None:
 
 async def bind_customer(db: DB, account_id: int, customer_id: str) -> None:
     await db.execute(BIND_CUSTOMER, account_id, customer_id)
+
+
+async def replace_customer(db: DB, account_id: int, old: str, new: str) -> None:
+    await db.execute(REPLACE_CUSTOMER, account_id, old, new)
 
 
 async def customers(db: DB) -> list[str]:

@@ -40,6 +40,11 @@ SUBSCRIBE = """
      WHERE account_id = $1 AND p.slug = $2
 """
 
+CANCEL = """
+    UPDATE subscription SET status = 'canceled', updated_at = now()
+     WHERE account_id = $1 AND processor_id IS NOT NULL AND status <> 'canceled'
+"""
+
 
 async def find(db: DB, account_id: int) -> Subscription | None:
     found = await find_with_sign_up(db, account_id)
@@ -90,6 +95,11 @@ async def subscribe(
         cancel_at_period_end,
         processor_id,
     )
+
+
+async def cancel(connection: DB, account_id: int) -> None:
+    """The payment processor has the subscription no more; what was paid for lasts."""
+    await connection.execute(CANCEL, account_id)
 
 
 def _subscription(row: Record | dict[str, Any]) -> Subscription:

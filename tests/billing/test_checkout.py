@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -149,6 +150,27 @@ async def test_racing_checkouts_make_one_customer(pool, payments, stripe, make_a
     await asyncio.gather(*(payments.buy_credits(account, "single", NOWHERE) for _ in range(4)))
 
     assert await pool.fetchval("SELECT count(*) FROM payment_customer") == 1
+    assert len([each for each in stripe.objects.values() if each["object"] == "customer"]) == 1
+
+
+async def test_a_customer_whom_the_processor_does_not_know_any_more_can_buy_again(
+    pool, clock, quota, payments, stripe, make_account, subscribe, deliver
+):
+    """As after the change from test keys to live ones."""
+    account = await make_account()
+    await subscribe(account)
+    stripe.forget_business()
+
+    assert await payments.invoices(account) == []
+    with pytest.raises(Conflict):
+        await payments.buy_plan(account, "pro", "monthly", NOWHERE)
+    until_paid = await quota.plan(pool, account)
+    clock.now += timedelta(days=31)
+    ended = await quota.plan(pool, account)
+    await subscribe(account, "pro")
+
+    assert (until_paid.slug, ended.slug) == ("starter", "free")
+    assert (await quota.plan(pool, account)).slug == "pro"
     assert len([each for each in stripe.objects.values() if each["object"] == "customer"]) == 1
 
 

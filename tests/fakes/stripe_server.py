@@ -205,6 +205,8 @@ class FakeStripe:
 
     async def _create_session(self, request: web.Request) -> web.Response:
         form = request[FORM]
+        if form.get("customer", "") not in ("", *self.objects):
+            return missing("customer", form["customer"], param="customer")
         price = self.objects[form["line_items"][0]["price"]]
         if (form["mode"] == "subscription") != ("recurring" in price):
             return error("The price does not fit the mode.", 400)
@@ -252,6 +254,8 @@ class FakeStripe:
 
     async def _list_subscriptions(self, request: web.Request) -> web.Response:
         form = request[FORM]
+        if form["customer"] not in self.objects:
+            return missing("customer", form["customer"], param="customer")
         found = [each for each in self._all("subscription") if each["customer"] == form["customer"]]
         if form.get("status") != "all":
             found = [each for each in found if each["status"] != "canceled"]
@@ -280,6 +284,8 @@ class FakeStripe:
 
     async def _list_invoices(self, request: web.Request) -> web.Response:
         form, found = request[FORM], self._all("invoice")
+        if form.get("customer", "") not in ("", *self.objects):
+            return missing("customer", form["customer"], param="customer")
         if "customer" in form:
             found = [invoice for invoice in found if invoice["customer"] == form["customer"]]
         if "subscription" in form:

@@ -88,8 +88,9 @@ def error(message: str, status: int, *, type: str | None = None, **fields: Any) 
     return web.json_response(body, status=status, headers=retry)
 
 
-def missing(kind: str, name: str) -> web.Response:
-    return error(f"No such {kind}: '{name}'", 404, code="resource_missing")
+def missing(kind: str, name: str, param: str = "id") -> web.Response:
+    """Of what the path names 404, of what a parameter names 400."""
+    return error(f"No such {kind}: '{name}'", 404 if param == "id" else 400, code="resource_missing", param=param)
 
 
 def page(url: str, newest_first: Iterable[Mapping[str, Any]], query: Mapping[str, Any]) -> web.Response:

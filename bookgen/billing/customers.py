@@ -1,0 +1,42 @@
+"""Who an account is at the payment processor."""
+
+from __future__ import annotations
+
+import asyncpg
+import structlog
+
+from bookgen.billing.gateway import Gateway
+from bookgen.errors import NotFound
+from bookgen.models import Account
+from bookgen.store import accounts, payments
+
+log = structlog.get_logger()
+
+
+class Customers:
+    def __init__(self, db: asyncpg.Pool, gateway: Gateway) -> None:
+        self._db = db
+        self._gateway = gateway
+
+    async def of(self, account_id: int) -> str:
+        """The account's customer, made when it is first asked for."""
+        customer = await payments.customer_of(self._db, account_id)
+        if customer is None:
+            made = await self._gateway.create_customer(await self._account(account_id))
+            await payments.bind_customer(self._db, account_id, made)
+            customer = await payments.customer_of(self._db, account_id)
+            assert customer is not None
+        return customer
+
+    async def instead_of(self, gone: str, account_id: int) -> str:
+        """Another one for an account whose customer the processor does not know, say of its test mode or deleted."""
+        made = await self._gateway.create_customer(await self._account(account_id), instead_of=gone)
+        log.warning("payment_customer_replaced", account_id=account_id, gone=gone, made=made)
+        await payments.replace_customer(self._db, account_id, gone, made)
+        return await self.of(account_id)
+
+    async def _account(self, account_id: int) -> Account:
+        account = await accounts.find(self._db, account_id)
+        if account is None:
+            raise NotFound
+        return account
