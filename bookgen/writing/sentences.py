@@ -7,12 +7,17 @@ from collections.abc import Iterator
 
 from bookgen.words import measure
 
-_CLOSERS = "\"'”’»«›‹)\\]】」』）〉》*_"
-# A stop that needs no space after it, or any stop that is followed by white space or the end.
-_END = re.compile(rf"(?:[。！？｡؟۔।॥։።။៕]+|[.!?…‥]+|[—–](?=[\"”’»]))[{_CLOSERS}]*")
+_CLOSERS = "\"'”’“‘»«›‹)\\]】」』｣）］〉》*_\u200e\u200f\u202c\u2069"
+_GREEK = "\u0370-\u03ff\u1f00-\u1fff"
+# A stop that needs no space after it, or any stop that is followed by white space or the end. Greek asks with a
+# semicolon, Japanese speech ends its line with a bracket alone, French puts a space before its closing mark.
+_END = re.compile(
+    rf"(?:[。！？｡؟۔।॥։።။៕]+|[.!?…‥]+|(?<=[{_GREEK}])[;\u037e]|[—–](?=[\"”’»])|[」』](?=\n|\Z))"
+    rf"[{_CLOSERS}]*(?:[ \u00a0\u202f]»(?=\s|\Z|[.,;:!?…]))?(?:\[\^?\d+\])*"
+)
 _NO_SPACE_NEEDED = re.compile(r"[。！？｡।॥։።။៕]")
 _ABBREVIATION = re.compile(
-    r"(?:^|\n)\s*\d{1,3}\.$|(?:^|[\s(\"'“‘„«])(?:[A-Za-zÀ-ÿ]|\d{1,2}|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Mt|Lt|Col|Gen|Capt|Sgt|Rev|Hon|vs|etc|cf|No|Nr|Bd"
+    r"(?:^|\n)\s*\d{1,3}\.$|(?:^|[\s(\"'“‘„«])(?:[A-Za-zÀ-ɏ\u0370-\u04ff]|\d{1,2}|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Mt|Lt|Col|Gen|Capt|Sgt|Rev|Hon|vs|etc|cf|No|Nr|Bd"
     r"|Hr|Fr|Frl|bzw|usw|ca|Abs|Mme|Mlle|Sra|Srta|Dra|Ud|Uds|Sig|Dott|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|p\.\s?ej)\.$",
     re.IGNORECASE,
 )
@@ -135,9 +140,10 @@ def _cuts(text: str) -> Iterator[tuple[int, float, bool]]:
 
 
 def _inside_quotation(paragraph: str) -> bool:
+    low = "„" in paragraph  # there “ is the mark that closes
     return (
         paragraph.count('"') % 2 == 1
-        or paragraph.count("“") > paragraph.count("”")
+        or paragraph.count("„" if low else "“") > paragraph.count("”") + low * paragraph.count("“")
         or paragraph.count("「") > paragraph.count("」")
         or ("«" in paragraph and paragraph.count("«") > paragraph.count("»"))
     )

@@ -19,6 +19,12 @@ from tests.writing.scripted import prose
         ("هل أنت هنا؟ نعم۔", 2),
         ("वह घर गई। रात थी।", 2),
         ("One paragraph\n\nAnother one", 2),
+        ("« Où vas-tu ? » demanda-t-elle. « Là-bas. » Il se tut.", 3),
+        ("Han gik. »Hej,« sagde hun. Og så.", 3),
+        ("„Komm.“ Er ging. „Gut.“", 3),
+        ("Ποιος είναι; ρώτησε. Πού πας; Εδώ.", 3),
+        ("「行こう」と彼は言った。\n「うん」\n道は暗かった。", 3),
+        ("Она видела А. С. Пушкина. И ушла.", 2),
         ("It cost 3.50 at www.example.org and no more. Done.", 2),
     ],
 )
@@ -34,6 +40,15 @@ def test_sentences_are_told_apart(text, count):
         "He asked: *why?*",
         "She went—”",
         "彼は言った。「行こう」。",
+        "彼は立った。\n\n「行こう」",
+        "Il se leva. « Je pars. »",
+        "Il se leva. « Tu viens\u202f?\u00a0»",
+        "Er stand auf. „Ich gehe.“",
+        "Vstal. ‚Jdu.‘",
+        "Han rejste sig. »Jeg går.«",
+        "Σηκώθηκε. «Ποιος είναι;»",
+        "הוא קם. הוא הלך.\u200f",
+        "It is so.[^12]",
         "- one\n- two",
         "| a | b |\n|---|---|\n| 1 | 2 |",
         "Roses are red\nviolets are blue",
@@ -44,7 +59,10 @@ def test_a_whole_text_is_finished(text):
     assert is_finished(text)
 
 
-@pytest.mark.parametrize("text", ["", "She went", "She went,", "## A heading", "彼は言った、「行"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "She went", "She went,", "## A heading", "彼は言った、「行", "「行こう」と", "x;", "Il dit : «", "Er: „Ich"],
+)
 def test_a_broken_off_text_is_not(text):
     assert not is_finished(text)
 
@@ -69,6 +87,13 @@ def test_a_cut_prefers_the_end_of_a_paragraph():
     text = "\n\n".join(["One two three four five six seven eight nine ten. " * 2] * 6)
 
     assert count_words(cut_to(text, 62, slack=0.04)) == 60
+
+
+def test_a_cut_may_follow_a_german_quotation():
+    text = "Er stand auf. „Ich gehe. Ich gehe jetzt.“ Dann war er fort. Niemand sagte an diesem Abend noch ein Wort."
+
+    assert cut_to(text, 11, slack=0.04).endswith("Dann war er fort.")
+    assert cut_to(text, 5, slack=0.04) == "Er stand auf."
 
 
 def test_a_cut_does_not_fall_into_a_quotation():
