@@ -9,7 +9,7 @@ from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, Digest
 from bookgen.providers.text import Message, StopReason, TextReply
 from bookgen.words import count_words
-from bookgen.writing import budget, clean, continuity, conversation, quality, residue, revision, sentences
+from bookgen.writing import budget, clean, continuity, conversation, quality, residue, revision, seam, sentences
 from bookgen.writing.desk import Desk
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material
@@ -93,7 +93,7 @@ def _keep(desk: Desk, reply: TextReply) -> tuple[str, bool]:
     piece = clean.prose(reply.text, desk.chapter, opening=not desk.text)
     cut = reply.stop is StopReason.LENGTH or not sentences.is_finished(piece)
     whole = sentences.complete(piece) if cut else piece
-    kept = clean.without_overlap(desk.text, whole)
+    kept = seam.without_overlap(desk.text, whole)
     if kept:
         broken_off = piece[len(whole) :]
         in_paragraph = bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]

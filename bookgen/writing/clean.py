@@ -1,4 +1,4 @@
-"""A reply stripped to the prose in it, and fitted to the text that it goes on from."""
+"""A reply stripped to the prose in it. A line goes only when it can be nothing but a word to the user."""
 
 from __future__ import annotations
 
@@ -6,36 +6,57 @@ import re
 
 from bookgen.models import Chapter
 from bookgen.writing import sentences
-from bookgen.writing.units import UNIT, units
+
+LONGEST_LINE = 240  # characters: a longer line is no heading and no word to the user
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"\A```(markdown|md|text|plaintext)?[ \t]*\n(.*?)\n?```\Z", re.DOTALL | re.IGNORECASE)
 _TAG_LINE = re.compile(
     r"^[ \t]*</?(?:brief|book_data|chapter|text|part|continuation)>[ \t]*\n?", re.MULTILINE | re.IGNORECASE
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ufffe\uffff\ud800-\udfff]")
-_PREAMBLE = re.compile(
-    r"\A(?:sure|certainly|of course|absolutely|okay|here(?:'s| is| are)|below is|continuing|as requested|"
+_EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
+_OPENER = re.compile(
+    r"(?:sure|certainly|of course|absolutely|okay|here(?:['’]s| is| are)|below is|continuing|as requested|"
     r"hier (?:ist|sind|folgt)|natürlich|gerne|voici|bien sûr|aquí (?:está|tienes)|claro|ecco|certo|aqui está|"
-    r"natuurlijk|oto|вот|конечно|"
-    r"当然|好的|以下是|这是|もちろん|以下は|はい)\b[^\n]{0,200}\n+",
+    r"natuurlijk|oto|вот|конечно)\b|当然|好的|以下是|这是|もちろん|以下は|はい",
     re.IGNORECASE,
 )
-_PREAMBLE_MARK = re.compile(
-    r"chapter|part|continu|text|draft|word|kapitel|teil|fortsetzung|chapitre|suite|cap[ií]tul|"
-    r"continuaci|capitolo|parte|hoofdstuk|rozdzia|глав|章|部分|续|続",
+_PIECE = (
+    r"\b(?:chapter|part|section|kapitel|teil|abschnitt|chapitre|partie|cap[ií]tulo|capitolo|parte|hoofdstuk|deel|"
+    r"rozdział|część|глава|часть)"
+)
+_OF_THE_TASK = re.compile(
+    rf"{_PIECE}\b|\b(?:continuation|draft|rewrite|revision|fortsetzung|suite|continuación|continuazione|продолжение)\b|"
+    r"本章|第.{1,4}[章部节節]|部分|续写|続き",
     re.IGNORECASE,
 )
+_BEYOND_DOUBT = re.compile(
+    rf"{_PIECE}\s+\d+\b|\b(?:continuation|requested|as you asked|rewritten|fortsetzung)\b", re.IGNORECASE
+)
+_NUMBER = r"(?:\s+[\w-]+){0,2}[.!]?"
 _POSTSCRIPT = re.compile(
-    r"(?:\n|\A)[ \t]*[\[(*_#-]*\s*(?:end of (?:the )?(?:chapter|part)|the end of chapter|to be continued|word count|"
-    r"words?:|let me know|would you like|i hope (?:this|you)|shall i|feel free|ende des kapitels|fortsetzung folgt|"
-    r"fin du chapitre|à suivre|fin del capítulo|continuará|fine del capitolo|continua|part \d+ of \d+|"
-    r"(?:本章|本部分)?(?:完|结束)|(?:待续|つづく|続く))[^\n]{0,160}\s*\Z",
+    rf"(?:the )?end of (?:the |this )?(?:chapter|part|section){_NUMBER}|to be continued[.…! ]*|part \d+ of \d+\.?|"
+    r"(?:total |approximate )?word count\b.{0,60}|words?\s*[:=]\s*~?\d.{0,40}|[~≈]?\d[\d,.]* words\.?|"
+    r"(?:please )?let me know (?:if|how|what)\b.*\b(?:chapter|part|section|changes|adjust\w*|revisions?|edits?|tweaks?|"
+    r"like me to|feedback)\b.*|"
+    r"(?:would you like me to|do you want me to|shall i|should i) .*\b(?:chapter|part|section|scene|passage|story)\b.*|"
+    r"i hope (?:this|you) .*\b(?:chapter|part|section|passage|version|draft|rewrite|meets|expectations)\b.*|"
+    r"feel free to (?:ask|request|let me know)\b.*|"
+    rf"ende (?:des|von) (?:kapitels?|teils?|abschnitts?){_NUMBER}|fortsetzung folgt[.…! ]*|"
+    rf"fin (?:du chapitre|de la partie|de la section){_NUMBER}|à suivre[.…! ]*|"
+    rf"fin del? (?:capítulo|la parte){_NUMBER}|continuará[.…! ]*|"
+    rf"fine (?:del capitolo|della parte){_NUMBER}|continua[.…! ]*|"
+    r"(?:本章|本部分|第.{1,4}[章部节節])(?:完|结束|結束|终|終)[。.]?|完|(?:未完)?待续|つづく|続く",
     re.IGNORECASE,
 )
+_DECORATION = " \t[](){}*_#【】（）"
+_RULES = ("---", "***", "___")
 _HEADING_WORDS = re.compile(
-    r"^(?:#{1,6}\s*|\*\*|__)?\s*(?:chapter|kapitel|chapitre|cap[ií]tulo|capitolo|hoofdstuk|rozdział|"
-    r"глава|part|teil|partie|parte|第\s*[\d一二三四五六七八九十百]+\s*[章部])\b[^\n]{0,120}$",
+    r"(?:#{1,6}|\*\*|__)?[ \t]*(?:"
+    r"(?:chapter|kapitel|chapitre|cap[ií]tulo|capitolo|hoofdstuk|rozdział|глава|part|teil|partie|parte)[ \t]+"
+    r"(?:\d+\b.*|[\w-]+[*_ \t]*(?:[:.–—-].*)?)|"
+    r"第\s*[\d一二三四五六七八九十百]+\s*[章部].*)",
     re.IGNORECASE,
 )
 
@@ -43,69 +64,46 @@ _HEADING_WORDS = re.compile(
 def prose(reply: str, chapter: Chapter, *, opening: bool) -> str:
     """The prose of a reply. `opening` says that the chapter begins with it: there its own title is not prose."""
     text = _THINKING.sub("", reply).replace("\r\n", "\n").strip()
-    if fenced := _FENCE.match(text):
-        text = fenced[1].strip()
-    text = _CONTROL.sub("", _TAG_LINE.sub("", text)).strip()
+    fenced = _FENCE.match(text)
+    if fenced and (fenced[1] or "```" not in fenced[2]):
+        text = fenced[2].strip()
+    text = _EMPTY_LINES.sub("\n\n", _CONTROL.sub("", _TAG_LINE.sub("", text))).strip()
     text = _without_preamble(text)
     text = _without_title(text, chapter, opening=opening)
-    while stripped := _POSTSCRIPT.search(text):
-        text = text[: stripped.start()].rstrip()
-    return text.strip()
+    return _without_postscript(text)
 
 
 def _without_preamble(text: str) -> str:
-    found = _PREAMBLE.match(text)
-    if found and (found[0].rstrip().endswith((":", "：")) or _PREAMBLE_MARK.search(found[0])):
-        return text[found.end() :].lstrip("-* \n") if text[found.end() :].startswith("---") else text[found.end() :]
-    return text
+    line, _, rest = text.partition("\n")
+    line = line.rstrip(" *_")
+    if not rest or len(line) > LONGEST_LINE or not _OPENER.match(line):
+        return text
+    presents = line.endswith((":", "：")) and _OF_THE_TASK.search(line)
+    if not presents and not _BEYOND_DOUBT.search(line):
+        return text
+    rest = rest.lstrip()
+    return rest.lstrip("-* \n") if rest.startswith("---") else rest
 
 
 def _without_title(text: str, chapter: Chapter, *, opening: bool) -> str:
     for _ in range(2):
         first, _, rest = text.partition("\n")
-        bare = first.strip(" #*_:").casefold()
-        is_title = bare == chapter.title.strip().casefold() or (
-            bool(_HEADING_WORDS.match(first.strip())) and not sentences.is_finished(first.strip(" *_"))
-        )
-        if not rest.strip() or not is_title:
+        if not rest or len(first) > LONGEST_LINE or not (opening or first.lstrip().startswith(("#", "**"))):
             break
-        if not (opening or first.lstrip().startswith(("#", "**"))):
+        bare = first.strip(" #*_:").casefold()
+        is_heading = _HEADING_WORDS.fullmatch(first.strip()) and not sentences.is_finished(first.strip(" *_"))
+        if bare != chapter.title.strip().casefold() and not is_heading:
             break
         text = rest.strip()
     return text
 
 
-LONGEST_OVERLAP = 8_000  # characters
-SHORTEST_OVERLAP = 4  # units: fewer may be said twice
-
-
-def without_overlap(before: str, piece: str) -> str:
-    """`piece` without its beginning where that repeats the end of `before`; empty when all of it does."""
-    tail = units(before[-LONGEST_OVERLAP:])
-    found = list(UNIT.finditer(piece[:LONGEST_OVERLAP]))
-    head = [match[0].casefold() for match in found]
-    if len(head) >= SHORTEST_OVERLAP and len(piece) <= LONGEST_OVERLAP and _contains(tail, head):
-        return ""
-    for count in range(min(len(tail), len(head)), SHORTEST_OVERLAP - 1, -1):
-        if tail[-count:] == head[:count]:
-            rest = piece[found[count - 1].end() :]
-            return rest[len(rest) - len(rest.lstrip(_STOPS)) :].lstrip()
-    return piece
-
-
-_STOPS = ".!?…。！？｡؟।॥\"'”’»)]】」』*_"
-
-
-def _contains(whole: list[str], part: list[str]) -> bool:
-    starts = (start for start, unit in enumerate(whole) if unit == part[0])
-    return any(whole[start : start + len(part)] == part for start in starts)
-
-
-def join(before: str, piece: str, *, same_paragraph: bool) -> str:
-    """`piece` after `before`: in its last paragraph when that was cut in the middle, else in a new one."""
-    if not before or not piece:
-        return before or piece
-    if not same_paragraph or re.match(r"#{1,6}\s|[-*+]\s|\d+[.)]\s|[|>]|\*\*\*", piece):
-        return f"{before}\n\n{piece}"
-    unspaced = re.search(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]$", before)
-    return f"{before}{piece}" if unspaced else f"{before} {piece}"
+def _without_postscript(text: str) -> str:
+    whole = text
+    while True:
+        before, _, line = text.rpartition("\n")
+        said = line.strip(_DECORATION)
+        is_hanging_rule = text != whole and line.strip() in _RULES
+        if not is_hanging_rule and (len(line) > LONGEST_LINE or not _POSTSCRIPT.fullmatch(said)):
+            return text
+        text = before.rstrip()

@@ -9,8 +9,8 @@ from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message
 from bookgen.words import count_words
 from bookgen.writing import budget, context
-from bookgen.writing.clean import join
 from bookgen.writing.material import Material
+from bookgen.writing.seam import join
 
 
 @dataclass(slots=True)

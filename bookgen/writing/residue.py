@@ -3,53 +3,83 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from bookgen.models import Chapter
 from bookgen.writing.flaw import Flaw, paragraphs
+from bookgen.writing.sentences import inside_quotation
 
 _META = re.compile(
-    r"\b(?:as an ai(?: language model)?|i(?:'m| am) (?:unable|not able) to (?:write|continue|help)|"
-    r"i can(?:'|no)t (?:assist|help) with|here(?:'s| is) (?:the|your|a) (?:next |revised |requested |full )?"
-    r"(?:chapter|part|section|continuation|draft|rewrite)|(?:end|beginning) of (?:chapter|part) \w+|"
-    r"in (?:the next|this) (?:chapter|part), (?:we|i) (?:will|shall)|word count:|let me know if (?:you|this)|"
-    r"would you like me to|i hope this (?:chapter|part|meets|helps)|as requested|"
-    r"continu(?:ed|ing) from (?:the )?previous|als ki(?:-sprachmodell)?|"
-    r"hier ist (?:das|der) (?:nächste )?(?:kapitel|teil|abschnitt)|ende des (?:kapitels|teils)|"
-    r"voici (?:le|la) (?:suite|chapitre|prochaine? partie)|en tant qu'ia|fin du chapitre|"
-    r"aquí (?:está|tienes) (?:el|la) (?:capítulo|siguiente parte|continuación)|fin del capítulo|"
-    r"como modelo de lenguaje)\b|"
-    r"作为(?:一个)?(?:AI|人工智能)|以下是(?:本章|第.{1,4}章|下一部分)|本章完|AI(?:言語モデル)?として|以下は第.{1,4}章",
+    r"\b(?:as an ai language model|as an ai,? i can(?:not|['’]t)|"
+    r"i(?:['’]m| am) (?:unable|not able) to (?:write|continue|help with) th(?:is|at)|i can(?:not|['’]t) assist with|"
+    r"here(?:['’]s| is) (?:the|your|a) (?:(?:next|revised|requested|full|rewritten) "
+    r"(?:chapter|part|section|passage|draft)|continuation|rewrite|"
+    r"(?:chapter|part|section|draft)\s*(?:\d|[:.!]?\s*$|you (?:asked|requested)))|"
+    r"word count:|let me know if (?:you|this)\b[^\n]{0,60}\b(?:changes|chapter|adjust\w*|revis\w+|edits?)|"
+    r"would you like me to (?:continue|write|revise|adjust|expand|rewrite|proceed)|"
+    r"i hope this (?:chapter|part|passage|meets)|continu(?:ed|ing) from (?:the )?previous|"
+    r"als ki-sprachmodell|hier ist (?:das|der) nächste (?:kapitel|teil|abschnitt)|"
+    r"voici (?:la suite du|le chapitre suivant|la prochaine partie)|en tant qu['’]ia,? je|"
+    r"aquí (?:está|tienes) (?:el siguiente capítulo|la siguiente parte|la continuación)|como modelo de lenguaje)|"
+    r"作为(?:一个|一名)?(?:AI|人工智能)(?:语言)?(?:模型|助手)|以下是(?:本章|第.{1,4}章|下一部分)|本章完|"
+    r"AI言語モデルとして|以下は第.{1,4}章",
     re.IGNORECASE,
 )
+# What nobody but the model would write in a paragraph of its own.
+_META_ALONE = re.compile(
+    r"[^\w\"“„«»‘'「『—]*(?:(?:the )?end of (?:the )?(?:chapter|part)(?: [\w-]+)?|ende des (?:kapitels|teils)(?: \w+)?|"
+    r"fin du chapitre(?: \w+)?|fin del capítulo(?: \w+)?|本章完|word count:.{0,40}|as an ai language model.*|"
+    r"let me know if you(?:['’]d| would) like.*|would you like me to (?:continue|write|revise).*)\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+_LONGEST_ALONE = 160  # characters
 _PLACEHOLDER = re.compile(
     r"\[(?:insert|add|todo|tbd|name|your|placeholder|describe|scene|continue|character|location|date|xx+)[^\]\n]{0,80}\]|"
     r"\b(?-i:TODO|TBD|TK TK|FIXME|XXXX*)\b|\blorem ipsum\b|"
     r"\{\{?[a-z_ ]{2,40}\}?\}|<(?:insert|name|placeholder)[^>\n]{0,60}>",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+_SPOKEN = ("—", "–", "- ", "‘", "'")
 
 
 def residue(content: str, chapter: Chapter) -> list[Flaw]:
     flaws = []
-    for index, paragraph in enumerate(paragraphs(content)):
-        if found := _META.search(paragraph):
-            flaws.append(Flaw("meta_text", index, found[0], "The model speaks to its user."))
-        if found := _PLACEHOLDER.search(paragraph):
-            flaws.append(Flaw("placeholder", index, found[0], "Something was to be filled in."))
+    for index, paragraph in enumerate(paragraphs(_without_code(content))):
+        if found := _meta_in(paragraph):
+            flaws.append(Flaw("meta_text", index, found, "The model speaks to its user."))
+        if placeholder := _PLACEHOLDER.search(paragraph):
+            flaws.append(Flaw("placeholder", index, placeholder[0], "Something was to be filled in."))
     return flaws + _headings(content, chapter)
 
 
+def _without_code(content: str) -> str:
+    """Code is full of what would be a placeholder in prose. The paragraphs stay as many as they are."""
+    return _CODE.sub(lambda code: re.sub(r"\S", "c", code[0]), content)
+
+
+def _meta_in(paragraph: str) -> str:
+    """What the model says to its user; what people say to each other in the book is none of it."""
+    if _META_ALONE.fullmatch(paragraph):
+        return paragraph.strip()
+    if paragraph.lstrip().startswith(_SPOKEN):
+        return ""
+    found = (match for match in _META.finditer(paragraph) if not inside_quotation(paragraph[: match.start()]))
+    return next((match[0] for match in found), "")
+
+
 def _headings(content: str, chapter: Chapter) -> list[Flaw]:
+    """The chapter's own title, and a heading that is the last one once more, as a model sets it when it goes on.
+    The same heading after another one is the author's: each recipe of a chapter has its ingredients."""
     flaws = []
-    seen: Counter[str] = Counter({chapter.title.casefold(): 1})
+    title = last = chapter.title.casefold()
     for index, paragraph in enumerate(paragraphs(content)):
-        for heading in _HEADING.findall(paragraph):
+        for line in _HEADING.findall(paragraph):
+            heading = line.strip("# \t")
             key = heading.strip("*_ ").casefold()
-            seen[key] += 1
-            if seen[key] > 1:
+            if key in (title, last):
                 flaws.append(Flaw("duplicate_heading", index, heading, "The heading stands there already."))
+            last = key
     return flaws
 
 
@@ -64,9 +94,13 @@ def without_residue(content: str, chapter: Chapter) -> str:
     kept = [
         block
         for index, block in enumerate(blocks)
-        if index not in gone or not (_is_heading(block) or (_META.search(block) and len(block) <= 160))
+        if index not in gone or not (_is_heading(block) or _is_meta_alone(block))
     ]
     return "\n\n".join(kept) if kept else content
+
+
+def _is_meta_alone(block: str) -> bool:
+    return len(block) <= _LONGEST_ALONE and bool(_META_ALONE.fullmatch(block))
 
 
 def _is_heading(block: str) -> bool:

@@ -135,11 +135,12 @@ def _cuts(text: str) -> Iterator[tuple[int, float, bool]]:
         start = end
         ends_paragraph = not text[end:].strip() or bool(_PARAGRAPH.match(text, end))
         paragraph = text[text.rfind("\n\n", 0, end) + 1 : end]
-        if ends_paragraph or not _inside_quotation(paragraph):
+        if ends_paragraph or not inside_quotation(paragraph):
             yield end, count, ends_paragraph
 
 
-def _inside_quotation(paragraph: str) -> bool:
+def inside_quotation(paragraph: str) -> bool:
+    """Whether a quotation that begins in `paragraph` is open at its end."""
     low = "„" in paragraph  # there “ is the mark that closes
     return (
         paragraph.count('"') % 2 == 1

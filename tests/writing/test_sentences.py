@@ -3,7 +3,7 @@
 import pytest
 
 from bookgen.words import count_words
-from bookgen.writing.clean import join, without_overlap
+from bookgen.writing.seam import join, without_overlap
 from bookgen.writing.sentences import complete, cut_to, is_finished, split
 from tests.writing.scripted import prose
 

@@ -1,0 +1,44 @@
+"""Where a reply goes on from a text: what it repeats is taken off, and the two are joined."""
+
+from __future__ import annotations
+
+import re
+
+from bookgen.writing.units import UNIT, by_character, units
+
+LONGEST_OVERLAP = 8_000  # characters
+SHORTEST_OVERLAP = 4  # units: fewer may be said twice
+MOST_BY_CHANCE = 8  # words, twice as many characters: so many may begin a new sentence as they ended the last one
+
+
+def without_overlap(before: str, piece: str) -> str:
+    """`piece` without its beginning where that repeats the end of `before`; empty when all of it does."""
+    tail = units(before[-LONGEST_OVERLAP:])
+    found = list(UNIT.finditer(piece[:LONGEST_OVERLAP]))
+    head = [match[0].casefold() for match in found]
+    if len(head) >= SHORTEST_OVERLAP and len(piece) <= LONGEST_OVERLAP and _contains(tail, head):
+        return ""
+    by_chance = MOST_BY_CHANCE * (2 if by_character(head[:40]) else 1)
+    for count in range(min(len(tail), len(head)), SHORTEST_OVERLAP - 1, -1):
+        rest = piece[found[count - 1].end() :]
+        if tail[-count:] == head[:count] and (count > by_chance or rest.startswith(tuple(_STOPS))):
+            return rest.lstrip(_STOPS).lstrip()
+    return piece
+
+
+_STOPS = ".!?…。！？｡؟।॥\"'”’»)]】」』*_"
+
+
+def _contains(whole: list[str], part: list[str]) -> bool:
+    starts = (start for start, unit in enumerate(whole) if unit == part[0])
+    return any(whole[start : start + len(part)] == part for start in starts)
+
+
+def join(before: str, piece: str, *, same_paragraph: bool) -> str:
+    """`piece` after `before`: in its last paragraph when that was cut in the middle, else in a new one."""
+    if not before or not piece:
+        return before or piece
+    if not same_paragraph or re.match(r"#{1,6}\s|[-*+]\s|\d+[.)]\s|[|>]|\*\*\*", piece):
+        return f"{before}\n\n{piece}"
+    unspaced = re.search(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]$", before)
+    return f"{before}{piece}" if unspaced else f"{before} {piece}"
