@@ -6,6 +6,7 @@ import re
 
 from bookgen.models import Chapter
 from bookgen.writing import sentences
+from bookgen.writing.printable import printable
 
 LONGEST_LINE = 240  # characters: a longer line is no heading and no word to the user
 
@@ -14,7 +15,6 @@ _FENCE = re.compile(r"\A```(markdown|md|text|plaintext)?[ \t]*\n(.*?)\n?```\Z", 
 _TAG_LINE = re.compile(
     r"^[ \t]*</?(?:brief|book_data|chapter|text|part|continuation)>[ \t]*\n?", re.MULTILINE | re.IGNORECASE
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ufffe\uffff\ud800-\udfff]")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 _OPENER = re.compile(
     r"(?:sure|certainly|of course|absolutely|okay|here(?:['’]s| is| are)|below is|continuing|as requested|"
@@ -67,7 +67,7 @@ def prose(reply: str, chapter: Chapter, *, opening: bool) -> str:
     fenced = _FENCE.match(text)
     if fenced and (fenced[1] or "```" not in fenced[2]):
         text = fenced[2].strip()
-    text = _EMPTY_LINES.sub("\n\n", _CONTROL.sub("", _TAG_LINE.sub("", text))).strip()
+    text = _EMPTY_LINES.sub("\n\n", printable(_TAG_LINE.sub("", text))).strip()
     text = _without_preamble(text)
     text = _without_title(text, chapter, opening=opening)
     return _without_postscript(text)

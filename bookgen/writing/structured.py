@@ -14,14 +14,16 @@ import json_repair
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
 from bookgen.writing import brief
+from bookgen.writing.printable import printable
 from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
 
 T = TypeVar("T")
 
 LONGEST_REPLY = 400_000  # characters; more is no reply but a loop
+LONGEST_SHOWN = 60_000  # characters of a reply that a model is shown again, for its window holds the rest as well
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 
 
@@ -71,7 +73,7 @@ Send the whole object again, corrected and complete. Only the JSON object: no ot
 
 def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextRequest | None:
     """The request that shows the model its own reply; None when there is nothing to show."""
-    if not reply.text.strip() or len(reply.text) > LONGEST_REPLY:
+    if not reply.text.strip() or len(reply.text) > LONGEST_SHOWN:
         return None
     again = REPAIR.format(problem=problem) + brief.wrap(
         {**brief.read(request.messages[-1].text), "problem": str(problem)}
@@ -100,7 +102,7 @@ async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
         text = fenced[1].strip()
     value = _decoded(text)
     if value is None:
-        value = await asyncio.to_thread(json_repair.loads, _whole_object(text, cut=cut))
+        value = await asyncio.to_thread(_mended, _whole_object(text, cut=cut))
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict) and len(value) == 1 and _WRAPPERS.issuperset(value):
@@ -123,6 +125,13 @@ def _decoded(text: str) -> Any:
     return None
 
 
+def _mended(text: str) -> Any:
+    try:
+        return json_repair.loads(text)
+    except RecursionError:
+        raise Malformed("its objects and lists are nested far too deep") from None
+
+
 def _whole_object(text: str, *, cut: bool) -> str:
     """The text of an object that has an end and can be mended."""
     start, end = text.find("{"), text.rfind("}")
@@ -137,9 +146,9 @@ def _whole_object(text: str, *, cut: bool) -> str:
 def text_of(record: Mapping[str, Any], key: str, *, where: str = "", longest: int = 2_000) -> str:
     """A field that must hold text; numbers are text too, nothing else is."""
     value = record.get(key)
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not _line(str(value)):
         raise Malformed(f'{where or "it"} has no text under "{key}"')
-    return " ".join(str(value).split())[:longest]
+    return _line(str(value))[:longest]
 
 
 def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 300) -> tuple[str, ...]:
@@ -149,10 +158,13 @@ def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 3
         value = [value] if value.strip() else []
     if not isinstance(value, list):
         raise Malformed(f'"{key}" is not a list of texts')
-    kept = [" ".join(item.split())[:longest] for item in value if isinstance(item, str) and item.strip()]
-    if len(kept) != len(value):
+    if not all(isinstance(item, str) for item in value):
         raise Malformed(f'"{key}" holds something else than texts')
-    return tuple(kept[:most])
+    return tuple(line[:longest] for item in value if (line := _line(item)))[:most]
+
+
+def _line(text: str) -> str:
+    return " ".join(printable(text).split())
 
 
 def records_of(record: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

@@ -63,6 +63,43 @@ async def test_every_kind_of_garbage_is_recovered_in_two_more_calls(kind):
     assert len(steps.calls) <= 2
 
 
+@pytest.mark.parametrize(
+    "text", ['{"a": ' + "[" * 100_000 + "}", '{"a": ' * 3_000 + "1" + "}" * 3_000, "<think>" * 50_000 + "{"]
+)
+async def test_a_bottomless_object_is_refused(text):
+    with pytest.raises(Malformed):
+        await parse(text)
+
+
+async def test_what_no_database_keeps_is_not_in_the_texts():
+    hostile = GOOD.replace("Mara learns", "Mara \\u0000\\ud800learns\\u0007").replace("The ", "\\u0000The ")
+    steps = Scripted(lambda *_: hostile)
+
+    outline = await draft_outline(a_book(bible={}), steps)
+
+    texts = [text for chapter in outline.chapters for text in (chapter.title, chapter.summary)]
+    assert all(text.isprintable() and text.encode() for text in [*texts, str(outline.bible)])
+    assert texts[1].startswith("Mara learns on day 1")
+
+
+async def test_a_field_of_nothing_printable_is_no_text():
+    hostile = json.loads(GOOD)
+    hostile["chapters"][3]["title"] = "\x00\u200b"
+    steps = Scripted(lambda request, brief, call: json.dumps(hostile) if call == 1 else GOOD)
+
+    await draft_outline(a_book(bible={}), steps)
+
+    assert "chapter 4 has no text" in steps.calls[1][0].messages[-1].text
+
+
+async def test_a_reply_too_long_to_be_shown_again_is_asked_for_afresh():
+    steps = Scripted(lambda request, brief, call: "{" + " " * 70_000 if call == 1 else GOOD)
+
+    await draft_outline(a_book(bible={}), steps)
+
+    assert [attempt for _, attempt in steps.calls] == [0, 1]
+
+
 async def test_a_model_that_errs_four_times_in_ten_loses_hardly_a_reply():
     rng = random.Random(4)
     lost = 0
