@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 from bookgen.render.layout.lines import Line, Tail
 from bookgen.render.layout.page import Layout, Page
@@ -95,3 +96,41 @@ def spacing(layout: Layout) -> Spacing:
             if line.opening:
                 spaces.append(line.gap + line.opening)
     return Spacing(statistics.pstdev(spaces) / statistics.mean(spaces), hyphens / count, ladders)
+
+
+Box = tuple[float, float, float, float, str]
+
+
+def boxes(page: Page) -> list[Box]:
+    """The page's texts: left, right, foot, head and what they say."""
+    found = []
+    for placed in page.placed:
+        mark = placed.mark
+        if isinstance(mark, Text):
+            left, y = placed.x + mark.x + mark.line.x, placed.y + mark.dy
+            found.append((left, left + drawn(mark), y - 0.15 * mark.size, y + 0.6 * mark.size, mark.line.text))
+    return found
+
+
+def drawn(mark: Text) -> float:
+    """How wide the line really is, whatever it says of itself."""
+    line = mark.line
+    return (
+        sum(
+            style.word(item)[0] * line.expansion / 100
+            if isinstance(item, str)
+            else item[0] * line.gap + item[1] * line.opening
+            for style, items in line.segments
+            for item in items
+        )
+        * mark.size
+        / 1000
+    )
+
+
+def overlaps(page: Page) -> list[tuple[str, str]]:
+    return [
+        (one[4], other[4])
+        for one, other in combinations(boxes(page), 2)
+        if min(one[1], other[1]) - max(one[0], other[0]) > 1.5 and min(one[3], other[3]) - max(one[2], other[2]) > 1.0
+    ]

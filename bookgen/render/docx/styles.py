@@ -131,6 +131,10 @@ class StyleSheet:
         for tag in ("mirrorMargins", "autoHyphenation", "evenAndOddHeaders"):
             if tag != "autoHyphenation" or self._settings.hyphenate:
                 self._switch_on(tag)
+        # or a justified line that was ended by hand is drawn out to the margin
+        self._document.settings.element.find(qn("w:compat")).insert(
+            0, parse_xml(f"<w:doNotExpandShiftReturn {NAMESPACES}/>")
+        )
 
     def _styles(self) -> dict[str, tuple[str, str, str, str]]:
         geometry = self._geometry
@@ -158,47 +162,47 @@ class StyleSheet:
                 "Normal",
                 "",
                 f'{kept}<w:spacing w:before="{lead * 9}" w:after="{lead}"/><w:jc w:val="center"/>',
-                _size(geometry.size * 2.5),
+                size(geometry.size * 2.5),
             ),
             "Subtitle": (
                 "Normal",
                 "",
                 f'<w:spacing w:before="0" w:after="{lead * 2}"/><w:jc w:val="center"/>',
-                "<w:i/>" + _size(geometry.size * 1.25),
+                "<w:i/>" + size(geometry.size * 1.25),
             ),
             "BookAuthor": (
                 "Normal",
                 "",
                 '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
-                _size(geometry.size * 1.25),
+                size(geometry.size * 1.25),
             ),
             "BookDedication": (
                 "Normal",
                 "",
                 '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
-                "<w:i/>" + _size(geometry.size),
+                "<w:i/>" + size(geometry.size),
             ),
-            "BookSmall": ("Normal", "", '<w:spacing w:before="0" w:after="60"/>', _size(geometry.note_size)),
+            "BookSmall": ("Normal", "", '<w:spacing w:before="0" w:after="60"/>', size(geometry.note_size)),
             "ChapterNumber": (
                 "Normal",
                 "Heading1",
                 f'{kept}<w:spacing w:before="{lead * 4}" w:after="0"/><w:jc w:val="center"/>',
-                ("" if self._language.rtl else '<w:smallCaps/><w:spacing w:val="20"/>') + _size(geometry.small),
+                ("" if self._language.rtl else '<w:smallCaps/><w:spacing w:val="20"/>') + size(geometry.small),
             ),
             "Heading1": (
                 "Normal",
                 "BookFirst",
                 head(1, lead * 5, lead * 3, '<w:jc w:val="center"/>'),
-                _size(geometry.size * 2),
+                size(geometry.size * 2),
             ),
-            "Heading2": ("Normal", "BookFirst", head(2, lead, lead), "<w:b/>" + _size(geometry.size * 1.18)),
-            "Heading3": ("Normal", "BookFirst", head(3, lead, 0), "<w:b/>" + _size(geometry.size * 1.06)),
-            "Heading4": ("Normal", "BookFirst", head(4, lead, 0), "<w:i/>" + _size(geometry.size)),
+            "Heading2": ("Normal", "BookFirst", head(2, lead, lead), "<w:b/>" + size(geometry.size * 1.18)),
+            "Heading3": ("Normal", "BookFirst", head(3, lead, 0), "<w:b/>" + size(geometry.size * 1.06)),
+            "Heading4": ("Normal", "BookFirst", head(4, lead, 0), "<w:i/>" + size(geometry.size)),
             "ContentsHeading": (
                 "Normal",
                 "",
                 f'{kept}<w:spacing w:before="{lead * 2}" w:after="{lead * 2}"/><w:jc w:val="center"/>',
-                _size(geometry.size * 1.6),
+                size(geometry.size * 1.6),
             ),
             "TOC1": (
                 "Normal",
@@ -225,14 +229,14 @@ class StyleSheet:
                 "Normal",
                 "",
                 f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}',
-                MONO + "<w:noProof/>" + _size(geometry.size * 0.86),
+                MONO + "<w:noProof/>" + size(geometry.size * 0.86),
             ),
-            "BookTable": ("Normal", "", '<w:spacing w:before="20" w:after="20"/>', _size(geometry.note_size)),
+            "BookTable": ("Normal", "", '<w:spacing w:before="20" w:after="20"/>', size(geometry.note_size)),
             "Caption": (
                 "Normal",
                 "BookFirst",
                 f'<w:spacing w:before="80" w:after="{lead}"/><w:jc w:val="center"/>',
-                "<w:i/>" + _size(geometry.note_size),
+                "<w:i/>" + size(geometry.note_size),
             ),
             "BookFigure": (
                 "Normal",
@@ -244,14 +248,14 @@ class StyleSheet:
                 "Normal",
                 "",
                 f'<w:spacing w:before="0" w:after="0"/>{justify}',
-                _size(geometry.note_size),
+                size(geometry.note_size),
             ),
-            "Header": ("Normal", "", '<w:spacing w:before="0" w:after="0"/>', "<w:i/>" + _size(geometry.small)),
+            "Header": ("Normal", "", '<w:spacing w:before="0" w:after="0"/>', "<w:i/>" + size(geometry.small)),
             "Footer": (
                 "Normal",
                 "",
                 '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
-                _size(geometry.small),
+                size(geometry.small),
             ),
         }
 
@@ -269,7 +273,7 @@ class StyleSheet:
             language.set(qn(f"w:{slot}"), self._language.tag)
         normal = self._document.styles["Normal"].element
         normal.remove(normal.find(qn("w:rPr"))) if normal.find(qn("w:rPr")) is not None else None
-        normal.append(parse_xml(f"<w:rPr {NAMESPACES}>{_size(self._geometry.size)}</w:rPr>"))
+        normal.append(parse_xml(f"<w:rPr {NAMESPACES}>{size(self._geometry.size)}</w:rPr>"))
 
     def _add(self, identifier: str, based: str, following: str, paragraph: str, run: str) -> None:
         self._remove(identifier)
@@ -309,7 +313,7 @@ class StyleSheet:
         settings.insert(place, parse_xml(f"<w:{tag} {NAMESPACES}/>"))
 
 
-def _size(points: float) -> str:
+def size(points: float) -> str:
     half = round(points * 2)
     return f'<w:sz w:val="{half}"/><w:szCs w:val="{half}"/>'
 

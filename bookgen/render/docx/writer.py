@@ -13,11 +13,11 @@ from docx.opc.part import Part
 
 from bookgen.render.archive import rezip
 from bookgen.render.docx.body import BodyWriter
-from bookgen.render.docx.styles import StyleSheet, font_table
+from bookgen.render.docx.styles import StyleSheet, font_table, size
 from bookgen.render.docx.watermark import watermark_paragraph
 from bookgen.render.docx.xml import DECLARATION, NAMESPACES, field, paragraph, text, twips
 from bookgen.render.languages import language
-from bookgen.render.layout.front import copyright_paragraphs
+from bookgen.render.layout.front import copyright_paragraphs, title_scale
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.page import Pagination
 from bookgen.render.model import Manuscript, Picture, Section
@@ -86,7 +86,8 @@ class _Writer:
         if settings.include_cover and book.cover:
             out.append(self._cover(book.cover))
         if settings.include_title_page:
-            out.append(paragraph("Title", text(book.title), "<w:pageBreakBefore/>" * bool(out)))
+            smaller = size(self._geometry.size * title_scale(book.title)) if len(book.title) > 40 else ""
+            out.append(paragraph("Title", text(book.title, smaller), "<w:pageBreakBefore/>" * bool(out)))
             if book.subtitle:
                 out.append(paragraph("Subtitle", text(book.subtitle)))
             out.append(paragraph("BookAuthor", text(book.author)))

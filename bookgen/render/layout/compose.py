@@ -96,10 +96,10 @@ class _Composer:
         if settings.include_copyright_page:
             if len(pages) % 2 == 0:
                 pages.append(Page("copyright"))
-            pages.append(matter.copyright())
+            pages += matter.copyright()
         if settings.dedication:
             pages += [Page("title")] * (len(pages) % 2)
-            pages.append(matter.dedication())
+            pages += matter.dedication()
         if settings.include_toc:
             if len(pages) % 2:
                 pages.append(Page("toc"))

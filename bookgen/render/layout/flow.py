@@ -31,6 +31,7 @@ from bookgen.render.model import (
 )
 
 SCENE_BREAK = "* * *"
+_NARROW = 13  # ems
 _KEPT_LINES = 8  # of verse or code stay together
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
@@ -93,6 +94,10 @@ class Flow:
     def _measure(self, left: float, right: float) -> float:
         return max(self.geometry.size * 6, self.geometry.measure - left - right)
 
+    def _align_in(self, measure: float) -> Align:
+        """Narrow lines are ragged: there are too few spaces in one to hide the rest."""
+        return self._align if measure >= _NARROW * self.geometry.size else Align.START
+
     def _paragraph(self, runs: Runs, left: float, right: float, element: Element) -> None:
         self._block += 1
         indent = 0.0 if self._flush else self._indent
@@ -101,7 +106,8 @@ class Flow:
             self._broken(parts, left, right, element.child("P"), indent)
             return
         words = self._maker.words(runs)
-        shape = Shape(self._measure(left, right), self.geometry.size, indent, self._align)
+        measure = self._measure(left, right)
+        shape = Shape(measure, self.geometry.size, indent, self._align_in(measure))
         initial = None
         if not self.rows:
             initial = take_initial(words, shape, self.geometry.lead) if self._settings.drop_caps else None
@@ -125,7 +131,8 @@ class Flow:
         before = 0
         for part in parts:
             words = self._maker.words(part)
-            shape = Shape(self._measure(left, right), self.geometry.size, indent, self._align)
+            measure = self._measure(left, right)
+            shape = Shape(measure, self.geometry.size, indent, self._align_in(measure))
             lines = self._breaker.lines(words, shape)
             if lines and part is not parts[-1]:
                 lines[-1].tail = Tail.SPACE

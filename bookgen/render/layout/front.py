@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from bookgen.render.languages import Language
 from bookgen.render.layout.lines import Align, Line, Tail
 from bookgen.render.layout.page import Link, Page, Placed
 from bookgen.render.layout.rows import Element, Image, Text
-from bookgen.render.layout.setter import Setter
+from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
 from bookgen.render.model import Manuscript, Section
 from bookgen.render.settings import ExportSettings
 
 _COPYRIGHT_SIGN = "©"
 _ENTRY = 0.84  # of the measure is for a chapter's title, the rest for its page
+_SHRUNK = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)  # what is tried where a title has no room
+_LEAST = 7.0  # points: printers take no smaller type
+
+# A text of the title page: its size by the text's, the space above, its role, how it is set.
+_Part = tuple[str, float, float, str, dict[str, bool]]
 
 
 class FrontMatter:
@@ -36,52 +42,63 @@ class FrontMatter:
 
     def half_title(self) -> Page:
         page = Page("title")
-        self._centered(page, self._manuscript.title, 1.35, 0.30, "P")
+        self._stack(page, self._height * 0.30, [(self._manuscript.title, 1.35, 0.0, "P", {})])
         return page
 
     def title(self) -> Page:
         page = Page("title")
-        book = self._manuscript
-        scale = 2.7 if len(book.title) <= 40 else 2.1 if len(book.title) <= 90 else 1.5
-        unit = self._centered(page, book.title, scale, 0.24, "Title", display=True)
+        book, lead = self._manuscript, self._geometry.lead
+        parts: list[_Part] = [(book.title, title_scale(book.title), 0.0, "Title", {"display": True})]
         if book.subtitle:
-            unit = self._centered(page, book.subtitle, 1.25, 0.0, "P", italic=True, unit=unit + 1)
-        self._centered(page, book.author, 1.25, 0.0, "P", unit=unit + 3)
-        if publisher := self._setter.settings.publisher:
-            self._centered(page, publisher, 1.0, 0.0, "P", unit=self._geometry.lines - 1)
+            parts.append((book.subtitle, 1.25, lead, "P", {"italic": True}))
+        parts.append((book.author, 1.25, lead * 3, "P", {}))
+        publisher: list[_Part] = [(self._setter.settings.publisher, 1.0, 0.0, "P", {})]
+        foot = self._stack_height(publisher, 1.0)
+        self._stack(page, self._height * 0.24, parts, foot)
+        self._stack(page, self._height - foot, publisher)
         return page
 
-    def copyright(self) -> Page:
-        page = Page("copyright")
-        lines: list[tuple[Line, bool]] = []
-        for paragraph in self.copyright_paragraphs():
-            set_lines = self._setter.lines(paragraph, self._geometry.note_size, self._geometry.measure, Align.START)
-            lines += [(line, index == 0) for index, line in enumerate(set_lines)]
-        start = self._geometry.lines - len(lines)
-        element = self._structure
-        for index, (line, first) in enumerate(lines):
-            if first:
-                element = self._structure.child("P")
-            y = self._geometry.baseline(start + index)
-            page.placed.append(Placed(Text(line, 0.0, self._geometry.note_size, element), 0.0, y))
-        return page
+    def copyright(self) -> list[Page]:
+        """At the foot of a page, or of as many as it takes."""
+        geometry = self._geometry
+        size, lead = geometry.note_size, geometry.note_lead
+        lines: list[tuple[Line, Element]] = []
+        for paragraph in copyright_paragraphs(self._manuscript, self._setter.settings, self._setter.language):
+            element = self._structure.child("P")
+            lines += [(line, element) for line in self._setter.lines(paragraph, size, geometry.measure, Align.START)]
+        most = int(self._height / lead)
+        pages: list[Page] = []
+        for first in range(0, len(lines), most):
+            page = Page("copyright")
+            shown = lines[first : first + most]
+            for above, (line, element) in zip(reversed(range(len(shown))), shown, strict=True):
+                page.placed.append(Placed(Text(line, 0.0, size, element), 0.0, geometry.foot + above * lead))
+            pages.append(page)
+        return pages
 
-    def copyright_paragraphs(self) -> list[str]:
-        return copyright_paragraphs(self._manuscript, self._setter.settings, self._setter.language)
-
-    def dedication(self) -> Page:
-        page = Page("title")
-        unit = round(self._geometry.lines * 0.3)
+    def dedication(self) -> list[Page]:
+        geometry = self._geometry
+        unit = round(geometry.lines * 0.3)
+        pages = [Page("title")]
         for paragraph in self._setter.settings.dedication.split("\n"):
-            unit = self._centered(page, paragraph, 1.0, 0.0, "P", italic=True, unit=unit)
-        return page
+            element = self._structure.child("P")
+            lines = self._setter.lines(paragraph, geometry.size, geometry.measure, italic=True)
+            unit += not lines  # an empty line is one
+            for line in lines:
+                if unit >= geometry.lines:
+                    pages.append(Page("title"))
+                    unit = 0
+                y = geometry.baseline(unit)
+                pages[-1].placed.append(Placed(Text(line, 0.0, geometry.size, element), 0.0, y))
+                unit += 1
+        return pages
 
     def contents(self, entries: Sequence[tuple[Section, str]]) -> list[Page]:
         """One line or more for each chapter; `entries` has the number of the page on which it begins."""
         geometry = self._geometry
         page = Page("toc")
         pages = [page]
-        self._centered(page, self._setter.language.contents, 1.6, 0.0, "H1", unit=3, display=True)
+        self._stack(page, geometry.lead * 3, [(self._setter.language.contents, 1.6, 0.0, "H1", {"display": True})])
         element = self._structure.child("TOC")
         unit = 7
         for section, label in entries:
@@ -114,21 +131,41 @@ class FrontMatter:
         height = geometry.baseline(unit) + geometry.size - bottom
         page.links.append(Link(0.0, bottom, geometry.measure, height, anchor=anchor(section)))
 
-    def _centered(
-        self, page: Page, text: str, scale: float, share: float, role: str, *, unit: int | None = None, **kind: bool
-    ) -> int:
-        """Sets `text` from a share of the page's height or from a grid line; returns the line after it."""
-        if not text.strip():
-            return unit or 0
+    @property
+    def _height(self) -> float:
+        return self._geometry.lines * self._geometry.lead
+
+    def _stack(self, page: Page, top: float, parts: Sequence[_Part], foot: float = 0.0) -> None:
+        """Centred texts one below the other, from `top` or from higher, smaller where they would not fit."""
         geometry = self._geometry
-        size = geometry.size * scale
-        at = round(geometry.lines * share) if unit is None else unit
-        step = max(1, -(-int(size * 1.15 * 100) // int(geometry.lead * 100)))
-        element = self._structure.child(role)
-        for line in self._setter.lines(text, size, geometry.measure, Align.CENTER, **kind):
-            page.placed.append(Placed(Text(line, 0.0, size, element), 0.0, geometry.baseline(at)))
-            at += step
-        return at
+        room = self._height - foot
+        shrunk = next((each for each in _SHRUNK if self._stack_height(parts, each) <= room), _SHRUNK[-1])
+        down = max(0.0, min(top, room - self._stack_height(parts, shrunk)))
+        for text, scale, space, role, kind in parts:
+            size, lines = self._set(text, scale * shrunk, kind)
+            element = self._structure.child(role)
+            down += space * shrunk
+            for line in lines:
+                y = geometry.baseline(0) + geometry.size * 0.75 - down - size * 0.75
+                page.placed.append(Placed(Text(line, 0.0, size, element), 0.0, y))
+                down += size * DISPLAY_LEAD
+
+    def _stack_height(self, parts: Sequence[_Part], shrunk: float) -> float:
+        height = 0.0
+        for text, scale, space, _, kind in parts:
+            size, lines = self._set(text, scale * shrunk, kind)
+            height += space * shrunk + len(lines) * size * DISPLAY_LEAD
+        return height
+
+    def _set(self, text: str, scale: float, kind: dict[str, bool]) -> tuple[float, list[Line]]:
+        geometry = self._geometry
+        sizes = [max(_LEAST, geometry.size * scale * smaller) for smaller in _SHRUNK]
+        return self._setter.fitted(text, sizes, geometry.measure, math.inf, **kind)
+
+
+def title_scale(title: str) -> float:
+    """How much larger than the text a book's title is on its page."""
+    return 2.7 if len(title) <= 40 else 2.1 if len(title) <= 90 else 1.5
 
 
 def anchor(section: Section) -> str:

@@ -23,8 +23,9 @@ from bookgen.render.layout.breaking import (
     third_hyphen,
 )
 from bookgen.render.layout.tokens import SPACE_WIDTH, Token
-from bookgen.render.layout.words import Words
+from bookgen.render.layout.words import Words, divided
 
+_SQUEEZED = 96.0  # percent: a line of narrower letters holds a word that is too long for it
 _LADDERS = 4  # stacks of hyphens that are taken apart in one paragraph
 
 
@@ -88,7 +89,13 @@ class LineBreaker:
         self._micro = micro
 
     def lines(self, words: Words, shape: Shape) -> list[Line]:
-        return list(_emit(words, self._ends(words, shape), shape, self._micro)) if words.tokens else []
+        if not words.tokens:
+            return []
+        lines = list(_emit(words, self._ends(words, shape), shape, self._micro))
+        if any(line.expansion < _SQUEEZED for line in lines):
+            words = divided(words, shape.measure * 1000 / shape.size, self._hyphens)
+            lines = list(_emit(words, self._ends(words, shape), shape, self._micro))
+        return lines
 
     def loosened(self, words: Words, shape: Shape, wanted: int) -> list[Line] | None:
         """The paragraph in exactly `wanted` lines, if that can be done decently."""

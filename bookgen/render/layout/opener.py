@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 
-from bookgen.render.layout.lines import Align, Tail
-from bookgen.render.layout.rows import Element, Row, Text, blank
-from bookgen.render.layout.setter import Setter
+from bookgen.render.layout.lines import Tail
+from bookgen.render.layout.rows import Element, Mark, Row, Text, blank
+from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
 from bookgen.render.model import Section
 
-TITLE_SCALE = 2.0
+_SCALES = (2.0, 1.6, 1.3, 1.0, 0.8)  # of the title, the first that fits
 _SINK = 0.14  # of the page's lines above the number
+_TALLEST = 0.45  # of the page's height for the title
 _AFTER = 3
+_LONG = 60  # letters of a title that begins a size smaller
 
 
 def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]:
@@ -24,12 +26,16 @@ def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]
         line = setter.line(label, geometry.small, geometry.measure, tracked=cased)
         line.tail = Tail.SPACE  # the title goes on where the number ends
         rows += [Row(marks=[Text(line, 0.0, geometry.small, heading)], keep=True), blank(keep=True)]
-    size = geometry.size * TITLE_SCALE
-    if len(title) > 60:
-        size = geometry.size * 1.6
-    units = math.ceil(size * 1.18 / geometry.lead)
-    for line in setter.lines(title, size, geometry.measure * 0.92, Align.CENTER, display=True):
-        text = Text(line, geometry.measure * 0.04, size, heading, dy=-(units - 1) * geometry.lead)
-        rows.append(Row(marks=[text], units=units, keep=True))
-    rows.append(blank(_AFTER, keep=True))
+    sizes = [geometry.size * scale for scale in _SCALES[len(title) > _LONG :]]
+    tallest = geometry.lines * geometry.lead * _TALLEST
+    size, lines = setter.fitted(title, sizes, geometry.measure * 0.92, tallest, display=True)
+    lead = size * DISPLAY_LEAD
+    units = math.ceil((len(lines) * lead - size * 0.02) / geometry.lead)
+    lowest = -(units - 1) * geometry.lead
+    marks: list[Mark] = [
+        Text(line, geometry.measure * 0.04, size, heading, dy=lowest + below * lead)
+        for below, line in zip(reversed(range(len(lines))), lines, strict=True)
+    ]
+    rows.append(Row(marks=marks, units=units, keep=True))
+    rows.append(blank(min(_AFTER, geometry.lines // 5), keep=True))
     return rows

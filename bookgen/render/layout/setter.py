@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bookgen.render.languages import Language
@@ -10,6 +11,8 @@ from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
 from bookgen.render.layout.words import WordMaker
 from bookgen.render.model import Run, Runs
 from bookgen.render.settings import ExportSettings
+
+DISPLAY_LEAD = 1.2  # from line to line of a title, by its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,16 @@ class Setter:
     ) -> list[Line]:
         runs = (Run(text),) if isinstance(text, str) else text
         return self.breaker.lines(self.maker.words(runs, **kind), Shape(measure, size, align=align))
+
+    def fitted(
+        self, text: str, sizes: Sequence[float], measure: float, height: float, **kind: bool
+    ) -> tuple[float, list[Line]]:
+        """Centred, at the first size at which every word is within the measure and the lines are not too high."""
+        for size in sizes:
+            lines = self.lines(text, size, measure, Align.CENTER, **kind)
+            if len(lines) * size * DISPLAY_LEAD <= height and all(line.expansion == 100.0 for line in lines):
+                break
+        return size, lines
 
     def line(self, text: str, size: float, measure: float, align: Align = Align.CENTER, **kind: bool) -> Line:
         """One line; a text that is too long loses its last words to an ellipsis."""

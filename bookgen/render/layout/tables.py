@@ -13,6 +13,8 @@ from bookgen.render.model import Runs, Table
 
 _ALIGN = {"left": Align.START, "right": Align.END, "center": Align.CENTER}
 _GUTTER = 0.9  # ems between columns
+_MOST_GUTTERS = 0.3  # of the measure for all of them
+_LEAST = 6.0  # points
 _SAMPLE = 200  # rows that are looked at for the columns' widths
 _MOST_UNBROKEN = 6
 
@@ -28,9 +30,12 @@ def table_rows(
     *,
     rtl: bool,
 ) -> list[Row]:
-    size = geometry.note_size
-    gutter = _GUTTER * size
-    widths = _column_widths(table, maker, size, measure - gutter * (len(table.aligns) - 1))
+    for size in (geometry.note_size, geometry.note_size * 0.9, max(_LEAST, geometry.note_size * 0.8)):
+        gutter = min(_GUTTER * size, measure * _MOST_GUTTERS / len(table.aligns))
+        room = measure - gutter * (len(table.aligns) - 1)
+        widths, fits = _column_widths(table, maker, size, room)
+        if fits:
+            break
     total = sum(widths) + gutter * (len(widths) - 1)
     start = left + (measure - total) / 2
     columns = [start + sum(widths[:index]) + gutter * index for index in range(len(widths))]
@@ -98,8 +103,11 @@ def _row(
     return rows
 
 
-def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> list[float]:
-    """Each column gets its longest word, then its share of what is left by how much text it has."""
+def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> tuple[list[float], bool]:
+    """Each column gets its longest word, then its share of what is left by how much text it has.
+
+    And whether there was room for the longest words: else the widest columns give up what is missing.
+    """
     least: list[float] = []
     most: list[float] = []
     for column in range(len(table.aligns)):
@@ -113,9 +121,20 @@ def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> 
         least.append(longest + 0.5)
         most.append(widest + 0.5)
     if sum(most) <= room:
-        return most
-    if sum(least) >= room:
-        return [room * width / sum(least) for width in least]
+        return most, True
+    if sum(least) > room:
+        return _capped(least, room), False
     spare = room - sum(least)
     wanted = sum(most) - sum(least)
-    return [low + (high - low) * spare / wanted for low, high in zip(least, most, strict=True)]
+    return [low + (high - low) * spare / wanted for low, high in zip(least, most, strict=True)], True
+
+
+def _capped(widths: Sequence[float], room: float) -> list[float]:
+    """None wider than what lets all of them together have the room."""
+    left, cap = room, 0.0
+    for count, width in zip(range(len(widths), 0, -1), sorted(widths), strict=True):
+        cap = left / count
+        if width > cap:
+            break
+        left -= width
+    return [min(width, cap) for width in widths]

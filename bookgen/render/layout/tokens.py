@@ -9,7 +9,7 @@ from bookgen.render.fonts.typeface import Pieces
 from bookgen.render.layout.bidi import Gap, has_rtl
 
 SPACE_WIDTH = 250.0
-HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY = 200.0, 30.0, 60.0
+HYPHEN_PENALTY, DASH_PENALTY, SEAM_PENALTY, FORCED_PENALTY = 200.0, 30.0, 60.0, 400.0
 
 SPACE: Gap = (1.0, 1.0)
 IDEOGRAPHIC: Gap = (0.0, 0.3)  # between ideographs: nothing, but it may open
@@ -59,6 +59,23 @@ class Token:
             *dashes, behind = self.whole
             self._divided = (*sorted(dashes + self._at_hyphens(hyphenate), key=_place), behind)
         return self._divided
+
+    def within(self, room: float, hyphenate: Hyphenate) -> Token:
+        """The same word for lines it is too wide for: with its hyphens, or anywhere if these are not enough."""
+        text, style = self.text, self.style
+        if self.width <= room or not text or not style:
+            return self
+        narrow = Token(self.pieces, self.gap)
+        narrow.end = self.end
+        *places, behind = self.divided(hyphenate)
+        starts = [0.0, *(start for _, start, _, _ in places)]
+        ends = [*(end for _, _, end, _ in places), behind[2]]
+        if any(end - start > room for start, end in zip(starts, ends, strict=True)):
+            hyphen, sign = (style.word(style.hyphen_text)[0], 1) if text.isalpha() else (0.0, -1)
+            parts = ((at, style.word(text[:at])[0]) for at in range(1, len(text)))
+            places = [(sign * at, part, part + hyphen, FORCED_PENALTY) for at, part in parts]
+        narrow.whole = narrow._divided = (*places, behind)
+        return narrow
 
     def _at_dashes(self) -> list[Break]:
         """Behind a dash or a slash that has letters on both sides."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bookgen.render.fonts.typeface import Pieces, Typeface
 from bookgen.render.layout.bidi import Gap, has_rtl, parts
-from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Token
+from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token
 from bookgen.render.model import Run
 
 LONG = 34
@@ -127,6 +127,11 @@ class WordMaker:
         if run.href or run.strike:
             return tuple((part, style.variant(href=run.href, strike=run.strike)) for part, style in pieces)
         return pieces
+
+
+def divided(words: Words, room: float, hyphenate: Hyphenate) -> Words:
+    """The same words for lines that some are too wide for."""
+    return replace(words, tokens=[token.within(room, hyphenate) for token in words.tokens])
 
 
 def units(token: str) -> list[tuple[str, Gap | None]]:
