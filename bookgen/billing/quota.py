@@ -91,8 +91,17 @@ class Quota:
         """Refuses a book that nothing could pay for now. Takes nothing: that is `hold_book`."""
         self._require_source(await self._funds(db, account_id), target_word_count)
 
-    async def require_words(self, db: DB, account_id: int, target_word_count: int) -> None:
-        """Refuses a length that neither the plan nor a credit covers, whatever is left of either."""
+    async def require_words(self, db: DB, account_id: int, book_id: int, target_word_count: int) -> None:
+        """Refuses a length that neither the plan nor a credit covers, whatever is left of either.
+
+        While a run writes the book, what is held for that run has to cover it.
+        """
+        hold = await holds.find_by_book(db, book_id)
+        if hold and hold.run_id:
+            allowed = await self._covered(db, hold)
+            if target_word_count > allowed:
+                raise self._longer_than_held(target_word_count, allowed)
+            return
         funds = await self._funds(db, account_id)
         if not covers_words(funds.standing.plan, target_word_count) and not funds.lot_that_pays(target_word_count):
             raise self._too_long(funds, target_word_count)
@@ -119,7 +128,7 @@ class Quota:
         await subscriptions.lock(connection, account_id)
         await wallet.settle(connection, account_id, self._clock())
         hold = await holds.find_by_book(connection, book_id)
-        if hold and await self._covers(connection, hold, target_word_count):
+        if hold and target_word_count <= await self._covered(connection, hold):
             await holds.hand_to_run(connection, hold.id, run_id)
             return hold.source
         if hold:
@@ -177,10 +186,11 @@ class Quota:
     async def _funds(self, db: DB, account_id: int) -> Funds:
         return await find_funds(db, account_id, await self.standing(db, account_id), self._clock())
 
-    async def _covers(self, db: DB, hold: Hold, words: int) -> bool:
+    async def _covered(self, db: DB, hold: Hold) -> int:
+        """The longest book that the hold pays for."""
         if hold.words_per_book is not None:
-            return words <= hold.words_per_book
-        return covers_words(await self.plan(db, hold.account_id), words)
+            return hold.words_per_book
+        return (await self.plan(db, hold.account_id)).features.max_word_count_per_book
 
     def _require_source(self, funds: Funds, words: int) -> None:
         if funds.plan_pays(words) or funds.lot_that_pays(words):
@@ -196,6 +206,14 @@ class Quota:
         allowed = max(funds.standing.plan.features.max_word_count_per_book, funds.max_words)
         return PlanUpgradeRequired(
             f"Your plan and credits cover books of up to {allowed:,} words.",
+            requested=words,
+            max_allowed=allowed,
+            upgrade_url=self.upgrade_url,
+        )
+
+    def _longer_than_held(self, words: int, allowed: int) -> PlanUpgradeRequired:
+        return PlanUpgradeRequired(
+            f"This book's run is paid for up to {allowed:,} words. Stop it to have a longer book written.",
             requested=words,
             max_allowed=allowed,
             upgrade_url=self.upgrade_url,

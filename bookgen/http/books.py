@@ -13,7 +13,7 @@ from bookgen.http.contract import conditional, docs, json_schema, refuses, respo
 from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
 from bookgen.http.representations import book_answer, list_answer
 from bookgen.http.routing import path_id
-from bookgen.store import accounts, books, chapters
+from bookgen.store import accounts, books, chapters, runs
 
 
 @docs(tags=["books"], summary="List your books, most recently updated first")
@@ -67,6 +67,8 @@ async def change_book(request: web.Request) -> web.Response:
     async with request.app[DATABASE].http.acquire() as connection, connection.transaction():
         if await books.find(connection, account_id, book_id) is None:
             raise errors.NotFound
+        if "target_word_count" in changes:
+            await runs.lock_slot(connection, account_id)  # no run is accepted for another length meanwhile
         existing = await chapters.lock_of_book(connection, book_id)
         book = await books.lock(connection, account_id, book_id)
         if book is None:
@@ -75,7 +77,7 @@ async def change_book(request: web.Request) -> web.Response:
             raise errors.Conflict("The outline already has its chapters. Use update-outline to add or remove some.")
         target = changes.get("target_word_count", book.target_word_count)
         if target > book.target_word_count:
-            await request.app[QUOTA].require_words(connection, account_id, target)
+            await request.app[QUOTA].require_words(connection, account_id, book_id, target)
         if existing and target != book.target_word_count:
             await chapters.rebudget(connection, book_id, target)
         await books.save(connection, book, changes)

@@ -17,4 +17,4 @@ async def require_budgets(request: web.Request, connection: Connection, book_id:
     """PlanUpgradeRequired when the budgets outgrow the book's target and what the caller may have written."""
     words = await chapters.words_beyond_target(connection, book_id)
     if words is not None:
-        await request.app[QUOTA].require_words(connection, request[ACCOUNT_ID], words)
+        await request.app[QUOTA].require_words(connection, request[ACCOUNT_ID], book_id, words)

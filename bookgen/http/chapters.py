@@ -15,7 +15,7 @@ from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
 from bookgen.http.representations import chapter_body
 from bookgen.http.routing import path_id
 from bookgen.models import Allowance, RevisionOrigin
-from bookgen.store import chapters, revisions
+from bookgen.store import chapters, revisions, runs
 
 
 @docs(tags=["chapters"], summary="List every chapter of your books, newest book first")
@@ -96,6 +96,8 @@ async def restore_revision(request: web.Request) -> web.Response:
 
 async def _save(request: web.Request, changes: dict[str, object], origin: RevisionOrigin) -> web.Response:
     async with request.app[DATABASE].http.acquire() as connection, connection.transaction():
+        if "target_word_count" in changes:
+            await runs.lock_slot(connection, request[ACCOUNT_ID])  # no run is accepted for another length meanwhile
         chapter = await chapters.edit(connection, request[ACCOUNT_ID], path_id(request), changes, origin)
         if chapter is None:
             raise errors.NotFound

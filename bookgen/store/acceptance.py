@@ -50,7 +50,8 @@ class PlanFunds:
 class Acceptable:
     """A book that never had a run, and its account's funds, as they were when the slot had `version`.
 
-    `slot_free`: no run of the account is running, waiting or finishing a call.
+    `target_word_count` is that of the book, or of its chapters together where they are given more. `slot_free`: no run
+    of the account is running, waiting or finishing a call.
     """
 
     target_word_count: int
@@ -62,7 +63,7 @@ class Acceptable:
 
 
 READ = f"""
-    SELECT b.target_word_count, k.chapters, k.written, slot.version,
+    SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, k.chapters, k.written, slot.version,
            NOT EXISTS (SELECT FROM run r WHERE r.account_id = $2 AND {OCCUPIES_SLOT}) AS slot_free,
            a.created_at AS signed_up_at, s.status, s.anchor, s.current_period_end, s.past_due_since,
            (p.features -> 'books_per_month')::int AS books, (p.features -> 'max_word_count_per_book')::int AS words,
@@ -78,7 +79,8 @@ READ = f"""
       JOIN plan p ON p.id = s.plan_id
       JOIN plan standard ON standard.slug = $4
      CROSS JOIN LATERAL (
-           SELECT count(*) AS chapters, count(*) FILTER (WHERE content <> '') AS written
+           SELECT count(*) AS chapters, count(*) FILTER (WHERE content <> '') AS written,
+                  sum(target_word_count) AS budgets
              FROM chapter WHERE book_id = $1) AS k
      WHERE b.id = $1 AND b.account_id = $2
        AND NOT EXISTS (SELECT FROM run WHERE book_id = $1)

@@ -36,6 +36,7 @@ async def lock_slot(connection: asyncpg.Connection, account_id: int) -> None:
 class BookState:
     """What a command on a book is decided on.
 
+    `target_word_count` is that of the book, or of its chapters together where they are given more.
     `written` chapters have content, `todo` have none or wait to be replaced by `run`. `wrote` says that a
     run wrote chapters since the book was last completed. `slot_free`: no other run of the account is
     running, waiting or finishing a call. `owner_alive`: the process that owns the run still renews its lease.
@@ -61,7 +62,8 @@ OCCUPIES_SLOT = """
 LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
 
 BOOK_STATE = f"""
-    SELECT b.target_word_count, newest.*, k.chapters, k.written AS chapters_written, k.todo,
+    SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, newest.*, k.chapters,
+           k.written AS chapters_written, k.todo,
            EXISTS (SELECT FROM run r
                     WHERE r.book_id = b.id AND r.written > 0
                       AND r.queue_seq > coalesce((SELECT max(d.queue_seq) FROM run d
@@ -75,7 +77,8 @@ BOOK_STATE = f"""
       LEFT JOIN LATERAL (SELECT * FROM run WHERE book_id = b.id ORDER BY queue_seq DESC LIMIT 1) AS newest ON true
      CROSS JOIN LATERAL (
            SELECT count(*) AS chapters, count(*) FILTER (WHERE content <> '') AS written,
-                  count(*) FILTER (WHERE content = '' OR rewrite_run = newest.id) AS todo
+                  count(*) FILTER (WHERE content = '' OR rewrite_run = newest.id) AS todo,
+                  sum(target_word_count) AS budgets
              FROM chapter WHERE book_id = b.id) AS k
      WHERE b.id = $1 AND b.account_id = $2
 """

@@ -230,6 +230,23 @@ async def test_a_hold_that_no_longer_covers_a_grown_book_is_replaced(
     assert (await quota.creation_options(pool, account)).subscription_remaining == 1
 
 
+async def test_a_book_outgrows_what_is_held_for_it_only_between_runs(
+    pool, quota, make_account, make_book, hold, release, grant
+):
+    account = await make_account()
+    await grant(account, 1, words=50_000)
+    book = await make_book(account)
+    await hold(account, book)
+
+    await quota.require_words(pool, account, book, 20_000)
+    with pytest.raises(PlanUpgradeRequired) as refused:
+        await quota.require_words(pool, account, book, 20_001)
+    await release(book, wrote=True)
+    await quota.require_words(pool, account, book, 50_000)
+
+    assert refused.value.details["max_allowed"] == 20_000
+
+
 async def test_racing_spends_never_pass_the_limit(pool, quota, make_account):
     account = await make_account()
 

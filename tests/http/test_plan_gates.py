@@ -2,7 +2,11 @@
 
 import pytest
 
+from bookgen.billing import credits
+from bookgen.models import CreditKind
+from bookgen.store.database import Database
 from tests.http.conftest import Api, OpenApi
+from tests.http.test_generation import HeldModel
 
 
 @pytest.fixture
@@ -62,6 +66,39 @@ async def test_budgets_of_chapters_buy_no_longer_book_than_the_plan(free: Api) -
     assert (saved.status, saved.code) == (outlined.status, outlined.code) == (402, "PLAN_UPGRADE_REQUIRED")
     assert within.status == 200
     assert len((await free.get(f"/books/{book['id']}/")).body["chapters"]) == 2
+
+
+async def test_budgets_beyond_the_plan_are_paid_for_by_a_credit_that_covers_them(free: Api, database: Database) -> None:
+    await grant(database, free.account_id)
+    book = await free.outlined()
+    await free.patch(f"/chapters/{book['chapters'][0]['id']}/", {"target_word_count": 30_000})
+
+    started = await free.post(f"/books/{book['id']}/generate/")
+
+    assert started.status == 202
+    assert (await free.get(f"/books/{book['id']}/")).body["funding_source"] == "credits"
+
+
+async def test_a_book_does_not_outgrow_what_is_held_for_its_run(open_api: OpenApi, database: Database) -> None:
+    free = await (await open_api(billing=True, model=HeldModel())).as_new_account("ada")
+    await grant(database, free.account_id)
+    book = await free.outlined()
+    await free.post(f"/books/{book['id']}/generate/")
+
+    longer = await free.patch(f"/books/{book['id']}/", {"target_word_count": 30_000})
+    budget = await free.patch(f"/chapters/{book['chapters'][1]['id']}/", {"target_word_count": 30_000})
+    await free.post(f"/books/{book['id']}/stop-generation/")
+    stopped = await free.patch(f"/books/{book['id']}/", {"target_word_count": 30_000})
+
+    assert (longer.status, longer.code) == (budget.status, budget.code) == (402, "PLAN_UPGRADE_REQUIRED")
+    assert longer.body["error"]["details"]["max_allowed"] == 20_000
+    assert stopped.status == 200
+
+
+async def grant(database: Database, account_id: int) -> None:
+    """A credit of 50,000 words."""
+    async with database.http.acquire() as connection, connection.transaction():
+        await credits.grant(connection, account_id, 1, 50_000, CreditKind.BONUS, "Welcome")
 
 
 async def test_another_format_than_the_plans_is_402_with_those_it_has(free: Api) -> None:
