@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bookgen import serving
-from tests.fakes.model_server import ModelServer, fault
+from tests.fakes.model_script import fault
+from tests.fakes.model_server import ModelServer
 from tests.service import run
 
 

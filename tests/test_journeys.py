@@ -14,7 +14,8 @@ import pytest
 
 from bookgen.client import Client
 from tests.canaries import CANARY
-from tests.fakes.model_server import ModelServer, fault
+from tests.fakes.model_script import fault
+from tests.fakes.model_server import ModelServer
 from tests.service import Service, environment, run
 
 PASSWORD = f"correct horse {CANARY}"

@@ -9,7 +9,7 @@ from bookgen.words import count_words
 from bookgen.writing.contradictions import contradictions
 from bookgen.writing.material import Material
 from bookgen.writing.window import WINDOW, tokens
-from tests.fakes.model_server import Call
+from tests.fakes.model_script import Call
 from tests.writing.authored import PROTOCOLS, authored, sent, write_book
 from tests.writing.contradicted import BIBLE, DIGESTS, INNOCENT, planted
 from tests.writing.plain_prose import plain_prose

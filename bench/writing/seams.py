@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from bench.writing.row import Row, Size
 from bookgen.writing.sentences import is_finished
-from tests.fakes.model_server import Call
+from tests.fakes.model_script import Call
 from tests.writing.authored import PROTOCOLS, authored, write_book
 from tests.writing.misbehaved import cuts
 from tests.writing.scripted import numbers_in, some_material

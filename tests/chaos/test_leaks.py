@@ -11,7 +11,7 @@ import pytest
 
 from tests.chaos.process import Process
 from tests.chaos.world import Author, World
-from tests.fakes.model_server import fault
+from tests.fakes.model_script import fault
 
 ESTABLISHED = "01"
 

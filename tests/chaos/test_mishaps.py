@@ -13,7 +13,7 @@ from bookgen.store.database import open_pool
 from bookgen.store.embedded import EmbeddedPostgres
 from tests.chaos.process import Process
 from tests.chaos.world import World, reopened
-from tests.fakes.model_server import fault
+from tests.fakes.model_script import fault
 
 
 async def over(world: World, process: Process, poison: int) -> bool:

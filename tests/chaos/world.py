@@ -21,7 +21,8 @@ from bookgen.store.database import open_pool
 from bookgen.tokens import Tokens, TokenType
 from tests.canaries import CANARY
 from tests.chaos.process import SERVE, Process
-from tests.fakes.model_server import Call, ModelServer
+from tests.fakes.model_script import Call
+from tests.fakes.model_server import ModelServer
 
 SECRET = f"a secret key {CANARY} that is long enough for every token of these tests"
 GOOD_ANSWERS = ("", "wait", "hold")

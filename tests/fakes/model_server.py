@@ -28,37 +28,7 @@ Replies. A call with a brief (`<brief>{…}</brief>` in the last user message) i
 it: chapters of the asked length in the book's terms, outlines of the asked count, JSON of the asked schema (from the
 schema mode of each protocol, or from `<schema>{…}</schema>` in the last user message). A call without one gets prose.
 
-Settings (all calls): `length_factor` (a number, or [least, most] drawn by the prompt), `delay` (seconds before a
-reply), `streams` (false: whole replies only), `chunk` (characters an event), `chunk_delay`, `usage` (false: none is
-told), `window` (most tokens of a prompt
-that are counted, as if the rest had not been read; 0: all), `reasoning` (text told as
-reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think> tags), `protocols`
-(others answer 404), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in `param`, "plain"
-in the message alone, "pydantic" as FastAPI servers do with 422).
-
-A step of the script is one fault, used up by the first `times` (1) calls that match its `stage`, `chapter_number` and
-`protocol` (absent: any). Without a match a call is answered well.
-
-    status        status (500), retry_after (seconds, or "date:SECONDS" for an HTTP date), message, param, code
-    hang          accepts and says nothing, not even headers, until released or left
-    hold          as hang, but answers well once released
-    drop          closes the connection without a word
-    stall         headers and `after` (80) characters, then silence
-    drip          one character each `interval` (0.2) seconds
-    cut           closes the connection after `after` characters
-    error_event   an error event after `after` characters
-    broken_event  an event whose data is not JSON after `after` characters
-    refusal       refuses, with `text`
-    filter        stopped by a content filter after `after` characters
-    truncate      `fraction` (0.6) of the text, said to be cut by length
-    truncate_flagged_end   the same, said to be finished
-    empty         no text, finished
-    huge          `size` (50 MB) of text
-    no_usage      tells no usage
-    html          200 with a web page instead of JSON or events
-    text          exactly `text`
-    garbage       `kind`: one of GARBAGE, what models make of JSON
-    wait          answers well after `seconds`
+What it can be told: `model_script`.
 """
 
 from __future__ import annotations
@@ -66,80 +36,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
-import hashlib
-import json
-import random
-import re
 import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any, Self
 
 from aiohttp import web
 
-from bookgen.providers.offline import answer
-from bookgen.providers.text import Message, TextRequest
+from tests.fakes.model_bodies import brief_of, text_for, whole_prompt
 from tests.fakes.model_cache import PrefixCache, anthropic_blocks, tokens
+from tests.fakes.model_errors import has, rejection, status_response
+from tests.fakes.model_replies import factor_of, shaped
+from tests.fakes.model_script import Call, Fault, Settings, fault
 from tests.fakes.model_wires import WIRES, ErrorEvent, Reply, Stream
-
-_SCHEMA = re.compile(r"<schema>(.*)</schema>", re.DOTALL)
-_BRIEF = re.compile(r"<brief>(.*?)</brief>", re.DOTALL)
-
-
-@dataclasses.dataclass
-class Fault:
-    kind: str
-    times: int = 1
-    stage: str | None = None
-    chapter_number: int | None = None
-    protocol: str | None = None
-    options: dict[str, Any] = dataclasses.field(default_factory=dict)
-
-    def matches(self, call: Call) -> bool:
-        return (
-            self.stage in (None, call.stage)
-            and self.chapter_number in (None, call.brief.get("chapter_number"))
-            and self.protocol in (None, call.protocol)
-        )
-
-
-def fault(kind: str, /, **fields: Any) -> Fault:
-    named = {key: fields.pop(key) for key in ("times", "stage", "chapter_number", "protocol") if key in fields}
-    return Fault(kind, options=fields, **named)
-
-
-@dataclasses.dataclass
-class Settings:
-    length_factor: float | list[float] = 1.0
-    delay: float = 0.0
-    chunk: int = 400
-    chunk_delay: float = 0.0
-    usage: bool = True
-    streams: bool = True
-    window: int = 0
-    reasoning: str = ""
-    think_tags: bool = False
-    protocols: list[str] = dataclasses.field(default_factory=lambda: ["anthropic", "responses", "chat"])
-    rejects: list[str] = dataclasses.field(default_factory=list)
-    reject_style: str = "openai"
-
-
-@dataclasses.dataclass
-class Call:
-    """`ended`: "" while it runs, then "answered", or "left" when the caller closed the connection."""
-
-    number: int
-    protocol: str
-    path: str
-    headers: dict[str, str]
-    body: dict[str, Any]
-    stage: str
-    brief: dict[str, Any]
-    fault: str = ""
-    ended: str = ""
 
 
 class _Cut(Exception):
@@ -244,13 +154,13 @@ class ModelServer:
     async def _answer(self, request: web.Request, call: Call) -> web.StreamResponse:
         wire = next(wire for wire in WIRES.values() if wire.name == call.protocol)
         for field in self.settings.rejects:
-            if _has(call.body, field):
-                return _rejection(wire, field, self.settings.reject_style)
+            if has(call.body, field):
+                return rejection(wire, field, self.settings.reject_style)
         step = self._next_step(call)
         call.fault = step.kind if step else ""
         options = step.options if step else {}
         if call.fault == "status":
-            return _status(wire, **options)
+            return status_response(wire, **options)
         if call.fault in ("hang", "hold"):
             await self._released.wait()
         if call.fault in ("hang", "drop"):
@@ -330,40 +240,17 @@ class ModelServer:
                 await stream.send('{"type": "content_block_delta", "delta":', "content_block_delta")
 
     async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> Reply:
-        text = await asyncio.to_thread(_text, call, self._factor(call))
-        stop, reasoning = "end", self.settings.reasoning
-        match kind:
-            case "refusal":
-                silent = call.protocol == "anthropic"  # tells a refusal in the stop reason; the others in words
-                text, stop = options.get("text", "" if silent else "I can't help with that."), "refusal"
-            case "filter":
-                text, stop = text[: options.get("after", 80)], "filter"
-            case "truncate" | "truncate_flagged_end":
-                text = text[: int(len(text) * options.get("fraction", 0.6))]
-                stop = "length" if kind == "truncate" else "end"
-            case "empty":
-                text = ""
-            case "huge":
-                text = text + "x" * options.get("size", 50 << 20)
-            case "text":
-                text = options["text"]
-            case "garbage":
-                text = GARBAGE[options["kind"]](text)
+        text = await asyncio.to_thread(text_for, call, factor_of(self.settings.length_factor, call))
+        text, stop = shaped(text, call.protocol, kind, options)
+        reasoning = self.settings.reasoning
         if self.settings.think_tags and reasoning:
             text, reasoning = f"<think>\n{reasoning}\n</think>\n\n{text}", ""
         told = self.settings.usage and kind != "no_usage"
         return Reply(text, stop, call.body.get("model", ""), self._usage(call, text) if told else None, reasoning)
 
-    def _factor(self, call: Call) -> float:
-        factor = self.settings.length_factor
-        if isinstance(factor, int | float):
-            return float(factor)
-        seed = hashlib.sha256(_user_text(call.body).encode()).digest()
-        return random.Random(int.from_bytes(seed)).uniform(*factor)
-
     def _usage(self, call: Call, text: str) -> dict[str, int]:
         model = str(call.body.get("model"))
-        blocks = anthropic_blocks(call.body) if call.protocol == "anthropic" else [(_prompt(call.body), False)]
+        blocks = anthropic_blocks(call.body) if call.protocol == "anthropic" else [(whole_prompt(call.body), False)]
         written, read = 0, 0
         if call.protocol == "anthropic":
             written, read = self._cache.anthropic(model, blocks)
@@ -408,103 +295,10 @@ class ModelServer:
         return web.json_response({"ok": True})
 
 
-# What models make of JSON when they were asked for it
-
-GARBAGE: dict[str, Callable[[str], str]] = {
-    "fenced": lambda text: f"```json\n{text}\n```",
-    "talkative": lambda text: f"Sure! Here is the JSON you asked for:\n\n{text}\n\nLet me know if it needs changes.",
-    "trailing_comma": lambda text: re.sub(r"([\]}])", r",\1", text),
-    "single_quotes": lambda text: text.replace('"', "'"),
-    "cut": lambda text: text[: len(text) * 2 // 3],
-    "no_quotes_on_keys": lambda text: re.sub(r'"(\w+)":', r"\1:", text),
-    "comments": lambda text: text.replace("{", "{ // the object\n", 1),
-    "wrong_shape": lambda text: json.dumps({"result": "done"}),
-    "prose": lambda text: "I would rather describe the outline in my own words: it begins by the sea.",
-    "twice": lambda text: f"{text}\n{text}",
-    "wrapped": lambda text: json.dumps({"response": json.loads(text)}),
-    "null": lambda text: "null",
-}
-
-
-def _text(call: Call, factor: float) -> str:
-    fields = {**call.brief}
-    for name in ("words", "characters"):
-        if fields.get(name):
-            fields[name] = max(1, round(fields[name] * factor))
-    user = _user_text(call.body)
-    asked = _BRIEF.sub("", user) + (f"<brief>{json.dumps(fields)}</brief>" if fields else "")
-    return answer(TextRequest(call.stage, (), (Message("user", asked),), 0, schema=_schema(call.body)))
-
-
-def _schema(body: dict[str, Any]) -> dict[str, Any] | None:
-    anthropic = (body.get("output_config") or {}).get("format") or {}
-    responses = (body.get("text") or {}).get("format") or {}
-    chat = (body.get("response_format") or {}).get("json_schema") or {}
-    asked = _SCHEMA.search(_user_text(body))
-    written = json.loads(asked[1]) if asked else None
-    return anthropic.get("schema") or responses.get("schema") or chat.get("schema") or written
-
-
 def _recorded(number: int, protocol: str, request: web.Request, body: dict[str, Any]) -> Call:
-    block = _BRIEF.search(_user_text(body))
-    brief = json.loads(block[1]) if block else {}
+    brief = brief_of(body)
     headers = {name.lower(): value for name, value in request.headers.items()}
     return Call(number, protocol, request.path, headers, body, brief.get("stage", ""), brief)
-
-
-def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
-    given = body.get("messages") or body.get("input") or []
-    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
-
-
-def _content(message: dict[str, Any]) -> str:
-    content = message.get("content") or ""
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-
-
-def _user_text(body: dict[str, Any]) -> str:
-    users = [message for message in _messages(body) if message.get("role") == "user"]
-    return _content(users[-1]) if users else ""
-
-
-def _prompt(body: dict[str, Any]) -> str:
-    return "".join([str(body.get("instructions") or ""), *(_content(message) for message in _messages(body))])
-
-
-def _has(body: dict[str, Any], field: str) -> bool:
-    value: Any = body
-    for name in field.split("."):
-        if not isinstance(value, dict) or name not in value:
-            return False
-        value = value[name]
-    return True
-
-
-def _rejection(wire: Any, field: str, style: str) -> web.Response:
-    message = f"Unsupported parameter: '{field}' is not supported with this model."
-    if style == "pydantic":
-        detail = [{"type": "extra_forbidden", "loc": ["body", *field.split(".")], "msg": "Extra inputs not permitted"}]
-        return web.json_response({"detail": detail}, status=422)
-    if style == "plain":
-        return web.json_response({"error": message}, status=400)
-    return web.json_response(wire.error(400, message, field, "unsupported_parameter"), status=400)
-
-
-def _status(
-    wire: Any,
-    status: int = 500,
-    retry_after: float | str | None = None,
-    message: str = "scripted",
-    param: str | None = None,
-    code: str | None = None,
-) -> web.Response:
-    headers = {}
-    if isinstance(retry_after, str):
-        later = datetime.now(UTC) + timedelta(seconds=float(retry_after.removeprefix("date:")))
-        headers["Retry-After"] = format_datetime(later, usegmt=True)
-    elif retry_after is not None:
-        headers["Retry-After"] = f"{retry_after:g}"
-    return web.json_response(wire.error(status, message, param, code), status=status, headers=headers)
 
 
 async def _serve(host: str, port: int) -> None:

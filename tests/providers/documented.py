@@ -9,7 +9,8 @@ from bookgen.providers.attempt import Provider
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.text import StopReason
 from bookgen.providers.transport import Deadlines
-from tests.fakes.model_server import Fault, ModelServer, fault
+from tests.fakes.model_script import Fault, fault
+from tests.fakes.model_server import ModelServer
 from tests.providers.calls import PROVIDERS, QUICK, chapter_request, steady
 
 TRIES = 3

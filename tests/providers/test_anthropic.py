@@ -9,7 +9,7 @@ import pytest
 
 from bookgen.providers.attempt import CallFailed, Failure
 from bookgen.providers.text import Block, Message
-from tests.fakes.model_server import fault
+from tests.fakes.model_script import fault
 from tests.providers.calls import anthropic, chapter_request
 
 SCHEMA = {

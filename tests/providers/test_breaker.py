@@ -13,7 +13,7 @@ from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
 from bookgen.providers.text import StopReason, TextReply, TextRequest
-from tests.fakes.model_server import fault
+from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request, chat, steady
 
 

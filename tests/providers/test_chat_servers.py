@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.text import Block, StopReason
-from tests.fakes.model_server import fault
+from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request, chat, steady
 
 SCHEMA = {

@@ -12,7 +12,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.providers.attempt import CallFailed, Failure
 from bookgen.providers.text import StopReason
 from bookgen.providers.transport import Deadlines
-from tests.fakes.model_server import fault
+from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request, steady, used
 from tests.providers.documented import FAULTS, Documented, outcome
 

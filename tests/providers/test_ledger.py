@@ -12,7 +12,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import Block
 from bookgen.providers.transport import Deadlines
-from tests.fakes.model_server import fault
+from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request, steady, used
 
 KINDS = ["cut", "error_event", "empty", "truncate", "refusal", "status", "drop", "filter", "text"]

@@ -10,7 +10,8 @@ from asyncio.subprocess import PIPE
 import aiohttp
 import pytest
 
-from tests.fakes.model_server import GARBAGE, fault
+from tests.fakes.model_garbage import GARBAGE
+from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request, chat
 
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}, "facts": {"type": "array"}}}

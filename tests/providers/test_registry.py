@@ -10,7 +10,7 @@ import pytest
 from bookgen.errors import StartupError, UpstreamAIError
 from bookgen.providers.registry import ModelSettings, build_text_model
 from bookgen.providers.text import StopReason
-from tests.fakes.model_server import fault
+from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bookgen.providers.text import StopReason
 from bookgen.words import count_words
-from tests.fakes.model_server import fault
+from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request
 
 ANY = pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)

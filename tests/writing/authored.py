@@ -13,7 +13,8 @@ from bookgen.providers.text import Message, StopReason, TextModel, TextReply, Te
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.material import ChapterDraft, Material
 from tests.canaries import CANARY
-from tests.fakes.model_server import Call, ModelServer
+from tests.fakes.model_script import Call
+from tests.fakes.model_server import ModelServer
 from tests.fakes.model_wires import Reply
 from tests.providers.calls import used
 from tests.writing.scripted import Answer, request_key

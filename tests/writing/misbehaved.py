@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bookgen.providers.text import StopReason
 from bookgen.writing.sentences import split
-from tests.fakes.model_server import GARBAGE
+from tests.fakes.model_garbage import GARBAGE
 from tests.writing.scripted import Answer, next_number, obedient, prose, says, sentence
 
 

@@ -10,7 +10,7 @@ from bookgen.providers.text import Message, StopReason, TextRequest
 from bookgen.writing import structured
 from bookgen.writing.outline import draft_outline
 from bookgen.writing.structured import Malformed, UnusableReply, parse
-from tests.fakes.model_server import GARBAGE
+from tests.fakes.model_garbage import GARBAGE
 from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, says
 
 GOOD = outline_reply({"first": 1, "last": 10})

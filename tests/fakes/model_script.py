@@ -1,0 +1,91 @@
+"""What a model server is told to do, and what it notes of a call.
+
+Settings (all calls): `length_factor` (a number, or [least, most] drawn by the prompt), `delay` (seconds before a
+reply), `streams` (false: whole replies only), `chunk` (characters an event), `chunk_delay`, `usage` (false: none is
+told), `window` (most tokens of a prompt that are counted, as if the rest had not been read; 0: all), `reasoning` (text
+told as reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think> tags),
+`protocols` (others answer 404), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in
+`param`, "plain" in the message alone, "pydantic" as FastAPI servers do with 422).
+
+A step of the script is one fault, used up by the first `times` (1) calls that match its `stage`, `chapter_number` and
+`protocol` (absent: any). Without a match a call is answered well.
+
+    status        status (500), retry_after (seconds, or "date:SECONDS" for an HTTP date), message, param, code
+    hang          accepts and says nothing, not even headers, until released or left
+    hold          as hang, but answers well once released
+    drop          closes the connection without a word
+    stall         headers and `after` (80) characters, then silence
+    drip          one character each `interval` (0.2) seconds
+    cut           closes the connection after `after` characters
+    error_event   an error event after `after` characters
+    broken_event  an event whose data is not JSON after `after` characters
+    refusal       refuses, with `text`
+    filter        stopped by a content filter after `after` characters
+    truncate      `fraction` (0.6) of the text, said to be cut by length
+    truncate_flagged_end   the same, said to be finished
+    empty         no text, finished
+    huge          `size` (50 MB) of text
+    no_usage      tells no usage
+    html          200 with a web page instead of JSON or events
+    text          exactly `text`
+    garbage       `kind`: one of GARBAGE, what models make of JSON
+    wait          answers well after `seconds`
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+@dataclasses.dataclass
+class Fault:
+    kind: str
+    times: int = 1
+    stage: str | None = None
+    chapter_number: int | None = None
+    protocol: str | None = None
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def matches(self, call: Call) -> bool:
+        return (
+            self.stage in (None, call.stage)
+            and self.chapter_number in (None, call.brief.get("chapter_number"))
+            and self.protocol in (None, call.protocol)
+        )
+
+
+def fault(kind: str, /, **fields: Any) -> Fault:
+    named = {key: fields.pop(key) for key in ("times", "stage", "chapter_number", "protocol") if key in fields}
+    return Fault(kind, options=fields, **named)
+
+
+@dataclasses.dataclass
+class Settings:
+    length_factor: float | list[float] = 1.0
+    delay: float = 0.0
+    chunk: int = 400
+    chunk_delay: float = 0.0
+    usage: bool = True
+    streams: bool = True
+    window: int = 0
+    reasoning: str = ""
+    think_tags: bool = False
+    protocols: list[str] = dataclasses.field(default_factory=lambda: ["anthropic", "responses", "chat"])
+    rejects: list[str] = dataclasses.field(default_factory=list)
+    reject_style: str = "openai"
+
+
+@dataclasses.dataclass
+class Call:
+    """`ended`: "" while it runs, then "answered", or "left" when the caller closed the connection."""
+
+    number: int
+    protocol: str
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    stage: str
+    brief: dict[str, Any]
+    fault: str = ""
+    ended: str = ""
