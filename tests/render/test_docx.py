@@ -49,6 +49,14 @@ def test_each_chapter_is_a_section_on_a_right_hand_page(small: Rendered) -> None
     assert len(of_style(document, "Heading 1")) == 3
 
 
+def test_each_chapters_running_head_shows_its_own_title(small: Rendered) -> None:
+    """To readers that work out no fields too."""
+    sections = list(docx.Document(io.BytesIO(small.docx)).sections)[1:]
+
+    shown = ["".join(each.text or "" for each in section.header._element.iter(f"{W}t")) for section in sections]
+    assert shown == [each.title for each in small.manuscript.chapters]
+
+
 def test_pages_are_the_trim_with_mirrored_margins(small: Rendered) -> None:
     document = docx.Document(io.BytesIO(small.docx))
 

@@ -54,11 +54,9 @@ class _Writer:
         out = [self._front(plain)]
         for index, section in enumerate(chapters):
             out.append(self._chapter(index, section))
-            if index < len(chapters) - 1:
-                numbers = '<w:pgNumType w:fmt="decimal" w:start="1"/>' if index == 0 else ""
-                out.append(f"<w:p><w:pPr>{self._section(furniture, self._start, numbers)}</w:pPr></w:p>")
-        numbers = '<w:pgNumType w:fmt="decimal" w:start="1"/>' if len(chapters) == 1 else ""
-        out.append(self._section(furniture, self._start, numbers))
+            numbers = '<w:pgNumType w:fmt="decimal" w:start="1"/>' if index == 0 else ""
+            properties = self._section(furniture | self._chapter_head(section), self._start, numbers)
+            out.append(_break(properties) if index < len(chapters) - 1 else properties)
         self._notes()
         self._properties()
         buffer = io.BytesIO()
@@ -104,7 +102,7 @@ class _Writer:
         if not out:
             return ""
         numbers = '<w:pgNumType w:fmt="lowerRoman" w:start="1"/>'
-        return "".join(out) + f"<w:p><w:pPr>{self._section(furniture, 'nextPage', numbers)}</w:pPr></w:p>"
+        return "".join(out) + _break(self._section(furniture, "nextPage", numbers))
 
     def _page(self, style: str, lines: list[str], sunk: float) -> list[str]:
         """Paragraphs on a page of their own, so many lines down."""
@@ -176,16 +174,17 @@ class _Writer:
     def _furniture(self) -> dict[str, str]:
         """Left pages name the book, right pages the chapter, openers neither; all have the folio."""
         heads, folios = self._settings.running_heads, self._settings.page_numbers
-        first = _title(self._manuscript.chapters[0]) if self._manuscript.chapters else ""
-        even = paragraph("Header", text(self._manuscript.title)) if heads else paragraph("Header", "")
-        odd = paragraph("Header", field('STYLEREF "heading 1"', first) if heads else "", '<w:jc w:val="right"/>')
         number = paragraph("Footer", field("PAGE", "1") if folios else "")
         return {
-            "header-default": self._header(odd),
-            "header-even": self._header(even),
+            "header-even": self._header(paragraph("Header", text(self._manuscript.title) if heads else "")),
             "header-first": self._header(paragraph("Header", "")),
             **dict.fromkeys((f"footer-{kind}" for kind in _KINDS), self._footer(number)),
         }
+
+    def _chapter_head(self, section: Section) -> dict[str, str]:
+        """One for each chapter: what does not work out a field shows the title that stands in it."""
+        named = field('STYLEREF "heading 1"', _title(section)) if self._settings.running_heads else ""
+        return {"header-default": self._header(paragraph("Header", named, '<w:jc w:val="right"/>'))}
 
     def _plain_furniture(self) -> dict[str, str]:
         header, footer = self._header(paragraph("Header", "")), self._footer(paragraph("Footer", ""))
@@ -249,6 +248,12 @@ class _Writer:
         properties.last_modified_by = "bookgen"
         properties.revision = 1
         properties.created = properties.modified = _WHEN
+
+
+def _break(section: str) -> str:
+    """A section's end is a paragraph: one so low that it never needs a page of its own."""
+    low = '<w:spacing w:before="0" w:after="0" w:line="20" w:lineRule="exact"/><w:rPr><w:sz w:val="2"/></w:rPr>'
+    return f"<w:p><w:pPr>{low}{section}</w:pPr></w:p>"
 
 
 def _bookmark(index: int) -> str:
