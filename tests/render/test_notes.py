@@ -1,4 +1,4 @@
-"""A note that is called twice stands once."""
+"""A note stands once, wherever it is called from and however often."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import io
 import re
 import zipfile
 
+from bookgen.render.layout.notes import note_runs
+from bookgen.render.model import Run, Table
 from tests.render.conftest import Make, render
-from tests.render.measuring import body
+from tests.render.measuring import body, overlaps
 
 TWICE = "Once.[^1] Another.[^2] And again.[^1]\n\n[^1]: The first note.\n[^2]: The second note."
 
@@ -34,3 +36,33 @@ def test_word_gets_one_mark_for_each_note_and_a_number_for_the_rest(make: Make) 
 
     assert re.findall(r'<w:footnoteReference w:id="(\d)"/>', text) == ["1", "2"]
     assert '<w:rStyle w:val="FootnoteReference"/></w:rPr><w:t xml:space="preserve">1</w:t>' in text
+
+
+IN_A_NOTE = "Here.[^1]\n\n[^1]: The first note.[^2]\n\n[^2]: Only the first one calls it.[^3]\n\n[^3]: Nor this."
+
+
+def test_a_note_that_only_a_note_calls_is_below_that_one(make: Make) -> None:
+    rendered = render(make(IN_A_NOTE))
+    *_, first, second, third = [mark.line.text for page in rendered.layout.pages for _, mark in body(page)]
+
+    assert ("The first" in first, "Only the first" in second, "Nor this" in third) == (True, True, True)
+    with zipfile.ZipFile(io.BytesIO(rendered.docx)) as package:
+        notes = package.read("word/footnotes.xml").decode()
+    assert notes.count("Only the first one calls it.") == notes.count("Nor this.") == 1
+    assert notes.index("The first note.") < notes.index("Only the first one calls it.") < notes.index("Nor this.")
+
+
+def test_more_notes_at_a_line_than_a_page_can_hold_go_behind_the_chapter(make: Make) -> None:
+    note = "A note of some length that takes its room at the foot of the page on which it was called. " * 9
+    calls = "".join(f"[^{number}]" for number in range(1, 5))
+    text = f"Called{calls} at once.\n\n" + "\n\n".join(f"[^{number}]: {note}" for number in range(1, 5))
+    layout = render(make(text)).layout
+
+    assert [pair for page in layout.pages for pair in overlaps(page)] == []
+    assert sum("A note of some length" in mark.line.text for page in layout.pages for _, mark in body(page)) >= 4
+
+
+def test_a_table_in_a_note_is_read_cell_by_cell(make: Make) -> None:
+    (_, note) = note_runs((Table(("left",), ((Run("head"),),), (((Run("cell"),),),)),))[::2]
+
+    assert note.text == "cell"

@@ -22,6 +22,7 @@ from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.pictures import picture
 from bookgen.render.settings import ExportSettings, parse_settings
 from tests.render.conftest import Make, render
+from tests.render.measuring import overlaps
 
 PROSE = "The harbour was considerably quieter that evening and nobody living there could remember otherwise. " * 20
 
@@ -175,6 +176,14 @@ def test_drop_caps_reach_the_pdf_and_the_epub(make: Make) -> None:
 
     assert "T" in lines(dropped.layout)
     assert b"first-letter" in unzipped(dropped.epub)
+
+
+def test_a_paragraph_of_fewer_lines_than_the_letter_is_deep_has_no_drop_cap(make: Make) -> None:
+    short = "It is in to be or as we go on at my do if so no by an ox up he me us. " * 1
+    layout = render(make(f"{short}\n\n{PROSE}", trim="a4"), ExportSettings(drop_caps=True)).layout
+
+    assert [pair for page in layout.pages for pair in overlaps(page)] == []
+    assert "I" not in lines(layout)
 
 
 def test_every_setting_is_in_this_file() -> None:

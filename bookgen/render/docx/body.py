@@ -55,18 +55,45 @@ class BodyWriter:
     def chapter(self, section: Section) -> str:
         self._first_note = len(self.notes)
         self._flush = True
+        body = "".join(self._block(block, 0) for block in section.blocks)
+        texts = [note_runs(blocks) for blocks in section.notes]
+        called = frozenset(self._called)
         self._in_note = True
-        for blocks in section.notes:
-            self.notes.append(self.runs(note_runs(blocks)))
+        self.notes += [self._note(each, texts) if self._id(each) in called else "" for each in range(len(texts))]
         self._in_note = False
-        return "".join(self._block(block, 0) for block in section.blocks)
+        self._flush = True
+        self.notes: list[str] = []
+
+    def chapter(self, section: Section) -> str:
+        self._first_note = len(self.notes)
+        self._flush = True
+        body = "".join(self._block(block, 0) for block in section.blocks)
+        texts = [note_runs(blocks) for blocks in section.notes]
+        self._in_note = True
+        self.notes += [
+            self._note(number, texts) if self._id(number) in self._called else "" for number in range(len(texts))
+        ]
+        self._in_note = False
+        return body
+
+    def _id(self, note: int) -> int:
+        return self._first_note + note + 1
+
+    def _note(self, number: int, texts: Sequence[Runs]) -> str:
+        """A note's text, and below it that of the notes which are called nowhere else."""
+        out = self.runs(texts[number])
+        for run in texts[number]:
+            if run.note is not None and self._id(run.note) not in self._called:
+                self._called.add(self._id(run.note))
+                out += text(" ") + self._run(run) + text(" ") + self._note(run.note, texts)
+        return out
 
     def runs(self, runs: Runs) -> str:
         return "".join(self._run(run) for run in runs)
 
     def _run(self, run: Run) -> str:
         if run.note is not None:
-            number = self._first_note + run.note + 1
+            number = self._id(run.note)
             style = '<w:rStyle w:val="FootnoteReference"/>'
             if self._in_note or number in self._called:  # Word has one mark for a note, and none within notes
                 return text(str(number), style)

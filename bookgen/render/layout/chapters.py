@@ -26,9 +26,10 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, *, recto
     rows = opener_rows(setter, section, element)
     flow = Flow(setter, element)
     flow.chapter(section)
-    notes = FootNotes(setter, section, element)
+    notes = FootNotes(setter, section, element, flow.rows)
     if notes.behind:
         _set_behind(setter, section, notes, flow, element)
+    notes.adopt(flow.rows)
     rows += flow.rows
     looseness = flow.looseness
     search = PageSearch(

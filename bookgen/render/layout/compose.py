@@ -140,8 +140,7 @@ class _Composer:
             y = self._geometry.baseline(unit)
             page.placed += [Placed(mark, 0.0, y) for mark in row.marks]
             unit += row.units
-        called = [note for note in _once(rows) if note in chapter.notes.lines]
-        self._notes(page, chapter, called)
+        self._notes(page, chapter, chapter.notes.at_foot(rows))
 
     def _notes(self, page: Page, chapter: ChapterPages, called: Sequence[int]) -> None:
         notes, geometry = chapter.notes, self._geometry
@@ -185,11 +184,6 @@ class _Composer:
             page.links = [
                 Link(link.x + left, link.y, link.width, link.height, link.anchor, link.href) for link in page.links
             ]
-
-
-def _once(rows: Sequence[Row]) -> dict[int, None]:
-    """The notes that are called on a page, in order: one called twice stands there once."""
-    return dict.fromkeys(note for row in rows for note in row.notes)
 
 
 def roman(number: int) -> str:

@@ -110,7 +110,8 @@ class Flow:
         shape = Shape(measure, self.geometry.size, indent, self._align_in(measure))
         initial = None
         if not self.rows:
-            initial = take_initial(words, shape, self.geometry.lead) if self._settings.drop_caps else None
+            if self._settings.drop_caps and len(self._breaker.lines(words, shape)) >= DEPTH:
+                initial = take_initial(words, shape, self.geometry.lead)
             set_lead_in(words, self._maker.typeface)
         lines = self._breaker.lines(words, shape if initial is None else initial[2])
         paragraph = SetParagraph(words, shape, self._x(left, right), element.child("P"), self._block, lines)

@@ -2,38 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bookgen.render.layout.lines import Line, Shape
-from bookgen.render.layout.rows import Element
+from bookgen.render.layout.rows import Element, Row
 from bookgen.render.layout.setter import Setter
-from bookgen.render.model import Block, Code, Figure, Heading, ItemList, Paragraph, Quote, Run, Section, Verse
+from bookgen.render.model import (
+    Block,
+    Code,
+    Figure,
+    Heading,
+    ItemList,
+    Paragraph,
+    Quote,
+    Run,
+    SceneBreak,
+    Section,
+    Table,
+    Verse,
+)
 
 _LONGEST = 0.4  # of a page; a longer note is set behind the chapter
+_MOST_AT_A_LINE = 0.6  # of a page; what one line calls beyond it is set there too
 
 
 class FootNotes:
     """One chapter's notes as lines, and how high each is."""
 
-    def __init__(self, setter: Setter, section: Section, element: Element) -> None:
+    def __init__(self, setter: Setter, section: Section, element: Element, rows: Sequence[Row]) -> None:
         geometry = setter.geometry
         self.lead = geometry.note_lead
         self.gap = geometry.note_lead * 1.2
         self.lines: dict[int, list[Line]] = {}
         self.elements: dict[int, Element] = {}
         self.behind: list[int] = []
-        longest = geometry.lines * geometry.lead * _LONGEST
+        self._calls: dict[int, set[int]] = {}
+        self._followers: dict[int, list[int]] = {}
+        page = geometry.lines * geometry.lead
         for number, blocks in enumerate(section.notes):
             runs = (Run("", note=number), Run("\u2005"), *note_runs(blocks))
             shape = Shape(geometry.measure, geometry.note_size, align=setter.body_align)
-            lines = setter.breaker.lines(setter.maker.words(runs), shape)
-            if len(lines) * self.lead > longest:
-                self.behind.append(number)
-                continue
-            self.lines[number] = lines
-            self.elements[number] = element.child("Note")
+            words = setter.maker.words(runs)
+            self._calls[number] = {note for called in words.notes.values() for note in called} - {number}
+            self.lines[number] = setter.breaker.lines(words, shape)
+            if self._height(number) > page * _LONGEST:
+                self._move_behind(number)
+            else:
+                self.elements[number] = element.child("Note")
+        for row in rows:
+            here = sorted({note for note in row.notes if note in self.lines}, key=self._height)
+            while here and sum(map(self._height, here)) > page * _MOST_AT_A_LINE:
+                self._move_behind(here.pop())
+        self.behind.sort()
+
+    def adopt(self, rows: Sequence[Row]) -> None:
+        """What only another note calls stands below that one."""
+        seen = {note for row in rows for note in row.notes}
+        waiting = sorted(seen.intersection(self.lines))
+        while waiting:
+            caller = waiting.pop(0)
+            found = sorted((self._calls[caller] & self.lines.keys()) - seen)
+            self._followers[caller] = found
+            seen.update(found)
+            waiting += found
+
+    def at_foot(self, rows: Sequence[Row]) -> list[int]:
+        """The notes of a page, in order: one called twice stands there once."""
+        called = dict.fromkeys(note for row in rows for note in row.notes if note in self.lines)
+        return [note for caller in called for note in self._family(caller)]
 
     def heights(self) -> dict[int, float]:
-        heights = {number: len(lines) * self.lead for number, lines in self.lines.items()}
+        heights = {number: sum(map(self._height, self._family(number))) for number in self.lines}
         return heights | dict.fromkeys(self.behind, 0.0)
+
+    def _family(self, number: int) -> list[int]:
+        """A note and those below it."""
+        return [number, *(each for found in self._followers.get(number, ()) for each in self._family(found))]
+
+    def _height(self, number: int) -> float:
+        return len(self.lines[number]) * self.lead
+
+    def _move_behind(self, number: int) -> None:
+        del self.lines[number]
+        self.elements.pop(number, None)
+        self.behind.append(number)
 
 
 def note_runs(blocks: tuple[Block, ...]) -> tuple[Run, ...]:
@@ -55,8 +107,11 @@ def note_runs(blocks: tuple[Block, ...]) -> tuple[Run, ...]:
                     runs += (*line, Run(" "))
             case Code(texts):
                 runs.append(Run(" ".join(texts), code=True))
+            case Table(_, head, rows):
+                for cell in (cell for row in (head, *rows) for cell in row):
+                    runs += (*cell, Run(" "))
             case Figure(caption=caption):
                 runs += caption
-            case _:
+            case SceneBreak():
                 pass
     return tuple(run for run in runs if run.text or run.note is not None)
