@@ -7,9 +7,11 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, StringConstraints, ValidationError
@@ -34,6 +36,25 @@ def _matching(pattern: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _with_sound_port(url: str) -> str:
+    """A port that is no number, or above 65535, is a ValueError as well."""
+    parts = urlsplit(url)
+    if not parts.hostname or parts.port == 0:
+        raise ValueError(url)
+    return url
+
+
+def _mailbox(text: str) -> str:
+    if re.fullmatch(r"[^\s@<>]+@[^\s@<>]+", parseaddr(text)[1]) is None:
+        raise ValueError(text)
+    return text
+
+
+def _mail_server(url: SecretStr) -> SecretStr:
+    _with_sound_port(url.get_secret_value())
+    return url
+
+
 def _long_enough(key: SecretStr) -> SecretStr:
     if len(key.get_secret_value().encode()) < 32:
         raise ValueError("too short")
@@ -42,7 +63,10 @@ def _long_enough(key: SecretStr) -> SecretStr:
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
 Url = Annotated[
-    str, StringConstraints(pattern=r"^https?://[^\s/?#]+[^\s?#]*$"), AfterValidator(lambda u: u.rstrip("/"))
+    str,
+    StringConstraints(pattern=r"^https?://[^\s/?#]+[^\s?#]*$"),
+    AfterValidator(_with_sound_port),
+    AfterValidator(lambda url: url.rstrip("/")),
 ]
 Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$")]
 Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
@@ -105,7 +129,12 @@ class Config(BaseSettings):
         "OPENAI_BASE_URL", None, "an http(s) URL", "Another OpenAI server, also a local one."
     )
     model_timeout: float = setting(
-        "BOOKGEN_MODEL_TIMEOUT", 180.0, "seconds above 0", "Bound of one model call in seconds.", gt=0
+        "BOOKGEN_MODEL_TIMEOUT",
+        180.0,
+        "seconds above 0",
+        "Bound of one model call in seconds.",
+        gt=0,
+        allow_inf_nan=False,
     )
     model_retries: int = setting("BOOKGEN_MODEL_RETRIES", 4, "1 or more", "Tries of one model call.", ge=1)
     model_concurrency: int = setting("BOOKGEN_MODEL_CONCURRENCY", 16, "1 or more", "Model calls at once.", ge=1)
@@ -117,7 +146,12 @@ class Config(BaseSettings):
         "BOOKGEN_ACCOUNT_DAILY_COST_CAP", None, "an amount like 12.50", "What one account may cost a day at most."
     )
     drain_seconds: float = setting(
-        "BOOKGEN_DRAIN_SECONDS", 25.0, "seconds, 0 or more", "How long SIGTERM lets model calls in flight finish.", ge=0
+        "BOOKGEN_DRAIN_SECONDS",
+        25.0,
+        "seconds, 0 or more",
+        "How long SIGTERM lets model calls in flight finish.",
+        ge=0,
+        allow_inf_nan=False,
     )
 
     billing: Literal["auto", "on", "off"] = setting(
@@ -132,11 +166,13 @@ class Config(BaseSettings):
     )
     stripe_api_base: Url | None = setting("STRIPE_API_BASE", None, "an http(s) URL", "Another Stripe server.")
 
-    smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+$")] | None = setting(
+    smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+$"), AfterValidator(_mail_server)] | None = setting(
         "BOOKGEN_SMTP_URL", None, "smtp[s]://user:password@host:port",
         "Mail server; without it mails are written to `outbox/` in the data folder.",
     )  # fmt: skip
-    mail_from: Text = setting("BOOKGEN_MAIL_FROM", "bookgen@localhost", "an e-mail address", "Sender of the mails.")
+    mail_from: Annotated[Text, AfterValidator(_mailbox)] = setting(
+        "BOOKGEN_MAIL_FROM", "bookgen@localhost", "an e-mail address", "Sender of the mails."
+    )
     registration: Literal["open", "closed"] = setting(
         "BOOKGEN_REGISTRATION", "open", "open or closed", "Whether anybody may register."
     )
@@ -216,8 +252,15 @@ def _name(alias: object) -> str:
 
 
 def _given(env_file: Path | None) -> set[str]:
-    from_file: Mapping[str, str | None] = dotenv_values(env_file) if env_file is not None else {}
-    return {*os.environ, *from_file}
+    return {*os.environ, *_read(env_file)}
+
+
+def _read(env_file: Path | None) -> Mapping[str, str | None]:
+    try:
+        return dotenv_values(env_file) if env_file is not None else {}
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise StartupError(f"{env_file} can't be read: {reason}.") from error
 
 
 def _unknown(given: Iterable[str]) -> Iterable[str]:

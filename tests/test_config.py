@@ -48,6 +48,18 @@ def test_a_config_can_not_be_changed() -> None:
             "10.0.0.0/8, nonsense",
             "BOOKGEN_TRUSTED_PROXIES takes networks like 10.0.0.0/8, with commas between, not 'nonsense'.",
         ),
+        ("BOOKGEN_DRAIN_SECONDS", "inf", "BOOKGEN_DRAIN_SECONDS takes seconds, 0 or more, not 'inf'."),
+        (
+            "BOOKGEN_PUBLIC_URL",
+            "https://books.example.org:80000",
+            "BOOKGEN_PUBLIC_URL takes an address like https://books.example.org, not 'https://books.example.org:80000'.",
+        ),
+        (
+            "BOOKGEN_SMTP_URL",
+            "smtp://u:hush@mail.example.org:port",
+            "BOOKGEN_SMTP_URL takes smtp[s]://user:password@host:port, not what it was given.",
+        ),
+        ("BOOKGEN_MAIL_FROM", "the books", "BOOKGEN_MAIL_FROM takes an e-mail address, not 'the books'."),
         ("BOOKGEN_BOOK_COST_CAP", "-1", "BOOKGEN_BOOK_COST_CAP takes an amount like 12.50, not '-1'."),
         ("BOOKGEN_PROT", "1", "BOOKGEN_PROT is not a setting. Did you mean BOOKGEN_PORT?"),
         ("BOOKGEN_ZZZZZZZZ", "1", "BOOKGEN_ZZZZZZZZ is not a setting."),
@@ -96,6 +108,14 @@ def test_an_unknown_name_in_the_dotenv_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("BOOKGEN_COLOUR=blue\n")
 
     with pytest.raises(StartupError, match="BOOKGEN_COLOUR is not a setting"):
+        config.load()
+
+
+@pytest.mark.parametrize("given", [b"BOOKGEN_PORT=\xff\n", b"\xff\xfeB\0"])
+def test_a_dotenv_file_that_is_no_text_is_named(tmp_path: Path, given: bytes) -> None:
+    (tmp_path / ".env").write_bytes(given)
+
+    with pytest.raises(StartupError, match=r"^\.env can't be read: it is not UTF-8\.$"):
         config.load()
 
 
