@@ -8,41 +8,37 @@ import contextlib
 import getpass
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bookgen import config
-from bookgen.app import make_data_folder
 from bookgen.client import ApiError, Client, InvalidRequest, Unauthenticated, Unavailable
 from bookgen.errors import StartupError
-from bookgen.keyfile import kept_secret
+from bookgen.own_server import own_server
 from bookgen.progress import Display, make_display
-from bookgen.store.postmaster import die_with_parent
 
 SAMPLE = "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY or OPENAI_API_KEY."
 FORMATS = ("pdf", "docx", "epub")
-LOCAL_LOGIN = "writer"
+# Accounts of a server of our own: a sample is no book to go on with once there is a model.
+WRITER, SAMPLER = "writer", "sampler"
 LOCAL_AUTHOR = "Anonymous"
-LOCAL_EMAIL = "writer@bookgen.test"
 POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
-START_SECONDS = 330.0
-STOP_SECONDS = 60.0
 INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
 class Server:
+    """`login` is None on a server of our own, where the account depends on who writes."""
+
     url: str
-    login: str
+    login: str | None
     password: str
-    local: bool
 
     @property
     def poll_seconds(self) -> float:
-        return POLL_LOCAL if self.local else POLL_REMOTE
+        return POLL_REMOTE if self.login else POLL_LOCAL
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", type=_formats, default=FORMATS, metavar="LIST", help="pdf,docx,epub (all)")
     parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (this one)")
     parser.add_argument("--new", action="store_true", help="write a finished book of that title once more")
-    parser.add_argument("--server", metavar="URL", help="a running server, instead of one of its own")
+    parser.add_argument("--server", type=_url, metavar="URL", help="a running server, instead of one of its own")
     parser.add_argument("--login", metavar="NAME", help="e-mail or username there")
     parser.add_argument("--password", help="its password; asked for when it is not given")
 
@@ -68,6 +64,12 @@ def _formats(text: str) -> tuple[str, ...]:
     if not chosen or any(format not in FORMATS for format in chosen):
         raise argparse.ArgumentTypeError(f"takes some of {','.join(FORMATS)}, not {text!r}")
     return chosen
+
+
+def _url(text: str) -> str:
+    if not text.startswith(("http://", "https://")):
+        raise argparse.ArgumentTypeError(f"takes an address like https://books.example.org, not {text!r}")
+    return text
 
 
 async def write(options: argparse.Namespace) -> int:
@@ -99,10 +101,11 @@ class Journey:
         self._book_id: int | None = None
 
     async def go(self) -> int:
-        if (await self._client.public_settings())["models"] == ["offline"]:
+        sample = (await self._client.public_settings())["models"] == ["offline"]
+        if sample:
             self._display.say(SAMPLE)
-        await _sign_in(self._client, self._server)
-        book = await self._unfinished() or await self._finished() or await self._create()
+        await _sign_in(self._client, self._server, SAMPLER if sample else WRITER)
+        book = await self._begun() or await self._create()
         self._book_id = book["id"]
         if book["status"] != "completed":
             if not book["chapters_count"]:
@@ -121,15 +124,18 @@ class Journey:
         self._display.paused()
         return INTERRUPTED
 
-    async def _unfinished(self) -> dict[str, Any] | None:
-        return await self._find(lambda book: book["status"] != "completed")
-
-    async def _finished(self) -> dict[str, Any] | None:
-        return None if self._options.new else await self._find(lambda book: book["status"] == "completed")
-
-    async def _find(self, wanted: Any) -> dict[str, Any] | None:
-        books = await self._client.books()
-        return next((book for book in books if book["title"] == self._options.title and wanted(book)), None)
+    async def _begun(self) -> dict[str, Any] | None:
+        """The newest book of this title that is not finished or, unless another is asked for, that is."""
+        title = self._options.title.strip()
+        books = [book for book in await self._client.books() if book["title"] == title]
+        for book in books:
+            if book["status"] != "completed":
+                self._display.say("Going on with the book of this title, as it was begun.")
+                return book
+        if books and not self._options.new:
+            self._display.say("The book of this title is finished; --new writes it once more.")
+            return books[0]
+        return None
 
     async def _create(self) -> dict[str, Any]:
         options = self._options
@@ -144,7 +150,9 @@ class Journey:
             "content_language": options.language,
             "trim_size": options.trim,
         }
-        return await self._client.create_book(**{name: value for name, value in fields.items() if value})
+        return await self._client.create_book(
+            **{name: value for name, value in fields.items() if value not in (None, "")}
+        )
 
     async def _write(self, book_id: int) -> bool:
         await self._set_going(book_id)
@@ -180,14 +188,15 @@ class Journey:
         return 0
 
 
-async def _sign_in(client: Client, server: Server) -> None:
-    """The writer's account of a server of our own is made on the first call."""
-    try:
+async def _sign_in(client: Client, server: Server, own: str) -> None:
+    """`own` is the account on a server of our own, made on the first call."""
+    if server.login:
         await client.login(server.login, server.password)
+        return
+    try:
+        await client.login(own, server.password)
     except Unauthenticated:
-        if not server.local:
-            raise
-        await client.register(LOCAL_LOGIN, LOCAL_EMAIL, server.password, first_name=LOCAL_AUTHOR)
+        await client.register(own, f"{own}@bookgen.test", server.password, first_name=LOCAL_AUTHOR)
 
 
 @contextlib.asynccontextmanager
@@ -196,68 +205,10 @@ async def _server(options: argparse.Namespace) -> AsyncIterator[Server]:
         if not options.login:
             raise StartupError("--server needs --login.")
         password = options.password or await asyncio.to_thread(getpass.getpass)
-        yield Server(options.server, options.login, password, local=False)
+        yield Server(options.server, options.login, password)
         return
-    settings = config.load()
-    make_data_folder(settings.data_dir)
-    log = settings.data_dir / "write.log"
-    with log.open("wb") as output:
-        process = await _start_server(output)
-        try:
-            url = await _address(process, log)
-            password = kept_secret(settings.data_dir / "write.key")
-            yield Server(url, LOCAL_LOGIN, password, local=True)
-        finally:
-            await _stop(process)
-
-
-async def _start_server(log: Any) -> asyncio.subprocess.Process:
-    """On a free loopback port, for this user alone: neither plans nor closed doors apply."""
-    own = {
-        "BOOKGEN_HOST": "127.0.0.1",
-        "BOOKGEN_PORT": "0",
-        "BOOKGEN_PUBLIC_URL": "",
-        "BOOKGEN_BILLING": "off",
-        "BOOKGEN_REGISTRATION": "open",
-        "BOOKGEN_EMAIL_VERIFICATION": "off",
-        "BOOKGEN_LOG_FORMAT": "json",
-    }
-    parent = os.getpid()
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bookgen", "serve",
-        env={**os.environ, **own},
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log,
-        start_new_session=True,  # Ctrl-C is ours: the server has a book to pause first
-        preexec_fn=lambda: die_with_parent(parent, signal.SIGTERM),
-    )  # fmt: skip
-
-
-async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
-    assert process.stdout is not None
-    async with asyncio.timeout(START_SECONDS):
-        line = (await process.stdout.readline()).decode()
-    if not line:
-        await process.wait()
-        raise StartupError(_refusal(log))
-    return next(word for word in line.split() if word.startswith("http"))
-
-
-def _refusal(log: Path) -> str:
-    """Why the server did not start, in its own words."""
-    lines = log.read_text(errors="replace").splitlines()
-    said = [line.removeprefix("bookgen: ") for line in lines if line.startswith("bookgen: ")]
-    return "\n".join(said) or f"the server ended at once; see {log}"
-
-
-async def _stop(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.terminate()
-    try:
-        async with asyncio.timeout(STOP_SECONDS):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
+    async with own_server(config.load()) as (url, password):
+        yield Server(url, None, password)
 
 
 @contextlib.contextmanager

@@ -114,7 +114,15 @@ async def test_migrate_names_what_it_applied(tmp_path: Path, empty_dsn: str) -> 
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["sing"], ["write"], ["write", "T", "--format", "mobi"], ["write", "T", "--chapters", "x"], ["account"]],
+    [
+        [],
+        ["sing"],
+        ["write"],
+        ["write", "T", "--format", "mobi"],
+        ["write", "T", "--chapters", "x"],
+        ["account"],
+        ["write", "T", "--server", "localhost:8000", "--login", "ada", "--password", "secret"],
+    ],
 )
 async def test_bad_arguments_exit_with_two_and_no_traceback(tmp_path: Path, arguments: list[str]) -> None:
     code, _, complained = await run(tmp_path, *arguments)
@@ -123,9 +131,10 @@ async def test_bad_arguments_exit_with_two_and_no_traceback(tmp_path: Path, argu
     assert "Traceback" not in complained
 
 
-async def test_a_value_that_the_api_refuses_is_said_by_field(tmp_path: Path, dsn: str) -> None:
+@pytest.mark.parametrize("chapters", ["1000", "0"])
+async def test_a_value_that_the_api_refuses_is_said_by_field(tmp_path: Path, dsn: str, chapters: str) -> None:
     code, _, complained = await run(
-        tmp_path, "write", "T", "--chapters", "1000", "--out", str(tmp_path), BOOKGEN_DATABASE_URL=dsn
+        tmp_path, "write", "T", "--chapters", chapters, "--out", str(tmp_path), BOOKGEN_DATABASE_URL=dsn
     )
 
     assert code == 2

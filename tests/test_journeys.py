@@ -150,9 +150,22 @@ async def test_a_finished_book_is_not_written_again(tmp_path: Path, models: Mode
     await run(tmp_path, *words, **settings)
     calls = len(models.requests)
 
-    code, _, _ = await run(tmp_path, *words, **settings)
+    code, said, _ = await run(tmp_path, *words, **settings)
 
     assert (code, len(models.requests)) == (0, calls)
+    assert "--new writes it once more" in said
+
+
+async def test_a_sample_is_not_taken_for_the_book_once_there_is_a_model(tmp_path: Path, models: ModelServer) -> None:
+    words = ("write", "The Salt Road", "--chapters", "2", "--words", "1500", "--format", "pdf", "--out", str(tmp_path))
+    await run(tmp_path, *words)
+
+    settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
+    code, said, complained = await run(tmp_path, *words, **settings)
+
+    assert (code, complained) == (0, "")
+    assert "Drafting the outline ..." in said
+    assert {call.stage for call in models.requests} >= {"outline", "chapter"}
 
 
 async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:
