@@ -61,19 +61,6 @@ class BodyWriter:
         self._in_note = True
         self.notes += [self._note(each, texts) if self._id(each) in called else "" for each in range(len(texts))]
         self._in_note = False
-        self._flush = True
-        self.notes: list[str] = []
-
-    def chapter(self, section: Section) -> str:
-        self._first_note = len(self.notes)
-        self._flush = True
-        body = "".join(self._block(block, 0) for block in section.blocks)
-        texts = [note_runs(blocks) for blocks in section.notes]
-        self._in_note = True
-        self.notes += [
-            self._note(number, texts) if self._id(number) in self._called else "" for number in range(len(texts))
-        ]
-        self._in_note = False
         return body
 
     def _id(self, note: int) -> int:
