@@ -21,9 +21,11 @@ THINKING_ROOM = 8000  # thinking counts against max_tokens; prose is given all t
 MOST_TOKENS = 128_000
 EFFORT = "low"
 _SPOKEN = {"effort": "effort", "format": "output format"}  # what errors call the parts of output_config
+# A reason that is not here came after this was written: whether the text is whole, nobody knows.
 _STOPS = {
     "end_turn": StopReason.END,
     "stop_sequence": StopReason.END,
+    "tool_use": StopReason.END,  # no tool is offered
     "max_tokens": StopReason.LENGTH,
     "model_context_window_exceeded": StopReason.LENGTH,
     "pause_turn": StopReason.LENGTH,
@@ -129,7 +131,7 @@ def _hear_whole(heard: Heard, message: Any) -> StopReason | None:
     heard.events = int(reason is not None)
     heard.text.extend(part.text for part in parts(message, "content") if getattr(part, "type", "") == "text")
     _hear_usage(heard, getattr(message, "usage", None))
-    return _STOPS.get(reason, StopReason.END) if reason else None
+    return _STOPS.get(reason, StopReason.LENGTH) if reason else None
 
 
 async def _listen(stream: Any, heard: Heard) -> StopReason | None:
@@ -148,7 +150,7 @@ async def _listen(stream: Any, heard: Heard) -> StopReason | None:
                 _hear_usage(heard, getattr(event, "usage", None))
             case "message_stop":
                 finished = True
-    return _STOPS.get(reason or "", StopReason.END) if finished and reason else None
+    return _STOPS.get(reason, StopReason.LENGTH) if finished and reason else None
 
 
 def _hear_usage(heard: Heard, told: Any) -> None:

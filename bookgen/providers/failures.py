@@ -17,7 +17,12 @@ from bookgen.providers.attempt import CallFailed, Failure
 from bookgen.providers.transport import ReplyTooLarge
 
 MOST_DETAIL = 500
-_FILTERED = re.compile(r"content_filter|content_policy|moderation_blocked|content management policy|safety system")
+_FILTERED = re.compile(
+    r"content[_ ]filter|content_policy|moderation_blocked|content management policy|safety system|policy_violation|"
+    r"bio_policy|prompt was flagged"
+)
+_TOO_LONG = re.compile(r"context length|context window|maximum context|too large|too long|exceeds")
+_UNKNOWN_MODEL = re.compile(r"model[^.]{0,80}(?:not found|not exist|unknown|not_found)|unknown model|model_not_found")
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance")
 _OUTPUT_LIMIT = re.compile(
     r"max_(?:completion_|output_)?tokens:? *\d+ > (\d+)|at most (\d+) (?:completion|output) tokens|"
@@ -25,7 +30,7 @@ _OUTPUT_LIMIT = re.compile(
     r"range of max_tokens is \[1, (\d+)\]"
 )
 _BUSY_EVENTS = ("rate_limit",)
-_DENIED_EVENTS = ("invalid_request", "authentication", "permission", "not_found")
+_DENIED_EVENTS = ("invalid_request", "authentication", "permission", "not_found", "insufficient_quota")
 
 
 def failure_of(error: Exception) -> CallFailed:
@@ -51,8 +56,14 @@ def failure_of(error: Exception) -> CallFailed:
 
 
 def filtered(error: Exception) -> bool:
-    """A provider's content filter answered with an error instead of a stop reason."""
-    return getattr(error, "status_code", None) in (400, 403) and bool(_FILTERED.search(said(error)))
+    """A provider's content filter answered with an error instead of a stop reason, at once or in mid-stream."""
+    status = getattr(error, "status_code", 200 if _said_by_provider(error) else None)
+    return status in (200, 400, 403) and bool(_FILTERED.search(said(error)))
+
+
+def too_long(error: Exception) -> bool:
+    """The prompt, with the room for its reply, does not fit the model's window."""
+    return bool(_TOO_LONG.search(said(error)))
 
 
 def said(error: Exception) -> str:
@@ -73,9 +84,21 @@ def _of_status(status: int, error: Exception) -> CallFailed:
         return CallFailed("is busy", Failure.BUSY, retry_after=wait, detail=detail)
     if status in (408, 409) or status >= 500:
         return CallFailed(f"answered {status}", Failure.AWAY, retry_after=wait, detail=detail)
+    return CallFailed(_denial(status, error), Failure.DENIED, detail=detail)
+
+
+def _denial(status: int, error: Exception) -> str:
+    """Why the same call will never succeed, for the one who can change it."""
+    words = said(error)
+    if status == 402 or _SPENT.search(words):
+        return "says that this server's credit with it is spent"
     if status in (401, 403):
-        return CallFailed("does not accept this server's key", Failure.DENIED, detail=detail)
-    return CallFailed(f"answered {status}", Failure.DENIED, detail=detail)
+        return "does not accept this server's key"
+    if _UNKNOWN_MODEL.search(words):
+        return "does not know this model"
+    if status == 413 or too_long(error):
+        return "cannot hold a prompt of this length: the model needs a context window of 32,000 tokens"
+    return f"answered {status}"
 
 
 def _said_by_provider(error: Exception) -> bool:
@@ -86,7 +109,7 @@ def _of_event(error: Exception, detail: str) -> CallFailed:
     """An error in mid-stream: the status was 200, so its kind is in the body."""
     body: Any = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else {}
-    kind = str(inner.get("type", "")) if isinstance(inner, dict) else ""
+    kind = f"{inner.get('type', '')} {inner.get('code', '')}" if isinstance(inner, dict) else ""
     if any(word in kind for word in _BUSY_EVENTS):
         return CallFailed("is busy", Failure.BUSY, detail=detail)
     if any(word in kind for word in _DENIED_EVENTS):

@@ -12,19 +12,23 @@ from typing import Any
 
 from bookgen.models import Usage
 from bookgen.providers.attempt import Heard
-from bookgen.providers.failures import output_limit, said
+from bookgen.providers.failures import output_limit, said, too_long
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
 
 THINKING_ROOM = 8000
 MOST_TOKENS = 128_000
-_STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.REFUSAL}
+# Servers have words of their own for the end, so that every word that is not here means it.
+_STOPS = {
+    **dict.fromkeys(("length", "max_tokens", "model_length", "model_context_window_exceeded"), StopReason.LENGTH),
+    **dict.fromkeys(("content_filter", "sensitive", "safety", "refusal"), StopReason.REFUSAL),
+}
+_BROKE_OFF = frozenset({"error", "abort", "cancelled", "network_error", "insufficient_system_resource"})
 _UNKNOWN_FIELD = re.compile(
     r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|forbidden|not allowed|invalid param|"
     r"unavailable|must be|instead"
 )
-_TOO_LONG = re.compile(r"context length|context window|maximum context|too large|too long|exceeds")
 _THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*?</think(?:ing)?>\s*", re.DOTALL)
 _UNFINISHED_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*\Z", re.DOTALL)
 _TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
@@ -70,7 +74,7 @@ class ChatProtocol:
         if limit is not None and limit < body[self._token_field]:
             self._most_tokens = limit
             return True
-        if getattr(error, "status_code", None) not in (400, 422, 501) or _TOO_LONG.search(words):
+        if getattr(error, "status_code", None) not in (400, 422, 501) or too_long(error):
             return False
         if not _UNKNOWN_FIELD.search(words):
             return False
@@ -89,15 +93,18 @@ class ChatProtocol:
         finish, refused = None, False
         async for chunk in _chunks(stream):
             heard.events += 1
-            _hear_usage(heard, getattr(chunk, "usage", None))
+            told = getattr(chunk, "usage", None)
+            _hear_usage(heard, told)
+            details = getattr(told, "completion_tokens_details", None)
+            self._thinks = self._thinks or bool(getattr(details, "reasoning_tokens", None))
             for choice in getattr(chunk, "choices", None) or ():
                 finish = choice.finish_reason or finish
                 said_now = getattr(choice, "delta", None) or getattr(choice, "message", None)
                 refused = self._hear(heard, said_now) or refused
         heard.text[:] = [_without_thoughts("".join(heard.text))]
-        if finish is None:
+        if finish is None or finish.lower() in _BROKE_OFF:
             return None
-        return StopReason.REFUSAL if refused else _STOPS.get(finish, StopReason.END)
+        return StopReason.REFUSAL if refused else _STOPS.get(finish.lower(), StopReason.END)
 
     def _hear(self, heard: Heard, delta: Any) -> bool:
         """True: the model refuses."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, Failure, Heard
-from bookgen.providers.failures import said
+from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
 
 THINKING_ROOM = 8000  # reasoning counts against max_output_tokens; prose is given all that it asked for
+MOST_TOKENS = 128_000
 EFFORT = "low"
+_POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 
 
 class ResponsesProtocol:
@@ -22,13 +25,14 @@ class ResponsesProtocol:
     def __init__(self, model: str, *, official: bool) -> None:
         self._model, self._official = model, official
         self._unknown: set[str] = set()
+        self._most_tokens = MOST_TOKENS
 
     def body(self, request: TextRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
             "instructions": "\n\n".join(block.text for block in request.system if block.text),
             "input": [{"role": one.role, "content": one.text} for one in request.messages],
-            "max_output_tokens": request.max_tokens + THINKING_ROOM,
+            "max_output_tokens": min(request.max_tokens + THINKING_ROOM, self._most_tokens),
             "stream": True,
             **(self._own_fields(request) if self._official else {}),
         }
@@ -43,6 +47,10 @@ class ResponsesProtocol:
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
         if getattr(error, "status_code", None) not in (400, 422):
             return False
+        limit = output_limit(error)
+        if limit is not None and limit < body["max_output_tokens"]:
+            self._most_tokens = limit
+            return True
         words, optional = said(error), {"store", "reasoning", "prompt_cache_key", "safety_identifier", "text"}
         named = {name for name in optional & body.keys() if f"'{name}" in words or f'"{name}' in words}
         self._unknown |= named
@@ -51,11 +59,13 @@ class ResponsesProtocol:
     async def listen(self, stream: Any, heard: Heard) -> StopReason | None:
         if (whole := await whole_reply(stream)) is not None:
             return _hear_whole(heard, whole)
-        refused, stop = False, None
+        refused, stop, asides = False, None, set()
         async for event in stream:
             heard.events += 1
             match event.type:
-                case "response.output_text.delta":
+                case "response.output_item.added" if _is_aside(event.item):
+                    asides.add(event.output_index)
+                case "response.output_text.delta" if event.output_index not in asides:
                     heard.text.append(event.delta)
                 case "response.refusal.delta" | "response.refusal.done":
                     refused = True
@@ -63,8 +73,10 @@ class ResponsesProtocol:
                     _hear_usage(heard, event.response)
                     refused = refused or _has_refusal(event.response)
                     stop = _stop_of(event.response)
-                case "response.failed" | "error":
-                    raise _failure(event)
+                case "response.failed":
+                    return _failed(heard, event.response)
+                case "error":
+                    return _refusal_or_raise(event)
         return StopReason.REFUSAL if refused and stop is not None else stop
 
     def _own_fields(self, request: TextRequest) -> dict[str, Any]:
@@ -78,7 +90,10 @@ class ResponsesProtocol:
 
 
 def _hear_whole(heard: Heard, response: Any) -> StopReason | None:
-    contents = [part for item in parts(response, "output") for part in parts(item, "content")]
+    if getattr(response, "status", "") in ("failed", "cancelled"):
+        return _failed(heard, response)
+    said_aloud = [item for item in parts(response, "output") if not _is_aside(item)]
+    contents = [part for item in said_aloud for part in parts(item, "content")]
     heard.events = len(contents)
     heard.text.extend(part.text for part in contents if getattr(part, "type", "") == "output_text")
     _hear_usage(heard, response)
@@ -101,14 +116,27 @@ def _has_refusal(response: Any) -> bool:
     return any(getattr(part, "type", "") == "refusal" for part in parts)
 
 
-def _failure(event: Any) -> CallFailed:
-    error = getattr(getattr(event, "response", None), "error", None) or event
+def _is_aside(item: Any) -> bool:
+    """What a model says of its work before it answers is no part of the answer."""
+    return getattr(item, "phase", None) == "commentary"
+
+
+def _failed(heard: Heard, response: Any) -> StopReason:
+    _hear_usage(heard, response)
+    heard.events += 1
+    return _refusal_or_raise(getattr(response, "error", None))
+
+
+def _refusal_or_raise(error: Any) -> StopReason:
+    """Some refusals come as errors."""
     code, message = str(getattr(error, "code", "")), str(getattr(error, "message", ""))
+    if _POLICIES.search(code):
+        return StopReason.REFUSAL
     if "rate_limit" in code:
-        return CallFailed("is busy", Failure.BUSY, detail=message)
-    if "invalid" in code:
-        return CallFailed("refused the request", Failure.DENIED, detail=message)
-    return CallFailed("failed in mid-answer", Failure.AWAY, detail=message)
+        raise CallFailed("is busy", Failure.BUSY, detail=message)
+    if "invalid" in code or "insufficient_quota" in code:
+        raise CallFailed("refused the request", Failure.DENIED, detail=message)
+    raise CallFailed("failed in mid-answer", Failure.AWAY, detail=message)
 
 
 def _hear_usage(heard: Heard, response: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from bookgen.models import Usage
 
 FILE = Path(__file__).with_name("prices.toml")
 MILLION = 1_000_000
+_DATE = re.compile(r"-\d{4}-?\d{2}-?\d{2}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,12 @@ class Prices:
     defaults: Mapping[str, str]
 
     def of(self, model: str) -> Price | None:
-        """The price of `provider:model`, or None. A dated name (`model-20261021`) has its model's price."""
+        """The price of `provider:model`, or None. A dated name (`model-20261021`, `model-2026-10-21`) has its
+        model's price."""
         exact = self.models.get(model)
         if exact is not None:
             return exact
-        base, _, date = model.rpartition("-")
-        return self.models.get(base) if date.isdigit() and len(date) == 8 else None
+        return self.models.get(_DATE.sub("", model))
 
     def priced(self, usage: Usage, model: str) -> Usage:
         price = self.of(model)

@@ -47,6 +47,10 @@ class BusyGate:
     def shut(self, seconds: float) -> None:
         self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
 
+    @property
+    def is_open(self) -> bool:
+        return self._until <= asyncio.get_running_loop().time()
+
     async def opened(self) -> None:
         while (left := self._until - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110 (only the clock opens it)
             await asyncio.sleep(left)
@@ -100,12 +104,12 @@ class RetryingModel:
                     return replace(reply, also=tuple(spent))
 
     async def _try(self, request: TextRequest, patience: _Patience) -> TextReply | None:
-        """None: the provider went away while this call waited for its turn; no try was made."""
+        """None: the provider went away or got busy while this call waited for its turn; no try was made."""
         probe = await self._admitted(patience)
         tried = asyncio.get_running_loop().time()
         try:
             async with self._pacing.turn(request.account_id):
-                if not probe and not self._breaker.closed:
+                if not probe and not (self._breaker.closed and self._gate.is_open):
                     return None
                 reply = await self._provider.attempt(request)
         except CallFailed as failed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -21,11 +22,14 @@ log = structlog.get_logger(__name__)
 LONG_PROMPT = 8000  # characters
 MOST_CHARACTERS_PER_TOKEN = 8  # a server that counts fewer tokens has not read the whole prompt
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
+LEAST_MORE_ROOM, MOST_MORE_ROOM = 8_000, 32_000  # tokens for thoughts
 LONGEST_REFUSAL = 600  # characters; prose that was asked for is longer
 _REFUSES = re.compile(
     r"(?:i['’]m sorry|i am sorry|sorry|i apologi[sz]e|unfortunately)?[,.]?\s*(?:but )?"
     r"(?:i (?:can['’]?t|can ?not|won['’]t|am unable to|am not able to)|i['’]m (?:unable|not able) to)\s+"
-    r"(?:help|assist|comply|continue|fulfil|write|create|provide|generate|do that|produce)",
+    r"(?:(?:help|assist)(?: you)? with (?:th(?:is|at)|your|creating|writing)\b|assist\W|comply\b|"
+    r"(?:write|continue|create|provide|generate|produce|fulfil) (?:(?:th(?:is|at)|such|any|the|your) )?"
+    r"(?:kind of |requested |explicit )?(?:th(?:is|at)\W|request|content|chapter|passage|scene|story|material))",
     re.IGNORECASE,
 )
 _ANSWERS_TO_PEOPLE = ("support",)
@@ -38,10 +42,12 @@ class SdkProvider(ABC):
         self.name = f"{provider}:{model}"
         self._model, self._deadlines = model, deadlines
         self._told_of_window = False
+        self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
         self._opening: asyncio.Task[Any] | None = None
 
     async def attempt(self, request: TextRequest) -> TextReply:
         client, heard = await self._client(), Heard()
+        request = replace(request, max_tokens=request.max_tokens + self._more_room)
         try:
             async with asyncio.timeout(self._deadlines.total):
                 stop = await self._ask(client, request, heard)
@@ -86,6 +92,9 @@ class SdkProvider(ABC):
             stop = StopReason.REFUSAL
         if stop is StopReason.REFUSAL:
             return TextReply("", stop, self._usage(request, heard), self.name)
+        if not text.strip() and stop is StopReason.LENGTH:
+            self._more_room = min(max(2 * self._more_room, LEAST_MORE_ROOM), MOST_MORE_ROOM)
+            raise CallFailed("used all its tokens up before it wrote a word", Failure.GARBLED)
         if not text.strip():
             raise CallFailed("sent an empty answer", Failure.GARBLED)
         return TextReply(text, stop, self._usage(request, heard), self.name)

@@ -29,6 +29,8 @@ def shaped(text: str, protocol: str, kind: str, options: dict[str, Any]) -> tupl
         case "truncate" | "truncate_flagged_end":
             text = text[: int(len(text) * options.get("fraction", 0.6))]
             return text, "length" if kind == "truncate" else "end"
+        case "stops":
+            return text, options["reason"]
         case "empty":
             return "", "end"
         case "huge":

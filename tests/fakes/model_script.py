@@ -4,7 +4,8 @@ Settings (all calls): `length_factor` (a number, or [least, most] drawn by the p
 reply), `streams` (false: whole replies only), `chunk` (characters an event), `chunk_delay`, `usage` (false: none is
 told), `window` (most tokens of a prompt that are counted, as if the rest had not been read; 0: all), `reasoning` (text
 told as reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think> tags),
-`protocols` (others answer 404), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in
+`reasoning_tokens` (told as a part of the output's), `commentary` (said in a message before the answer, by Responses
+alone), `protocols` (others answer 404), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in
 `param`, "plain" in the message alone, "pydantic" as FastAPI servers do with 422).
 
 A step of the script is one fault, used up by the first `times` (1) calls that match its `stage`, `chapter_number` and
@@ -17,11 +18,12 @@ A step of the script is one fault, used up by the first `times` (1) calls that m
     stall         headers and `after` (80) characters, then silence
     drip          one character each `interval` (0.2) seconds
     cut           closes the connection after `after` characters
-    error_event   an error event after `after` characters
+    error_event   an error event after `after` characters, with `code` and `message`
     broken_event  an event whose data is not JSON after `after` characters
     refusal       refuses, with `text`
     filter        stopped by a content filter after `after` characters
     truncate      `fraction` (0.6) of the text, said to be cut by length
+    stops         the whole text, said to end for `reason`, a protocol's own word
     truncate_flagged_end   the same, said to be finished
     empty         no text, finished
     huge          `size` (50 MB) of text
@@ -71,6 +73,8 @@ class Settings:
     window: int = 0
     reasoning: str = ""
     think_tags: bool = False
+    reasoning_tokens: int = 0
+    commentary: str = ""
     protocols: list[str] = dataclasses.field(default_factory=lambda: ["anthropic", "responses", "chat"])
     rejects: list[str] = dataclasses.field(default_factory=list)
     reject_style: str = "openai"

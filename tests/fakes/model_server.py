@@ -220,14 +220,14 @@ class ModelServer:
             size = min(size, after)
         while sent < len(text):
             if sent >= after and kind in ("stall", "cut", "error_event", "broken_event"):
-                await self._break(kind, stream)
+                await self._break(kind, stream, options)
             yield text[sent : sent + size]
             sent += size
             pause = options.get("interval", 0.2) if kind == "drip" else self.settings.chunk_delay
             if pause:
                 await asyncio.sleep(pause)
 
-    async def _break(self, kind: str, stream: Stream) -> None:
+    async def _break(self, kind: str, stream: Stream, options: dict[str, Any]) -> None:
         match kind:
             case "stall":
                 await self._released.wait()
@@ -235,7 +235,7 @@ class ModelServer:
             case "cut":
                 raise _Cut
             case "error_event":
-                raise ErrorEvent
+                raise ErrorEvent(options.get("code", ""), options.get("message", "scripted"))
             case "broken_event":
                 await stream.send('{"type": "content_block_delta", "delta":', "content_block_delta")
 
@@ -246,7 +246,9 @@ class ModelServer:
         if self.settings.think_tags and reasoning:
             text, reasoning = f"<think>\n{reasoning}\n</think>\n\n{text}", ""
         told = self.settings.usage and kind != "no_usage"
-        return Reply(text, stop, call.body.get("model", ""), self._usage(call, text) if told else None, reasoning)
+        usage = self._usage(call, text) if told else None
+        thought, aside = self.settings.reasoning_tokens, self.settings.commentary
+        return Reply(text, stop, call.body.get("model", ""), usage, reasoning, thought, aside)
 
     def _usage(self, call: Call, text: str) -> dict[str, int]:
         model = str(call.body.get("model"))

@@ -15,17 +15,23 @@ _ids = itertools.count(1)
 
 @dataclass
 class Reply:
-    """`stop` is end, length, refusal or filter. `usage` None leaves the usage out."""
+    """`stop` is end, length, refusal or filter, or a protocol's own word. `usage` None leaves the usage out."""
 
     text: str
     stop: str
     model: str
     usage: dict[str, int] | None
     reasoning: str = ""
+    reasoning_tokens: int = 0
+    commentary: str = ""
 
 
 class ErrorEvent(Exception):
-    """The server says in mid-stream that it failed."""
+    """The server says in mid-stream that it failed: a code, "" for the usual one, and a message."""
+
+    def __init__(self, code: str = "", message: str = "scripted") -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
 
 
 class Stream:
@@ -55,7 +61,8 @@ class AnthropicWire:
     name = "anthropic"
 
     def message(self, reply: Reply) -> dict[str, Any]:
-        stop = {"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "filter": "refusal"}[reply.stop]
+        stops = {"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "filter": "refusal"}
+        stop = stops.get(reply.stop, reply.stop)
         details = {"type": "refusal", "category": "general_harms", "explanation": "scripted"}
         message = {
             "id": f"msg_{next(_ids)}",
@@ -98,8 +105,9 @@ class AnthropicWire:
             async for piece in pieces:
                 delta = {"type": "text_delta", "text": piece}
                 await self._event(stream, "content_block_delta", index=index, delta=delta)
-        except ErrorEvent:
-            await self._event(stream, "error", error={"type": "overloaded_error", "message": "Overloaded"})
+        except ErrorEvent as error:
+            told = {"type": error.code or "overloaded_error", "message": error.message}
+            await self._event(stream, "error", error=told)
             return
         if reply.text:
             await self._event(stream, "content_block_stop", index=index)
@@ -127,6 +135,7 @@ class ResponsesWire:
         reason = {"length": "max_output_tokens", "filter": "content_filter"}.get(reply.stop)
         status = "incomplete" if reason else "completed"
         item = {"id": "msg_1", "type": "message", "role": "assistant", "status": status, "content": [part]}
+        aside = [self._aside(reply)] if reply.commentary else []
         response = {
             "id": f"resp_{next(_ids)}",
             "object": "response",
@@ -135,7 +144,7 @@ class ResponsesWire:
             "status": status,
             "incomplete_details": {"reason": reason} if reason else None,
             "error": None,
-            "output": [item] if reply.text or reply.stop == "refusal" else [],
+            "output": [*aside, item] if reply.text or reply.stop == "refusal" else aside,
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
@@ -143,6 +152,11 @@ class ResponsesWire:
             "metadata": {},
         }
         return response if reply.usage is None else {**response, "usage": self.usage(reply.usage)}
+
+    def _aside(self, reply: Reply) -> dict[str, Any]:
+        part = {"type": "output_text", "text": reply.commentary, "annotations": [], "logprobs": []}
+        whole = {"id": "msg_0", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+        return {**whole, "phase": "commentary"}
 
     def usage(self, usage: dict[str, int]) -> dict[str, Any]:
         return {
@@ -161,15 +175,23 @@ class ResponsesWire:
 
         started = {**whole, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
         await event("response.created", response=started)
-        where = {"output_index": 0, "content_index": 0, "item_id": "msg_1"}
+        if reply.commentary:
+            where = {"output_index": 0, "content_index": 0, "item_id": "msg_0"}
+            await event("response.output_item.added", output_index=0, item={**self._aside(reply), "content": []})
+            await event("response.output_text.delta", **where, delta=reply.commentary, logprobs=[])
+        place = 1 if reply.commentary else 0
+        item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []}
+        await event("response.output_item.added", output_index=place, item=item)
+        where = {"output_index": place, "content_index": 0, "item_id": "msg_1"}
         try:
             async for piece in pieces:
                 if reply.stop == "refusal":
                     await event("response.refusal.delta", **where, delta=piece)
                 else:
                     await event("response.output_text.delta", **where, delta=piece, logprobs=[])
-        except ErrorEvent:
-            failed = {**whole, "status": "failed", "error": {"code": "server_error", "message": "scripted"}}
+        except ErrorEvent as error:
+            told = {"code": error.code or "server_error", "message": error.message}
+            failed = {**whole, "status": "failed", "error": told, "usage": None}
             await event("response.failed", response=failed)
             return
         await event(f"response.{whole['status']}", response=whole)
@@ -188,11 +210,15 @@ class ChatWire:
             message |= {"content": None, "refusal": reply.text or "I can't help with that."}
         if reply.reasoning:
             message["reasoning_content"] = reply.reasoning
-        finish = {"end": "stop", "length": "length", "refusal": "stop", "filter": "content_filter"}[reply.stop]
+        finishes = {"end": "stop", "length": "length", "refusal": "stop", "filter": "content_filter"}
+        finish = finishes.get(reply.stop, reply.stop)
         choice = {"index": 0, "finish_reason": finish, "message": message, "logprobs": None}
         whole = {"id": f"chat_{next(_ids)}", "object": "chat.completion", "created": 1, "model": reply.model}
         whole["choices"] = [choice]
-        return whole if reply.usage is None else {**whole, "usage": self.usage(reply.usage)}
+        if reply.usage is None:
+            return whole
+        thought = {"reasoning_tokens": reply.reasoning_tokens}
+        return {**whole, "usage": {**self.usage(reply.usage), "completion_tokens_details": thought}}
 
     def usage(self, usage: dict[str, int]) -> dict[str, Any]:
         return {
@@ -216,8 +242,9 @@ class ChatWire:
         try:
             async for piece in pieces:
                 await chunk({"refusal": piece} if reply.stop == "refusal" else {"content": piece})
-        except ErrorEvent:
-            await stream.send({"error": {"message": "scripted", "type": "server_error", "code": 500}})
+        except ErrorEvent as error:
+            told = {"message": error.message, "type": "server_error", "code": error.code or 500}
+            await stream.send({"error": told})
             return
         await chunk({}, whole["choices"][0]["finish_reason"])
         if reply.usage is not None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bookgen.providers.attempt import CallFailed, Failure
-from bookgen.providers.text import Block, Message
+from bookgen.providers.text import Block, Message, StopReason
 from tests.fakes.model_script import fault
 from tests.providers.calls import anthropic, chapter_request
 
@@ -111,6 +111,27 @@ async def test_an_error_that_names_effort_in_words_is_understood(server) -> None
     await provider.attempt(chapter_request(schema=SCHEMA))
 
     assert [call.body["output_config"].keys() for call in server.requests] == [{"effort", "format"}, {"format"}]
+    await provider.close()
+
+
+async def test_a_filter_that_cuts_in_with_an_error_is_a_refusal_that_was_paid_for(server) -> None:
+    server.script(
+        fault("error_event", code="invalid_request_error", message="Output blocked by content filtering policy")
+    )
+    provider = anthropic(server)
+
+    reply = await provider.attempt(chapter_request())
+
+    assert (reply.stop, reply.text) == (StopReason.REFUSAL, "")
+    assert reply.usage.input_tokens == server.ledger["input"]
+    await provider.close()
+
+
+async def test_a_reason_to_stop_that_nobody_knows_is_not_taken_for_an_end(server) -> None:
+    server.script(fault("stops", reason="moon_phase"), fault("stops", reason="model_context_window_exceeded"))
+    provider = anthropic(server)
+
+    assert [(await provider.attempt(chapter_request())).stop for _ in range(2)] == [StopReason.LENGTH] * 2
     await provider.close()
 
 

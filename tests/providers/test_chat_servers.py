@@ -165,6 +165,68 @@ async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server,
     await provider.close()
 
 
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [
+        ("eos", StopReason.END),
+        ("model_length", StopReason.LENGTH),
+        ("max_tokens", StopReason.LENGTH),
+        ("SAFETY", StopReason.REFUSAL),
+        ("sensitive", StopReason.REFUSAL),
+    ],
+)
+async def test_servers_have_words_of_their_own_for_why_they_stop(server, reason, stop) -> None:
+    server.script(fault("stops", reason=reason))
+    provider = chat(server)
+
+    assert (await provider.attempt(chapter_request())).stop is stop
+    await provider.close()
+
+
+@pytest.mark.parametrize("reason", ["error", "abort", "insufficient_system_resource"])
+async def test_what_a_server_says_broke_off_is_tried_again(server, reason) -> None:
+    server.script(fault("stops", reason=reason))
+    model = steady(chat(server))
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.stop is StopReason.END
+    assert len(server.requests) == 2
+    await model.close()
+
+
+async def test_thoughts_that_are_only_counted_get_room_as_well(server) -> None:
+    server.configure(reasoning_tokens=500)
+    provider = chat(server)
+
+    for _ in range(2):
+        await provider.attempt(chapter_request())
+
+    assert [call.body["max_tokens"] for call in server.requests] == [2_000, 10_000]
+    await provider.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "advice"),
+    [
+        (404, "model 'local' not found, try pulling it first", "does not know this model"),
+        (400, "This model's maximum context length is 8192 tokens.", "context window of 32,000 tokens"),
+        (402, "Insufficient balance", "credit"),
+        (400, "Your credit balance is too low", "credit"),
+        (401, "Incorrect API key provided: sk-secret", "this server's key"),
+    ],
+)
+async def test_what_will_never_succeed_is_said_with_its_reason(server, status, said, advice) -> None:
+    server.script(fault("status", status=status, message=said))
+    model = steady(chat(server))
+
+    with pytest.raises(UpstreamAIError, match=advice) as error:
+        await model.complete(chapter_request())
+
+    assert "sk-secret" not in str(error.value)
+    await model.close()
+
+
 async def test_a_window_that_is_too_short_for_the_prompt_is_told_once(server) -> None:
     server.configure(window=512)
     provider = chat(server)

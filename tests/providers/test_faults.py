@@ -10,6 +10,8 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.pacing import Pacing
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import StopReason
 from bookgen.providers.transport import Deadlines
 from tests.fakes.model_script import fault
@@ -56,6 +58,19 @@ async def test_being_busy_costs_no_try(server, make) -> None:
 
     assert reply.stop is StopReason.END
     assert len(server.requests) == 6
+    await model.close()
+
+
+@ANY
+async def test_calls_that_queued_before_a_provider_was_busy_wait_with_the_others(server, make) -> None:
+    server.script(fault("status", status=429, retry_after=0.3))
+    provider = make(server)
+    model = RetryingModel(provider, pacing=Pacing(concurrency=1))
+
+    await asyncio.gather(*(model.complete(chapter_request()) for _ in range(4)))
+
+    assert len(server.requests) == 5
+    assert server.arrivals[1] - server.arrivals[0] >= 0.3
     await model.close()
 
 

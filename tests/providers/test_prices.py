@@ -39,6 +39,7 @@ def test_an_unknown_price_is_said_and_nothing_is_counted() -> None:
 
 def test_a_dated_name_has_its_models_price() -> None:
     assert prices().of("anthropic:claude-sonnet-5-5-20260928") == prices().of("anthropic:claude-sonnet-5-5")
+    assert prices().of("openai:gpt-6.1-terra-2026-10-26") == prices().of("openai:gpt-6.1-terra")
     assert prices().of("anthropic:claude-sonnet-5-5-preview") is None
 
 

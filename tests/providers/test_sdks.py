@@ -7,7 +7,7 @@ import pytest
 from bookgen.providers.text import StopReason
 from bookgen.words import count_words
 from tests.fakes.model_script import fault
-from tests.providers.calls import PROVIDERS, chapter_request
+from tests.providers.calls import PROVIDERS, chapter_request, steady
 
 ANY = pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
 
@@ -48,12 +48,54 @@ async def test_a_cut_reply_says_that_it_was_cut(server, make) -> None:
 
 
 @ANY
+async def test_a_model_that_thinks_all_its_tokens_away_gets_more_of_them(server, make) -> None:
+    server.script(fault("truncate", fraction=0, times=2))
+    model = steady(make(server))
+
+    reply = await model.complete(chapter_request())
+
+    rooms = [next(value for name, value in call.body.items() if "_tokens" in name) for call in server.requests]
+    assert reply.stop is StopReason.END
+    assert [room - rooms[0] for room in rooms] == [0, 8_000, 16_000]
+    await model.close()
+
+
+@ANY
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "I can't help smiling when I think of it.",
+        "I can't help with the horses today, he had said.",
+        "I cannot continue like this, she thought.",
+        "I'm not able to write the way I used to.",
+        "Sorry, I can't do this. I can't.",
+    ],
+)
+async def test_a_short_passage_in_the_first_person_is_no_refusal(server, make, opening) -> None:
+    server.script(fault("text", text=f"{opening} The lamp was still lit when the ferry came."))
+    provider = make(server)
+
+    assert (await provider.attempt(chapter_request())).stop is StopReason.END
+    await provider.close()
+
+
+@ANY
 @pytest.mark.parametrize(
     "step",
     [
         fault("refusal", text="I can't help with that."),
         fault("filter"),
-        fault("text", text="I'm sorry, but I can't help with that request."),
+        *(
+            fault("text", text=text)
+            for text in (
+                "I'm sorry, but I can't help with that request.",
+                "I cannot write this chapter. I'd be happy to suggest another scene.",
+                "I can’t continue this story as requested.",
+                "I'm not able to create explicit content.",
+                "Sorry, but I can't assist.",
+            )
+        ),
+        fault("status", status=400, message="Output blocked by content filtering policy"),
     ],
     ids=lambda step: step.kind,
 )

@@ -1,0 +1,61 @@
+"""What is particular to OpenAI's Responses."""
+
+from __future__ import annotations
+
+import pytest
+
+from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.text import StopReason
+from tests.fakes.model_script import fault
+from tests.providers.calls import chapter_request, responses
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_what_a_model_says_of_its_work_is_no_prose(server, streams) -> None:
+    server.configure(commentary="I will begin by the sea.", streams=streams)
+    provider = responses(server)
+
+    reply = await provider.attempt(chapter_request())
+
+    assert reply.text
+    assert "I will begin" not in reply.text
+    await provider.close()
+
+
+@pytest.mark.parametrize("code", ["bio_policy", "misalignment_policy_violation", "invalid_prompt"])
+async def test_a_policy_that_ends_a_reply_is_a_refusal(server, code) -> None:
+    server.script(fault("error_event", code=code))
+    provider = responses(server)
+
+    reply = await provider.attempt(chapter_request())
+
+    assert (reply.stop, reply.text) == (StopReason.REFUSAL, "")
+    await provider.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "failure"),
+    [("server_error", Failure.AWAY), ("rate_limit_exceeded", Failure.BUSY), ("insufficient_quota", Failure.DENIED)],
+)
+async def test_a_reply_that_fails_says_whether_to_try_again(server, code, failure) -> None:
+    server.script(fault("error_event", code=code))
+    provider = responses(server)
+
+    with pytest.raises(CallFailed) as failed:
+        await provider.attempt(chapter_request())
+
+    assert failed.value.failure is failure
+    await provider.close()
+
+
+async def test_a_model_that_writes_little_at_once_is_asked_for_that_much(server) -> None:
+    message = (
+        "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 4096, but got 10000 instead."
+    )
+    server.script(fault("status", status=400, message=message))
+    provider = responses(server)
+
+    await provider.attempt(chapter_request())
+
+    assert [call.body["max_output_tokens"] for call in server.requests] == [10_000, 4096]
+    await provider.close()
