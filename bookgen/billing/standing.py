@@ -49,7 +49,7 @@ def entitled(
         case SubscriptionStatus.ACTIVE | SubscriptionStatus.TRIALING:
             return True
         case SubscriptionStatus.PAST_DUE:
-            return past_due_since is None or now < past_due_since + PAST_DUE_GRACE
+            return past_due_since is not None and now < past_due_since + PAST_DUE_GRACE
         case SubscriptionStatus.CANCELED:
             return period_end is not None and now < period_end
         case SubscriptionStatus.INCOMPLETE:

@@ -91,8 +91,11 @@ async def find_package(db: DB, slug: str) -> CreditPackage | None:
 
 async def wallet(db: DB, account_id: int) -> Wallet:
     """The account's wallet, made when it is first asked for."""
-    await db.execute(MAKE_WALLET, account_id)
-    return Wallet(**await db.fetchrow(WALLET, account_id))
+    row = await db.fetchrow(WALLET, account_id)
+    if row is None:
+        await db.execute(MAKE_WALLET, account_id)
+        row = await db.fetchrow(WALLET, account_id)
+    return Wallet(**row)
 
 
 async def balance(db: DB, account_id: int) -> int:

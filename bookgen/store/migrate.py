@@ -35,7 +35,7 @@ class Migration:
 
 def read_migrations(folder: Path) -> list[Migration]:
     files = sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
-    migrations = [Migration(int(file.name[:4]), file.name, file.read_text()) for file in files]
+    migrations = [Migration(int(file.name[:4]), file.name, file.read_text(encoding="utf-8")) for file in files]
     if not migrations:
         raise StartupError(f"{folder} holds no migrations.")
     if len({migration.version for migration in migrations}) < len(migrations):

@@ -7,6 +7,7 @@ import pytest
 
 from bookgen.billing import credits
 from bookgen.models import CreditKind
+from bookgen.store import credits as ledger
 
 
 @pytest.fixture
@@ -41,3 +42,23 @@ async def test_no_statement_parts_the_balance_from_the_ledger(pool, owner, chang
 
     row = await pool.fetchrow("SELECT balance, (SELECT sum(amount) FROM credit_transaction) AS ledger FROM wallet")
     assert tuple(row) == (3, 3)
+
+
+async def test_the_database_lets_nobody_pay_with_anothers_credit(pool, owner, make_account, make_book):
+    stranger = await make_account()
+    book = await make_book(stranger)
+    lot = await pool.fetchval("SELECT id FROM credit_lot")
+
+    with pytest.raises(asyncpg.ForeignKeyViolationError):
+        await pool.execute(
+            "INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end)"
+            " VALUES ($1, $2, gen_random_uuid(), 'credits', $3, now(), now() + interval '1 month')",
+            stranger,
+            book,
+            lot,
+        )
+
+
+async def test_reading_a_wallet_that_is_there_writes_nothing(pool, owner):
+    async with pool.acquire() as connection, connection.transaction(readonly=True):
+        assert (await ledger.wallet(connection, owner)).balance == 3

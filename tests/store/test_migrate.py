@@ -1,4 +1,5 @@
 import asyncio
+import shutil
 from pathlib import Path
 
 import asyncpg
@@ -6,6 +7,8 @@ import pytest
 
 from bookgen.errors import StartupError
 from bookgen.store.migrate import migrate, pending
+
+SQL = Path(__file__).parents[2] / "sql"
 
 
 @pytest.fixture
@@ -73,3 +76,23 @@ async def test_what_is_missing_can_be_asked_without_changing_anything(empty_dsn:
     await migrate(empty_dsn, folder)
 
     assert await pending(empty_dsn, folder) == []
+
+
+async def test_an_account_older_than_plans_gets_what_a_new_one_has(empty_dsn: str, tmp_path: Path) -> None:
+    for file in SQL.glob("000[123]_*.sql"):
+        shutil.copy(file, tmp_path)
+    await migrate(empty_dsn, tmp_path)
+    connection = await asyncpg.connect(empty_dsn)
+    try:
+        await connection.execute("INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com')")
+
+        await migrate(empty_dsn, SQL)
+
+        found = await connection.fetchrow(
+            "SELECT slug, anchor = account.created_at AS since_sign_up, version FROM account"
+            " JOIN subscription ON subscription.account_id = account.id JOIN plan ON plan.id = plan_id"
+            " JOIN account_slot ON account_slot.account_id = account.id"
+        )
+        assert tuple(found) == ("free", True, 0)
+    finally:
+        await connection.close()
