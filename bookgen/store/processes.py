@@ -58,10 +58,11 @@ async def on_host(db: DB, host: str, boot_id: UUID) -> list[Neighbour]:
     return [Neighbour(**row) for row in await db.fetch(ON_HOST, host, boot_id)]
 
 
-# A dead process is kept while runs name it, because its `probation` decides whom its crash is charged to.
+# A dead process is kept while runs in progress name it, because its `probation` decides whom its crash is charged to.
 PRUNE = """
     DELETE FROM process p
-     WHERE p.lease_until < now() - interval '1 minute' AND NOT EXISTS (SELECT FROM run r WHERE r.owner = p.boot_id)
+     WHERE p.lease_until < now() - interval '1 minute'
+       AND NOT EXISTS (SELECT FROM run r WHERE r.owner = p.boot_id AND r.status IN ('queued', 'running', 'paused'))
 """
 
 

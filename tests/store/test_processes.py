@@ -1,0 +1,48 @@
+"""Leases of processes: what of a dead one is kept."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from bookgen.store import processes
+
+DIED = """
+    INSERT INTO process (boot_id, host, pid, pid_started, lease_until)
+    VALUES ($1, 'here', 1, '', now() - interval '1 hour')
+"""
+
+RUN = """
+    WITH owner AS (INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com') RETURNING id), about AS (
+        INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+        SELECT id, 'A book', 1, 100, '6x9', 'en' FROM owner RETURNING id, account_id)
+    INSERT INTO run (id, book_id, account_id, status, mode, total, owner)
+    SELECT gen_random_uuid(), id, account_id, $1, 'full', 1, $2 FROM about
+"""
+
+
+async def died(pool: asyncpg.Pool, status: str) -> UUID:
+    """A process that is gone, and the run that it had."""
+    boot_id = uuid4()
+    await pool.execute(DIED, boot_id)
+    await pool.execute(RUN, status, boot_id)
+    return boot_id
+
+
+@pytest.mark.parametrize("status", ["completed", "stopped", "error"])
+async def test_a_dead_process_is_forgotten_once_its_runs_are_over(pool: asyncpg.Pool, status: str) -> None:
+    await died(pool, status)
+
+    await processes.prune(pool)
+
+    assert await pool.fetchval("SELECT count(*) FROM process") == 0
+
+
+async def test_a_dead_process_is_known_until_its_run_is_taken_over(pool: asyncpg.Pool) -> None:
+    boot_id = await died(pool, "running")
+
+    await processes.prune(pool)
+
+    assert await pool.fetchval("SELECT boot_id FROM process") == boot_id
