@@ -20,6 +20,7 @@ from bookgen.billing.standing import entitled, is_live
 from bookgen.billing.upkeep import Upkeep
 from bookgen.billing.webhook import Webhook
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured
+from bookgen.models import Subscription, SubscriptionStatus
 from bookgen.store import addons, credits, payments, plans, subscriptions
 
 NEWEST_INVOICES = 20
@@ -112,7 +113,7 @@ class Payments:
         if present is None or not is_live(present):
             return await self._open_session(account_id, offer, urls)
         if (present.plan.slug, present.billing_interval) == (slug, interval):
-            raise Conflict("You are on this plan already.")
+            raise Conflict(_on_it_already(present))
         return await self._change_plan(gateway, fulfilment, account_id, present.processor_id, offer, urls)
 
     async def buy_addon(self, account_id: int, slug: str, billing_type: str, urls: ReturnUrls) -> HostedCheckout:
@@ -266,3 +267,12 @@ class Payments:
         if self._gateway is None or self._fulfilment is None:
             raise PaymentsNotConfigured
         return self._gateway, self._fulfilment
+
+
+def _on_it_already(present: Subscription) -> str:
+    portal = "in the billing portal (POST /auth/subscriptions/portal/)"
+    if present.status is SubscriptionStatus.PAST_DUE:
+        return f"You are on this plan, and its last payment failed. Pay it {portal}."
+    if present.cancel_at_period_end and present.current_period_end:
+        return f"You are on this plan until {present.current_period_end:%Y-%m-%d}. Keep it {portal}."
+    return "You are on this plan already."

@@ -183,7 +183,7 @@ class Fulfilment:
         by_hand = present is not None and present.processor_id is None and present.plan.slug != FREE
         if by_hand and not self._entitles(best):
             return "an operator's plan stays"
-        await subscriptions.subscribe(
+        known = await subscriptions.subscribe(
             connection,
             account_id,
             slug,
@@ -195,6 +195,9 @@ class Fulfilment:
             cancel_at_period_end=best.cancel_at_period_end,
             processor_id=best.id,
         )
+        if not known:
+            log.error("plan_of_subscription_is_gone", account_id=account_id, plan=slug)
+            return f"there is no plan {slug}"
         return f"plan {slug}: {best.status}"
 
     async def _apply_addon(self, connection: DB, account_id: int, slug: str, best: ProcessorSubscription) -> str:

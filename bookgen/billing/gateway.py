@@ -174,9 +174,17 @@ class Gateway:
     # --- the catalogue ------------------------------------------------------------------------------
 
     async def find_price(self, offer: Offer) -> tuple[str, int] | None:
-        """Id and amount of the price that is sold under the offer's name now."""
-        found = await self._call("prices.list", {"lookup_keys": [offer.lookup_key], "active": True})
-        return (found["data"][0]["id"], found["data"][0]["unit_amount"]) if found["data"] else None
+        """Id and amount of the price that is sold under the offer's name now.
+
+        One in another currency, or that does not say what it is for, was made by somebody else: it would give nothing.
+        """
+        listed = await self._call("prices.list", {"lookup_keys": [offer.lookup_key], "active": True})
+        ours = [
+            (each["id"], each["unit_amount"])
+            for each in listed["data"]
+            if each["currency"] == CURRENCY and (each.get("metadata") or {}).get("bookgen") == offer.tag
+        ]
+        return ours[0] if ours else None
 
     async def price(self, offer: Offer) -> str:
         """The offer's price, found or made. A changed amount is a new price that takes over the name."""

@@ -38,6 +38,7 @@ SUBSCRIBE = """
            past_due_since = $7, cancel_at_period_end = $8, processor_id = $9, updated_at = now()
       FROM plan p
      WHERE account_id = $1 AND p.slug = $2
+    RETURNING true
 """
 
 CANCEL = """
@@ -81,19 +82,21 @@ async def subscribe(
     past_due_since: datetime | None,
     cancel_at_period_end: bool,
     processor_id: str,
-) -> None:
-    """What the payment processor says of the account's plan."""
-    await connection.execute(
-        SUBSCRIBE,
-        account_id,
-        slug,
-        status,
-        interval,
-        anchor,
-        period_end,
-        past_due_since,
-        cancel_at_period_end,
-        processor_id,
+) -> bool:
+    """What the payment processor says of the account's plan. False: there is no such plan any more."""
+    return bool(
+        await connection.fetchval(
+            SUBSCRIBE,
+            account_id,
+            slug,
+            status,
+            interval,
+            anchor,
+            period_end,
+            past_due_since,
+            cancel_at_period_end,
+            processor_id,
+        )
     )
 
 

@@ -75,11 +75,25 @@ async def test_a_declined_change_leaves_the_plan_as_it_was(pool, quota, payments
     assert (await quota.plan(pool, account)).slug == "starter"
 
 
-async def test_buying_the_plan_one_is_on_is_a_conflict(payments, make_account, subscribe):
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("UPDATE subscription SET status = 'active'", "You are on this plan already"),
+        (
+            "UPDATE subscription SET status = 'past_due', past_due_since = now()",
+            "payment failed. Pay it in the billing portal",
+        ),
+        ("UPDATE subscription SET cancel_at_period_end = true", "until 2026-03-01. Keep it in the billing portal"),
+    ],
+)
+async def test_buying_the_plan_one_is_on_is_a_conflict_that_says_what_to_do(
+    pool, payments, make_account, subscribe, change, says
+):
     account = await make_account()
     await subscribe(account)
+    await pool.execute(change)
 
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict, match=says):
         await payments.buy_plan(account, "starter", "monthly", NOWHERE)
 
 
@@ -205,6 +219,24 @@ async def test_a_changed_price_is_a_new_price_under_the_same_name(pool, payments
     assert stripe.objects[bought.session_id]["amount_total"] == 2_100
     prices = [each for each in stripe.objects.values() if each["object"] == "price"]
     assert [price["lookup_key"] for price in prices] == [None, "bookgen_plan_starter_monthly"]
+
+
+@pytest.mark.parametrize("change", [{"currency": "eur"}, {"metadata": {}}])
+async def test_a_price_that_somebody_else_made_is_not_sold(
+    pool, payments, open_payments, stripe, make_account, deliver, change
+):
+    """A payment by it would be in another currency than was offered, or of nothing that we know."""
+    account = await make_account()
+    await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+    [price] = [each for each in stripe.objects.values() if each["object"] == "price"]
+    price.update(change)
+
+    bought = await open_payments().buy_plan(account, "starter", "monthly", NOWHERE)
+    stripe.pay(bought.session_id)
+    await deliver()
+
+    assert (await subscriptions.find(pool, account)).plan.slug == "starter"
+    assert stripe.objects[bought.session_id]["currency"] == "usd"
 
 
 async def test_no_return_url_leads_to_a_strangers_page(payments, make_account):

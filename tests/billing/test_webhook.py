@@ -287,6 +287,16 @@ async def test_a_plan_canceled_over_a_dispute_has_no_paid_time_left(
     assert (await quota.plan(pool, account)).slug == "free"
 
 
+async def test_a_subscription_to_a_plan_that_is_gone_is_said_to_be_one(pool, stripe, make_account, subscribe, deliver):
+    await subscribe(await make_account())
+    await pool.execute("UPDATE plan SET slug = 'beginner' WHERE slug = 'starter'")
+
+    await deliver()
+
+    outcomes = await pool.fetch("SELECT outcome FROM payment_event WHERE type = 'customer.subscription.created'")
+    assert [row["outcome"] for row in outcomes] == ["there is no plan starter"]
+
+
 async def test_an_unknown_event_is_kept_and_answered(pool, payments, stripe):
     stripe._emit("customer.tax_id.created", {"id": "txi_1"})
 
