@@ -14,7 +14,7 @@ from bookgen.render.docx.writer import write_docx
 from bookgen.render.epub.writer import write_epub
 from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
 from bookgen.render.languages import language
-from bookgen.render.layout.compose import lay_out
+from bookgen.render.layout.compose import lay_out, paginate
 from bookgen.render.layout.page import Pagination
 from bookgen.render.manuscript import manuscript
 from bookgen.render.model import Illustration, Manuscript, Picture
@@ -114,7 +114,7 @@ def _pagination(job: Job, text: Manuscript) -> Pagination:
     key = _layout_key(job)
     known = _paginations.get(key)
     if known is None:
-        known = _paginations[key] = lay_out(text, job.settings).pagination
+        known = _paginations[key] = paginate(text, job.settings)
     return known
 
 

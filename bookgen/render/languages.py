@@ -73,6 +73,15 @@ _ROWS = (
     Language("hu", "Tartalom", "{}. fejezet", "Copyright", "Minden jog fenntartva.", "Jegyzetek", "„”»«"),
     Language("ro", "Cuprins", "Capitolul {}", "Copyright", "Toate drepturile rezervate.", "Note", "„”«»"),
 )
+_TRADITIONAL = replace(
+    next(row for row in _ROWS if row.tag == "zh"),
+    contents="目錄",
+    copyright="版權所有",
+    rights="保留一切權利。",
+    notes="註釋",
+    quotes="「」『』",
+)
+_WRITTEN_SO = {"hant", "tw", "hk", "mo"}  # a tag's later parts
 # Between spaces where it is not the English dash.
 _DASHES = dict.fromkeys(("de", "nl", "pl", "cs", "sv", "da", "nb", "fi", "hu", "fr", "tr"), " – ")
 _DASHES |= dict.fromkeys(("ru", "uk"), " — ")
@@ -81,5 +90,6 @@ _BY_CODE = {row.code: row for row in _ROWS}
 
 def language(tag: str) -> Language:
     """The language of a BCP 47 tag; one we have no words for speaks English and keeps its tag."""
-    code = tag.split("-")[0].lower()
-    return replace(_BY_CODE.get(code, _BY_CODE["en"]), tag=tag, dash=_DASHES.get(code, "—"))
+    code, *others = tag.lower().split("-")
+    row = _TRADITIONAL if code == "zh" and _WRITTEN_SO.intersection(others) else _BY_CODE.get(code, _BY_CODE["en"])
+    return replace(row, tag=tag, dash=_DASHES.get(code, "—"))

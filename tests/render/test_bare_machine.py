@@ -40,7 +40,7 @@ def test_every_format_is_made_without_the_machines_fonts_and_without_a_network(t
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 14
+    assert len(done.stdout.splitlines()) == 15
     assert all(line.endswith("b'%PDF' b'PK' b'PK'") for line in done.stdout.splitlines())
 
 

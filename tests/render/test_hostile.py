@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
+from dataclasses import replace
 
 import pikepdf
 import pytest
 from lxml import etree
 
+from bench.render import corpus
+from bench.render.corpus import Corpus
 from bookgen.errors import InvalidInput
+from bookgen.render.job import Job, perform
+from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
 from tests.render.reading import PdfText, docx_words, epub_words, manuscript_words
 
@@ -91,9 +97,19 @@ def test_no_script_and_no_foreign_address_gets_into_a_file(make: Make) -> None:
 
 def test_a_character_without_a_font_is_refused_by_its_code_point(make: Make) -> None:
     with pytest.raises(InvalidInput) as refused:
-        render(make("A cuneiform sign: \U00012000"))
+        render(make("A line.", "A cuneiform sign: \U00012000"))
 
-    assert "U+12000 CUNEIFORM SIGN A" in str(refused.value.details["content"])
+    assert "U+12000 CUNEIFORM SIGN A in chapter 2" in str(refused.value.details["content"])
+
+
+@pytest.mark.parametrize(("kind", "read"), [("docx", docx_words), ("epub", epub_words)])
+def test_files_that_bring_no_font_take_any_character(kind: str, read: Callable[[bytes], list[str]]) -> None:
+    book, (chapter, *_) = corpus.book(Corpus("one", chapters=1, words=10))
+    written = replace(chapter, content="A cuneiform sign: \U00012000")
+
+    made = perform(Job(kind, book, [written], "A. Author", ExportSettings(), watermark=False))
+
+    assert read(made)[-1] == "\U00012000"
 
 
 def well_formed(epub: bytes) -> bool:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import unicodedata
+from functools import cache
+from pathlib import Path
 
 import pytest
 
+from bookgen.render.fonts import system, typeface
+from bookgen.render.fonts.families import FALLBACKS
 from bookgen.render.fonts.system import system_sources
 from bookgen.render.preview import html_pages
 from tests.render.conftest import Make, render
@@ -23,6 +28,7 @@ SAMPLES = {
     "hi": "क्षत्रिय हिन्दी संस्कृत विद्यार्थी",
     "emoji": "Hello 😀 ❤ 🚀 ✨",
     "maths": "∀x∈ℝ: x²≥0 → ∑≤∞",
+    "signs": "☐ ☑ ✓ ✗ ✦ ❖ ➜ ① ⌘",
 }
 FROM_THE_RIGHT = {
     "ar": "السلام عليكم ورحمة الله وبركاته الكتب",
@@ -99,6 +105,20 @@ def test_no_closing_mark_begins_a_line(language: str, make: Make) -> None:
             text = placed.mark.line.text  # type: ignore[union-attr]
             assert text[0] not in "，。、！？」』）"
             assert text[-1] not in "「『（"
+
+
+def test_a_font_of_the_machine_sets_what_none_of_ours_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the refusal advises."""
+    rare = FALLBACKS[-1]
+    monkeypatch.setattr(typeface, "FALLBACKS", FALLBACKS[:-1])
+    monkeypatch.setattr(system, "_FOLDERS", (str(tmp_path),))
+    monkeypatch.setattr(system, "_found", cache(system._found.__wrapped__))
+    monkeypatch.setattr(system, "_broad", cache(system._broad.__wrapped__))
+    shutil.copy(rare.path(bold=False, italic=False), tmp_path / "NotoSansThai-Regular.ttf")
+
+    ((_, style),) = typeface.Typeface("serif").pieces("✗")
+
+    assert style.face.path.parent == tmp_path
 
 
 def letters(text: str) -> str:

@@ -42,3 +42,7 @@ def test_what_is_typeset_already_is_left_alone() -> None:
 
 def test_an_unknown_language_keeps_its_tag_and_speaks_english() -> None:
     assert (language("xx-YY").tag, language("xx-YY").contents) == ("xx-YY", "Contents")
+
+
+def test_chinese_is_written_as_its_tag_says() -> None:
+    assert [language(tag).contents for tag in ("zh", "zh-CN", "zh-Hant", "zh-TW")] == ["目录", "目录", "目錄", "目錄"]

@@ -99,4 +99,6 @@ FALLBACKS = (
     MONO,
     _own("Noto Sans Math", "NotoSansMath-Regular.ttf", "NotoSansMath-Regular.ttf"),
     _own("Noto Emoji", "NotoEmoji-Regular.ttf", "NotoEmoji-Regular.ttf"),
+    _own("Noto Sans Symbols", "NotoSansSymbols-Regular.ttf", "NotoSansSymbols-Regular.ttf"),
+    _own("Noto Sans Symbols 2", "NotoSansSymbols2-Regular.ttf", "NotoSansSymbols2-Regular.ttf"),
 )

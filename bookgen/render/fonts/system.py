@@ -1,15 +1,22 @@
-"""Fonts for Chinese, Japanese and Korean: too large to carry, so taken from the machine if it has them."""
+"""The machine's own fonts, for what the package does not carry.
+
+Chinese, Japanese and Korean, whose fonts are too large, and the scripts and signs that few books have.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 
 from bookgen.render.fonts.families import Source
 
 # What to tell somebody whose machine has none.
-ADVICE = "Install a font that has it, for Chinese, Japanese and Korean for example: apt install fonts-noto-cjk"
+ADVICE = (
+    "Take it out, or install a font that has it, on Debian and Ubuntu for example: apt install fonts-noto-core, "
+    "for Chinese, Japanese and Korean fonts-noto-cjk."
+)
 
 _FOLDERS = (
     "/usr/share/fonts",
@@ -43,6 +50,15 @@ _KNOWN = (
     ("DroidSansFallbackFull.ttf", "DroidSansFallbackFull.ttf", False),
 )
 
+# Families that cover much, best first: a regular file is one of their names with the ending of a plain face.
+_BROAD = re.compile(
+    r"(NotoSerif|NotoSans|DejaVuSerif|DejaVuSans|FreeSerif|FreeSans|Arial Unicode|Apple Symbols"
+    r"|Nirmala|LeelawUI|Leelawadee|sylfaen|ebrima|gadugi|seguisym|seguihis)"
+    r"(?:(?!.*(?:CJK|Mono|Display|Condensed))\w*-Regular|\w*\[[\w,]+\])?\.(?:ttf|otf|ttc)",
+    re.I,
+)
+_RANKS = ("notoserif", "notosans", "dejavuserif", "dejavusans")
+
 
 def system_sources(language: str) -> tuple[Source, ...]:
     """The machine's fonts for these scripts, as the language writes its characters."""
@@ -58,7 +74,25 @@ def system_sources(language: str) -> tuple[Source, ...]:
         sources.append(
             Source(name, regular, regular, bold, bold, folder=folder, variable=False, index=index if collection else 0)
         )
+    return (*sources, *_broad())
+
+
+@cache
+def _broad() -> tuple[Source, ...]:
+    sources = []
+    known = {regular for regular, _, _ in _KNOWN}
+    for regular in sorted((name for name in _found() if name not in known), key=_rank):
+        folder = _found()[regular].parent
+        stem, _, ending = regular.rpartition(".")
+        bold = f"{stem.removesuffix('-Regular')}-Bold.{ending}"
+        bold = bold if (folder / bold).exists() else regular
+        sources.append(Source(stem, regular, regular, bold, bold, folder=folder, variable=False))
     return tuple(sources)
+
+
+def _rank(name: str) -> tuple[int, str]:
+    lower = name.lower()
+    return next((place for place, family in enumerate(_RANKS) if lower.startswith(family)), len(_RANKS)), name
 
 
 @cache
@@ -67,6 +101,7 @@ def _found() -> dict[str, Path]:
     found: dict[str, Path] = {}
     for name in _FOLDERS:
         for folder, _, files in os.walk(Path(name).expanduser()):
-            for file in wanted.intersection(files):
-                found.setdefault(file, Path(folder) / file)
+            for file in files:
+                if file in wanted or _BROAD.fullmatch(file):
+                    found.setdefault(file, Path(folder) / file)
     return found

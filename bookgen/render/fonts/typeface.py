@@ -21,9 +21,14 @@ Pieces = tuple[tuple[str, Style], ...]
 
 
 class Typeface:
-    """Opens a font file only when its first character is asked for."""
+    """Opens a font file only when its first character is asked for.
 
-    def __init__(self, font: str, language: str = "") -> None:
+    A character that no font has is refused; where text is only measured, `measuring`, it takes the room of a sign.
+    """
+
+    def __init__(self, font: str, language: str = "", *, measuring: bool = False) -> None:
+        self._measuring = measuring
+        self.place = ""  # where in the book the text is from, for a refusal
         self._body = BY_LANGUAGE.get(language.split("-")[0].lower(), BY_SETTING[font])
         self._language = language
         self._faces: dict[str, Face] = {}
@@ -91,8 +96,8 @@ class Typeface:
         if cluster not in self._sources_of:
             self._sources_of[cluster] = self._find(cluster)
         source = self._sources_of[cluster]
-        if source is None:
-            raise _uncovered(cluster)
+        if source is None and not self._measuring:
+            raise _uncovered(cluster, self.place)
         return self.style(
             **kind | {"mono": False, "small_caps": False, "display": False, "tracked": False}, source=source
         )
@@ -140,12 +145,12 @@ def _covers(face: Face, cluster: str) -> bool:
     return all(ord(character) in face.covered or ord(character) in _INVISIBLE for character in cluster)
 
 
-def _uncovered(cluster: str) -> InvalidInput:
+def _uncovered(cluster: str, place: str) -> InvalidInput:
     character = next((each for each in cluster if ord(each) not in _INVISIBLE), cluster[0])
     name = unicodedata.name(character, "unnamed")
     return InvalidInput(
         "The book has a character that no available font can print.",
-        content=[f"No font has U+{ord(character):04X} {name}. {ADVICE}"],
+        content=[f"No font has U+{ord(character):04X} {name}{place}. {ADVICE}"],
     )
 
 

@@ -11,7 +11,7 @@ from bookgen.render.layout.chapters import ChapterPages, chapter_pages
 from bookgen.render.layout.front import FrontMatter, anchor
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.lines import Align, LineBreaker
-from bookgen.render.layout.page import Layout, Link, Page, PageStart, Placed
+from bookgen.render.layout.page import Layout, Link, Page, PageStart, Pagination, Placed
 from bookgen.render.layout.rows import Element, Row, Rule, Text
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.words import WordMaker
@@ -23,23 +23,28 @@ def lay_out(manuscript: Manuscript, settings: ExportSettings) -> Layout:
     return _Composer(manuscript, settings).layout()
 
 
-def setter_for(manuscript: Manuscript, settings: ExportSettings) -> Setter:
+def paginate(manuscript: Manuscript, settings: ExportSettings) -> Pagination:
+    """Where the printed pages are, whether or not this machine has the fonts to print them."""
+    return _Composer(manuscript, settings, measuring=True).layout().pagination
+
+
+def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> Setter:
     """What a book's text is set with; fonts are opened anew, since each file embeds only what it shows."""
     speech = language(manuscript.language)
     return Setter(
         geometry(settings, manuscript.trim),
         settings,
         speech,
-        WordMaker(Typeface(settings.font, manuscript.language), rtl=speech.rtl),
+        WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl),
         LineBreaker(Hyphens(manuscript.language, enabled=settings.hyphenate), micro=settings.justify),
     )
 
 
 class _Composer:
-    def __init__(self, manuscript: Manuscript, settings: ExportSettings) -> None:
+    def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
         self._manuscript = manuscript
         self._settings = settings
-        self._setter = setter_for(manuscript, settings)
+        self._setter = setter_for(manuscript, settings, measuring=measuring)
         self._typeface = self._setter.maker.typeface
         self._geometry = self._setter.geometry
         self._structure = Element("Document")
@@ -79,9 +84,11 @@ class _Composer:
             if self._settings.chapter_starts == "right":
                 count += count % 2
             labels[section.number] = str(count + 1)
+            self._typeface.place = f" in chapter {section.number}"
             chapter = chapter_pages(self._setter, section, self._structure, recto=count % 2 == 0)
             chapters.append(chapter)
             count += len(chapter.pages)
+        self._typeface.place = ""
         return chapters, labels
 
     def _front(self, structure: Element, labels: dict[int, str]) -> list[Page]:
