@@ -28,89 +28,46 @@ from urllib.parse import unquote
 
 import aiohttp
 
+from bookgen.client_errors import (
+    ApiError,
+    Conflict,
+    GenerationInProgress,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PlanUpgradeRequired,
+    QuotaExceeded,
+    RateLimited,
+    Unauthenticated,
+    Unavailable,
+    UpstreamAIError,
+    error_of,
+)
+
+__all__ = [
+    "ApiError",
+    "Client",
+    "Conflict",
+    "File",
+    "GenerationInProgress",
+    "InvalidRequest",
+    "NotFound",
+    "PermissionDenied",
+    "PlanUpgradeRequired",
+    "QuotaExceeded",
+    "RateLimited",
+    "Unauthenticated",
+    "Unavailable",
+    "UpstreamAIError",
+]
+
 JSON = dict[str, Any]
 ACTIVE = ("running", "paused")
 POLL_SECONDS = 15.0
 BACKOFF_SECONDS = (2.0, 4.0)  # three attempts in all
 LONGEST_WAIT_SECONDS = 120.0
+CONNECTION_LOST = "CONNECTION_LOST"  # ours: the request was sent, and what came of it is not known
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=900)
-
-
-class ApiError(Exception):
-    """The service refused or failed. `code` is the contract's, `details` its extra facts."""
-
-    def __init__(
-        self, status: int, code: str, message: str, details: Mapping[str, Any] | None = None, retry_after: float = 0.0
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.details = details or {}
-        self.retry_after = retry_after
-
-
-class InvalidRequest(ApiError):
-    """`details` maps each wrong field to its messages."""
-
-
-class GenerationInProgress(ApiError):
-    """A run is already active on the book."""
-
-
-class Unauthenticated(ApiError):
-    """No token, a bad one, or wrong credentials."""
-
-
-class PermissionDenied(ApiError):
-    """Not for this account, or the account is blocked."""
-
-
-class PlanUpgradeRequired(ApiError):
-    """The action is not in the plan."""
-
-
-class QuotaExceeded(ApiError):
-    """An allowance is spent. Waiting does not help before the period ends."""
-
-
-class NotFound(ApiError):
-    """No such thing, or another account's."""
-
-
-class Conflict(ApiError):
-    """The request contradicts the present state."""
-
-
-class RateLimited(ApiError):
-    """Too many requests."""
-
-
-class UpstreamAIError(ApiError):
-    """The model provider failed; `details` has stage, chapter_number and retryable."""
-
-
-class Unavailable(ApiError):
-    """The service can't answer right now, or can't be reached (status 0)."""
-
-
-CODES: dict[str, type[ApiError]] = {
-    "VALIDATION_ERROR": InvalidRequest,
-    "GENERATION_IN_PROGRESS": GenerationInProgress,
-    "AUTHENTICATION_REQUIRED": Unauthenticated,
-    "TOKEN_EXPIRED": Unauthenticated,
-    "TOKEN_INVALID": Unauthenticated,
-    "INVALID_CREDENTIALS": Unauthenticated,
-    "PERMISSION_DENIED": PermissionDenied,
-    "PLAN_UPGRADE_REQUIRED": PlanUpgradeRequired,
-    "QUOTA_EXCEEDED": QuotaExceeded,
-    "NOT_FOUND": NotFound,
-    "CONFLICT": Conflict,
-    "PAYMENTS_NOT_CONFIGURED": Conflict,
-    "RATE_LIMIT_EXCEEDED": RateLimited,
-    "RATE_LIMITED": RateLimited,
-    "UPSTREAM_AI_ERROR": UpstreamAIError,
-    "SERVICE_UNAVAILABLE": Unavailable,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,13 +155,16 @@ class Client:
             try:
                 return await self._json("POST", f"/books/{book_id}/generate/", tries=1)
             except ApiError as error:
-                wait = _retry_after(error, delay)
+                doubtful = error if error.code == CONNECTION_LOST else None
+                wait = delay if doubtful else _retry_after(error, delay)
                 if wait is None:
                     raise
             await self._pause(wait)
             status = await self.status_or_none(book_id)
             if status is not None and status["generation_status"] in ACTIVE:
                 return {"message": status["status_message"], "book_id": book_id, **_of(status, "task_id", "mode")}
+            if doubtful and status is not None:
+                raise doubtful  # a run that has ended may be the one that was asked for
         raise AssertionError("unreachable")
 
     async def status(self, book_id: int) -> JSON:
@@ -287,10 +247,10 @@ class Client:
         except (aiohttp.ClientError, OSError) as error:
             # Only a request that never reached the server, or one that changes nothing, may be sent again.
             safe = method == "GET" or isinstance(error, aiohttp.ClientConnectorError)
-            code = "SERVICE_UNAVAILABLE" if safe else "CONNECTION_LOST"
+            code = "SERVICE_UNAVAILABLE" if safe else CONNECTION_LOST
             raise Unavailable(0, code, f"{self._base} can't be reached: {error}") from error
         if response.status >= 300:
-            raise _error(response.status, content, response.headers)
+            raise error_of(response.status, content, response.headers)
         return response.headers, content
 
     async def _renew(self) -> None:
@@ -312,23 +272,6 @@ def _retry_after(error: ApiError, delay: float | None) -> float | None:
     if isinstance(error, RateLimited) or error.code == "SERVICE_UNAVAILABLE":
         return max(error.retry_after, delay) if error.retry_after <= LONGEST_WAIT_SECONDS else None
     return None
-
-
-def _error(status: int, content: bytes, headers: Mapping[str, str]) -> ApiError:
-    """Reads the envelope; older and framework answers have other shapes, and the status decides."""
-    try:
-        body = json.loads(content)
-    except ValueError:
-        body = {}
-    envelope = body.get("error") if isinstance(body, dict) else None
-    after = headers.get("Retry-After", "")
-    wait = float(after) if after.isdigit() else 0.0
-    if isinstance(envelope, dict):
-        code = str(envelope.get("code", "")).upper()
-        message = str(envelope.get("message", code))
-        return CODES.get(code, ApiError)(status, code, message, envelope.get("details"), wait)
-    message = envelope or (body.get("detail") if isinstance(body, dict) else None) or f"HTTP status {status}"
-    return ApiError(status, "SERVER_ERROR" if status >= 500 else "", str(message), None, wait)
 
 
 def _filename(disposition: str, default: str) -> str:

@@ -38,7 +38,8 @@ MAY_IMPORT = {
     "http": {"actors", "billing", "store", "limits", "telemetry", "tokens", "passwords", "signup", "retrieval"}
     | SERVICES
     | NOUNS,
-    "client": NOUNS,
+    "client_errors": set(),
+    "client": {"client_errors"} | NOUNS,
     "progress": NOUNS,
     "serving": NOUNS,
     "watchdog": set(),

@@ -12,6 +12,7 @@ from aiohttp.test_utils import TestServer
 from bookgen import client as api
 from bookgen.client import Client
 
+HANG_UP = 299
 Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
 
 
@@ -31,6 +32,8 @@ class Script:
         self.asked.append((request.method, path, request.headers.get("Authorization")))
         answers = self.answers[path]
         status, body, headers = (*(answers.pop(0) if len(answers) > 1 else answers[0]), {})[:3]
+        if status == HANG_UP and request.transport:
+            request.transport.abort()
         if isinstance(body, bytes):
             return web.Response(status=status, body=body, headers=headers)
         return web.json_response(body, status=status, headers=headers)
@@ -166,6 +169,23 @@ async def test_generate_is_sent_again_when_no_run_came_of_it(client: Client, scr
     assert await client.generate(1) == {"book_id": 1}
 
 
+async def test_a_lost_answer_to_generate_is_settled_by_the_status(client: Client, script: Script) -> None:
+    running = {"generation_status": "running", "status_message": "Writing", "task_id": "t", "mode": "full"}
+    script.says("/books/1/generate/", (HANG_UP, None))
+    script.says("/books/1/generation-status/", (200, running))
+    assert (await client.generate(1))["task_id"] == "t"
+
+    script.says("/books/2/generate/", (HANG_UP, None), (202, {"book_id": 2}))
+    script.says("/books/2/generation-status/", failure("NOT_FOUND", 404))
+    assert await client.generate(2) == {"book_id": 2}
+
+    script.says("/books/3/generate/", (HANG_UP, None))
+    script.says("/books/3/generation-status/", (200, {**running, "generation_status": "completed"}))
+    with pytest.raises(api.Unavailable):
+        await client.generate(3)
+    assert script.count("/books/3/generate/") == 1
+
+
 async def test_progress_ends_with_the_run(client: Client, script: Script) -> None:
     statuses = [(200, {"generation_status": name}) for name in ("running", "paused", "running", "completed")]
     script.says("/books/1/generation-status/", *statuses)
@@ -201,6 +221,38 @@ async def test_older_error_bodies_are_understood(client: Client, script: Script)
 
     script.says("/books/", (400, {"error": "Flat text."}))
     with pytest.raises(api.ApiError, match="Flat text"):
+        await client.books()
+
+    script.says("/books/", (400, {"title": ["Required."]}))
+    with pytest.raises(api.InvalidRequest) as refused:
+        await client.books()
+    assert refused.value.details == {"title": ["Required."]}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, api.Unauthenticated), (403, api.PermissionDenied), (404, api.NotFound), (409, api.Conflict)],
+)
+async def test_without_a_code_the_status_decides(
+    client: Client, script: Script, status: int, kind: type[api.ApiError]
+) -> None:
+    script.says("/books/", (status, b"<html>"))
+
+    with pytest.raises(kind):
+        await client.books()
+
+
+async def test_a_refresh_token_of_the_older_wording_is_understood(client: Client, script: Script) -> None:
+    script.says("/books/", failure("token_not_valid", 401))
+
+    with pytest.raises(api.Unauthenticated):
+        await client.books()
+
+
+async def test_a_moved_server_says_where_it_is(client: Client, script: Script) -> None:
+    script.says("/books/", (301, b"", {"Location": "https://books.example.org/api/v1/books/"}))
+
+    with pytest.raises(api.ApiError, match=r"https://books\.example\.org/.* use that address"):
         await client.books()
 
 
