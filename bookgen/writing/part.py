@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from bookgen.models import Book, Chapter
@@ -22,21 +22,21 @@ FIRST_PART = """\
 Write chapter {number} of {chapters}. Its title, and what it has to do:
 {summary}
 
-{after}
-{threads}{avoid}{tail}{former}The chapter shall have {length} in all; you write it in {parts}. \
-Now write {this_part}, about {part_length}: {position}
+{given}
+
+The chapter shall have {length} in all; you write it in {parts}. Now write {this_part}, about {part_length}. {position}
 
 """
 
 NEXT_PART = """\
-Go on with the chapter, straight after its last sentence above. It has {written} of {length} now. Write the next \
-stretch, about {part_length}: {position} Repeat nothing, announce nothing, no heading for it.
+Go on with the chapter, straight after its last sentence above. It has {written} of {length} now. Write {this_part}, \
+about {part_length}. {position} Repeat nothing, announce nothing, no heading for it.
 
 """
 
 CONTINUE = """\
 Your reply broke off; its unfinished last sentence is left out above. Go on straight after the last sentence that \
-stands there, in the same paragraph or scene, with about {part_length}: {position} Repeat nothing, announce nothing.
+stands there, in the same paragraph or scene, with about {part_length}. {position} Repeat nothing, announce nothing.
 
 """
 
@@ -56,20 +56,32 @@ announce nothing.
 
 PROMPTS: Mapping[Task, str] = {"write": NEXT_PART, "continue": CONTINUE, "extend": EXTEND, "close": CLOSE}
 
-_ENDS = "this brings the chapter to its end, on a note of its own."
-_GOES_ON = "the chapter goes on after it, so do not wind up."
+_WHOLE = "All that the summary asks for happens in it, and it ends on a note of its own."
+_ENDS = "What the summary still owes happens in it, and it brings the chapter to its end, on a note of its own."
+_GOES_ON = (
+    "It tells only as much of the summary as a part of this length can carry. {left} after it: leave enough to tell, "
+    "and do not wind up."
+)
+
+
+def _position(part: budget.Part) -> str:
+    left = part.count - part.number
+    if left:
+        return _GOES_ON.format(left="One more part comes" if left == 1 else f"{left} more parts come")
+    return _WHOLE if part.count == 1 else _ENDS
 
 
 def part_request(desk: Desk, part: budget.Part, task: Task) -> TextRequest:
     chapter, tongue = desk.chapter, language(desk.book.content_language)
-    last = part.number == part.count
     words = {
         "length": tongue.length(chapter.target_word_count),
         "written": tongue.length(desk.words),
         "part_length": tongue.length(part.ask),
-        "position": _ENDS if last else _GOES_ON,
+        "position": _position(part),
+        "parts": "one go" if part.count == 1 else f"{part.count} parts",
+        "this_part": "the whole chapter" if part.count == 1 else f"part {part.number} of {part.count}",
     }
-    prompt = PROMPTS[task].format(**words) if desk.text else FIRST_PART.format(**words, **_first_part(desk, part))
+    prompt = PROMPTS[task].format(**words) if desk.text else FIRST_PART.format(**words, **_first_part(desk))
     prompt += _brief(desk, part, task)
     return TextRequest(
         stage="chapter",
@@ -116,51 +128,50 @@ def _people(book: Book) -> list[str]:
 
 NEXT_CHAPTER = """\
 The chapter after it, which is not to be told yet:
-{summary}
-"""
-LAST_CHAPTER = """\
-It is the last chapter: the book ends with it.
-"""
-THREADS = """
+{summary}"""
+LAST_CHAPTER = "It is the last chapter: the book ends with it."
+THREADS = """\
 Still open from earlier chapters; take up those that belong here, and leave the others open:
-{threads}
-"""
-AVOID = """
+{threads}"""
+LAST_THREADS = """\
+Still open from earlier chapters; what a reader waits for is settled now:
+{threads}"""
+AVOID = """\
 Earlier chapters have used these sentences, openings and endings; use neither them nor their like again:
-{worn}
-"""
-TAIL = """
+{worn}"""
+TAIL = """\
 The chapter before it ends with these words, which the reader has just read:
-{tail}
-
-"""
-FORMER = """
+{tail}"""
+FORMER = """\
 There is a former version of this chapter that its owner wants written afresh. Keep what the summary asks for; find \
 another way in, other scenes or examples, other words. It began like this:
-{opening}
-
-"""
+{opening}"""
 
 
-def _first_part(desk: Desk, part: budget.Part) -> dict[str, object]:
+def _first_part(desk: Desk) -> dict[str, object]:
     chapter, chapters = desk.chapter, desk.material.chapters
-    following = next((each for each in chapters if each.chapter_number == chapter.chapter_number + 1), None)
-    threads = continuity.open_threads(desk.digests)
-    tail = _tail(desk)
     return {
         "number": chapter.chapter_number,
         "chapters": len(chapters),
         "summary": _task(chapter),
-        "after": NEXT_CHAPTER.format(summary=_task(following)) if following else LAST_CHAPTER,
-        "threads": THREADS.format(threads="\n".join(f"- {thread}" for thread in threads)) if threads else "",
-        "avoid": AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in desk.avoid)))
-        if desk.avoid
-        else "",
-        "tail": TAIL.format(tail=context.data(tail)) if tail else "\n",
-        "former": FORMER.format(opening=context.data(clip(chapter.content, 120))) if chapter.content.strip() else "",
-        "parts": "one go" if part.count == 1 else f"{part.count} parts",
-        "this_part": "the whole chapter" if part.count == 1 else "part 1",
+        "given": "\n\n".join(_given(desk)),
     }
+
+
+def _given(desk: Desk) -> Iterator[str]:
+    """What stands around the chapter, as far as there is any."""
+    chapter = desk.chapter
+    following = next((one for one in desk.material.chapters if one.chapter_number == chapter.chapter_number + 1), None)
+    yield NEXT_CHAPTER.format(summary=_task(following)) if following else LAST_CHAPTER
+    if threads := continuity.open_threads(desk.digests):
+        lines = "\n".join(f"- {thread}" for thread in threads)
+        yield (THREADS if following else LAST_THREADS).format(threads=context.data(lines))
+    if desk.avoid:
+        yield AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in desk.avoid)))
+    if tail := _tail(desk):
+        yield TAIL.format(tail=context.data(tail))
+    if chapter.content.strip():
+        yield FORMER.format(opening=context.data(clip(chapter.content, 120)))
 
 
 def _task(chapter: Chapter) -> str:

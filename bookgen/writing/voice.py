@@ -12,7 +12,8 @@ You are a professional author who writes whole books in {language}. You write th
 one stretch at a time, so that in the end it reads as if written in one go by one person.
 
 How you write:
-- Every word of the book is in {language}; names stay as they are given.
+- Every word of the book is in {language}, set with the quotation marks and the punctuation of books printed in it; \
+names stay as they are given.
 - {kind}
 - {readers}
 - Concrete before abstract: particular things, acts and words instead of summaries of them. Vary how sentences, \
@@ -20,6 +21,7 @@ paragraphs and chapters begin and end. Do not fall back on stock phrases, rhetor
 - Say a thing once. What an earlier chapter told is known to the reader: build on it, do not tell it again.
 - What is settled stays settled: names, ages, dates, places, who knows what, what has happened.
 - Do not wind up a chapter with a moral, a summary or a look ahead unless the form asks for it.
+- Where the book's owner has wishes for the style, they go before these rules.
 
 What you send:
 - Only the text of the book, in Markdown: paragraphs separated by an empty line, *emphasis* where it is needed, \
@@ -49,30 +51,57 @@ _MEMOIR = (
     "Keep to what is given about the life; do not invent public facts about real people."
 )
 
-# The first that fits a genre holds; one that fits none is fiction.
+_UNDECIDED = (
+    "The book's genre and idea say whether it is fiction. Fiction: scenes carry it, in which someone wants something, "
+    "something is in the way and something changes; stay in the point of view and tense of the book's voice. "
+    "Non-fiction: explain in order, with examples that can be tried, and invent no sources, quotations, studies or "
+    "numbers."
+)
+
+# The first that fits a genre holds. What fits none, in whatever language, is left to the model, who knows it.
 _KINDS = (
-    (re.compile(r"child|kids|picture|middle.grade|kinder|enfant|infantil", re.IGNORECASE), _CHILDREN),
-    (re.compile(r"poe(m|t)|verse|lyri|gedicht", re.IGNORECASE), _VERSE),
-    (re.compile(r"memoir|autobiograph", re.IGNORECASE), _MEMOIR),
     (
         re.compile(
-            r"(?<!non)(?<!non[- ])fiction|novel|fantas|thriller|romance|horror|myster|roman\b|krimi|saga", re.IGNORECASE
+            r"child(?:ren)?['’]?s|for (?:\w+ )?children|\bkids\b|picture.?book|middle.grade|kinderb|kindergesch|"
+            r"pour enfants|jeunesse|infantil|bambini|детск|儿童|童话|絵本|児童",
+            re.IGNORECASE,
+        ),
+        _CHILDREN,
+    ),
+    (re.compile(r"poe(?:m|t|s[iíy])|poésie|verse\b|lyri[ck]|gedicht|поэзи|стихи|诗|詩", re.IGNORECASE), _VERSE),
+    (re.compile(r"memoir|mémoires|memorias|autobiogra|回忆录|自伝", re.IGNORECASE), _MEMOIR),
+    (
+        re.compile(
+            r"non.?fiction|true crime|sachbuch|ratgeber|no ficción|saggi|essa[iy]|ensayo|"
+            r"(?:roman|art) (?:history|empire)|"
+            r"ノンフィクション|纪实|нон-?фикшн",
+            re.IGNORECASE,
+        ),
+        _NON_FICTION,
+    ),
+    (
+        re.compile(
+            r"fiction|novel|fantas|thriller|romance|horror|myster|\broman\b|roman$|krimi|saga|young adult|"
+            r"short stor|роман|小说|小説",
+            re.IGNORECASE,
         ),
         _FICTION,
     ),
     (
         re.compile(
-            r"non.?fiction|guide|how.?to|manual|self.?help|business|history|science|cook|travel|textbook|reference|"
-            r"education|health|psycholog|philosoph|politic|econom|technolog|programming|essay|religio|finance|"
-            r"marketing|biograph|sachbuch|ratgeber|essai|ensayo|saggi",
+            r"guide|how.?to|manual|self.?help|business|history|science|cook|travel|textbook|reference|education|health|"
+            r"psycholog|philosoph|politic|econom|technolog|programming|religio|finance|marketing|biograph|parenting",
             re.IGNORECASE,
         ),
         _NON_FICTION,
     ),
 )
 
-_PLAIN_HEADINGS = "and no headings; a break between scenes is a line with *** alone."
+_SCENES = "a break between scenes is a line with *** alone."
+_PLAIN_HEADINGS = f"and no headings; {_SCENES}"
 _HEADINGS = "and `##` headings where the matter changes. Lists and tables only where they help."
+_HEADINGS_OR_SCENES = f"and headings (`##`) in non-fiction alone; in fiction {_SCENES}"
+_HEADINGS_OF = {_NON_FICTION: _HEADINGS, _UNDECIDED: _HEADINGS_OR_SCENES}
 
 
 def craft(book: Book) -> str:
@@ -83,13 +112,13 @@ def craft(book: Book) -> str:
         language=tongue.name,
         kind=kind,
         readers=_readers(book),
-        headings=_HEADINGS if kind is _NON_FICTION else _PLAIN_HEADINGS,
+        headings=_HEADINGS_OF.get(kind, _PLAIN_HEADINGS),
         example=tongue.length(800),
     )
 
 
 def kind_of(genre: str) -> str:
-    return next((kind for pattern, kind in _KINDS if pattern.search(genre)), _FICTION)
+    return next((kind for pattern, kind in _KINDS if pattern.search(genre)), _UNDECIDED)
 
 
 def _readers(book: Book) -> str:

@@ -78,6 +78,28 @@ async def test_the_next_chapter_is_named_so_that_it_is_not_told_early():
     assert material.chapters[2].summary in steps.calls[0][0].messages[0].text
 
 
+async def test_each_part_is_told_how_much_of_the_chapter_is_its_own():
+    steps = Scripted(obedient)
+
+    await write_chapter(some_material(2, words=2_400), 1, steps)
+
+    asked = [request.messages[-1].text for request in steps.of_stage("chapter")]
+    assert "part 1 of 3" in asked[0]
+    assert "2 more parts come after it" in asked[0]
+    assert "One more part comes after it" in asked[1]
+    assert "What the summary still owes happens in it" in asked[2]
+
+
+async def test_the_last_chapter_is_told_to_settle_what_is_open():
+    steps = Scripted(obedient)
+
+    await write_chapter(written(3, upto=2), 3, steps)
+
+    given = steps.calls[0][0].messages[0].text
+    assert "It is the last chapter" in given
+    assert "leave the others open" not in given
+
+
 async def test_a_finished_chapter_is_summed_up_once():
     steps = Scripted(obedient)
 

@@ -13,7 +13,6 @@ from tests.writing.scripted import a_book
         ("Mystery novel", "fiction."),
         ("Historical fiction", "fiction."),
         ("Time-travel romance", "fiction."),
-        ("", "fiction."),
         ("Non-fiction", "non-fiction."),
         ("Nonfiction: economics", "non-fiction."),
         ("Travel guide", "non-fiction."),
@@ -23,10 +22,23 @@ from tests.writing.scripted import a_book
         ("Poetry", "verse."),
         ("Children's picture book", "a children's book."),
         ("Ratgeber", "non-fiction."),
+        ("True crime", "non-fiction."),
+        ("Roman history", "non-fiction."),
+        ("Child psychology", "non-fiction."),
+        ("Historischer Roman", "fiction."),
+        ("Science fiction", "fiction."),
+        ("Stories for young children", "a children's book."),
+        ("Poésie", "verse."),
+        ("小说", "fiction."),
     ],
 )
 def test_a_genre_is_written_as_its_kind(genre, kind):
     assert f"This is {kind}" in craft(a_book(genre=genre))
+
+
+@pytest.mark.parametrize("genre", ["", "Gardening", "Développement personnel", "Western"])
+def test_a_genre_that_is_not_known_is_left_to_the_model(genre):
+    assert "The book's genre and idea say whether it is fiction." in craft(a_book(genre=genre))
 
 
 def test_the_language_is_named_and_its_length_is_in_its_own_unit():
