@@ -7,6 +7,7 @@ import unicodedata
 from functools import cache
 from pathlib import Path
 
+import pikepdf
 import pytest
 
 from bookgen.render.fonts import system, typeface
@@ -119,6 +120,36 @@ def test_a_font_of_the_machine_sets_what_none_of_ours_has(tmp_path: Path, monkey
     ((_, style),) = typeface.Typeface("serif").pieces("✗")
 
     assert style.face.path.parent == tmp_path
+
+
+def test_an_emoji_is_one_face_and_as_wide_as_it_is_drawn() -> None:
+    style = typeface.Typeface("serif")
+    for emoji in ("👍🏽", "☕", "🇩🇪", "❤\ufe0f", "1\ufe0f\u20e3"):
+        ((text, wanted),) = style.pieces(emoji)
+        width, fragment = wanted.word(text)
+        shown = sum(
+            wanted.face.advance(int.from_bytes(bytes(each), "big"))
+            if isinstance(each, pikepdf.String)
+            else -float(each)
+            for each in drawn(fragment)
+        )
+
+        assert wanted.face.key == "NotoEmoji"
+        assert shown == pytest.approx(width, abs=1.0)
+
+
+def drawn(fragment: str) -> list[object]:
+    """The characters and moves of a show-text array, each character by itself."""
+    with pikepdf.new() as pdf:
+        (((operand,), _),) = pikepdf.parse_content_stream(pdf.make_stream(f"[{fragment}] TJ".encode("latin-1")))
+    out: list[object] = []
+    for each in operand:
+        if isinstance(each, pikepdf.String):
+            data = bytes(each)
+            out += [pikepdf.String(data[at : at + 2]) for at in range(0, len(data), 2)]
+        else:
+            out.append(each)
+    return out
 
 
 def letters(text: str) -> str:

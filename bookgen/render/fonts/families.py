@@ -88,6 +88,8 @@ DEVANAGARI = _own("Noto Serif Devanagari", "NotoSerifDevanagari-Regular.ttf", "N
 # Languages whose own script's face sets the whole book, its digits and marks with it.
 BY_LANGUAGE = {"ar": ARABIC, "fa": ARABIC, "ur": ARABIC, "he": HEBREW, "yi": HEBREW, "hi": DEVANAGARI, "mr": DEVANAGARI}
 
+EMOJI = _own("Noto Emoji", "NotoEmoji-Regular.ttf", "NotoEmoji-Regular.ttf")
+
 # Asked in this order for what the body face lacks.
 FALLBACKS = (
     SERIF,
@@ -98,7 +100,7 @@ FALLBACKS = (
     DEVANAGARI,
     MONO,
     _own("Noto Sans Math", "NotoSansMath-Regular.ttf", "NotoSansMath-Regular.ttf"),
-    _own("Noto Emoji", "NotoEmoji-Regular.ttf", "NotoEmoji-Regular.ttf"),
+    EMOJI,
     _own("Noto Sans Symbols", "NotoSansSymbols-Regular.ttf", "NotoSansSymbols-Regular.ttf"),
     _own("Noto Sans Symbols 2", "NotoSansSymbols2-Regular.ttf", "NotoSansSymbols2-Regular.ttf"),
 )

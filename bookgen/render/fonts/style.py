@@ -105,8 +105,7 @@ class Style:
         out: list[str] = []
         run = ""
         width = 0.0
-        last = len(numbers) - 1
-        for index, (number, position) in enumerate(zip(numbers, positions, strict=True)):
+        for number, position in zip(numbers, positions, strict=True):
             advance = position.x_advance * factor + tracking
             offset, lift = position.x_offset * factor, position.y_offset * factor
             width += advance
@@ -116,7 +115,7 @@ class Style:
             else:
                 run += code(number)
             adjust = own(number) - advance + offset
-            if (adjust >= 0.5 or adjust <= -0.5) and (index < last or offset or tracking):
+            if adjust >= 0.5 or adjust <= -0.5:
                 out.append(f"({run}) {round(adjust)}" if run else f" {round(adjust)}")
                 run = ""
         if run:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
 from bookgen.errors import InvalidInput
 from bookgen.render.fonts.face import Face
-from bookgen.render.fonts.families import BY_LANGUAGE, BY_SETTING, FALLBACKS, MONO, Source
+from bookgen.render.fonts.families import BY_LANGUAGE, BY_SETTING, EMOJI, FALLBACKS, MONO, Source
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.system import ADVICE, system_sources
 
 _JOINERS = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
 _INVISIBLE = frozenset((0x200B, 0x2060, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFE0E, 0xFE0F))
+
+_SKIN = frozenset(range(0x1F3FB, 0x1F400))
+# Other faces have a few of these, in as many manners.
+_EMOJI = re.compile("[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]|.*\ufe0f")
 
 _TRACKING = 80.0  # per mille of the em between letters of a small-capital line
 
@@ -104,7 +109,7 @@ class Typeface:
 
     def _find(self, cluster: str) -> Source | None:
         """The machine's own fonts are asked only for what none of ours has."""
-        for source in FALLBACKS:
+        for source in (EMOJI, *FALLBACKS) if _EMOJI.match(cluster) else FALLBACKS:
             if _covers(self._probe(source), cluster):
                 return source
         return next((each for each in system_sources(self._language) if _covers(self._probe(each), cluster)), None)
@@ -131,7 +136,8 @@ def _clusters(text: str) -> Iterator[str]:
     """Letters with the marks and joiners that sit on them."""
     held = ""
     for character in text:
-        if held and (unicodedata.category(character)[0] == "M" or ord(character) in _JOINERS or held[-1] == "\u200d"):
+        joins = ord(character) in _JOINERS or ord(character) in _SKIN or unicodedata.category(character)[0] == "M"
+        if held and (joins or held[-1] == "\u200d"):
             held += character
             continue
         if held:

@@ -155,7 +155,9 @@ class _Composer:
         if not lines:
             return
         y = geometry.foot + (len(lines) - 1) * notes.lead
-        page.placed.append(Placed(Rule(0.0, geometry.measure * 0.25), 0.0, y + notes.lead * 1.15))
+        width = geometry.measure * 0.25
+        start = geometry.measure - width if self._setter.language.rtl else 0.0
+        page.placed.append(Placed(Rule(start, width), 0.0, y + notes.lead * 1.15))
         for line, element in lines:
             page.placed.append(Placed(Text(line, 0.0, geometry.note_size, element), 0.0, y))
             y -= notes.lead
