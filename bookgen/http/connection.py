@@ -13,11 +13,16 @@ from aiohttp import web
 
 from bookgen import telemetry
 from bookgen.errors import BookgenError, InvalidInput
-from bookgen.http import clients, errors, headers, journal
+from bookgen.http import bodies, clients, errors, headers, journal
 from bookgen.http.crowd import Crowd
 from bookgen.http.keys import LIMITER, REQUEST_ID, SITE, VERDICT
 from bookgen.http.middleware import request_id
 from bookgen.limits import LimitClass, address_bucket
+
+# Who reads an answer more slowly than this is not reading it. Smaller ones fit into the socket's buffers anyway.
+GRACE_SECONDS = 30.0
+BYTES_A_SECOND = 8 * 1024
+LARGE_ANSWER = 64 * 1024
 
 
 class Server(web.Server):
@@ -67,6 +72,21 @@ class Connection(web.RequestHandler):
         telemetry.OPEN_CONNECTIONS.dec()
         if self._counted_as is not None:
             self._crowd.leave(self._counted_as)
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Sends the answer; whoever does not take it would keep it in memory for ever."""
+        size = (resp.content_length or 0) if isinstance(resp, web.Response) else bodies.MAX_BYTES
+        if size < LARGE_ANSWER:
+            return await super().finish_response(request, resp, start_time)
+        try:
+            async with asyncio.timeout(GRACE_SECONDS + size / BYTES_A_SECOND):
+                return await super().finish_response(request, resp, start_time)
+        except TimeoutError:
+            if isinstance(self.transport, asyncio.Transport):
+                self.transport.abort()
+            return resp, True
 
     def handle_error(
         self,

@@ -9,7 +9,7 @@ from ipaddress import ip_network
 import pytest
 from aiohttp import web
 
-from bookgen.http import server
+from bookgen.http import connection, server
 from bookgen.http.crowd import Crowd
 from bookgen.http.server import build_runner
 from bookgen.limits import Budget, LimitClass
@@ -78,6 +78,21 @@ async def test_an_address_has_so_many_connections_and_another_address_its_own(
     assert later == [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK"]
 
 
+async def test_who_does_not_read_an_answer_is_cut_off(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "BYTES_A_SECOND", 10**9)
+    gone = asyncio.Event()
+    monkeypatch.setattr(Crowd, "enter", lambda *_: "a peer")
+    monkeypatch.setattr(Crowd, "is_full", lambda *_: False)
+    monkeypatch.setattr(Crowd, "leave", lambda *_: gone.set())
+    request = b"GET /docs-assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n"
+    async with listening(visitor) as port, connected(port) as (_, writer):
+        writer.write(request * 30)  # more than the sockets' buffers take
+
+        async with asyncio.timeout(20):
+            await gone.wait()
+
+
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -92,16 +107,16 @@ async def connected(port: int) -> AsyncIterator[Connection]:
             await writer.wait_closed()
 
 
-async def hung_up(connection: Connection) -> None:
+async def hung_up(peer: Connection) -> None:
     """Has the server end this connection."""
-    reader, writer = connection
+    reader, writer = peer
     writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     await reader.read()
 
 
-async def asked(connection: Connection) -> bytes:
+async def asked(peer: Connection) -> bytes:
     """The first line of an answer on this connection; nothing when the other side has hung up."""
-    reader, writer = connection
+    reader, writer = peer
     writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
     try:
         return (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")[0]
@@ -172,6 +187,6 @@ async def test_reads_that_hold_every_connection_are_told_so_soon_and_hold_up_no_
     async with asyncio.timeout(30):
         while await database.runs.fetchval("SELECT status FROM run") != "completed":  # noqa: ASYNC110 (the signal is a row)
             await asyncio.sleep(0.02)
-    for connection in held:
-        await database.http.release(connection)
+    for one in held:
+        await database.http.release(one)
     assert (await api.get("/books/")).status == 200
