@@ -96,11 +96,14 @@ async def test_hostile_text_is_a_file_or_a_refusal_that_says_why(api: Api, actio
 
     made = await ask(api, book, action)
     await api.patch(f"/chapters/{second['id']}/", {"content": "A cuneiform sign: \U00012000"})
-    refused = await ask(api, book, action)
+    strange = await ask(api, book, action)
 
     assert made.status == 200
     assert len(made.raw) > 20_000
-    assert (refused.status, "U+12000" in str(refused.body)) == (400, True)
+    if action in ("export_docx", "export_epub"):  # the reader's program draws these
+        assert strange.status == 200
+    else:
+        assert (strange.status, "U+12000" in str(strange.body)) == (400, True)
 
 
 async def ask(api: Api, book: dict[str, Any], action: str) -> Reply:
