@@ -53,12 +53,16 @@ async def steps(seconds: float, tasks: int) -> float:
     return sum([await handle.get_result() for handle in handles]) / seconds
 
 
-async def starts(count: int) -> list[float]:
+async def starts(count: int, tasks: int) -> list[float]:
     times = []
-    for book in range(count):
-        started = time.perf_counter()
-        await DBOS.start_workflow_async(stand, book)
-        times.append(time.perf_counter() - started)
+
+    async def start(lane: int) -> None:
+        for book in range(lane, count, tasks):
+            started = time.perf_counter()
+            await DBOS.start_workflow_async(stand, book)
+            times.append(time.perf_counter() - started)
+
+    await asyncio.gather(*(start(lane) for lane in range(tasks)))
     return times
 
 
@@ -96,7 +100,7 @@ async def main() -> None:
         case "steps":
             answer: object = await steps(float(amount), int(sys.argv[4]))
         case "starts":
-            answer = await starts(int(amount))
+            answer = await starts(int(amount), int(sys.argv[4]))
         case "interrupt":
             answer = await interrupt(int(amount))
         case _:

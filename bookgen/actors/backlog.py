@@ -27,7 +27,8 @@ class Waiting:
 class Backlog:
     """Everything that waits for the database. Beyond `most_bytes` the oldest is dropped, and its keeper told.
 
-    Finished chapters need no counting: what they are made of is stored, and none is begun while the database is away.
+    Finished chapters need no counting: what they are made of is stored but for the last reply, and none is begun while
+    the database is away.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:

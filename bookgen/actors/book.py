@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
@@ -13,6 +13,7 @@ import structlog
 
 from bookgen.actors.actor import Actor, spawn
 from bookgen.actors.faults import fault
+from bookgen.actors.flight import ChapterInFlight
 from bookgen.actors.health import TRANSIENT
 from bookgen.actors.jobs import Jobs
 from bookgen.actors.material import load_material
@@ -23,7 +24,6 @@ from bookgen.actors.messages import (
     ChapterHalted,
     Command,
     DraftOutline,
-    Failure,
     Generate,
     Message,
     Pause,
@@ -36,10 +36,10 @@ from bookgen.actors.messages import (
     WriteNext,
 )
 from bookgen.actors.resources import Resources
-from bookgen.actors.steps import CallsHalted, CostCapReached, StoredSteps, TextDropped, Work
+from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Committed, Transactions
-from bookgen.errors import NotFound, UpstreamAIError
-from bookgen.models import Chapter, Run, RunStatus
+from bookgen.errors import NotFound
+from bookgen.models import Run, RunStatus
 from bookgen.store import runs
 from bookgen.store.checkpoints import Begun, Checkpoint
 from bookgen.writing.material import ChapterDraft
@@ -47,7 +47,6 @@ from bookgen.writing.material import ChapterDraft
 log = structlog.get_logger()
 
 COMMAND_SECONDS = 4.0
-FAILURE_CODES = {CostCapReached: "COST_CAP_REACHED", TextDropped: "SERVICE_UNAVAILABLE"}
 RETRY_SECONDS = 0.25
 
 
@@ -70,22 +69,6 @@ class Office(Protocol):
     def landed(self, run: Run) -> None: ...
 
     def moved(self, committed: Committed) -> None: ...
-
-
-@dataclass(slots=True)
-class ChapterInFlight:
-    """A chapter being written. `run` is the row as it announced the chapter: its epoch and call number are what
-    the text will be let in by. `chapter` is known once the work has got its turn.
-    """
-
-    run: Run
-    steps: StoredSteps
-    chapter: Chapter | None = None
-    words: int = 0
-    task: asyncio.Task[ChapterDraft] | None = None
-
-    def hear_of(self, words: int) -> None:
-        self.words = words
 
 
 class BookActor(Actor):
@@ -142,10 +125,18 @@ class BookActor(Actor):
                 flight.task.cancel()
 
     def cancel(self) -> None:
-        """Drops what is in flight. Its text, should it still come, finds no way in."""
-        if self._in_flight and self._in_flight.task:
-            self._in_flight.task.cancel()
+        """Drops what is in flight: its text, should it still come, finds no way in. Its cost is written down."""
+        if (flight := self._in_flight) and flight.task:
+            flight.task.cancel()
+            if flight.task.done() and flight.steps.unstored:
+                spawn(self._office.resources.health.through_outages(flight.steps.store_last))
         self._land()
+
+    def lose(self) -> None:
+        """Drops what is in flight without a trace: somebody else may have the run now."""
+        if self._in_flight:
+            self._in_flight.steps.unstored = None
+        self.cancel()
 
     def _land(self) -> None:
         if flight := self._in_flight:
@@ -237,11 +228,12 @@ class BookActor(Actor):
             material = await resources.health.through_outages(
                 lambda: load_material(resources.pool, self.account_id, self.book_id)
             )
-            number = flight.run.current_chapter
-            flight.chapter = next((c for c in material.chapters if c.chapter_number == number), None)
-            if number is None or flight.chapter is None or _is_written(flight.chapter, flight.run):
-                raise CallsHalted("chapter", number)  # an author's hand was faster
-            return await resources.writing.write_chapter(material, number, flight.steps, flight.hear_of)
+            number = flight.find_chapter(material)
+            try:
+                return await resources.writing.write_chapter(material, number, flight.steps, flight.hear_of)
+            except BaseException:
+                await flight.steps.settle()
+                raise
 
     async def _nothing_to_begin(self, run: Run) -> None:
         """No chapter is left, or the row has changed: the reducer says which."""
@@ -255,7 +247,7 @@ class BookActor(Actor):
         flight = self._in_flight
         if flight is None or flight.task is not task:
             return
-        committed = await self._commit(flight, _outcome(flight, task))
+        committed = await self._commit(flight, flight.outcome())
         if self._in_flight is flight:
             self._land()
         self._moved(committed)
@@ -266,14 +258,15 @@ class BookActor(Actor):
         transactions = self._office.transactions
         if not isinstance(outcome, ChapterDraft):
             return await self._report(outcome)
-        assert flight.chapter is not None
-        row = _checkpoint(flight.run, flight.chapter, outcome)
+        row = flight.checkpoint(outcome)
         await fault("checkpoint.before", self.book_id)
-        if flight.run.total - flight.run.done <= 1:
+        if flight.last:
             committed = await transactions.finish(self.account_id, self.book_id, row)
         else:
             run = await self._office.checkpoint(row)
             committed = Committed(run, announced=run is not None and run.call_started_at is not None)
+        if committed.run is None:
+            await flight.steps.store_last()
         await fault("checkpoint.after", self.book_id)
         run = committed.run or await runs.newest(self._office.resources.pool, self.book_id)
         committed = replace(committed, run=run)
@@ -286,42 +279,3 @@ class BookActor(Actor):
             return await self._office.transactions.steer(self.account_id, self.book_id, outcome, uuid4())
         except NotFound:  # the book was deleted meanwhile
             return Committed(None)
-
-
-def _is_written(chapter: Chapter, run: Run) -> bool:
-    return bool(chapter.content) and chapter.rewrite_run != run.id
-
-
-def _checkpoint(run: Run, chapter: Chapter, draft: ChapterDraft) -> Checkpoint:
-    return Checkpoint(
-        run_id=run.id,
-        epoch=run.epoch,
-        call_no=run.call_no,
-        op=uuid4(),
-        chapter_id=chapter.id,
-        seen=chapter.content_version,
-        content=draft.content,
-        word_count=draft.word_count,
-        quality=[{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings],
-        digest={name: getattr(draft.digest, name) for name in DIGEST_FIELDS} if draft.digest else None,
-    )
-
-
-DIGEST_FIELDS = ("content_hash", "summary", "facts", "threads_opened", "threads_closed")
-
-
-def _outcome(flight: ChapterInFlight, task: asyncio.Task[ChapterDraft]) -> ChapterDraft | ChapterFailed | ChapterHalted:
-    """What came of a chapter's task. An error that is nobody's but ours crashes the actor."""
-    try:
-        return task.result()
-    except (CallsHalted, NotFound, asyncio.CancelledError):
-        return ChapterHalted(flight.run.epoch, flight.run.call_no)
-    except UpstreamAIError as error:
-        spoilt = flight.steps.failed is None
-        return ChapterFailed(flight.run.epoch, flight.run.call_no, _failure(flight.run, error), spoilt)
-
-
-def _failure(run: Run, error: UpstreamAIError) -> Failure:
-    code = next((code for kind, code in FAILURE_CODES.items() if isinstance(error, kind)), "UPSTREAM_AI_ERROR")
-    number = error.chapter_number or run.current_chapter
-    return Failure(code, str(error), error.stage, number, error.retryable)

@@ -55,7 +55,10 @@ class Jobs:
         try:
             material = await load_material(self._resources.pool, account_id, book_id)
             steps = StoredSteps(self._resources, Work(account_id, book_id, uuid4()), replay=False)
-            save = await self._work(material, job, steps)
+            try:
+                save = await self._work(material, job, steps)
+            finally:
+                await steps.settle()
             await health.through_outages(lambda: self._save(account_id, book_id, boot_id, save))
         finally:
             await asyncio.shield(

@@ -54,6 +54,9 @@ class Work:
 class StoredSteps:
     """Implements `writing.steps.Steps`.
 
+    A reply is stored before the next call is made. The last one is left to whoever stores what the replies were for,
+    so that both can be one commit: until then it is `unstored`.
+
     Closed, it answers what is stored and refuses new calls; the call in flight is not disturbed. `failed` is the
     error that a model call of its own raised, as opposed to one that writing found in the replies.
     """
@@ -64,8 +67,10 @@ class StoredSteps:
         self._replay = replay
         self.closed = False
         self.failed: UpstreamAIError | None = None
+        self.unstored: store.Step | None = None
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        await self.settle()
         key = step_key(self._work.salt, request, attempt)
         if self._replay and (stored := await self._stored(key)):
             return stored
@@ -76,8 +81,31 @@ class StoredSteps:
         if self._work.run_id is None:  # somebody waits for this answer
             request = replace(request, patience=CALLER_PATIENCE)
         reply = _storable(await self._call(request))
-        await self._store(key, request, reply)
+        asked = self._asked(request, (*reply.also, Spent(reply.model, reply.usage)))
+        self.unstored = store.Step(key, asdict(replace(reply, also=())), asked)
         return reply
+
+    async def settle(self) -> None:
+        """Stores the reply that is unstored, however long the database is away. TextDropped if there was no room."""
+        if (step := self.unstored) is None:
+            return
+        health, backlog = self._resources.health, self._resources.backlog
+        try:
+            async with backlog.keeping(sys.getsizeof(step.reply["text"])):
+                await health.through_outages(self.store_last, in_vain=backlog.make_room)
+        except Dropped:
+            self.unstored = None
+            self.failed = TextDropped(step.asked.stage, step.asked.chapter_number)
+            await self._charge(step.asked)
+            raise self.failed from None
+
+    async def store_last(self) -> None:
+        """Stores the reply that is unstored, if the database is there."""
+        if step := self.unstored:
+            await fault("step.before", self._work.book_id)
+            await store.save(self._resources.pool, step)
+            self.unstored = None
+            await fault("step.after", self._work.book_id)
 
     async def _stored(self, key: str) -> TextReply | None:
         pool, book_id = self._resources.pool, self._work.book_id
@@ -110,28 +138,13 @@ class StoredSteps:
                 return await self._resources.model.complete(request)
         except UpstreamAIError as error:
             self.failed = error
-            await self._charge(request, error.spent)
+            await self._charge(self._asked(request, error.spent))
             raise
 
-    async def _store(self, key: str, request: TextRequest, reply: TextReply) -> None:
-        await fault("step.before", self._work.book_id)
-        spent = (*reply.also, Spent(reply.model, reply.usage))
-        pool, asked, stored = self._resources.pool, self._asked(request, spent), asdict(replace(reply, also=()))
-        health, backlog = self._resources.health, self._resources.backlog
-        try:
-            async with backlog.keeping(sys.getsizeof(reply.text)):
-                await health.through_outages(lambda: store.save(pool, key, stored, asked), in_vain=backlog.make_room)
-        except Dropped:
-            self.failed = TextDropped(request.stage, request.chapter_number)
-            await self._charge(request, spent)
-            raise self.failed from None
-        await fault("step.after", self._work.book_id)
-
-    async def _charge(self, request: TextRequest, spent: Sequence[Spent]) -> None:
+    async def _charge(self, asked: store.Asked) -> None:
         """What calls that failed have used is paid all the same."""
-        if spent:
-            pool, asked = self._resources.pool, self._asked(request, spent)
-            await self._resources.health.through_outages(lambda: store.charge(pool, asked))
+        if asked.calls:
+            await self._resources.health.through_outages(lambda: store.charge(self._resources.pool, asked))
 
     def _asked(self, request: TextRequest, spent: Sequence[Spent]) -> store.Asked:
         price = self._resources.price

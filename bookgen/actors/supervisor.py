@@ -140,7 +140,7 @@ class Supervisor:
             task.cancel()
         self._probation.clear()
         for actor in self._actors.values():
-            actor.cancel()
+            actor.lose()
         self._actors.clear()
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
@@ -327,7 +327,7 @@ class Supervisor:
     def _lease_lost(self) -> None:
         """Somebody else may write our runs now: nothing that is in flight here may find a way into the database."""
         for actor in self._actors.values():
-            actor.cancel()
+            actor.lose()
         self._actors.clear()
         self._probation.clear()
         if not self.draining:

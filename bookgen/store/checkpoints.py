@@ -10,6 +10,7 @@ from uuid import UUID
 from bookgen.models import Run
 from bookgen.store.database import DB
 from bookgen.store.runs import RUN_FIELDS, run_of
+from bookgen.store.steps import Step, columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,8 @@ async def begin(db: DB, asked: Sequence[Begin]) -> dict[UUID, Begun]:
 class Checkpoint:
     """A finished chapter on its way into the database, with everything that fences it.
 
-    `seen` is the chapter's content version when its writing began. `digest` is None or the JSON of a Digest.
+    `seen` is the chapter's content version when its writing began. `digest` is None or the JSON of a Digest. `step` is
+    the model call that came last, if it is not stored yet.
     """
 
     run_id: UUID
@@ -82,12 +84,13 @@ class Checkpoint:
     word_count: int
     quality: list[dict[str, Any]]
     digest: dict[str, Any] | None
+    step: Step | None = None
 
 
-# One statement: the fence, the text, the former text, the loser of a race with the editor, the digest, and the
-# announcement of the chapter that comes next, if the run goes on. An edit committed while the chapter was being
-# written has moved `content_version`: then the chapter keeps the user's text and the model's goes to the revisions.
-# The run is locked before its chapters, as everywhere.
+# One statement: the fence, the text, the former text, the loser of a race with the editor, the digest, the last model
+# call, and the announcement of the chapter that comes next, if the run goes on. An edit committed while the chapter was
+# being written has moved `content_version`: then the chapter keeps the user's text and the model's goes to the
+# revisions. The run is locked before its chapters, as everywhere.
 CHECKPOINT = f"""
     WITH others AS (
         SELECT count(*) AS total,
@@ -131,6 +134,18 @@ CHECKPOINT = f"""
           FROM former, LATERAL (SELECT $10::jsonb AS j) AS json
          WHERE same AND $10::jsonb IS NOT NULL
         ON CONFLICT DO NOTHING
+    ), stored AS (
+        INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
+        SELECT book_id, $11::text, id, $12, $13, $14 FROM fenced WHERE $11::text IS NOT NULL
+        ON CONFLICT DO NOTHING
+        RETURNING book_id, run_id, stage, chapter_number
+    ), paid AS (
+        INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
+                                cache_write_tokens, cache_read_tokens, images, cost_micros)
+        SELECT account_id, stored.*, call.*
+          FROM stored, fenced,
+               unnest($15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::integer[],
+                      $21::bigint[]) AS call
     ), marked AS (
         UPDATE chapter SET status = 'writing' FROM fenced
          WHERE chapter.book_id = fenced.book_id AND chapter_number = current_chapter
@@ -152,5 +167,12 @@ async def save(db: DB, rows: Sequence[Checkpoint]) -> dict[UUID, Run]:
 def _values(row: Checkpoint) -> tuple[Any, ...]:
     return (
         row.run_id, row.epoch, row.call_no, row.op, row.chapter_id, row.seen, row.content, row.word_count,
-        row.quality, row.digest,
+        row.quality, row.digest, *(_step_values(row.step) if row.step else NO_STEP),
     )  # fmt: skip
+
+
+NO_STEP = (None,) * 11
+
+
+def _step_values(step: Step) -> tuple[Any, ...]:
+    return step.key, step.asked.stage, step.asked.chapter_number, step.reply, *columns(step.asked.calls)

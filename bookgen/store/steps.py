@@ -39,12 +39,21 @@ class Asked:
     calls: tuple[PaidCall, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A model call's result on its way into the database. `reply` is the JSON of a TextReply."""
+
+    key: str
+    reply: dict[str, Any]
+    asked: Asked
+
+
 # The reply and its price are one fact: both are there or neither is, however often this is repeated. A reply that
 # is new is progress, which clears the run of suspicion.
 SAVE = """
     WITH stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
-        VALUES ($2, $6, $3, $4, $5, $7)
+        SELECT id, $6, $3, $4, $5, $7 FROM book WHERE id = $2
         ON CONFLICT DO NOTHING
         RETURNING 1
     ), progress AS (
@@ -59,10 +68,12 @@ SAVE = """
 """
 
 
-async def save(db: DB, key: str, reply: dict[str, Any], asked: Asked) -> None:
+async def save(db: DB, step: Step) -> None:
+    """Stores a step. Of a book that was deleted meanwhile nothing is kept."""
+    asked = step.asked
     await db.execute(
-        SAVE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, key, reply,
-        *_columns(asked.calls),
+        SAVE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, step.key, step.reply,
+        *columns(asked.calls),
     )  # fmt: skip
 
 
@@ -79,11 +90,12 @@ async def charge(db: DB, asked: Asked) -> None:
     """The calls that were paid for in vain."""
     await db.execute(
         CHARGE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number,
-        *_columns(asked.calls),
+        *columns(asked.calls),
     )  # fmt: skip
 
 
-def _columns(calls: Sequence[PaidCall]) -> tuple[list[Any], ...]:
+def columns(calls: Sequence[PaidCall]) -> tuple[list[Any], ...]:
+    """What `model_call` keeps of each: model, the four kinds of tokens, images, price."""
     return (
         [call.model for call in calls],
         [call.usage.input_tokens for call in calls],

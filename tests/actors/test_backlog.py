@@ -13,9 +13,11 @@ from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.store.database import Database
+from bookgen.writing.material import ChapterDraft, Material
+from bookgen.writing.steps import Steps
 from tests.chaos.pg_proxy import PgProxy
 
-from .conftest import Model, Shelf, draft_outline, rework_chapters
+from .conftest import Model, Shelf, ask, draft_outline, rework_chapters
 
 TEXT = "A long text. " * 1000
 
@@ -35,7 +37,13 @@ async def proxy(dsn: str) -> AsyncIterator[PgProxy]:
 @pytest.fixture
 async def supervisor(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor]:
     database = await Database.open(proxy.dsn, http_connections=2, run_connections=5)
-    writing = Writing(draft_outline, rework_chapters, model.write_chapter)
+
+    async def write_chapter(material: Material, number: int, steps: Steps, _on_words: object = None) -> ChapterDraft:
+        draft = await model.write_chapter(material, number, steps)
+        await steps.reply(ask("digest", material.book.id, number + 100))
+        return draft
+
+    writing = Writing(draft_outline, rework_chapters, write_chapter)
     supervisor = Supervisor(database, writing=writing, model=model, quota=Quota(billing=True))
     await supervisor.start()
     yield supervisor
@@ -58,6 +66,7 @@ async def test_in_a_long_outage_the_oldest_text_is_dropped_and_its_run_says_so(
         await until(lambda count=count: backlog.size >= len(TEXT) * min(count, 2))
     await until(lambda: backlog.dropped == 1)
 
+    model.free = True
     proxy.open()
 
     for _, book in others:
@@ -68,7 +77,6 @@ async def test_in_a_long_outage_the_oldest_text_is_dropped_and_its_run_says_so(
     assert (failure["code"], failure["retryable"], failure["chapter_number"]) == ("SERVICE_UNAVAILABLE", True, 1)
     assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", oldest[1]) == 1
     assert backlog.size == 0
-    model.free = True
     await supervisor.ask(*oldest, Resume())
     await shelf.until_status(oldest[1], "completed")
 

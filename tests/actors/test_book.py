@@ -31,6 +31,36 @@ async def test_a_run_writes_every_chapter_and_completes(supervisor: Supervisor, 
     assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", book) == 3
 
 
+async def test_a_reply_that_is_made_no_chapter_of_is_paid_for(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    model.poison = {book}
+    await supervisor.ask(account, book, Generate())
+    model.answer(book, 1)
+    await model.until(lambda: model.stuck[book] == 1)
+
+    await supervisor.ask(account, book, Stop())
+
+    await shelf.until("SELECT count(*) = 1 FROM model_call WHERE book_id = $1", book)
+
+
+async def test_a_reply_whose_chapter_comes_too_late_is_paid_for(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET epoch = epoch + 1, owner = gen_random_uuid() WHERE book_id = $1", book)
+
+    model.answer(book, 1)
+
+    await shelf.until("SELECT count(*) = 1 FROM model_call WHERE book_id = $1", book)
+    assert await shelf.texts(book) == ["", "", ""]
+
+
 async def test_another_accounts_book_is_not_found(supervisor: Supervisor, shelf: Shelf) -> None:
     book = await shelf.book(await shelf.account())
     stranger = await shelf.account()

@@ -115,6 +115,8 @@ async def test_a_crash_during_a_trial_is_charged_to_the_suspect_alone(start: Sta
     await crash(process, shelf)
     for times in range(2, CRASHES_TO_QUARANTINE):
         process = await start()
+        await model.wait_until_asked(poison[1], 1, times)
+        model.answer(poison[1], 1)
         await model.until(lambda times=times: model.stuck[poison[1]] == times)
         await crash(process, shelf)
 
