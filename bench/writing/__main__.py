@@ -1,7 +1,7 @@
 """Does writing keep its word? A scripted model on both protocols, through the real SDKs, measured against the bars.
 
 python -m bench.writing            everything, some minutes
-python -m bench.writing --quick    smaller books, under a minute
+python -m bench.writing --quick    smaller books, about a minute
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bench.writing.row import Row, Size
 from bookgen import telemetry
 
 FULL = Size(chapters=30, words=3_000, replies=500, books=50)
-QUICK = Size(chapters=8, words=2_000, replies=60, books=6)
+QUICK = Size(chapters=12, words=3_000, replies=60, books=6)
 
 
 SCENARIOS = {

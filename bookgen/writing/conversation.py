@@ -9,8 +9,8 @@ from bookgen.providers.text import Message
 from bookgen.writing import sentences
 from bookgen.writing.window import clip, tokens
 
-MOST = 7_000  # tokens
 GIST = 250  # tokens that a stretch is reduced to
+SHORTENED = 0.6  # of what fits: room for further calls, which find the same prefix in the cache
 END = 2_500  # tokens of the last stretch that always stay
 LEFT_OUT = "[This stretch stands in the chapter; only the beginnings of its paragraphs are shown.] "
 CUT_OFF = "[…] "
@@ -21,16 +21,20 @@ def marked(turns: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(replace(turn, cache=place == len(turns) - 2) for place, turn in enumerate(turns))
 
 
-def within(turns: Sequence[Message], most: int = MOST) -> tuple[Message, ...]:
+def within(turns: Sequence[Message], most: int) -> tuple[Message, ...]:
     """The turns in about `most` tokens: the oldest stretches give way first, the end of the last one stays.
 
     The first turn holds the chapter's task and is never touched.
     """
     kept = list(turns)
-    for place, turn in enumerate(turns):
-        if _size(kept) > most and turn.role == "assistant":
-            last = place >= len(turns) - 2
-            kept[place] = Message("assistant", _end(turn.text) if last else _gist(turn.text))
+    if _size(kept) <= most:
+        return tuple(kept)
+    last = max((place for place, turn in enumerate(kept) if turn.role == "assistant"), default=0)
+    for place, turn in enumerate(kept[:last]):
+        if turn.role == "assistant" and _size(kept) > most * SHORTENED:
+            kept[place] = Message("assistant", _gist(turn.text))
+    if last and _size(kept) > most:
+        kept[last] = Message("assistant", _end(kept[last].text))
     while _size(kept) > most and len(kept) > 3:
         del kept[1:3]
     return tuple(kept)

@@ -12,10 +12,11 @@ from bookgen.writing import brief, budget, context, continuity, conversation, se
 from bookgen.writing.desk import Desk
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
-from bookgen.writing.window import clip
+from bookgen.writing.window import WINDOW, clip, tokens
 
 Task: TypeAlias = Literal["write", "continue", "extend", "close"]
 
+FOR_THE_DIGEST = continuity.MAX_TOKENS + 500  # tokens: it is noted in the same conversation, after the last reply
 TAIL_WORDS = 180  # of the chapter before, verbatim
 
 FIRST_PART = """\
@@ -83,12 +84,16 @@ def part_request(desk: Desk, part: budget.Part, task: Task) -> TextRequest:
     }
     prompt = PROMPTS[task].format(**words) if desk.text else FIRST_PART.format(**words, **_first_part(desk))
     prompt += _brief(desk, part, task)
+    system = desk.system()
+    # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
+    max_tokens = tongue.tokens(max(part.ask, part.words * 2)) + 400
+    taken = sum(tokens(block.text) for block in system) + tokens(prompt) + max_tokens
+    turns = conversation.within(conversation.marked(desk.turns), WINDOW - taken - FOR_THE_DIGEST)
     return TextRequest(
         stage="chapter",
-        system=desk.system(),
-        messages=(*conversation.within(conversation.marked(desk.turns)), Message("user", prompt, cache=True)),
-        # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
-        max_tokens=tongue.tokens(max(part.ask, part.words * 2)) + 400,
+        system=system,
+        messages=(*turns, Message("user", prompt, cache=True)),
+        max_tokens=max_tokens,
         chapter_number=chapter.chapter_number,
         account_id=desk.book.account_id,
     )

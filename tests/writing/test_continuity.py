@@ -78,6 +78,17 @@ async def test_the_next_chapter_is_named_so_that_it_is_not_told_early():
     assert material.chapters[2].summary in steps.calls[0][0].messages[0].text
 
 
+async def test_a_long_chapter_is_before_its_writer_word_by_word():
+    steps = Scripted(obedient)
+
+    draft = await write_chapter(some_material(8, words=6_000), 1, steps)
+
+    last = steps.of_stage("chapter")[-1]
+    said = " ".join(message.text for message in last.messages if message.role == "assistant")
+    assert len(steps.of_stage("chapter")) > 6
+    assert count_words(said) > 0.8 * draft.word_count
+
+
 async def test_each_part_is_told_how_much_of_the_chapter_is_its_own():
     steps = Scripted(obedient)
 

@@ -30,6 +30,13 @@ def test_the_oldest_stretch_gives_way_and_the_newest_stays():
     assert not is_whole(kept)
 
 
+def test_once_shortened_the_turns_have_room_to_grow():
+    given = [*within(turns(6), 5_000), Message("user", "Go on.")]
+    grown = [*given, *turns(2)[1:]]
+
+    assert list(within(grown, 5_000)) == grown
+
+
 def test_a_single_endless_stretch_keeps_its_end():
     given = turns(1, words=9_000)
     kept = within(given, 4_000)
