@@ -57,6 +57,38 @@ def test_each_chapters_running_head_shows_its_own_title(small: Rendered) -> None
     assert shown == [each.title for each in small.manuscript.chapters]
 
 
+def test_a_long_title_is_shortened_for_the_running_head(make: Make) -> None:
+    title = "A title that is far too long to stand in one line above a page of the book that it names"
+    *_, section = docx.Document(io.BytesIO(render(make((title, "A line."), title=title)).docx)).sections
+
+    for head in (section.header, section.even_page_header):
+        shown = "".join(each.text or "" for each in head._element.iter(f"{W}t"))
+        assert shown.endswith("…")
+        assert title.startswith(shown.removesuffix("…"))
+
+
+def test_the_publisher_is_on_the_title_page(make: Make) -> None:
+    book = render(make("A line."), ExportSettings(publisher="House", include_copyright_page=False))
+
+    assert [each.text for each in of_style(docx.Document(io.BytesIO(book.docx)), "Book Author")][1:] == ["House"]
+
+
+def test_a_quotation_in_a_quotation_is_further_in(make: Make) -> None:
+    document = docx.Document(io.BytesIO(render(make("> a\n>\n> > b")).docx))
+    outer, inner = of_style(document, "Quote")
+
+    assert outer.paragraph_format.left_indent is None
+    assert inner.paragraph_format.left_indent > document.styles["Quote"].paragraph_format.left_indent
+
+
+def test_a_column_of_short_words_keeps_them_whole(make: Make) -> None:
+    long = "The harbour was quiet in the evening and nobody knew. " * 3
+    document = docx.Document(io.BytesIO(render(make(f"| a | b |\n|---|--:|\n| {long} | 1,000.00 |")).docx))
+    (table,) = document.tables
+
+    assert table.columns[1].width.pt > 8 * 0.55 * 8.6
+
+
 def test_pages_are_the_trim_with_mirrored_margins(small: Rendered) -> None:
     document = docx.Document(io.BytesIO(small.docx))
 

@@ -78,6 +78,7 @@ def test_a_script_from_the_right_stands_in_visual_order(language: str, make: Mak
         ("he", "גרסה 2.0 של ב־iOSב", "בiOS־ב לש 2.0 הסרג"),
         ("ar", "من 10-12 سنة", "ةنس 12-10 نم"),
         ("ar", "سنة ١٢٣ و ٤٥", "٤٥ و ١٢٣ ةنس"),
+        ("he", "כתוב `f(x)` כאן", "ןאכ f(x) בותכ"),
     ],
 )
 def test_words_of_another_direction_and_numbers_keep_their_own_order(
@@ -87,6 +88,13 @@ def test_words_of_another_direction_and_numbers_keep_their_own_order(
     *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "P"]
 
     assert shown == from_the_left
+
+
+def test_code_reads_from_the_left_in_a_book_from_the_right(make: Make) -> None:
+    rendered = render(make(("1", "```\nprint(x)  # ok!\n```"), language="he"))
+    *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "Code"]
+
+    assert shown.replace("\u00a0", " ").strip() == "print(x)  # ok!"
 
 
 def test_the_preview_leaves_the_order_of_a_line_to_the_browser(make: Make) -> None:

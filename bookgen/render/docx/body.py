@@ -8,6 +8,7 @@ from bookgen.render.docx.xml import MONO, attribute, paragraph, text, twips
 from bookgen.render.layout.flow import SCENE_BREAK
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_runs
+from bookgen.render.layout.tables import shares
 from bookgen.render.model import (
     Block,
     Code,
@@ -32,7 +33,6 @@ _RULES = f"<w:tblBorders><w:top {_RULE}/><w:bottom {_RULE}/></w:tblBorders>"
 _HEAD_RULE = f"<w:tcBorders><w:bottom {_RULE}/></w:tcBorders>"
 _LONGEST_CELL = 40  # letters; what is longer breaks
 _SAMPLE = 200  # rows that are looked at for the columns' widths
-_JUSTIFY = {"right": "right", "center": "center"}
 
 
 class BodyWriter:
@@ -105,7 +105,9 @@ class BodyWriter:
             case Paragraph(runs):
                 style = "Quote" if depth else "BookFirst" if self._flush else "BookBody"
                 self._flush = False
-                return paragraph(style, self.runs(runs))
+                inset = twips(self._geometry.indent * 1.2 * depth)
+                further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
+                return paragraph(style, self.runs(runs), further)
             case Heading(level, runs):
                 self._flush = True
                 return paragraph(f"Heading{level}", self.runs(runs))
@@ -174,21 +176,22 @@ class BodyWriter:
         return f"{air}<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{air}"
 
     def _column_widths(self, block: Table) -> list[int]:
-        """By the longest text of each column, together no wider than the measure."""
+        """By the longest word and the longest text of each column, as far as letters can say it."""
         letter = self._geometry.note_size * 0.6
-        wanted = [
-            letter * (4 + max(min(_LONGEST_CELL, sum(len(run.text) for run in row[column])) for row in rows))
-            for rows in [(block.head, *block.rows[:_SAMPLE])]
-            for column in range(len(block.aligns))
-        ]
-        share = min(1.0, self._geometry.measure / sum(wanted))
-        return [twips(width * share) for width in wanted]
+        least, most = [], []
+        for column in range(len(block.aligns)):
+            texts = ["".join(run.text for run in row[column]) for row in (block.head, *block.rows[:_SAMPLE])]
+            least.append(letter * (3 + max(len(word) for text in texts for word in text.split() or [""])))
+            most.append(letter * (4 + min(_LONGEST_CELL, max(map(len, texts)))))
+        most = [max(pair) for pair in zip(least, most, strict=True)]
+        return [twips(width) for width in shares(least, most, self._geometry.measure)]
 
     def _row(self, cells: Sequence[Runs], aligns: Sequence[str], widths: Sequence[int], *, head: bool) -> str:
         out = []
         rule = _HEAD_RULE if head else ""
         for runs, align, width in zip(cells, aligns, widths, strict=True):
-            properties = f'<w:jc w:val="{_JUSTIFY[align]}"/>' if align in _JUSTIFY else ""
+            side = "left" if self._rtl and align == "right" else align  # Word's sides are a line's start and end
+            properties = f'<w:jc w:val="{side}"/>' if align in ("right", "center") else ""
             if head:
                 runs = tuple(Run(run.text, True, run.italic, run.code, run.strike, run.href, run.note) for run in runs)
             content = paragraph("BookTable", self.runs(runs), properties)

@@ -280,7 +280,7 @@ class StyleSheet:
         custom = "" if identifier in _BUILT_IN else ' w:customStyle="1"'
         name = _NAMES.get(identifier) or "".join(f" {each}" if each.isupper() else each for each in identifier).strip()
         following = f'<w:next w:val="{following}"/>' if following else ""
-        if self._language.rtl:
+        if self._language.rtl and identifier != "BookCode":
             paragraph = _with_bidi(paragraph)
         self._append(
             f'<w:style {NAMESPACES} w:type="paragraph" w:styleId="{identifier}"{custom}>'

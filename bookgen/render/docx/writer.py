@@ -89,6 +89,9 @@ class _Writer:
             if book.subtitle:
                 out.append(paragraph("Subtitle", text(book.subtitle)))
             out.append(paragraph("BookAuthor", text(book.author)))
+            if settings.publisher:
+                lower = f'<w:spacing w:before="{twips(self._geometry.lead * 6)}" w:after="0"/>'
+                out.append(paragraph("BookAuthor", text(settings.publisher), lower))
         if settings.include_copyright_page:
             lines = copyright_paragraphs(book, settings, self._language)
             out += self._page(
@@ -136,7 +139,8 @@ class _Writer:
     def _chapter(self, index: int, section: Section) -> str:
         start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
         label, title = self._language.chapter_name(section.number, section.title)
-        heading = start + text(title) + f'<w:bookmarkEnd w:id="{index}"/>'
+        smaller = size(self._geometry.size * (1.6 if len(title) <= 120 else 1.3)) if len(title) > 60 else ""
+        heading = start + text(title, smaller) + f'<w:bookmarkEnd w:id="{index}"/>'
         lead = twips(self._geometry.lead)
         below = f'<w:spacing w:before="{lead}" w:after="{lead * 3}"/>' if label else ""
         number = paragraph("ChapterNumber", text(label)) if label else ""
@@ -176,15 +180,29 @@ class _Writer:
         heads, folios = self._settings.running_heads, self._settings.page_numbers
         number = paragraph("Footer", field("PAGE", "1") if folios else "")
         return {
-            "header-even": self._header(paragraph("Header", text(self._manuscript.title) if heads else "")),
+            "header-even": self._header(
+                paragraph("Header", text(self._in_a_line(self._manuscript.title)) if heads else "")
+            ),
             "header-first": self._header(paragraph("Header", "")),
             **dict.fromkeys((f"footer-{kind}" for kind in _KINDS), self._footer(number)),
         }
 
     def _chapter_head(self, section: Section) -> dict[str, str]:
         """One for each chapter: what does not work out a field shows the title that stands in it."""
-        named = field('STYLEREF "heading 1"', _title(section)) if self._settings.running_heads else ""
-        return {"header-default": self._header(paragraph("Header", named, '<w:jc w:val="right"/>'))}
+        title = _title(section)
+        shown = self._in_a_line(title)
+        named = field('STYLEREF "heading 1"', title) if shown == title else text(shown)
+        head = paragraph("Header", named if self._settings.running_heads else "", '<w:jc w:val="right"/>')
+        return {"header-default": self._header(head)}
+
+    def _in_a_line(self, title: str) -> str:
+        """A running head of more than a line would push the text down."""
+        letter = 1.0 if max(title, default="") > "\u2e80" else 0.55  # ideographs fill the em
+        most = int(self._geometry.measure / self._geometry.small / letter)
+        if len(title) <= most:
+            return title
+        words = title[:most].split()
+        return " ".join(words[: max(1, len(words) - 1)]).rstrip(" ,;:—–-") + "…"
 
     def _plain_furniture(self) -> dict[str, str]:
         header, footer = self._header(paragraph("Header", "")), self._footer(paragraph("Footer", ""))

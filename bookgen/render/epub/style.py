@@ -12,7 +12,7 @@ from bookgen.render.settings import ExportSettings
 _FAMILIES = {"serif": "serif", "sans": "sans-serif", "dyslexic": '"Atkinson Hyperlegible", sans-serif'}
 
 _SHEET = """@namespace epub "http://www.idpf.org/2007/ops";
-body {{ margin: 0 5%; line-height: {leading}; widows: 2; orphans: 2; font-family: {family} }}
+body {{ margin: 0 5%; line-height: {leading}; widows: 2; orphans: 2; font-family: {family}; overflow-wrap: break-word }}
 p {{ margin: 0; text-indent: {indent}em; text-align: {align}; hyphens: {hyphens}; -webkit-hyphens: {hyphens} }}
 h1 {{ font-weight: normal; text-align: center; margin: 3em 0 2em; hyphens: none; text-wrap: balance }}
 h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid; hyphens: none }}
@@ -29,7 +29,7 @@ p.verse {{ margin: 1em 1.6em; text-align: start; hyphens: none }}
 pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
 table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}
 table, th {{ border-top: 1px solid; border-bottom: 1px solid }}
-th, td {{ padding: 0.2em 0.6em; text-align: start; vertical-align: top }}
+th, td {{ padding: 0.2em 0.6em; overflow-wrap: anywhere; text-align: start; vertical-align: top }}
 .right {{ text-align: right }}
 .center {{ text-align: center }}
 figure {{ margin: 1em 0; text-align: center; break-inside: avoid }}

@@ -86,7 +86,7 @@ class ChapterWriter:
             case Code(lines):
                 marks = self._marks()
                 code = "\n".join(escape(line, quote=False) for line in lines)
-                return f"{_aside(marks)}<pre><code>{code}</code></pre>"
+                return f'{_aside(marks)}<pre dir="ltr"><code>{code}</code></pre>'
             case Table():
                 return _aside(self._marks()) + self._table(block)
             case Figure():
@@ -185,7 +185,9 @@ class ChapterWriter:
         out = escape(run.text if text is None else text, quote=False)
         if not out:
             return ""
-        for tag, on in (("code", run.code), ("del", run.strike), ("em", run.italic), ("strong", run.bold)):
+        if run.code:
+            out = f'<code dir="ltr">{out}</code>'
+        for tag, on in (("del", run.strike), ("em", run.italic), ("strong", run.bold)):
             if on:
                 out = f"<{tag}>{out}</{tag}>"
         return f'<a href="{escape(run.href)}">{out}</a>' if run.href else out

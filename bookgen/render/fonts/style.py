@@ -52,6 +52,10 @@ class Style:
         self.space_number = face.number(face.hb_font.get_nominal_glyph(0x20) or 0, " ")
         self.hyphen_text = "‐" if 0x2010 in face.covered else "-"
 
+    @property
+    def is_code(self) -> bool:
+        return "m" in self.css.split()
+
     def variant(self, *, href: str = "", strike: bool = False) -> Style:
         """The same letters as a link or struck through; shares the shaped words."""
         twin = self._variants.get((href, strike))

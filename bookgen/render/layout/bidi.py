@@ -64,9 +64,9 @@ def visual(segments: Segments, rtl: bool) -> Segments:
         (part, style)
         for style, items in segments
         for item in items
-        for part in (parts(item) if isinstance(item, str) else (item,))
+        for part in (parts(item) if isinstance(item, str) and not style.is_code else (item,))
     ]
-    kinds = ["WS" if not isinstance(item, str) else unicodedata.bidirectional(item[0]) for item, _ in flat]
+    kinds = ["WS" if not isinstance(item, str) else _kind(item, style) for item, style in flat]
     levels = _levels([item if isinstance(item, str) else "" for item, _ in flat], kinds, "R" if rtl else "L")
     out: Segments = []
     for index in _order(levels):
@@ -77,6 +77,10 @@ def visual(segments: Segments, rtl: bool) -> Segments:
             out.append((style, []))
         out[-1][1].append(item)
     return out
+
+
+def _kind(part: str, style: Style) -> str:
+    return "L" if style.is_code else unicodedata.bidirectional(part[0])
 
 
 def _levels(texts: Sequence[str], kinds: list[str], paragraph: str) -> list[int]:

@@ -259,6 +259,7 @@ class Flow:
         inset = self._step(left, right)
         for text in lines:
             words = self._maker.words((Run(text.replace(" ", "\u00a0"), code=True),))
+            words.rtl = False  # in whatever language the book is
             shape = Shape(self._measure(left + inset, right), size, align=Align.START)
             set_lines = self._breaker.lines(words, shape)
             self._put(set_lines, words, self._x(left + inset, right), inner, size, keep=len(lines) <= _KEPT_LINES)

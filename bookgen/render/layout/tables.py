@@ -120,13 +120,18 @@ def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> 
             widest = max(widest, sum(widths) + 0.26 * size * len(widths))
         least.append(longest + 0.5)
         most.append(widest + 0.5)
+    return shares(least, most, room), sum(least) <= room
+
+
+def shares(least: Sequence[float], most: Sequence[float], room: float) -> list[float]:
+    """What each column gets that needs at least so much and has use for no more than so much."""
     if sum(most) <= room:
-        return most, True
+        return list(most)
     if sum(least) > room:
-        return _capped(least, room), False
+        return _capped(least, room)
     spare = room - sum(least)
     wanted = sum(most) - sum(least)
-    return [low + (high - low) * spare / wanted for low, high in zip(least, most, strict=True)], True
+    return [low + (high - low) * spare / wanted for low, high in zip(least, most, strict=True)]
 
 
 def _capped(widths: Sequence[float], room: float) -> list[float]:
