@@ -38,6 +38,15 @@ class BookgenError(Exception):
 class InvalidInput(BookgenError):
     """The request is not valid."""
 
+    def __init__(self, message: str | None = None, /, **details: object) -> None:
+        super().__init__(message or _told(details), **details)
+
+
+def _told(details: dict[str, object]) -> str:
+    """What is wrong with the first fields, for who reads no details."""
+    found = [(name, messages[0]) for name, messages in details.items() if isinstance(messages, list) and messages]
+    return " ".join(str(said) if name == "non_field_errors" else f"{name}: {said}" for name, said in found[:3])
+
 
 class NoOutline(InvalidInput):
     """The book has no outline yet. Generate or write one first."""

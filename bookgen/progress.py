@@ -63,7 +63,8 @@ class Lines:
         self.say(f"Paused; what is written is kept. {AGAIN}")
 
     def failed(self, message: str, details: Mapping[str, Any]) -> None:
-        print(f"bookgen: {' '.join([message, *_reasons(details)])}", file=sys.stderr)
+        more = [reason for reason in _reasons(details) if reason not in message]
+        print(f"bookgen: {' '.join([message, *more])}", file=sys.stderr)
         if details.get("retryable"):
             self.say(AGAIN)
 

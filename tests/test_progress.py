@@ -49,11 +49,13 @@ def test_a_book_of_an_unknown_price_shows_no_cost(capsys: pytest.CaptureFixture[
 
 def test_a_failure_names_the_fields_and_whether_to_try_again(capsys: pytest.CaptureFixture[str]) -> None:
     Lines().failed("The request is not valid.", {"title": ["Too long."]})
+    Lines().failed("title: Too long.", {"title": ["Too long."], "genre": ["Too long."]})
     Lines().failed("The model failed.", {"retryable": True})
 
     said = capsys.readouterr()
     assert said.err.splitlines() == [
         "bookgen: The request is not valid. title: Too long.",
+        "bookgen: title: Too long. genre: Too long.",
         "bookgen: The model failed.",
     ]
     assert said.out == "Run the same command again to go on.\n"

@@ -29,12 +29,21 @@ def test_the_envelope_is_the_whole_body() -> None:
     assert orjson.loads(response.body) == {
         "error": {
             "code": "VALIDATION_ERROR",
-            "message": "The request is not valid.",
+            "message": "title: Missing.",
             "status": 400,
             "details": {"title": ["Missing."]},
             "documentation_url": "https://books.example.org/api/v1/docs/errors/#VALIDATION_ERROR",
         }
     }
+
+
+def test_a_message_names_the_first_fields_and_what_concerns_none_by_its_words_alone() -> None:
+    many = {name: ["Wrong.", "Very wrong."] for name in ("a", "b", "c", "d")}
+
+    assert str(errors.InvalidInput(**many)) == "a: Wrong. b: Wrong. c: Wrong."
+    assert str(errors.InvalidInput(non_field_errors=["Send an object."])) == "Send an object."
+    assert str(errors.InvalidInput("In words.", a=["Wrong."])) == "In words."
+    assert str(errors.NoOutline()) == errors.NoOutline.__doc__
 
 
 def test_details_of_a_field_within_a_field_are_a_flat_list() -> None:
