@@ -53,10 +53,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 async def run(args: Namespace, database: Database) -> None:
     """Do what the command line says, and say what was done."""
-    try:
-        await args.account_action(args, database)
-    except InvalidInput as error:
-        raise InvalidInput(_sentence(error)) from None
+    await args.account_action(args, database)
 
 
 Action = Callable[[Namespace, Database], Awaitable[None]]
@@ -190,9 +187,3 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= GREATEST:
         raise ArgumentTypeError(f"{text!r} is not a number from 1 to {GREATEST}")
     return int(text)
-
-
-def _sentence(error: InvalidInput) -> str:
-    """The messages of its fields, which are what the operator has to read."""
-    messages = [text for found in error.details.values() if isinstance(found, list) for text in found]
-    return " ".join(map(str, messages)) or str(error)
