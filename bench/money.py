@@ -25,7 +25,7 @@ from bookgen.store.database import open_pool
 from tests.billing.conftest import Clock
 from tests.billing.histories import DEEDS, History
 from tests.conftest import TEMPLATE, Cluster
-from tests.fakes.stripe_server import FakeStripe
+from tests.fakes.stripe_server import SECRET_KEY, FakeStripe
 
 UNIVERSES = 6
 
@@ -52,8 +52,8 @@ async def universe(name: str, pool: asyncpg.Pool, seeds: Iterator[int], progress
     """A processor and a clock of its own, on the one database; histories one after the other."""
     clock = Clock()
     stripe = FakeStripe(clock=lambda: clock().timestamp(), account=f"{name}x")
-    gateway = Gateway("sk_test_bookgen", api_base=await stripe.start())
-    payments = Payments(pool, gateway, public_url="https://books.test", webhook_secrets=["whsec_test"], clock=clock)
+    gateway = Gateway(SECRET_KEY, api_base=await stripe.start())
+    payments = Payments(pool, gateway, public_url="https://books.test", webhook_secrets=[stripe.secret], clock=clock)
     quota = Quota(billing=True, clock=clock)
     for seed in seeds:
         random = Random(seed)
