@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bench import money
 from tests.billing.histories import DEEDS, History
 
 # Always the same lives here; `python -m bench.money` lives ten thousand others.
@@ -17,3 +18,9 @@ deeds = st.lists(st.tuples(st.sampled_from(DEEDS), st.integers(0, 2**16)), min_s
 @given(deeds=deeds)
 async def test_whatever_happens_the_books_add_up(pool, stripe, payments, quota, clock, deeds):
     await History(pool, stripe, payments, quota, clock).live(deeds)
+
+
+async def test_the_bench_lives_histories_at_once_on_one_database(dsn, capsys):
+    await money.live(dsn, 12, seed=0)
+
+    assert "12 histories" in capsys.readouterr().out
