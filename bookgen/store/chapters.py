@@ -143,9 +143,9 @@ async def words_beyond_target(db: DB, book_id: int) -> int | None:
 # Whole words in proportion: each chapter gets what lies between its own running share and the one before it.
 REBUDGET = """
     WITH ahead AS (
-        SELECT id, target_word_count AS own, count(*) OVER () AS chapters,
-               sum(target_word_count) OVER (ORDER BY chapter_number) AS upto, sum(target_word_count) OVER () AS total
-          FROM chapter
+        SELECT id, own, count(*) OVER () AS chapters, sum(own) OVER (ORDER BY chapter_number) AS upto,
+               sum(own) OVER () AS total
+          FROM chapter CROSS JOIN LATERAL greatest(target_word_count, 1) AS own
          WHERE book_id = $1 AND content = ''
     ), room AS (
         SELECT $2::bigint - coalesce(sum(target_word_count), 0) AS words

@@ -107,6 +107,17 @@ async def test_a_new_length_is_shared_out_over_the_chapters_to_come(api: Api) ->
     assert abs(budgets[1] - budgets[2]) <= 3
 
 
+async def test_chapters_that_had_no_word_get_their_share_of_a_longer_book(api: Api) -> None:
+    book = await api.outlined(chapter_count=2, target_word_count=1)
+    written = next(chapter for chapter in book["chapters"] if chapter["target_word_count"] == 1)
+    await api.patch(f"/chapters/{written['id']}/", {"content": "Word."})
+
+    longer = await api.patch(f"/books/{book['id']}/", {"target_word_count": 100})
+
+    assert longer.status == 200
+    assert sum(chapter["target_word_count"] for chapter in longer.body["chapters"]) == 100
+
+
 async def test_a_deleted_book_is_gone_with_its_chapters(api: Api) -> None:
     book = await api.outlined()
 
