@@ -138,12 +138,15 @@ class Gateway:
             found = await self._call(
                 "checkout.sessions.retrieve", session_id, {"expand": ["payment_intent.latest_charge"]}
             )
-        except Refused:
+        except Unknown:
             return None
         return processor.checkout_session(found)
 
     async def session_of_payment(self, payment_intent: str) -> str | None:
-        found = await self._call("checkout.sessions.list", {"payment_intent": payment_intent, "limit": 1})
+        try:
+            found = await self._call("checkout.sessions.list", {"payment_intent": payment_intent, "limit": 1})
+        except Unknown:
+            return None
         return found["data"][0]["id"] if found["data"] else None
 
     async def subscriptions(self, customer: str) -> list[ProcessorSubscription]:
@@ -205,9 +208,18 @@ class Gateway:
             self._portal = await self.find_portal() or await self._make_portal()
         return self._portal
 
-    async def webhook_urls(self) -> list[str]:
-        found = await self._call("webhook_endpoints.list", {"limit": 100})
-        return [each["url"] for each in found["data"]]
+    async def find_webhook(self, url: str) -> tuple[str, set[str]] | None:
+        """Its id, and which of our events are not sent to it."""
+        listed = await self._call("webhook_endpoints.list", {"limit": 100})
+        for each in listed["data"]:
+            if each["url"] == url:
+                sent = set(each["enabled_events"]) if each["status"] == "enabled" else set()
+                return each["id"], set() if "*" in sent else set(WEBHOOK_EVENTS) - sent
+        return None
+
+    async def send_all(self, webhook: str) -> None:
+        params = {"enabled_events": list(WEBHOOK_EVENTS), "disabled": False}
+        await self._call("webhook_endpoints.update", webhook, params)
 
     async def create_webhook(self, url: str) -> str:
         """The signing secret, which the processor tells only now."""
@@ -279,7 +291,11 @@ class Refused(Conflict):
     """The payment processor does not do this now."""
 
 
-class UnknownCustomer(Refused):
+class Unknown(Refused):
+    """The payment processor does not know what this is about."""
+
+
+class UnknownCustomer(Unknown):
     """The payment processor does not know this customer any more."""
 
 
@@ -294,8 +310,8 @@ def _errors(name: str) -> Iterator[None]:
         raise Conflict("The payment was declined. Update the payment method and try again.") from error
     except stripe.InvalidRequestError as error:
         log.info("payment_processor_refused", call=name, code=error.code, param=error.param)
-        unknown = error.code == "resource_missing" and error.param == "customer"
-        raise (UnknownCustomer if unknown else Refused) from error
+        kind = Unknown if error.http_status == 404 or error.code == "resource_missing" else Refused
+        raise (UnknownCustomer if kind is Unknown and error.param == "customer" else kind) from error
     except stripe.StripeError as error:
         log.warning("payment_processor_failed", call=name, error=type(error).__name__, status=error.http_status)
         raise Unavailable(UNREACHABLE) from error

@@ -45,11 +45,16 @@ class Upkeep:
             yield "billing portal: no configuration of ours"
             if apply:
                 await self._gateway.portal()
-        if self._webhook_url not in await self._gateway.webhook_urls():
+        found = await self._gateway.find_webhook(self._webhook_url)
+        if found is None:
             yield f"webhook: nothing is sent to {self._webhook_url}"
             if apply:
                 secret = await self._gateway.create_webhook(self._webhook_url)
                 yield f"webhook: made; set STRIPE_WEBHOOK_SECRET={secret}"
+        elif found[1]:
+            yield f"webhook: not sent are {', '.join(sorted(found[1]))}"
+            if apply:
+                await self._gateway.send_all(found[0])
 
     # --- replay -------------------------------------------------------------------------------------
 

@@ -45,6 +45,40 @@ async def test_a_sync_makes_everything_and_the_next_finds_nothing_to_do(stripe, 
     assert "addon:childrens-book:per_use" in tags
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"status": "disabled"}, "webhook: not sent are charge.dispute.created, charge.refunded, checkout.session."),
+        ({"enabled_events": ["checkout.session.completed", "charge.refunded"]}, "webhook: not sent are charge.dispute"),
+    ],
+)
+async def test_a_webhook_that_misses_events_is_made_to_send_them(stripe, command, change, says):
+    await command("sync", "--apply")
+    [webhook] = [each for each in stripe.objects.values() if each["object"] == "webhook_endpoint"]
+    webhook.update(change)
+
+    [line] = await command("sync", "--apply")
+
+    assert line.startswith(says)
+    assert await command("sync") == ["nothing to do"]
+
+
+async def test_replay_goes_on_behind_what_the_processor_does_not_know_any_more(
+    pool, payments, stripe, make_account, deliver, command
+):
+    """As after the change from test keys to live ones."""
+    session = await payments.buy_credits(await make_account(), "single", NOWHERE)
+    stripe.pay(session.session_id)
+    stripe.refund(session.session_id)
+    await deliver()
+    stripe.forget_business()
+
+    lines = await command("replay", "--all")
+
+    assert len(lines) == 2
+    assert await pool.fetchval("SELECT sum(balance) FROM wallet") == 0
+
+
 async def test_replay_applies_the_events_that_waited(pool, payments, stripe, make_account, deliver, command):
     account = await make_account()
     session = await payments.buy_credits(account, "single", NOWHERE)

@@ -77,6 +77,7 @@ class FakeStripe:
                 web.post("/v1/billing_portal/sessions", self._open_portal),
                 web.get("/v1/webhook_endpoints", self._list_endpoints),
                 web.post("/v1/webhook_endpoints", self._create_endpoint),
+                web.post("/v1/webhook_endpoints/{id}", self._update_endpoint),
                 # For tests in another process: the buyer's hand and the deliveries.
                 web.post("/hand/pay/{id}", self._hand_pay),
                 web.post("/hand/forget", self._hand_forget),
@@ -240,7 +241,9 @@ class FakeStripe:
         return web.json_response(shown)
 
     async def _list_sessions(self, request: web.Request) -> web.Response:
-        intent = request[FORM].get("payment_intent")
+        intent = request[FORM]["payment_intent"]
+        if intent not in self.objects:
+            return missing("payment_intent", intent, param="payment_intent")
         found = [session for session in self._all("checkout.session") if session["payment_intent"] == intent]
         return page("/v1/checkout/sessions", found, request[FORM])
 
@@ -307,8 +310,15 @@ class FakeStripe:
         return page("/v1/webhook_endpoints", self._all("webhook_endpoint"), request[FORM])
 
     async def _create_endpoint(self, request: web.Request) -> web.Response:
-        endpoint = self._new("webhook_endpoint", "we", **request[FORM])
+        endpoint = self._new("webhook_endpoint", "we", status="enabled", **request[FORM])
         return web.json_response({**endpoint, "secret": f"whsec_{endpoint['id']}"})
+
+    async def _update_endpoint(self, request: web.Request) -> web.Response:
+        form = request[FORM]
+        endpoint = self.objects[request.match_info["id"]]
+        endpoint["enabled_events"] = form["enabled_events"]
+        endpoint["status"] = "disabled" if form["disabled"] == "true" else "enabled"
+        return web.json_response(endpoint)
 
     async def _hand_pay(self, request: web.Request) -> web.Response:
         self.pay(request.match_info["id"], **await request.json())
