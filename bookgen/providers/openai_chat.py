@@ -29,6 +29,8 @@ _UNKNOWN_FIELD = re.compile(
     r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|forbidden|not allowed|invalid param|"
     r"unavailable|must be|instead"
 )
+_WINDOW = re.compile(r"maximum context (?:length|window) (?:is|of) (\d+)")
+_PROMPT = re.compile(r"(\d+) (?:input tokens|in the messages)")
 _THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*?</think(?:ing)?>\s*", re.DOTALL)
 _UNFINISHED_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*\Z", re.DOTALL)
 _TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
@@ -50,9 +52,10 @@ class ChatProtocol:
         self._tells_usage = True
         self._most_tokens = MOST_TOKENS
         self._thinks = False
+        self._thinking_room = THINKING_ROOM
 
     def body(self, request: TextRequest) -> dict[str, Any]:
-        room = request.max_tokens + (THINKING_ROOM if self._thinks else 0)
+        room = request.max_tokens + (self._thinking_room if self._thinks else 0)
         body: dict[str, Any] = {
             "model": self._model,
             "messages": self._messages(request),
@@ -74,8 +77,10 @@ class ChatProtocol:
         if limit is not None and limit < body[self._token_field]:
             self._most_tokens = limit
             return True
-        if getattr(error, "status_code", None) not in (400, 422, 501) or too_long(error):
+        if getattr(error, "status_code", None) not in (400, 422, 501):
             return False
+        if too_long(error):
+            return self._learned_window(words, body)
         if not _UNKNOWN_FIELD.search(words):
             return False
         if "response_format" in body and re.search(r"response_?format|json_schema|json_object|structured", words):
@@ -88,6 +93,16 @@ class ChatProtocol:
             self._token_field = _TOKEN_FIELDS[1]
             return True
         return False
+
+    def _learned_window(self, words: str, body: dict[str, Any]) -> bool:
+        """A window that cannot hold prompt, reply and thoughts holds at least the first two: thoughts get the rest."""
+        if not self._thinks or not self._thinking_room:
+            return False
+        window, prompt = _WINDOW.search(words), _PROMPT.search(words)
+        asked = int(body[self._token_field]) - self._thinking_room
+        left = int(window[1]) - int(prompt[1]) - asked if window and prompt else 0
+        self._thinking_room = min(max(left, 0), self._thinking_room - 1)
+        return True
 
     async def listen(self, stream: Any, heard: Heard) -> StopReason | None:
         finish, refused = None, False

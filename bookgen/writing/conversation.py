@@ -9,6 +9,7 @@ from bookgen.providers.text import Message
 from bookgen.writing import sentences
 from bookgen.writing.window import clip, tokens
 
+MOST = 14_000  # tokens, the whole of nearly every chapter; a model that thinks needs room for that as well
 GIST = 250  # tokens that a stretch is reduced to
 SHORTENED = 0.6  # of what fits: room for further calls, which find the same prefix in the cache
 END = 2_500  # tokens of the last stretch that always stay

@@ -88,7 +88,8 @@ def part_request(desk: Desk, part: budget.Part, task: Task) -> TextRequest:
     # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
     max_tokens = tongue.tokens(max(part.ask, part.words * 2)) + 400
     taken = sum(tokens(block.text) for block in system) + tokens(prompt) + max_tokens
-    turns = conversation.within(conversation.marked(desk.turns), WINDOW - taken - FOR_THE_DIGEST)
+    most = min(WINDOW - taken - FOR_THE_DIGEST, conversation.MOST)
+    turns = conversation.within(conversation.marked(desk.turns), most)
     return TextRequest(
         stage="chapter",
         system=system,

@@ -135,6 +135,30 @@ async def test_thoughts_are_not_prose_and_get_room_of_their_own(server, think_ta
     await provider.close()
 
 
+@pytest.mark.parametrize(
+    ("message", "room"),
+    [
+        (
+            "'max_tokens' is too large: 10000. This model's maximum context length is 32768 tokens and your request "
+            "has 26000 input tokens (10000 > 32768 - 26000).",
+            6_768,
+        ),
+        ("This model's maximum context length is exceeded.", 2_000),
+    ],
+)
+async def test_thoughts_get_what_the_window_leaves_them(server, message, room) -> None:
+    server.configure(reasoning="First I think about the harbour.")
+    provider = chat(server)
+    await provider.attempt(chapter_request())
+    server.script(fault("status", status=400, message=message))
+
+    reply = await provider.attempt(chapter_request())
+
+    assert reply.stop is StopReason.END
+    assert [call.body["max_tokens"] for call in server.requests[1:]] == [10_000, room]
+    await provider.close()
+
+
 async def test_a_reply_that_is_all_thought_is_tried_again(server) -> None:
     server.script(fault("text", text="<think>\nI was still thinking"))
     model = steady(chat(server))
