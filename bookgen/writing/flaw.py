@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bookgen.writing.material import Finding
 
 PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +26,8 @@ class Flaw:
 
 def paragraphs(text: str) -> list[str]:
     return [paragraph for paragraph in PARAGRAPH.split(text.strip()) if paragraph.strip()]
+
+
+def without_code(text: str) -> str:
+    """`text` with dots for its code, which is no prose to be judged. The paragraphs stay as many as they are."""
+    return _CODE.sub(lambda code: re.sub(r"\S", "·", code[0]), text)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from bookgen.writing.flaw import Flaw, paragraphs
+from bookgen.writing.flaw import Flaw, paragraphs, without_code
 
 LEAST_LETTERS = 40  # fewer may be a name, a title or an exclamation
 LEAST_WORDS = 12
+LETTERS_OF_A_CHARACTER = 3  # Chinese, Japanese, Korean: one says as much as some letters
 MOST = 0.3  # of a chapter's paragraphs: then it is the chapter that is in another language
 
 _SCRIPTS = {
@@ -67,8 +68,12 @@ MUCH, LITTLE = 0.16, 0.07  # of a paragraph's words: common words of the other l
 def foreign(content: str, tag: str) -> list[Flaw]:
     """The paragraphs in another language; one flaw of the whole chapter when most of them are."""
     primary = tag.lower().split("-")[0]
-    blocks = paragraphs(content)
-    strange = [(index, block) for index, block in enumerate(blocks) if not _is_in(primary, block)]
+    blocks = paragraphs(without_code(content))
+    strange = [
+        (index, block)
+        for index, block in enumerate(blocks)
+        if not block.lstrip().startswith(">") and not _is_in(primary, block)  # a quotation may keep its language
+    ]
     detail = f"It is not in the book's language ({tag})."
     if len(strange) > 2 and len(strange) > len(blocks) * MOST:
         return [Flaw("wrong_language", None, strange[0][1][:200], f"Most of the chapter: {detail}")]
@@ -77,11 +82,12 @@ def foreign(content: str, tag: str) -> list[Flaw]:
 
 def _is_in(primary: str, paragraph: str) -> bool:
     letters = len(_LETTER.findall(paragraph))
-    if letters < LEAST_LETTERS // (3 if primary in ("zh", "ja", "ko") else 1):
+    weight = LETTERS_OF_A_CHARACTER if primary in ("zh", "ja", "ko") else 1
+    if letters < LEAST_LETTERS // weight:
         return True
     scripts = _OF_LANGUAGE.get(primary, ("latin",))
     own = sum(len(_SCRIPT[script].findall(paragraph)) for script in scripts)
-    if own < letters * 0.4:
+    if own * weight < (letters - own + own * weight) * 0.4:
         return False
     kana = len(_SCRIPT["kana"].findall(paragraph))
     if primary == "ja" and kana < own * 0.05:

@@ -14,6 +14,7 @@ from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
 from bookgen.writing.repetition import repeated, same_edges, to_avoid
 from bookgen.writing.residue import residue
+from bookgen.writing.voice import has_refrains
 
 SHORT, LONG = 0.9, 1.1  # of its budget: a chapter outside is said to be so
 
@@ -48,7 +49,7 @@ def _inspect(
         *residue(content, chapter),
         *foreign(content, book.content_language),
         *(contradictions(content, book.bible, digests) if book.content_language.startswith("en") else ()),
-        *repeated(content, earlier),
+        *(() if has_refrains(book.genre) else repeated(content, earlier)),
         *same_edges(content, earlier),
         *_length(content, chapter),
     ]
@@ -86,4 +87,6 @@ async def avoid(material: Material, chapter: Chapter) -> list[str]:
     Only the newest are read, for this is the first thing that every run does after a restart; what an older one
     said is still seen by `inspect`.
     """
+    if has_refrains(material.book.genre):
+        return []
     return await asyncio.to_thread(to_avoid, texts_before(material, chapter)[-RECENT:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bookgen.models import Chapter
-from bookgen.writing.flaw import Flaw, paragraphs
+from bookgen.writing.flaw import Flaw, paragraphs, without_code
 from bookgen.writing.sentences import inside_quotation
 
 _META = re.compile(
@@ -39,23 +39,17 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 _SPOKEN = ("—", "–", "- ", "‘", "'")
 
 
 def residue(content: str, chapter: Chapter) -> list[Flaw]:
     flaws = []
-    for index, paragraph in enumerate(paragraphs(_without_code(content))):
+    for index, paragraph in enumerate(paragraphs(without_code(content))):
         if found := _meta_in(paragraph):
             flaws.append(Flaw("meta_text", index, found, "The model speaks to its user."))
         if placeholder := _PLACEHOLDER.search(paragraph):
             flaws.append(Flaw("placeholder", index, placeholder[0], "Something was to be filled in."))
     return flaws + _headings(content, chapter)
-
-
-def _without_code(content: str) -> str:
-    """Code is full of what would be a placeholder in prose. The paragraphs stay as many as they are."""
-    return _CODE.sub(lambda code: re.sub(r"\S", "c", code[0]), content)
 
 
 def _meta_in(paragraph: str) -> str:

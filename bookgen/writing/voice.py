@@ -121,6 +121,11 @@ def kind_of(genre: str) -> str:
     return next((kind for pattern, kind in _KINDS if pattern.search(genre)), _UNDECIDED)
 
 
+def has_refrains(genre: str) -> bool:
+    """Whether books of its kind say a thing again for the sound of it."""
+    return kind_of(genre) in (_CHILDREN, _VERSE)
+
+
 def _readers(book: Book) -> str:
     if not book.target_audience.strip():
         return "Your readers are adults who read for pleasure: respect their time and their wits."

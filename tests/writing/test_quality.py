@@ -10,6 +10,7 @@ from bookgen.writing.chapter import write_chapter
 from bookgen.writing.contradictions import contradictions
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
+from bookgen.writing.quality import avoid, inspect
 from bookgen.writing.repetition import profile, repeated, same_edges, to_avoid
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.revision import MOST_REPAIRS
@@ -42,6 +43,18 @@ def test_a_paragraph_in_another_language_is_seen(tag, own, strangers):
     assert foreign(own, tag) == []
     for stranger in strangers:
         assert [flaw.paragraph for flaw in foreign(f"{own}\n\n{stranger}\n\n{own}", tag)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("tag", "paragraph"),
+    [
+        ("ru", "```python\nfor chapter in chapters_of_the_book:\n    print(chapter.title, chapter.content)\n```"),
+        ("zh", "用Python的asyncio可以同时处理数千个连接，但不要在其中调用requests这样的同步库，否则事件循环会停下来。"),
+        ("de", "> It was the best of times, it was the worst of times, it was the age of wisdom and of foolishness."),
+    ],
+)
+def test_code_terms_and_quotations_may_be_in_another_language(tag, paragraph):
+    assert foreign(paragraph, tag) == []
 
 
 def test_a_foreign_word_or_a_short_line_is_no_flaw():
@@ -124,6 +137,19 @@ def test_planted_contradictions_are_seen():
 @pytest.mark.parametrize("text", INNOCENT)
 def test_what_only_seems_to_contradict_is_no_alarm(text):
     assert contradictions(text, BIBLE, DIGESTS) == []
+
+
+@pytest.mark.parametrize(("genre", "kinds"), [("Poetry", []), ("Children's", []), ("Mystery", ["repeated_sentence"])])
+async def test_a_refrain_is_a_fault_only_where_none_belongs(genre, kinds):
+    refrain = "And all the little lamps along the quay went out, went out."
+    material = some_material(2, words=100, genre=genre)
+    chapters = (a_chapter(1, words=100, content=f"{prose(80, 1)}\n\n{refrain}"), material.chapters[1])
+    material = replace(material, chapters=chapters)
+
+    flaws = await inspect(f"{prose(80, 500)}\n\n{refrain}\n\n{prose(10, 900)}", material, chapters[1], [])
+
+    assert [flaw.kind for flaw in flaws] == kinds
+    assert (await avoid(material, chapters[1]) == []) == (not kinds)
 
 
 async def test_a_repetitive_model_is_broken_of_its_habit():
