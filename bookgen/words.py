@@ -6,6 +6,7 @@ digits, joined by an apostrophe, a hyphen or a full stop between digits.
 """
 
 import re
+import unicodedata
 
 # Printed-text equivalents: how many characters of the script carry what one English word carries.
 CHARACTERS_PER_WORD = {"han_kana": 1.7, "thai_lao_khmer_myanmar": 4.5}
@@ -14,7 +15,15 @@ _HAN_KANA = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u
 _SEA = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _HAN_KANA_CHARACTER = re.compile(f"[{_HAN_KANA}]")
 _SEA_CHARACTER = re.compile(f"[{_SEA}]")
-_SPACED_WORD = re.compile(rf"[^\W_{_HAN_KANA}{_SEA}]+(?:[\u0300-\u036f]|['’\-‐.](?=\w)[^\W_{_HAN_KANA}{_SEA}]+)*")
+# Vowel signs, points and joiners: to Python no part of a word, to a reader of Hindi, Arabic or Hebrew they are one.
+MARKS = "\u200c\u200d" + "".join(
+    chr(code)
+    for code in range(0x300, 0x10000)
+    if unicodedata.category(chr(code)).startswith("M") and not re.match(f"[{_HAN_KANA}{_SEA}]", chr(code))
+)
+_LETTERS = rf"[^\W_{_HAN_KANA}{_SEA}]"
+_JOINT = r"['’\-‐.׳״]|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])"
+_SPACED_WORD = re.compile(rf"{_LETTERS}+(?:[{MARKS}]+{_LETTERS}*|(?:{_JOINT})(?=\w){_LETTERS}+)*")
 
 
 def count_words(text: str) -> int:

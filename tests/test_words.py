@@ -1,5 +1,7 @@
 """Words are counted by Unicode, in every script."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,12 @@ from bookgen.words import count_words, measure
         ("من فضلك انتظر", 3),
         ("물을 마셨다", 2),
         ("वह घर गई", 3),
+        ("मैं हिन्दी में लिखता हूँ।", 5),
+        ("আমি বাংলায় গান গাই", 4),
+        ("السَّلَامُ عَلَيْكُمْ يا صديقي", 4),
+        ('שָׁלוֹם עוֹלָם, צה״ל ו-בג"ץ', 4),
+        ("می\u200cخواهم بروم", 2),
+        (unicodedata.normalize("NFD", "Tôi đã đến trường học."), 5),
         ("snake_case and_more", 4),
         ("她把灯留在窗台上等他回来了呢吧吗", 9),  # 16 characters at 1.7
         ("彼女はランプを置いた", 6),

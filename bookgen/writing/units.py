@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from bookgen.words import MARKS
+
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-UNIT = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
+_LETTERS = rf"[^\W_{_UNSPACED}]"
+UNIT = re.compile(rf"[{_UNSPACED}]|{_LETTERS}+(?:[{MARKS}]+{_LETTERS}*|['’]{_LETTERS}+)*")
 
 
 def units(text: str) -> list[str]:
