@@ -55,8 +55,8 @@ async def schema(request: web.Request) -> web.Response:
     summary="A page to browse and try the API",
     responses={200: {"description": "A page", "content": _HTML_CONTENT}},
 )
-async def browse(_request: web.Request) -> web.Response:
-    return _page((ASSETS / "docs.html").read_text("utf-8"))
+async def browse(request: web.Request) -> web.Response:
+    return _page(request, (ASSETS / "docs.html").read_text("utf-8"))
 
 
 @docs(
@@ -64,9 +64,9 @@ async def browse(_request: web.Request) -> web.Response:
     summary="The error catalogue",
     responses={200: {"description": "A page", "content": _HTML_CONTENT}},
 )
-async def error_catalogue(_request: web.Request) -> web.Response:
+async def error_catalogue(request: web.Request) -> web.Response:
     page = (ASSETS / "errors.html").read_text("utf-8")
-    return _page(page.replace("{{entries}}", "\n".join(map(_entry, CATALOGUE))))
+    return _page(request, page.replace("{{entries}}", "\n".join(map(_entry, CATALOGUE))))
 
 
 def _entry(entry: Entry) -> str:
@@ -103,7 +103,7 @@ async def manual(request: web.Request) -> web.Response:
     if folder is None or re.fullmatch(r"[a-z-]{1,40}", name) is None:
         raise errors.NotFound
     try:
-        return _page(await asyncio.to_thread(_manual_page, folder / f"{name}.md"))
+        return _page(request, await asyncio.to_thread(_manual_page, folder / f"{name}.md"))
     except FileNotFoundError:
         raise errors.NotFound from None
 
@@ -112,7 +112,8 @@ async def manual(request: web.Request) -> web.Response:
 def _manual_page(file: Path) -> str:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.use(anchors_plugin, max_level=4, slug_func=slug, permalink=False)
-    text = file.read_text("utf-8")
+    # Documents name each other as files; here each is a folder beside the others.
+    text = re.sub(r"\]\(([a-z-]+)\.md(#[^)]*)?\)", r"](../\1/\2)", file.read_text("utf-8"))
     title = html.escape(text.partition("\n")[0].lstrip("# "))
     page = (ASSETS / "manual.html").read_text("utf-8")
     return page.replace("{{title}}", title).replace("{{body}}", markdown.render(text))
@@ -137,9 +138,9 @@ def _guide(request: web.Request, name: str, content_type: str) -> web.Response:
     return web.Response(text=text, content_type=content_type, charset="utf-8")
 
 
-def _page(text: str) -> web.Response:
+def _page(request: web.Request, text: str) -> web.Response:
     return web.Response(
-        text=text,
+        text=text.replace("{{root}}", html.escape(request.app[SITE].root)),
         content_type="text/html",
         charset="utf-8",
         headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": PUBLIC_FOR_AN_HOUR},

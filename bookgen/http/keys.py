@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -54,6 +55,11 @@ class Site:
     @property
     def secure(self) -> bool:
         return self.public_url.startswith("https://")
+
+    @property
+    def root(self) -> str:
+        """The path below which a proxy shows the service to the world; empty when that is the whole host."""
+        return urlsplit(self.public_url).path
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
@@ -40,7 +41,7 @@ TAGS = {
 
 
 def build(routes: Iterable[Route], public_url: str) -> dict[str, Any]:
-    table = list(routes)
+    table, root = list(routes), urlsplit(public_url).path
     plugin = MarshmallowPlugin(schema_name_resolver=_schema_name)
     spec = APISpec(
         "bookgen",
@@ -49,10 +50,10 @@ def build(routes: Iterable[Route], public_url: str) -> dict[str, Any]:
         plugins=[plugin],
         info={
             "summary": "From a book idea to a finished manuscript: outline, chapters, PDF, DOCX, EPUB.",
-            "description": wire_documents.OVERVIEW,
+            "description": wire_documents.OVERVIEW.replace("](/", f"]({root}/"),
             "license": {"name": "AGPL-3.0-or-later", "identifier": "AGPL-3.0-or-later"},
         },
-        servers=[{"url": PREFIX, "description": "The current version. /api is its permanent alias."}],
+        servers=[{"url": f"{root}{PREFIX}", "description": "The current version. /api is its permanent alias."}],
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
         externalDocs={"url": f"{public_url}{PREFIX}/docs/errors/", "description": "The error catalogue"},
     )

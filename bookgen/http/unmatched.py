@@ -21,7 +21,8 @@ async def answer(request: web.Request) -> web.Response:
 
 
 def _with_slash(request: web.Request) -> str:
-    return f"{request.rel_url.raw_path}/" + (f"?{request.rel_url.raw_query_string}" if request.query_string else "")
+    query = f"?{request.rel_url.raw_query_string}" if request.query_string else ""
+    return f"{request.app[SITE].root}{request.rel_url.raw_path}/{query}"
 
 
 def _is_preflight(request: web.Request) -> bool:

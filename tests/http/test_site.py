@@ -1,11 +1,12 @@
 import re
 
 import pytest
+from yarl import URL
 
 from bookgen.http.catalogue import CATALOGUE
 from bookgen.http.choices import LANGUAGES, TRIM_SIZES
 from bookgen.render.trim import TRIMS
-from tests.http.conftest import Api, OpenApi
+from tests.http.conftest import PREFIX, Api, OpenApi
 
 
 async def test_the_demo_book_is_whole_and_worth_reading(visitor: Api) -> None:
@@ -204,3 +205,24 @@ async def test_metrics_name_templates_and_never_ids_or_tokens(visitor: Api) -> N
 
     assert "canary-77" not in text
     assert 'route="/auth/verify-email/{uid}/{token}/"' in text
+
+
+@pytest.mark.parametrize("name", ["api", "configure", "install", "models", "operate", "payments"])
+async def test_a_document_leads_to_others_and_never_nowhere(visitor: Api, name: str) -> None:
+    page = URL(f"{PREFIX}/docs/{name}/")
+    text = (await visitor.get(str(page), prefix="")).raw.decode()
+
+    for link in re.findall(r'href="([^"#:]+)["#]', text):
+        assert (await visitor.get(page.join(URL(link)).path, prefix="")).status == 200, link
+
+
+async def test_below_a_path_of_a_proxy_every_link_keeps_that_path(open_api: OpenApi) -> None:
+    visitor = await open_api(public_url="https://example.org/books")
+
+    page = (await visitor.get("/docs/")).raw.decode()
+    document = (await visitor.get("/schema/")).body
+
+    assert set(re.findall(r'(?:src|href)="(/[^/"]+)', page)) == {"/books"}
+    assert document["servers"][0]["url"] == "/books/api/v1"
+    assert set(re.findall(r"\]\((/[^/)]+)", document["info"]["description"])) == {"/books"}
+    assert (await visitor.get("/books")).headers["Location"] == "/books/api/v1/books/"
