@@ -62,6 +62,15 @@ def test_more_notes_at_a_line_than_a_page_can_hold_go_behind_the_chapter(make: M
     assert sum("A note of some length" in mark.line.text for page in layout.pages for _, mark in body(page)) >= 4
 
 
+def test_a_note_that_only_an_uncalled_note_calls_is_in_no_epub(make: Make) -> None:
+    with zipfile.ZipFile(
+        io.BytesIO(render(make("Text.\n\n[^1]: Uncalled.[^2]\n\n[^2]: Lost with it.")).epub)
+    ) as package:
+        page = package.read("EPUB/chapter001.xhtml").decode()
+
+    assert "<aside" not in page
+
+
 def test_a_table_in_a_note_is_read_cell_by_cell(make: Make) -> None:
     (_, note) = note_runs((Table(("left",), ((Run("head"),),), (((Run("cell"),),),)),))[::2]
 

@@ -3,7 +3,7 @@
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.lines import Align, LineBreaker, Shape
-from bookgen.render.layout.words import WordMaker
+from bookgen.render.layout.words import LONG, WordMaker, units
 from bookgen.render.model import Run
 from tests.render.conftest import Make, render
 
@@ -26,6 +26,13 @@ def test_a_title_of_two_lines_is_balanced() -> None:
         "The Lighthouse at",
         "the End of Winter",
     ]
+
+
+def test_a_long_word_behind_an_ideograph_can_be_divided_as_any_other() -> None:
+    pieces = [text for text, _ in units(f"語。{'x' * 50}")]
+
+    assert max(map(len, pieces)) < LONG
+    assert "".join(pieces) == f"語。{'x' * 50}"
 
 
 def test_scripts_without_capitals_are_not_spaced_out_in_a_chapters_number(make: Make) -> None:

@@ -58,17 +58,21 @@ class ChapterWriter:
 
     def _notes(self) -> str:
         """Asides, so that a reader shows them where they are called."""
-        if not self._section.notes:
+        self._starts = []
+        asides: dict[int, str] = {}
+        while waiting := sorted(self._called - asides.keys()):  # a note may call another
+            for number in waiting:
+                asides[number] = self._note(number)
+        if not asides:
             return ""
-        out = []
-        for number, blocks in enumerate(self._section.notes):
-            self._starts = []
-            back = f' <a href="#{self._prefix}r{number}" role="doc-backlink">↩\ufe0e</a>'
-            inner = "".join(self._block(block) for block in blocks)
-            end = inner.rfind("</p>")
-            inner = inner[:end] + back + inner[end:] if end >= 0 else f"{inner}<p>{back}</p>"
-            out.append(f'<aside id="{self._prefix}n{number}" epub:type="footnote" role="doc-footnote">{inner}</aside>')
-        return f'\n<section class="notes">\n{"".join(out)}\n</section>'
+        return f'\n<section class="notes">\n{"".join(asides[number] for number in sorted(asides))}\n</section>'
+
+    def _note(self, number: int) -> str:
+        back = f' <a href="#{self._prefix}r{number}" role="doc-backlink">↩\ufe0e</a>'
+        inner = "".join(self._block(block) for block in self._section.notes[number])
+        end = inner.rfind("</p>")
+        inner = inner[:end] + back + inner[end:] if end >= 0 else f"{inner}<p>{back}</p>"
+        return f'<aside id="{self._prefix}n{number}" epub:type="footnote" role="doc-footnote">{inner}</aside>'
 
     def _block(self, block: Block) -> str:
         match block:

@@ -137,15 +137,15 @@ def divided(words: Words, room: float, hyphenate: Hyphenate) -> Words:
 def units(token: str) -> list[tuple[str, Gap | None]]:
     """A token cut where its script breaks: between ideographs, and inside what no line could hold."""
     if _WIDE.search(token):
-        return _ideographs(token)
-    if len(token) >= LONG:
-        chunks = [token[at : at + _CHUNK] for at in _cuts(token)]
-        return [(chunk, SEAM) for chunk in chunks[:-1]] + [(chunks[-1], None)]
-    return [(token, None)]
+        return [piece for part, gap in _ideographs(token) for piece in _chunks(part, gap)]
+    return _chunks(token, None)
 
 
-def _cuts(token: str) -> list[int]:
-    return list(range(0, len(token), _CHUNK))
+def _chunks(part: str, gap: Gap | None) -> list[tuple[str, Gap | None]]:
+    if len(part) < LONG:
+        return [(part, gap)]
+    *chunks, last = (part[at : at + _CHUNK] for at in range(0, len(part), _CHUNK))
+    return [*((chunk, SEAM) for chunk in chunks), (last, gap)]
 
 
 def _ideographs(token: str) -> list[tuple[str, Gap | None]]:
