@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,14 @@ from bookgen.writing.language import language
 from bookgen.writing.material import Material, Outline, OutlineChapter
 from bookgen.writing.outline_form import read_chapters, read_first, read_numbered, schema
 from bookgen.writing.steps import Steps
+from bookgen.writing.window import clip
 
 BATCH = 20  # chapters a reply: what models still plan well and what fits a reply's limit
 MAX_TOKENS = 12_000
+# Tokens of what a later reply is given, however long its owner has made the plan.
+BIBLE = 4_000
+ALL_PLANNED = 12_000
+MOST_OF_A_PLAN = 400
 
 EDITOR = """\
 You are an experienced editor who plans books with their authors. You plan the book below in {language}: every title \
@@ -108,9 +113,9 @@ def _next_request(
 ) -> TextRequest:
     task = NEXT.format(
         count=book.chapter_count,
-        bible=context.data(context.bible(bible)),
+        bible=_bible(bible),
         before=len(planned),
-        planned=context.data(_numbered(planned)),
+        planned=_planned(enumerate(planned, 1), book.chapter_count),
         first=first,
         last=last,
         position="They end the book." if last == book.chapter_count else "The book goes on after them.",
@@ -139,8 +144,13 @@ def _editor(book: Book) -> Block:
     )
 
 
-def _numbered(planned: Sequence[tuple[str, str]]) -> str:
-    return "\n".join(f"{number}. {title}: {summary}" for number, (title, summary) in enumerate(planned, 1))
+def _bible(settled: Mapping[str, Any]) -> str:
+    return context.data(clip(context.bible(settled), BIBLE))
+
+
+def _planned(chapters: Iterable[tuple[int, tuple[str, str]]], count: int) -> str:
+    most = context.share(ALL_PLANNED, count, MOST_OF_A_PLAN)
+    return context.data("\n".join(clip(f"{number}. {title}: {text}", most) for number, (title, text) in chapters))
 
 
 REWORK = """\
@@ -196,8 +206,8 @@ def _rework_request(
     planned = [(reworked.get(chapter.chapter_number, chapter), chapter.chapter_number) for chapter in material.chapters]
     digests = sorted(material.digests.values(), key=lambda digest: digest.chapter_number)
     task = REWORK.format(
-        bible=context.data(context.bible(book.bible)),
-        planned=context.data("\n".join(f"{number}. {each.title}: {each.summary}" for each, number in planned)),
+        bible=_bible(book.bible),
+        planned=_planned([(number, (each.title, each.summary)) for each, number in planned], len(planned)),
         told=context.data(
             "\n".join(block.text for block in context.told(material.chapters, digests)) or "Nothing yet."
         ),

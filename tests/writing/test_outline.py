@@ -1,11 +1,13 @@
 """Outlines have as many chapters as were asked for, whatever a model sends."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from bookgen.errors import InvalidInput, UpstreamAIError
 from bookgen.writing.outline import BATCH, draft_outline, rework_chapters
+from bookgen.writing.window import tokens
 from tests.writing.scripted import Scripted, a_book, brief_of, obedient, outline_reply, some_material
 
 
@@ -107,6 +109,18 @@ async def test_only_the_chapters_named_are_reworked():
 
     assert list(reworked) == [2, 4]
     assert reworked[2].target_word_count == 3_000
+
+
+async def test_a_plan_that_its_owner_made_endless_is_given_in_part():
+    material = some_material(100)
+    endless = tuple(replace(chapter, summary="It rains on the quay. " * 500) for chapter in material.chapters)
+    steps = Scripted(obedient)
+
+    await rework_chapters(replace(material, chapters=endless), [7], "", steps)
+
+    given = steps.calls[0][0].messages[-1].text
+    assert tokens(given.partition("<brief>")[0]) < 20_000
+    assert all(f"\n{number}. {chapter.title}" in given for number, chapter in enumerate(endless, 1))
 
 
 async def test_reworking_a_chapter_that_is_not_there_is_refused():
