@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bookgen.models import Usage
-from bookgen.providers.attempt import Heard
+from bookgen.providers.attempt import Heard, counted
 from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
 from bookgen.providers.sdk import SdkProvider
@@ -164,5 +164,5 @@ def _hear_usage(heard: Heard, told: Any) -> None:
         "cache_read_tokens": "cache_read_input_tokens",
     }
     counts = {ours: getattr(told, theirs, None) for ours, theirs in fields.items()}
-    known: dict[str, Any] = {name: int(count) for name, count in counts.items() if count is not None}
+    known: dict[str, Any] = {name: counted(count) for name, count in counts.items() if count is not None}
     heard.usage = replace(heard.usage if heard.usage.calls else Usage(calls=1), **known)

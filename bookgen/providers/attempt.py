@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from bookgen.models import Usage
 from bookgen.providers.text import TextReply, TextRequest
@@ -35,6 +35,14 @@ class Heard:
     text: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     events: int = 0
+
+
+MOST_TOKENS_TOLD = 10**9  # a server that tells more, or less than none, is not believed
+
+
+def counted(told: Any) -> int:
+    """A count of tokens as a server tells it; 0 where it tells none."""
+    return min(max(int(told or 0), 0), MOST_TOKENS_TOLD)
 
 
 class Provider(Protocol):

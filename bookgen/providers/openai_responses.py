@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from bookgen.models import Usage
-from bookgen.providers.attempt import CallFailed, Failure, Heard
+from bookgen.providers.attempt import CallFailed, Failure, Heard, counted
 from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
@@ -144,12 +144,12 @@ def _hear_usage(heard: Heard, response: Any) -> None:
     if told is None:
         return
     details = getattr(told, "input_tokens_details", None)
-    read = int(getattr(details, "cached_tokens", None) or 0)
-    written = int(getattr(details, "cache_write_tokens", None) or 0)
+    read = counted(getattr(details, "cached_tokens", None))
+    written = counted(getattr(details, "cache_write_tokens", None))
     heard.usage = Usage(
         calls=1,
-        input_tokens=max(int(told.input_tokens) - read - written, 0),
-        output_tokens=int(told.output_tokens),
+        input_tokens=max(counted(told.input_tokens) - read - written, 0),
+        output_tokens=counted(told.output_tokens),
         cache_write_tokens=written,
         cache_read_tokens=read,
     )

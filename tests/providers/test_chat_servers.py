@@ -12,6 +12,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.text import Block, StopReason
 from tests.fakes.model_script import fault
+from tests.fakes.model_wires import WIRES
 from tests.providers.calls import chapter_request, chat, steady
 
 SCHEMA = {
@@ -263,4 +264,16 @@ async def test_a_window_that_is_too_short_for_the_prompt_is_told_once(server) ->
 
     assert [entry["event"] for entry in logs] == ["prompt_was_cut"]
     assert "OLLAMA_CONTEXT_LENGTH" in logs[0]["advice"]
+    await provider.close()
+
+
+async def test_a_count_of_tokens_beyond_belief_is_not_believed(server, monkeypatch) -> None:
+    absurd = {"prompt_tokens": 10**30, "completion_tokens": -5, "total_tokens": 1}
+    monkeypatch.setattr(type(WIRES["completions"]), "usage", lambda *_: absurd)
+    provider = chat(server)
+
+    usage = (await provider.attempt(chapter_request())).usage
+
+    assert 0 < usage.input_tokens < 2**31
+    assert usage.output_tokens == 0
     await provider.close()
