@@ -63,6 +63,22 @@ async def test_a_webhook_that_misses_events_is_made_to_send_them(stripe, command
     assert await command("sync") == ["nothing to do"]
 
 
+async def test_reconcile_ends_what_a_customer_who_is_gone_was_subscribed_to(
+    pool, payments, stripe, make_account, deliver, command
+):
+    account = await make_account()
+    session = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+    stripe.pay(session.session_id)
+    await deliver()
+    stripe.forget_business()
+
+    said = await command("reconcile", "--mend")
+
+    assert [line.partition(": ")[2] for line in said] == ["status is active, should be canceled"]
+    assert (await subscriptions.find(pool, account)).status == "canceled"
+    assert await command("reconcile") == ["nothing to do"]
+
+
 async def test_replay_goes_on_behind_what_the_processor_does_not_know_any_more(
     pool, payments, stripe, make_account, deliver, command
 ):
