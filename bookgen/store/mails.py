@@ -51,11 +51,3 @@ POSTPONE = "UPDATE mail SET due_at = now() + $2::interval, last_error = $3 WHERE
 
 async def postpone(db: DB, mail_id: int, delay: timedelta, error: str) -> None:
     await db.execute(POSTPONE, mail_id, delay, error)
-
-
-NEXT_DUE = "SELECT greatest(extract(epoch FROM min(due_at) - now()), 0)::float8 FROM mail"
-
-
-async def seconds_to_next(db: DB) -> float | None:
-    seconds: float | None = await db.fetchval(NEXT_DUE)
-    return seconds

@@ -245,13 +245,6 @@ async def active_books(db: DB, account_id: int) -> list[int]:
     return [row["book_id"] for row in await db.fetch(ACTIVE_OF_ACCOUNT, account_id)]
 
 
-COUNTS = "SELECT status, count(*) FROM run GROUP BY status"
-
-
-async def counts(db: DB) -> dict[str, int]:
-    return {row["status"]: row["count"] for row in await db.fetch(COUNTS)}
-
-
 STATUS = """
     SELECT r.*,
            (SELECT count(*) FROM run q
