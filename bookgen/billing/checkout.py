@@ -140,11 +140,11 @@ class Payments:
 
         async def open_for(customer: str | None) -> HostedCheckout:
             checkout_id, key = await self._note(account_id, offer)
-            session = await gateway.open_session(
+            session_id, url = await gateway.open_session(
                 offer, checkout=key, customer=customer, success_url=success_url, cancel_url=cancel_url
             )
-            await payments.name_session(self._db, checkout_id, session.id)
-            return HostedCheckout(session.id, session.url or "")
+            await payments.name_session(self._db, checkout_id, session_id)
+            return HostedCheckout(session_id, url)
 
         if account_id is None:
             return await open_for(None)

@@ -81,8 +81,8 @@ class Gateway:
         customer: str | None,
         success_url: str,
         cancel_url: str,
-    ) -> CheckoutSession:
-        """A hosted page where `offer` can be paid for; of a guest it asks the e-mail address."""
+    ) -> tuple[str, str]:
+        """Id and address of a hosted page where `offer` can be paid for; of a guest it asks the e-mail address."""
         params: dict[str, Any] = {
             "line_items": [{"price": await self.price(offer), "quantity": 1}],
             "metadata": {"bookgen_checkout": str(checkout)},
@@ -96,9 +96,8 @@ class Gateway:
         else:
             params |= {"mode": "payment", "invoice_creation": {"enabled": True}}
         params |= {"customer": customer} if customer else {"customer_creation": "always"}
-        return processor.checkout_session(
-            await self._call("checkout.sessions.create", params, key=f"checkout:{checkout}")
-        )
+        opened = await self._call("checkout.sessions.create", params, key=f"checkout:{checkout}")
+        return opened["id"], opened["url"]
 
     async def expire_session(self, session_id: str) -> bool:
         """Closes the page. False: it was paid or has ended already."""

@@ -45,7 +45,6 @@ class CheckoutSession:
     """`key` is that of our checkout. The amounts are in cents."""
 
     id: str
-    url: str | None
     key: UUID | None
     is_subscription: bool
     status: str
@@ -110,7 +109,6 @@ def checkout_session(found: Object) -> CheckoutSession:
     charge = charge if isinstance(charge, Mapping) else {}
     return CheckoutSession(
         id=found["id"],
-        url=found.get("url"),
         key=_key((found.get("metadata") or {}).get("bookgen_checkout")),
         is_subscription=found["mode"] == "subscription",
         status=found["status"],
@@ -138,7 +136,7 @@ def subscription(found: Object) -> ProcessorSubscription:
         created_at=_moment(found["created"]),
         started_at=_moment(found["start_date"]),
         period_end=_end(found, item),
-        past_due_since=_moment(item["current_period_start"]) if status is SubscriptionStatus.PAST_DUE else None,
+        past_due_since=_moment(_period(found, item, "start")) if status is SubscriptionStatus.PAST_DUE else None,
         cancel_at_period_end=found["cancel_at_period_end"],
         payment_url=invoice.get("hosted_invoice_url")
         if found.get("pending_update") and isinstance(invoice, Mapping)
@@ -180,8 +178,15 @@ def _end(found: Object, item: Object) -> datetime:
     """Until when it was paid for. One that ended because nobody paid, or took it back, has no paid time left."""
     reason = (found.get("cancellation_details") or {}).get("reason")
     if found["status"] == "canceled" and reason in ("payment_failed", "payment_disputed"):
-        return _moment(min(item["current_period_start"], found["ended_at"]))
-    return _moment(item["current_period_end"])
+        return _moment(min(_period(found, item, "start"), found["ended_at"]))
+    return _moment(_period(found, item, "end"))
+
+
+def _period(found: Object, item: Object, edge: str) -> int:
+    """The current period's start or end, which earlier versions of the processor's API have on the subscription."""
+    name = f"current_period_{edge}"
+    seconds: int = item[name] if name in item else found[name]
+    return seconds
 
 
 def _moment(seconds: int) -> datetime:

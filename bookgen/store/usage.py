@@ -23,31 +23,26 @@ OTHERS = """
      LIMIT $3
 """
 
-# Counts only while the limit allows it, in one statement: two callers never both take the last one.
-# $4 is the limit, -1 for none.
-SPEND_IMAGES = """
-    INSERT INTO usage_period AS u (account_id, period_start, period_end, ai_images_generated)
+
+def _spending(counter: str) -> str:
+    """Counts only while the limit allows it, in one statement: two callers never both take the last one.
+
+    $4 is the limit, -1 for none.
+    """
+    return f"""
+    INSERT INTO usage_period AS u (account_id, period_start, period_end, {counter})
     SELECT $1, $2, $3, $5 WHERE $4 = -1 OR $5 <= $4
-    ON CONFLICT (account_id, period_start) DO UPDATE SET ai_images_generated = u.ai_images_generated + $5
-     WHERE $4 = -1 OR u.ai_images_generated + $5 <= $4
+    ON CONFLICT (account_id, period_start) DO UPDATE SET {counter} = u.{counter} + $5
+     WHERE $4 = -1 OR u.{counter} + $5 <= $4
     RETURNING true
 """
 
-SPEND_EDITS = """
-    INSERT INTO usage_period AS u (account_id, period_start, period_end, ai_edits_used)
-    SELECT $1, $2, $3, $5 WHERE $4 = -1 OR $5 <= $4
-    ON CONFLICT (account_id, period_start) DO UPDATE SET ai_edits_used = u.ai_edits_used + $5
-     WHERE $4 = -1 OR u.ai_edits_used + $5 <= $4
-    RETURNING true
-"""
 
-SPEND_CHECKS = """
-    INSERT INTO usage_period AS u (account_id, period_start, period_end, proofreading_checks_used)
-    SELECT $1, $2, $3, $5 WHERE $4 = -1 OR $5 <= $4
-    ON CONFLICT (account_id, period_start) DO UPDATE SET proofreading_checks_used = u.proofreading_checks_used + $5
-     WHERE $4 = -1 OR u.proofreading_checks_used + $5 <= $4
-    RETURNING true
-"""
+SPEND_IMAGES = _spending("ai_images_generated")
+
+SPEND_EDITS = _spending("ai_edits_used")
+
+SPEND_CHECKS = _spending("proofreading_checks_used")
 
 SPEND = {
     Allowance.AI_IMAGES: SPEND_IMAGES,

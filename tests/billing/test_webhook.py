@@ -243,6 +243,20 @@ async def test_a_plan_begins_renews_lapses_and_ends(pool, quota, clock, stripe, 
     assert (await quota.plan(pool, account)).slug == "free"
 
 
+async def test_the_period_is_read_where_an_earlier_version_of_the_processor_has_it(
+    pool, stripe, make_account, subscribe, deliver
+):
+    account = await make_account()
+    subscription = stripe.objects[await subscribe(account)]
+    [item] = subscription["items"]["data"]
+    subscription |= {name: item.pop(name) for name in ("current_period_start", "current_period_end")}
+
+    await deliver()
+
+    present = await subscriptions.find(pool, account)
+    assert present.current_period_end.timestamp() == subscription["current_period_end"]
+
+
 async def test_an_unpaid_month_after_another_begins_no_new_days_of_grace(
     pool, quota, clock, stripe, make_account, subscribe, deliver
 ):
