@@ -8,12 +8,23 @@ import secrets
 import tempfile
 from pathlib import Path
 
+from bookgen.errors import StartupError
+
+LEAST_BYTES = 32
+
 
 def kept_secret(path: Path) -> str:
     """The secret in `path`, made at the first call. Of several processes the first one's is kept."""
-    if not path.exists():
-        _create(path, secrets.token_hex(32))
-    return path.read_text().strip()
+    try:
+        if not path.exists():
+            _create(path, secrets.token_hex(32))
+        secret = path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise StartupError(f"{path} can't be used: {reason}.") from error
+    if len(secret.encode()) < LEAST_BYTES:
+        raise StartupError(f"{path} holds fewer than {LEAST_BYTES} bytes: put back what was in it.")
+    return secret
 
 
 def _create(path: Path, text: str) -> None:

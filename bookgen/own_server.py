@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from bookgen.app import make_data_folder
 from bookgen.config import Config
@@ -26,12 +26,19 @@ async def own_server(settings: Config) -> AsyncIterator[tuple[str, str]]:
     """Its address, and a password that is kept for accounts on it."""
     make_data_folder(settings.data_dir)
     log = settings.data_dir / "write.log"
-    with log.open("wb") as output:
+    with _opened(log) as output:
         process = await _start_server(output)
         try:
             yield await _address(process, log), kept_secret(settings.data_dir / "write.key")
         finally:
             await _stop(process)
+
+
+def _opened(log: Path) -> BinaryIO:
+    try:
+        return log.open("wb")
+    except OSError as error:
+        raise StartupError(f"{log} can't be written: {error.strerror}.") from error
 
 
 async def _start_server(log: Any) -> asyncio.subprocess.Process:

@@ -182,7 +182,11 @@ class Journey:
         for format in self._options.format:
             file = await self._client.export(book_id, format)
             path = self._options.out / file.filename
-            await asyncio.to_thread(path.write_bytes, file.body)
+            try:
+                await asyncio.to_thread(path.write_bytes, file.body)
+            except OSError as error:
+                self._display.failed(f"{path} can't be written: {error.strerror}.", {"retryable": True})
+                return 1
             paths.append(path)
         self._display.finished(await self._client.book(book_id), paths)
         return 0

@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "words": set(),
     "errors": set(),
     "models": {"errors", "words"},
-    "keyfile": set(),
+    "keyfile": {"errors"},
     "retrieval": set(),
     "config": {"errors"},
     "tokens": NOUNS,

@@ -140,3 +140,13 @@ async def test_a_value_that_the_api_refuses_is_said_by_field(tmp_path: Path, dsn
     assert code == 2
     (line,) = complained.splitlines()
     assert "chapter_count" in line
+
+
+async def test_a_file_that_can_not_be_written_is_said_and_the_book_is_kept(tmp_path: Path, dsn: str) -> None:
+    (tmp_path / "T.pdf").mkdir()
+    words = ("write", "T", "--chapters", "1", "--words", "300", "--format", "pdf", "--out", str(tmp_path))
+
+    code, said, complained = await run(tmp_path, *words, BOOKGEN_DATABASE_URL=dsn)
+
+    assert (code, complained) == (1, f"bookgen: {tmp_path / 'T.pdf'} can't be written: Is a directory.\n")
+    assert said.endswith("Run the same command again to go on.\n")

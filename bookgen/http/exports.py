@@ -6,7 +6,7 @@ import unicodedata
 from urllib.parse import quote
 
 from aiohttp import web
-from marshmallow import fields
+from marshmallow import Schema, fields
 
 from bookgen import errors
 from bookgen.http import replies
@@ -26,23 +26,23 @@ class ExportRequest(Body):
     settings = fields.Dict(keys=fields.String(), load_default=dict, metadata={"description": "See public-settings."})
 
 
-class PreviewPage(Body):
-    number = fields.Integer()
-    kind = fields.String(metadata={"description": "title, copyright, toc or chapter"})
-    chapter_id = fields.Integer(allow_none=True)
-    html = fields.String()
+class PreviewPage(Schema):
+    number = fields.Integer(required=True)
+    kind = fields.String(required=True, metadata={"description": "title, copyright, toc or chapter"})
+    chapter_id = fields.Integer(required=True, allow_none=True)
+    html = fields.String(required=True)
 
 
-class PreviewData(Body):
-    book_id = fields.Integer()
-    title = fields.String()
-    trim_size = fields.String()
-    page_width_mm = fields.Float()
-    page_height_mm = fields.Float()
-    page_count = fields.Integer()
-    cover_image_url = fields.String(allow_none=True)
-    covers = fields.List(fields.Dict())
-    pages = fields.List(fields.Nested(PreviewPage))
+class PreviewData(Schema):
+    book_id = fields.Integer(required=True)
+    title = fields.String(required=True)
+    trim_size = fields.String(required=True)
+    page_width_mm = fields.Float(required=True)
+    page_height_mm = fields.Float(required=True)
+    page_count = fields.Integer(required=True)
+    cover_image_url = fields.String(required=True, allow_none=True)
+    covers = fields.List(fields.Dict(), required=True)
+    pages = fields.List(fields.Nested(PreviewPage), required=True)
 
 
 @docs(tags=["export"], summary="Export the book as a PDF", description=_ABOUT)
