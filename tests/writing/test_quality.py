@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from bookgen.models import Digest
 from bookgen.words import count_words
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.contradictions import contradictions
@@ -13,7 +14,7 @@ from bookgen.writing.material import Material
 from bookgen.writing.quality import avoid, inspect
 from bookgen.writing.repetition import profile, repeated, same_edges, to_avoid
 from bookgen.writing.residue import residue, without_residue
-from bookgen.writing.revision import MOST_REPAIRS
+from bookgen.writing.revision import MOST_REPAIRS, to_repair
 from tests.writing.contradicted import BIBLE, DIGESTS, INNOCENT, planted
 from tests.writing.misbehaved import doubled, repeats
 from tests.writing.scripted import Scripted, a_chapter, brief_of, obedient, prose, sentence, some_material
@@ -132,6 +133,32 @@ def test_planted_contradictions_are_seen():
     seen = sum(bool(contradictions(f"{ENGLISH} {each}", BIBLE, DIGESTS)) for each in planted())
 
     assert seen >= 85
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        ("Mara's brother drowned in 1979.", "Mara said nothing."),
+        ("Mara saw the man who was killed on the pier.", "Mara laughed."),
+        ("Mara believes her father was murdered.", "Mara nodded."),
+        ("Tobias was buried in work.", "Tobias walked in."),
+        ("Tobias married a woman with green eyes.", "Tobias's blue eyes were tired."),
+        ("Elias is the father of a boy aged 7.", "Elias, 34, walked in."),
+        ("Petra has her mother's brown eyes.", "Petra's blue eyes were tired."),
+    ],
+)
+def test_what_is_settled_of_somebody_else_contradicts_nothing(fact, text):
+    assert contradictions(text, {}, [Digest(1, "x", "…", (fact,))]) == []
+    name, _, said = fact.partition(" ")
+    described = {"people": [{"name": name.removesuffix("'s"), "description": f"34; {said}"}]}
+    assert contradictions(text, described, []) == []
+
+
+def test_a_person_who_may_have_aged_is_told_of_and_not_made_younger():
+    [older] = contradictions("Mara, forty-one, ran the place alone.", BIBLE, DIGESTS)
+    [younger] = contradictions("Mara, nineteen, ran the place alone.", BIBLE, DIGESTS)
+
+    assert (to_repair([older]), list(to_repair([younger]))) == ({}, [0])
 
 
 @pytest.mark.parametrize("text", INNOCENT)
