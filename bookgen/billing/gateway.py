@@ -53,8 +53,6 @@ class Gateway:
         self._loading = asyncio.Lock()
         self._session: aiohttp.ClientSession | None = None
         self._client: Any = None
-        self._prices: dict[tuple[str, int], str] = {}
-        self._portal: str | None = None
 
     @property
     def live(self) -> bool | None:
@@ -189,13 +187,12 @@ class Gateway:
         return ours[0] if ours else None
 
     async def price(self, offer: Offer) -> str:
-        """The offer's price, found or made. A changed amount is a new price that takes over the name."""
-        known = self._prices.get((offer.lookup_key, offer.amount_cents))
-        if known is None:
-            found = await self.find_price(offer)
-            known = found[0] if found and found[1] == offer.amount_cents else await self._make_price(offer)
-            self._prices[offer.lookup_key, offer.amount_cents] = known
-        return known
+        """The offer's price, found or made. A changed amount is a new price that takes over the name.
+
+        It is looked for each time: somebody may have put it away at the processor.
+        """
+        found = await self.find_price(offer)
+        return found[0] if found and found[1] == offer.amount_cents else await self._make_price(offer)
 
     async def find_portal(self) -> str | None:
         found = await self._call("billing_portal.configurations.list", {"active": True, "limit": 100})
@@ -203,9 +200,7 @@ class Gateway:
 
     async def portal(self) -> str:
         """The portal's configuration, found or made."""
-        if self._portal is None:
-            self._portal = await self.find_portal() or await self._make_portal()
-        return self._portal
+        return await self.find_portal() or await self._make_portal()
 
     async def find_webhook(self, url: str) -> tuple[str, set[str]] | None:
         """Its id, and which of our events are not sent to it."""
