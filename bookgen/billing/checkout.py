@@ -20,7 +20,7 @@ from bookgen.billing.standing import entitled, is_live
 from bookgen.billing.upkeep import Upkeep
 from bookgen.billing.webhook import Webhook
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured
-from bookgen.models import Subscription, SubscriptionStatus
+from bookgen.models import OwnedAddon, Subscription, SubscriptionStatus
 from bookgen.store import addons, credits, payments, plans, subscriptions
 
 NEWEST_INVOICES = 20
@@ -113,7 +113,7 @@ class Payments:
         if present is None or not is_live(present):
             return await self._open_session(account_id, offer, urls)
         if (present.plan.slug, present.billing_interval) == (slug, interval):
-            raise Conflict(_on_it_already(present))
+            raise Conflict(_already("You are on this plan", present))
         return await self._change_plan(gateway, fulfilment, account_id, present.processor_id, offer, urls)
 
     async def buy_addon(self, account_id: int, slug: str, billing_type: str, urls: ReturnUrls) -> HostedCheckout:
@@ -123,8 +123,8 @@ class Payments:
         offer = addon_offer(addon, billing_type)
         if offer is None:
             raise InvalidInput(billing_type=["This add-on is not sold that way."])
-        if billing_type == "monthly" and await self._owns_monthly(account_id, slug):
-            raise Conflict("You own this add-on already.")
+        if billing_type == "monthly" and (owned := await self._monthly(account_id, slug)):
+            raise Conflict(_already("You own this add-on", owned))
         return await self._open_session(account_id, offer, urls)
 
     async def buy_credits(self, account_id: int | None, slug: str, urls: ReturnUrls) -> HostedCheckout:
@@ -216,14 +216,14 @@ class Payments:
                 return each
         raise Conflict("The subscription is being changed. Try again in a moment.")
 
-    async def _owns_monthly(self, account_id: int, slug: str) -> bool:
+    async def _monthly(self, account_id: int, slug: str) -> OwnedAddon | None:
+        """The add-on as it is owned by the month, if it is paid for or the processor still bills it."""
         now = self._clock()
-        return any(
-            each.addon.slug == slug
-            and each.billing_type == "monthly"
-            and entitled(each.status, each.current_period_end, each.past_due_since, now)
-            for each in await addons.owned(self._db, account_id, now, now)
-        )
+        for each in await addons.owned(self._db, account_id, now, now):
+            paid = entitled(each.status, each.current_period_end, each.past_due_since, now)
+            if each.addon.slug == slug and each.billing_type == "monthly" and (paid or is_live(each)):
+                return each
+        return None
 
     # --- what was bought ----------------------------------------------------------------------------
 
@@ -269,10 +269,11 @@ class Payments:
         return self._gateway, self._fulfilment
 
 
-def _on_it_already(present: Subscription) -> str:
+def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:
+    """Why it is not sold once more, and where it is paid or kept instead."""
     portal = "in the billing portal (POST /auth/subscriptions/portal/)"
-    if present.status is SubscriptionStatus.PAST_DUE:
-        return f"You are on this plan, and its last payment failed. Pay it {portal}."
-    if present.cancel_at_period_end and present.current_period_end:
-        return f"You are on this plan until {present.current_period_end:%Y-%m-%d}. Keep it {portal}."
-    return "You are on this plan already."
+    if owned.status is SubscriptionStatus.PAST_DUE:
+        return f"{sentence}, and its last payment failed. Pay it {portal}."
+    if isinstance(owned, Subscription) and owned.cancel_at_period_end and owned.current_period_end:
+        return f"{sentence} until {owned.current_period_end:%Y-%m-%d}. Keep it {portal}."
+    return f"{sentence} already."

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from bookgen.billing.periods import Period, period_at
 from bookgen.billing.plans import FREE, SELF_HOSTED
 from bookgen.errors import NotFound
-from bookgen.models import Plan, Subscription, SubscriptionStatus
+from bookgen.models import OwnedAddon, Plan, Subscription, SubscriptionStatus
 from bookgen.store import plans, subscriptions
 from bookgen.store.database import DB
 
@@ -60,9 +60,9 @@ def _entitled(subscription: Subscription, now: datetime) -> bool:
     return entitled(subscription.status, subscription.current_period_end, subscription.past_due_since, now)
 
 
-def is_live(subscription: Subscription) -> bool:
+def is_live(owned: Subscription | OwnedAddon) -> bool:
     """Whether the processor still bills it, so that a change is made in place and not bought anew."""
-    return subscription.processor_id is not None and subscription.status in (
+    return owned.processor_id is not None and owned.status in (
         SubscriptionStatus.ACTIVE,
         SubscriptionStatus.TRIALING,
         SubscriptionStatus.PAST_DUE,

@@ -285,6 +285,21 @@ async def test_an_addon_owned_by_the_month_is_not_sold_twice(pool, payments, str
     assert (await subscriptions.find(pool, account)).plan.slug == "free"
 
 
+async def test_an_addon_whose_payment_fails_is_to_be_paid_and_not_bought_again(
+    payments, stripe, clock, make_account, deliver
+):
+    account = await make_account()
+    session = await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
+    stripe.pay(session.session_id)
+    clock.now += timedelta(days=31)
+    stripe.renew(stripe.subscription_of(session.session_id), paid=False)
+    await deliver()
+    clock.now += timedelta(days=8)
+
+    with pytest.raises(Conflict, match="Pay it in the billing portal"):
+        await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
+
+
 async def test_the_page_of_one_addon_stays_open_beside_that_of_another(payments, stripe, make_account):
     account = await make_account()
     first = await payments.buy_addon(account, "childrens-book", "monthly", NOWHERE)
