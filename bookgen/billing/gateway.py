@@ -168,8 +168,10 @@ class Gateway:
         return replace(subscription, past_due_since=min(since, subscription.past_due_since))
 
     async def invoices(self, customer: str, limit: int) -> list[Invoice]:
-        found = await self._call("invoices.list", {"customer": customer, "limit": limit})
-        return [processor.invoice(each) for each in found["data"]]
+        """The newest that were issued: a draft, of which there are few, has no page and no number yet."""
+        listed = await self._call("invoices.list", {"customer": customer, "limit": min(2 * limit, 100)})
+        issued = [each for each in listed["data"] if each.get("status") != "draft"]
+        return [processor.invoice(each) for each in issued[:limit]]
 
     # --- the catalogue ------------------------------------------------------------------------------
 

@@ -53,6 +53,21 @@ async def test_another_plan_is_changed_in_place_with_proration(pool, quota, paym
     assert [invoice.amount for invoice in await payments.invoices(account)] == ["30.00", "19.00"]
 
 
+async def test_the_newest_twenty_invoices_are_listed_and_no_draft(payments, stripe, make_account, subscribe):
+    account = await make_account()
+    await subscribe(account)
+    [subscription] = [name for name, each in stripe.objects.items() if each["object"] == "subscription"]
+    for _ in range(21):
+        stripe.renew(subscription)
+    newest = [each for each in stripe.objects.values() if each["object"] == "invoice"][-1]
+    newest["status"] = "draft"
+
+    listed = await payments.invoices(account)
+
+    assert len(listed) == 20
+    assert newest["id"] not in {invoice.id for invoice in listed}
+
+
 async def test_flipping_the_interval_opens_no_fresh_allowance(pool, quota, payments, make_account, subscribe):
     account = await make_account()
     await subscribe(account)
