@@ -10,9 +10,9 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-from bookgen.models import Usage
-from bookgen.providers.attempt import Heard, counted
+from bookgen.providers.attempt import Heard
 from bookgen.providers.failures import output_limit, said, too_long
+from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
@@ -165,12 +165,4 @@ def _hear_usage(heard: Heard, told: Any) -> None:
     if told is None or getattr(told, "prompt_tokens", None) is None:
         return
     details = getattr(told, "prompt_tokens_details", None)
-    read = counted(getattr(details, "cached_tokens", None))
-    written = counted(getattr(details, "cache_write_tokens", None))
-    heard.usage = Usage(
-        calls=1,
-        input_tokens=max(counted(told.prompt_tokens) - read - written, 0),
-        output_tokens=counted(getattr(told, "completion_tokens", None)),
-        cache_write_tokens=written,
-        cache_read_tokens=read,
-    )
+    heard.usage = usage_of(told.prompt_tokens, getattr(told, "completion_tokens", None), details)

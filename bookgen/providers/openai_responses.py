@@ -6,9 +6,9 @@ import hashlib
 import re
 from typing import Any
 
-from bookgen.models import Usage
-from bookgen.providers.attempt import CallFailed, Failure, Heard, counted
+from bookgen.providers.attempt import CallFailed, Failure, Heard
 from bookgen.providers.failures import output_limit, said
+from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
@@ -144,12 +144,4 @@ def _hear_usage(heard: Heard, response: Any) -> None:
     if told is None:
         return
     details = getattr(told, "input_tokens_details", None)
-    read = counted(getattr(details, "cached_tokens", None))
-    written = counted(getattr(details, "cache_write_tokens", None))
-    heard.usage = Usage(
-        calls=1,
-        input_tokens=max(counted(told.input_tokens) - read - written, 0),
-        output_tokens=counted(told.output_tokens),
-        cache_write_tokens=written,
-        cache_read_tokens=read,
-    )
+    heard.usage = usage_of(told.input_tokens, told.output_tokens, details)

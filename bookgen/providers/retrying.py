@@ -146,7 +146,9 @@ class RetryingModel:
             await asyncio.sleep(max(self._rules.delay(failures), asked))
 
     def _log(self, request: TextRequest, failed: CallFailed, failures: int) -> None:
-        log.warning(
+        # Nothing but an operator ends a denial: a key, a balance, a model's name.
+        level = log.error if failed.failure is Failure.DENIED else log.warning
+        level(
             "model_call_failed",
             model=self.name,
             stage=request.stage,
