@@ -11,10 +11,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from bookgen.app import make_data_folder
 from bookgen.config import Config
 from bookgen.errors import StartupError
-from bookgen.keyfile import kept_secret
 from bookgen.store.postmaster import die_with_parent
 
 START_SECONDS = 330.0
@@ -22,14 +20,13 @@ STOP_SECONDS = 60.0
 
 
 @contextlib.asynccontextmanager
-async def own_server(settings: Config) -> AsyncIterator[tuple[str, str]]:
-    """Its address, and a password that is kept for accounts on it."""
-    make_data_folder(settings.data_dir)
+async def own_server(settings: Config) -> AsyncIterator[str]:
+    """Its address."""
     log = settings.data_dir / "write.log"
     with _opened(log) as output:
         process = await _start_server(output)
         try:
-            yield await _address(process, log), kept_secret(settings.data_dir / "write.key")
+            yield await _address(process, log)
         finally:
             await _stop(process)
 

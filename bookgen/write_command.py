@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import getpass
+import hmac
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -14,14 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from bookgen import config
+from bookgen.app import make_data_folder
 from bookgen.client import ApiError, Client, InvalidRequest, Unauthenticated, Unavailable
 from bookgen.errors import StartupError
+from bookgen.keyfile import kept_secret
 from bookgen.own_server import own_server
 from bookgen.progress import Display, make_display
 
 SAMPLE = "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY or OPENAI_API_KEY."
 FORMATS = ("pdf", "docx", "epub")
-# Accounts of a server of our own: a sample is no book to go on with once there is a model.
+# Two accounts, because a sample is no book to go on with once there is a model.
 WRITER, SAMPLER = "writer", "sampler"
 LOCAL_AUTHOR = "Anonymous"
 POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
@@ -30,15 +33,13 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class Server:
-    """`login` is None on a server of our own, where the account depends on who writes."""
+    """Where to write, and as whom. Without a login the account is one of this computer's, named by who writes."""
 
     url: str
-    login: str | None
     password: str
-
-    @property
-    def poll_seconds(self) -> float:
-        return POLL_REMOTE if self.login else POLL_LOCAL
+    login: str | None = None
+    suffix: str = ""
+    poll_seconds: float = POLL_LOCAL
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (this one)")
     parser.add_argument("--new", action="store_true", help="write a finished book of that title once more")
     parser.add_argument("--server", type=_url, metavar="URL", help="a running server, instead of one of its own")
-    parser.add_argument("--login", metavar="NAME", help="e-mail or username there")
+    parser.add_argument("--login", metavar="NAME", help="e-mail or username there, else an account is made")
     parser.add_argument("--password", help="its password; asked for when it is not given")
 
 
@@ -101,10 +102,11 @@ class Journey:
         self._book_id: int | None = None
 
     async def go(self) -> int:
-        sample = (await self._client.public_settings())["models"] == ["offline"]
+        site = await self._client.public_settings()
+        sample = site["models"] == ["offline"]
         if sample:
             self._display.say(SAMPLE)
-        await _sign_in(self._client, self._server, SAMPLER if sample else WRITER)
+        await self._sign_in(SAMPLER if sample else WRITER, site)
         book = await self._begun() or await self._create()
         self._book_id = book["id"]
         if book["status"] != "completed":
@@ -115,6 +117,19 @@ class Journey:
             if not await self._write(book["id"]):
                 return 1
         return await self._export(book["id"])
+
+    async def _sign_in(self, name: str, site: dict[str, Any]) -> None:
+        """By the login that was given, else by an account that this computer makes itself on the first call."""
+        server, name = self._server, f"{name}{self._server.suffix}"
+        if server.login:
+            await self._client.login(server.login, server.password)
+            return
+        try:
+            await self._client.login(name, server.password)
+        except Unauthenticated:
+            if not site["registration_enabled"] or site["email_verification_required"]:
+                raise StartupError(f"No account can be made at {server.url}: name yours with --login.") from None
+            await self._client.register(name, f"{name}@bookgen.test", server.password, first_name=LOCAL_AUTHOR)
 
     async def pause(self) -> int:
         """After Ctrl-C: nothing written is lost, and the same command goes on."""
@@ -192,27 +207,22 @@ class Journey:
         return 0
 
 
-async def _sign_in(client: Client, server: Server, own: str) -> None:
-    """`own` is the account on a server of our own, made on the first call."""
-    if server.login:
-        await client.login(server.login, server.password)
-        return
-    try:
-        await client.login(own, server.password)
-    except Unauthenticated:
-        await client.register(own, f"{own}@bookgen.test", server.password, first_name=LOCAL_AUTHOR)
-
-
 @contextlib.asynccontextmanager
 async def _server(options: argparse.Namespace) -> AsyncIterator[Server]:
-    if options.server:
-        if not options.login:
-            raise StartupError("--server needs --login.")
+    if options.server and options.login:
         password = options.password or await asyncio.to_thread(getpass.getpass)
-        yield Server(options.server, options.login, password)
+        yield Server(options.server, password, options.login, poll_seconds=POLL_REMOTE)
         return
-    async with own_server(config.load()) as (url, password):
-        yield Server(url, None, password)
+    settings = config.load()
+    make_data_folder(settings.data_dir)
+    key = kept_secret(settings.data_dir / "write.key")
+    if options.server:
+        # Every server is told another password, and the name is nobody else's there.
+        password = hmac.new(key.encode(), options.server.encode(), "sha256").hexdigest()
+        yield Server(options.server, password, suffix=f"-{password[:8]}", poll_seconds=POLL_REMOTE)
+        return
+    async with own_server(settings) as url:
+        yield Server(url, key)
 
 
 @contextlib.contextmanager

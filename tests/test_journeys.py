@@ -182,6 +182,25 @@ async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:
     assert titles == ["The Salt Road"]
 
 
+async def test_write_makes_itself_an_account_on_a_server_that_is_open(tmp_path: Path, dsn: str) -> None:
+    words = ("write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "pdf", "--out", str(tmp_path))
+    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
+        first = await run(tmp_path, *words, "--server", service.url)
+        again = await run(tmp_path, *words, "--server", service.url)
+
+    assert [(code, complained) for code, _, complained in (first, again)] == [(0, "")] * 2
+    assert "Drafting the outline ..." in first[1]
+    assert "The book of this title is finished" in again[1]
+
+
+async def test_where_nobody_may_register_write_asks_for_a_login(tmp_path: Path, dsn: str) -> None:
+    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn, BOOKGEN_REGISTRATION="closed") as service:
+        code, _, complained = await run(tmp_path, "write", "The Salt Road", "--server", service.url)
+
+    assert code == 2
+    assert complained == f"bookgen: No account can be made at {service.url}: name yours with --login.\n"
+
+
 async def test_a_failing_model_is_told_with_what_to_do(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("status", status=401, message="invalid x-api-key", times=99))
     settings = {"ANTHROPIC_API_KEY": "wrong", "ANTHROPIC_BASE_URL": models.anthropic_url}
