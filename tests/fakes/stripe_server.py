@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import calendar
-import itertools
-import json
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from stripe import WebhookSignature
 
 from tests.canaries import CANARY
-from tests.fakes.stripe_wire import FORM, STRIPE_VERSION, Wire, error, missing, page
-
-Object = dict[str, Any]
+from tests.fakes.stripe_business import Business, Object
+from tests.fakes.stripe_wire import FORM, Wire, error, missing, page
 
 SECRET_KEY = f"sk_test_{CANARY}"
 WEBHOOK_SECRET = f"whsec_{CANARY}"
 NEXT_WEBHOOK_SECRET = f"whsec_next_{CANARY}"
 
 
-class FakeStripe:
-    """Serves the API at `url`. What happens on hosted pages and with time is done by its methods.
-
-    Events pile up in `events` as signed deliveries, for the test to hand over as it likes.
-    """
+class FakeStripe(Business):
+    """Serves the API at `url`."""
 
     def __init__(self, secret: str = WEBHOOK_SECRET, clock: Callable[[], float] = time.time, account: str = "") -> None:
-        self.secret = secret
-        self.account = account  # in every id, so that several may share a database
-        self.clock = clock
+        super().__init__(secret, clock, account)
         self.wire = Wire()
-        self.objects: dict[str, Object] = {}
-        self.events: list[Object] = []
-        self.declines = False
-        self._numbers = itertools.count(1)
         self._server: TestServer | None = None
 
     # --- the server ---------------------------------------------------------------------------------
@@ -87,94 +71,9 @@ class FakeStripe:
         )
         return app
 
-    # --- what buyers, banks and time do -------------------------------------------------------------
-
-    def pay(self, session_id: str, *, email: str = "guest@example.com", delayed: bool = False) -> None:
-        """The buyer pays on the hosted page; a delayed method confirms or fails later."""
-        session = self.objects[session_id]
-        assert session["status"] == "open", "the page is closed"
-        session["status"] = "complete"
-        customer = session["customer"]
-        session["customer_details"] = {"email": self.objects[customer]["email"] if customer else email}
-        if customer is None:
-            session["customer"] = self._new("customer", "cus", email=email)["id"]
-        if session["mode"] == "subscription":
-            self._subscribe(session)
-        else:
-            intent = self._new("payment_intent", "pi", status="processing", latest_charge=None)
-            session["payment_intent"] = intent["id"]
-        if delayed:
-            self._emit("checkout.session.completed", session)
-            return
-        self._confirm(session)
-        self._emit("checkout.session.completed", session)
-
-    def settle_delayed(self, session_id: str, *, succeeds: bool) -> None:
-        session = self.objects[session_id]
-        if succeeds:
-            self._confirm(session)
-            self._emit("checkout.session.async_payment_succeeded", session)
-        else:
-            self.objects[session["payment_intent"]]["status"] = "requires_payment_method"
-            self._emit("checkout.session.async_payment_failed", session)
-
-    def refund(self, session_id: str, cents: int | None = None) -> None:
-        charge = self.charge_of(session_id)
-        charge["amount_refunded"] = charge["amount"] if cents is None else charge["amount_refunded"] + cents
-        charge["refunded"] = charge["amount_refunded"] >= charge["amount"]
-        self._emit("charge.refunded", charge)
-
-    def dispute(self, session_id: str) -> None:
-        charge = self.charge_of(session_id)
-        charge["disputed"] = True
-        intent = charge["payment_intent"]
-        self._emit("charge.dispute.created", self._new("dispute", "dp", charge=charge["id"], payment_intent=intent))
-
-    def renew(self, subscription_id: str, *, paid: bool = True) -> None:
-        subscription = self.objects[subscription_id]
-        item = subscription["items"]["data"][0]
-        item["current_period_start"] = item["current_period_end"]
-        item["current_period_end"] = _later(item["current_period_end"], item["price"]["recurring"]["interval"])
-        subscription["status"] = "active" if paid else "past_due"
-        status = "paid" if paid else "open"
-        invoice = self._invoice(subscription, item["price"]["unit_amount"], status, "subscription_cycle")
-        self._emit("invoice.paid" if paid else "invoice.payment_failed", invoice)
-        self._emit("customer.subscription.updated", subscription)
-
-    def cancel(self, subscription_id: str, *, reason: str = "cancellation_requested") -> None:
-        now = int(self.clock())
-        subscription = self.objects[subscription_id]
-        subscription.update(status="canceled", canceled_at=now, ended_at=now, cancellation_details={"reason": reason})
-        self._emit("customer.subscription.deleted", subscription)
-
-    def subscription_of(self, session_id: str) -> str:
-        return str(self.objects[session_id]["subscription"])
-
-    def charge_of(self, session_id: str) -> Object:
-        intent = self.objects[self.objects[session_id]["payment_intent"]]
-        return self.objects[intent["latest_charge"]]
-
     def forget_business(self) -> None:
-        """Everything but the catalogue is gone: a processor on its first day, cheaply."""
-        kept = ("product", "price", "billing_portal.configuration", "webhook_endpoint")
-        self.objects = {name: each for name, each in self.objects.items() if each["object"] in kept}
-        self.events.clear()
+        super().forget_business()
         self.wire.forget()
-
-    # --- events -------------------------------------------------------------------------------------
-
-    def delivery(self, event: Object, *, at: float | None = None, secret: str | None = None) -> tuple[bytes, str]:
-        """Body and signature header, as Stripe sends them."""
-        payload = json.dumps(event)
-        timestamp = int(self.clock() if at is None else at)
-        signature = WebhookSignature.generate_signature_header(payload, secret or self.secret, timestamp)
-        return payload.encode(), signature
-
-    def _emit(self, type: str, about: Object) -> None:
-        # A copy: the event shows the object as it was then, however it changes later.
-        frozen = json.loads(json.dumps(about))
-        event = self._new("event", "evt", type=type, api_version=STRIPE_VERSION, data={"object": frozen}, note=CANARY)
-        self.events.append(event)
 
     # --- resources ----------------------------------------------------------------------------------
 
@@ -335,89 +234,7 @@ class FakeStripe:
         signed = (self.delivery(event) for event in self.events)
         return web.json_response([[body.decode(), signature] for body, signature in signed])
 
-    # --- making objects -----------------------------------------------------------------------------
-
-    def _new(self, kind: str, prefix: str, **fields: Any) -> Object:
-        name = fields.pop("id", None) or f"{prefix}_{self.account}{next(self._numbers):06d}"
-        made: Object = {"id": name, "object": kind, "created": int(self.clock()), "livemode": False, "metadata": {}}
-        made.update(fields)
-        self.objects[name] = made
-        return made
-
-    def _all(self, kind: str) -> list[Object]:
-        """Newest first, as every list is."""
-        return [each for each in reversed(self.objects.values()) if each["object"] == kind]
-
-    def _confirm(self, session: Object) -> None:
-        session["payment_status"] = "paid"
-        if session["payment_intent"] is None:
-            return
-        amount, intent = session["amount_total"], self.objects[session["payment_intent"]]
-        charge = self._new(
-            "charge", "ch", amount=amount, amount_refunded=0, refunded=False, disputed=False,
-            payment_intent=intent["id"], customer=session["customer"],
-        )  # fmt: skip
-        intent.update(status="succeeded", latest_charge=charge["id"])
-        self._invoice({"id": None, "customer": session["customer"]}, amount, "paid", "manual")
-
-    def _subscribe(self, session: Object) -> None:
-        now = int(self.clock())
-        price = self.objects[session["line_items"][0]["price"]]
-        item = {
-            "id": f"si_{next(self._numbers):06d}",
-            "object": "subscription_item",
-            "price": price,
-            "current_period_start": now,
-            "current_period_end": _later(now, price["recurring"]["interval"]),
-        }
-        subscription = self._new(
-            "subscription",
-            "sub",
-            customer=session["customer"],
-            status="active",
-            start_date=now,
-            cancel_at_period_end=False,
-            cancellation_details={"reason": None},
-            pending_update=None,
-            latest_invoice=None,
-            items={"object": "list", "data": [item], "has_more": False, "url": "/v1/subscription_items"},
-        )
-        session["subscription"] = subscription["id"]
-        self._emit("customer.subscription.created", subscription)
-        self._emit("invoice.paid", self._invoice(subscription, price["unit_amount"], "paid", "subscription_create"))
-
-    def _invoice(self, subscription: Object, amount: int, status: str, reason: str) -> Object:
-        now = int(self.clock())
-        item = subscription["items"]["data"][0] if subscription["id"] else None
-        start, end = (item["current_period_start"], item["current_period_end"]) if item else (now, now)
-        invoice = self._new(
-            "invoice",
-            "in",
-            customer=subscription["customer"],
-            number=f"BOOK-{next(self._numbers):04d}",
-            total=amount,
-            currency="usd",
-            status=status,
-            billing_reason=reason,
-            period_start=now,
-            period_end=now,
-            lines={"object": "list", "data": [{"object": "line_item", "period": {"start": start, "end": end}}]},
-            parent={"type": "subscription_details", "subscription_details": {"subscription": subscription["id"]}},
-        )
-        invoice["hosted_invoice_url"] = f"https://invoice.stripe.test/i/{invoice['id']}"
-        invoice["invoice_pdf"] = f"{invoice['hosted_invoice_url']}/pdf"
-        return invoice
-
 
 def _subscription_of(invoice: Object) -> str | None:
     name: str | None = invoice["parent"]["subscription_details"]["subscription"]
     return name
-
-
-def _later(moment: int, interval: str) -> int:
-    """A month or a year on; the day is the month's last where it is shorter."""
-    start = datetime.fromtimestamp(moment, UTC)
-    months = start.month - 1 + (12 if interval == "year" else 1)
-    year, month = start.year + months // 12, months % 12 + 1
-    day = min(start.day, calendar.monthrange(year, month)[1])
-    return int(start.replace(year=year, month=month, day=day).timestamp())
