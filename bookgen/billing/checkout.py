@@ -206,15 +206,16 @@ class Payments:
     async def _running(
         self, gateway: Gateway, fulfilment: Fulfilment, customer: str, processor_id: str | None
     ) -> ProcessorSubscription:
+        """The subscription to change, as the processor has it; we may not have heard of its end yet."""
         try:
             subscribed = await gateway.subscriptions(customer)
         except UnknownCustomer:
-            await fulfilment.refresh_customer(customer)
-            raise Conflict("The payment processor has ended your subscription. Buy a plan again.") from None
+            subscribed = []
         for each in subscribed:
-            if each.id == processor_id:
+            if each.id == processor_id and each.status is not SubscriptionStatus.CANCELED:
                 return each
-        raise Conflict("The subscription is being changed. Try again in a moment.")
+        await fulfilment.refresh_customer(customer)
+        raise Conflict("Your subscription has ended at the payment processor. Try again to buy a plan anew.")
 
     async def _monthly(self, account_id: int, slug: str) -> OwnedAddon | None:
         """The add-on as it is owned by the month, if it is paid for or the processor still bills it."""

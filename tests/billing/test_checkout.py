@@ -173,6 +173,19 @@ async def test_buying_another_plan_takes_a_cancellation_back(pool, payments, str
     assert (present.plan.slug, present.cancel_at_period_end) == ("pro", False)
 
 
+async def test_a_subscription_that_ended_unheard_is_bought_anew(pool, payments, stripe, make_account, subscribe):
+    account = await make_account()
+    await subscribe(account)
+    [subscription] = [name for name, each in stripe.objects.items() if each["object"] == "subscription"]
+    stripe.cancel(subscription)
+
+    with pytest.raises(Conflict, match="ended"):
+        await payments.buy_plan(account, "pro", "monthly", NOWHERE)
+
+    assert (await subscriptions.find(pool, account)).status == "canceled"
+    assert isinstance(await payments.buy_plan(account, "pro", "monthly", NOWHERE), HostedCheckout)
+
+
 async def test_racing_checkouts_make_one_customer(pool, payments, stripe, make_account):
     account = await make_account()
 

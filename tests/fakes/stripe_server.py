@@ -166,6 +166,8 @@ class FakeStripe(Business):
     async def _update_subscription(self, request: web.Request) -> web.Response:
         form = request[FORM]
         subscription = self.objects[request.match_info["id"]]
+        if subscription["status"] == "canceled":
+            return error("A canceled subscription can only update its cancellation_details and metadata.", 400)
         if "cancel_at_period_end" in form:
             subscription["cancel_at_period_end"] = form["cancel_at_period_end"] == "true"
             self._emit("customer.subscription.updated", subscription)
