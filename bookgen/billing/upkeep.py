@@ -11,7 +11,7 @@ import asyncpg
 from bookgen.billing import processor
 from bookgen.billing.catalog import Offer, offers
 from bookgen.billing.fulfilment import Effect, Fulfilment
-from bookgen.billing.gateway import Gateway
+from bookgen.billing.gateway import Gateway, Refused
 from bookgen.billing.webhook import Webhook
 from bookgen.store import payment_events, payments
 from bookgen.store.database import DB
@@ -62,8 +62,12 @@ class Upkeep:
         """Applies the events that wait, oldest first; with `everything` all that were ever kept."""
         for found in await payment_events.listed(self._db, waiting_only=not everything):
             event = processor.event(found)
-            await self._webhook.apply(event, again=everything)
-            yield f"{event.id} {event.type}: {await payment_events.outcome(self._db, event.id)}"
+            try:
+                await self._webhook.apply(event, again=everything)
+                said = await payment_events.outcome(self._db, event.id)
+            except Refused as refusal:  # the others do not wait for it
+                said = f"not applied. {refusal}"
+            yield f"{event.id} {event.type}: {said}"
 
     # --- reconcile ----------------------------------------------------------------------------------
 

@@ -112,6 +112,27 @@ async def test_replay_applies_the_events_that_waited(pool, payments, stripe, mak
     assert await credits.balance(pool, account) == 1
 
 
+async def test_an_event_that_cannot_be_applied_does_not_keep_back_the_others(
+    pool, payments, stripe, make_account, deliver, command
+):
+    account = await make_account()
+    for _ in range(2):
+        stripe.pay((await payments.buy_credits(account, "single", NOWHERE)).session_id)
+    for event in stripe.events:
+        stripe.wire.faults.extend([503, 503, 503])
+        with pytest.raises(Unavailable):
+            await deliver(event)
+    stripe.wire.faults.append(400)
+
+    lines = await command("replay")
+
+    assert [line.partition(": ")[2] for line in lines] == [
+        "not applied. The payment processor does not do this now.",
+        "credits single: paid",
+    ]
+    assert await credits.balance(pool, account) == 1
+
+
 async def test_reconcile_finds_lost_events_and_mends_on_request(pool, payments, stripe, make_account, command):
     account = await make_account()
     pack = await payments.buy_credits(account, "five-pack", NOWHERE)
