@@ -13,4 +13,6 @@ def address(request: web.BaseRequest, app: web.Application) -> str:
     trusted = app[SITE].trusted_proxies
     if not trusted:
         return request.remote or ""
-    return client_address(request.remote, request.headers.getall("X-Forwarded-For", ()), trusted)
+    # Of a request that could not be read aiohttp has no headers, and an empty dict in their place.
+    forwarded = request.headers.getall("X-Forwarded-For", ()) if request.headers else ()
+    return client_address(request.remote, forwarded, trusted)

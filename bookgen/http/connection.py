@@ -40,7 +40,8 @@ class Server(web.Server):
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             answer: web.StreamResponse = await self._handler(request)
-        except web.HTTPExpectationFailed:  # aiohttp looks at Expect before it calls the middleware
+        except (web.HTTPExpectationFailed, UnicodeEncodeError):
+            # aiohttp looks at Expect before it calls the middleware, and would repeat what it cannot encode.
             request[REQUEST_ID] = request_id(request)
             error = InvalidInput(non_field_errors=["The only expectation that is met is 100-continue."])
             return _refusal(request, error, self._app)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import re
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
 
 from bookgen.http.openapi import build
 from bookgen.http.routes import ROUTES
-from tests.http.conftest import PREFIX, Api
+from tests.http.conftest import PREFIX, Api, OpenApi
 
 DOCUMENT = build(ROUTES, "http://books.example")
 SHAPES = DOCUMENT["components"]["schemas"]
@@ -132,12 +133,24 @@ async def test_what_is_no_http_is_refused_in_the_envelope_with_every_header(visi
     assert b"aiohttp" not in head
 
 
-@pytest.mark.parametrize("path", ["/books/", "/public-settings/", "/nowhere/"])
-async def test_an_unknown_expectation_is_refused_in_the_envelope_with_every_header(visitor: Api, path: str) -> None:
-    reply = await visitor.get(path, headers={"Expect": "the-unexpected"})
+async def test_what_is_no_http_is_refused_behind_a_proxy_as_well(open_api: OpenApi, log_lines: io.StringIO) -> None:
+    visitor = await open_api(trusted_proxies=(ip_network("127.0.0.0/8"),))
 
-    assert (reply.status, list(reply.body["error"]["details"])) == (400, ["non_field_errors"])
-    assert all(name in reply.headers for name in ("RateLimit-Remaining", "X-API-Version", "X-Request-Id"))
+    answer = await visitor.raw(b"GET /api/v1/books/ HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n")
+
+    assert b"VALIDATION_ERROR" in answer
+    assert "Traceback" not in log_lines.getvalue()
+
+
+@pytest.mark.parametrize("path", ["/books/", "/public-settings/", "/nowhere/"])
+@pytest.mark.parametrize("expected", [b"the-unexpected", b"\xff"])
+async def test_an_unknown_expectation_is_refused_in_the_envelope_with_every_header(
+    visitor: Api, path: str, expected: bytes
+) -> None:
+    answer = await visitor.raw(f"GET {PREFIX}{path} HTTP/1.1\r\nHost: x\r\nExpect: ".encode() + expected + b"\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert all(name in answer for name in (b"RateLimit-Remaining", b"X-API-Version", b"X-Request-Id", b"100-continue"))
 
 
 @pytest.mark.parametrize("path", ["/auth/login/", "/auth/logout/", "/webhooks/stripe/"])
