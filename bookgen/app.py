@@ -36,7 +36,7 @@ from bookgen.passwords import Passwords
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import build_mailer
 from bookgen.providers.prices import prices
-from bookgen.providers.registry import ModelSettings, build_text_model
+from bookgen.providers.registry import ModelSettings, build_text_model, without_price
 from bookgen.providers.text import TextModel
 from bookgen.publishing import Publisher
 from bookgen.render.settings import ExportSettings
@@ -132,6 +132,8 @@ async def _build(
     web = await closing.enter_async_context(aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)))
     model = build_model(config)
     closing.push_async_callback(model.close)
+    caps = CostCaps(_micros(config.book_cost_cap), _micros(config.account_daily_cost_cap), prices().currency)
+    _warn_of_idle_caps(caps, model)
     quota = Quota(billing=config.billing_enabled, public_url=public_url)
     supervisor = Supervisor(
         database,
@@ -139,7 +141,7 @@ async def _build(
         model=model,
         quota=quota,
         price=_price,
-        caps=CostCaps(_micros(config.book_cost_cap), _micros(config.account_daily_cost_cap), prices().currency),
+        caps=caps,
         call_seconds=config.model_timeout,
         shortage=no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage,
     )
@@ -198,6 +200,11 @@ def build_model(config: Config, *, tries: int | None = None) -> TextModel:
 def _mailing(config: Config, database: Database, public_url: str) -> Mailing:
     mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")
     return Mailing(database.http, mailer, public_url=public_url)
+
+
+def _warn_of_idle_caps(caps: CostCaps, model: TextModel) -> None:
+    for name in without_price(model) if (caps.book, caps.account_day) != (None, None) else ():
+        log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to providers/prices.toml.")
 
 
 def _price(model: str, usage: Usage) -> int | None:

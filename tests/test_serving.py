@@ -5,9 +5,12 @@ import resource
 import signal
 
 import pytest
+from structlog.testing import capture_logs
 
-from bookgen import serving
+from bookgen import app, serving
+from bookgen.actors.resources import CostCaps
 from bookgen.errors import StartupError
+from bookgen.providers.registry import ModelSettings, build_text_model
 
 
 def test_a_busy_port_is_said_in_one_line() -> None:
@@ -72,3 +75,13 @@ async def test_a_failing_drain_is_not_hidden() -> None:
 
     with pytest.raises(StartupError, match="it broke"), contextlib.suppress(asyncio.CancelledError):
         await serving.drain(drain, 1, asyncio.Event())
+
+
+def test_a_cap_that_cannot_stop_a_model_is_said_at_the_start() -> None:
+    model = build_text_model("openai:llama3", ModelSettings(openai_key="k"), fallback="offline")
+
+    with capture_logs() as logs:
+        app._warn_of_idle_caps(CostCaps(book=12_500_000), model)
+        app._warn_of_idle_caps(CostCaps(), model)
+
+    assert [(entry["event"], entry["model"]) for entry in logs] == [("cost_cap_cannot_stop", "openai:llama3")]

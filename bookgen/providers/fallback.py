@@ -20,6 +20,10 @@ class FallbackModel:
     def name(self) -> str:
         return self._first.name
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._first.name, self._second.name
+
     async def complete(self, request: TextRequest) -> TextReply:
         try:
             reply = await self._first.complete(request)

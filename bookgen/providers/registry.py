@@ -41,6 +41,12 @@ def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") 
     return FallbackModel(first, _model(fallback, settings, waits=True))
 
 
+def without_price(model: TextModel) -> list[str]:
+    """The names of those models in `model` whose calls no cost cap can count."""
+    names = model.names if isinstance(model, FallbackModel) else (model.name,)
+    return [name for name in names if prices().of(name) is None]
+
+
 def chosen(spec: str, settings: ModelSettings) -> str:
     """What `auto` stands for."""
     if spec != AUTO:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from bookgen.errors import StartupError, UpstreamAIError
-from bookgen.providers.registry import ModelSettings, build_text_model
+from bookgen.providers.registry import ModelSettings, build_text_model, without_price
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request
@@ -27,6 +27,14 @@ from tests.providers.calls import chapter_request
 )
 def test_a_setting_names_the_model(spec, keys, name) -> None:
     assert build_text_model(spec, ModelSettings(**keys)).name == name
+
+
+def test_models_whose_calls_no_cap_can_count_are_named() -> None:
+    keys = ModelSettings(anthropic_key="k", openai_key="k")
+
+    assert without_price(build_text_model("anthropic", keys)) == []
+    assert without_price(build_text_model("offline", keys)) == []
+    assert without_price(build_text_model("anthropic", keys, fallback="openai:llama3")) == ["openai:llama3"]
 
 
 def test_an_unknown_provider_stops_the_start() -> None:
