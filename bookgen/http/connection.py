@@ -85,7 +85,7 @@ class Connection(web.RequestHandler):
             async with asyncio.timeout(GRACE_SECONDS + size / BYTES_A_SECOND):
                 return await super().finish_response(request, resp, start_time)
         except TimeoutError:
-            if isinstance(self.transport, asyncio.Transport):
+            if self.transport is not None:
                 self.transport.abort()
             return resp, True
 
