@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from html import escape
@@ -80,8 +81,7 @@ text-decoration:none;border-radius:4px">{action}</a></p>
 def compose(purpose: LinkPurpose, account: Account, *, url: str, site: str, home: str, message_id: str) -> Letter:
     wording = WORDING[purpose]
     words = {
-        # Not the first name: free text in a letter to a stranger's address is how spam is sent.
-        "name": account.username,
+        "name": _greeted(account.username),
         "subject": wording.subject,
         "opening": wording.opening,
         "action": wording.action,
@@ -97,3 +97,8 @@ def compose(purpose: LinkPurpose, account: Account, *, url: str, site: str, home
         html=HTML.format(**{key: escape(value) for key, value in words.items()}),
         message_id=message_id,
     )
+
+
+def _greeted(username: str) -> str:
+    """Whoever registers chooses the name and the address: a name that could carry a message of theirs is left out."""
+    return username if re.fullmatch(r"[\w-]{1,40}", username) else "reader"

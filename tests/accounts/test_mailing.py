@@ -97,6 +97,15 @@ async def test_a_letter_goes_out_by_smtp_right_after_the_request(
     worker.cancel()
 
 
+async def test_a_name_that_mail_programs_would_make_a_link_of_is_not_repeated(door: Door) -> None:
+    await door.register("www.spam.example")
+
+    (letter,) = await door.letters()
+
+    assert "Hello reader," in str(letter)
+    assert "spam" not in str(letter).partition("\n\n")[2]
+
+
 async def test_the_outbox_holds_private_files_that_are_whole(door: Door) -> None:
     await door.register("ada")
 
