@@ -90,11 +90,16 @@ async def measure(options: argparse.Namespace, database: Database, peers: dict[s
         table.add(f"{what} raw", statistics.median(commits))
         table.add(f"{what} raw alone", statistics.median(await raw.commits(database.runs, 200)))
         if peers:
-            table.add(f"{what} DBOS", statistics.median(await dbos("starts", 200)))
+            table.add(f"{what} DBOS", statistics.median(await dbos("starts", 200, 1)))
+        what = "start and acknowledge, 8 at once, median"
+        table.add(f"{what} ours", statistics.median(await ours.starts_at_once(database, 400, 8)))
+        if peers:
+            table.add(f"{what} DBOS", statistics.median(await dbos("starts", 400, 8)))
     for tasks in (1, 8):
         what = f"chapters of 20 KB a second, {tasks} at once"
         table.show(what, "/s", 1, ["ours", "raw", "raw+", "DBOS", "LangGraph"])
     table.show("start and acknowledge, median", "ms", 1000, ["ours", "raw", "raw alone", "DBOS"])
+    table.show("start and acknowledge, 8 at once, median", "ms", 1000, ["ours", "DBOS"])
 
     acks = sorted(await ours.pause_acks(database, 1000, 300))
     print(f"\npause answered, 1,000 calls in flight\n  p50 {acks[150] * 1000:.2f} ms, p99 {acks[296] * 1000:.2f} ms")

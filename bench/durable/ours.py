@@ -154,6 +154,23 @@ async def start_and_ack(database: Database, count: int) -> tuple[list[float], li
     return times, commits
 
 
+async def starts_at_once(database: Database, count: int, tasks: int) -> list[float]:
+    """Seconds from asking for a run to its durable acceptance, `tasks` of them asked for at the same time."""
+    process = supervisor(database, Model(None))
+    await process.start()
+    books, times = await make_books(database.runs, count, 3), []
+
+    async def start(mine: list[tuple[int, int]]) -> None:
+        for account, book in mine:
+            started = time.perf_counter()
+            await process.ask(account, book, Generate())
+            times.append(time.perf_counter() - started)
+
+    await asyncio.gather(*(start(books[lane::tasks]) for lane in range(tasks)))
+    await _end(database, process)
+    return times
+
+
 async def pause_acks(database: Database, running: int, count: int) -> list[float]:
     """Seconds from a pause to its durable answer while `running` calls are in flight."""
     model = Model(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -82,7 +82,7 @@ class StoredSteps:
             request = replace(request, patience=CALLER_PATIENCE)
         reply = _storable(await self._call(request))
         asked = self._asked(request, (*reply.also, Spent(reply.model, reply.usage)))
-        self.unstored = store.Step(key, asdict(replace(reply, also=())), asked)
+        self.unstored = store.Step(key, _to_json(reply), asked)
         return reply
 
     async def settle(self) -> None:
@@ -157,6 +157,11 @@ def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:
     """The hash of everything that was asked, so that another question never gets this answer."""
     asked = orjson.dumps({"request": request, "attempt": attempt}, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(salt.bytes + asked).hexdigest()
+
+
+def _to_json(reply: TextReply) -> dict[str, Any]:
+    """What is replayed: the calls before it are in the ledger already."""
+    return {"text": reply.text, "stop": reply.stop, "usage": reply.usage, "model": reply.model}
 
 
 def _from_json(stored: dict[str, Any]) -> TextReply:

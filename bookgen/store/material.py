@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +16,12 @@ from bookgen.store.database import DB
 
 BOOK = "SELECT * FROM book WHERE id = $1 AND account_id = $2"
 
+CHAPTER_FIELDS = tuple(Chapter.__dataclass_fields__)
+
 # A digest belongs to a text, not to a chapter: `content_hash` tells writing whether it still fits.
-CHAPTERS = """
-    SELECT c.*, d.content_hash, d.summary AS digest, d.facts, d.threads_opened, d.threads_closed
+CHAPTERS = f"""
+    SELECT {", ".join(f"c.{name}" for name in CHAPTER_FIELDS)},
+           d.content_hash, d.summary AS digest, d.facts, d.threads_opened, d.threads_closed
       FROM chapter c
       LEFT JOIN LATERAL (SELECT * FROM digest WHERE chapter_id = c.id ORDER BY created_at DESC LIMIT 1) AS d
         ON c.content <> ''
@@ -176,7 +180,8 @@ def _columns(plans: Sequence[Plan]) -> tuple[list[int], list[str], list[str], li
 
 
 BOOK_FIELDS = tuple(Book.__dataclass_fields__)
-CHAPTER_FIELDS = tuple(Chapter.__dataclass_fields__)
+CHAPTER_VALUES = itemgetter(*CHAPTER_FIELDS)
+STATUS = CHAPTER_FIELDS.index("status")
 
 
 def _book(row: Record) -> Book:
@@ -186,8 +191,9 @@ def _book(row: Record) -> Book:
 
 
 def _chapter(row: Record) -> Chapter:
-    fields = {name: row[name] for name in CHAPTER_FIELDS}
-    return Chapter(**fields | {"status": ChapterStatus(row["status"])})
+    values = list(CHAPTER_VALUES(row))  # read for every chapter of a book before each one is written
+    values[STATUS] = ChapterStatus(values[STATUS])
+    return Chapter(*values)
 
 
 def _digest(row: Record) -> Digest:
