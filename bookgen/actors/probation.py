@@ -40,6 +40,11 @@ class Probation:
         self._on_trial: Trial | None = None
         self._waiting: list[Trial] = []
 
+    async def rest(self, run: Run) -> None:
+        """Before a suspect's trial, while it keeps nobody from anything."""
+        if run.crash_count >= CRASHES_TO_SUSPECT:
+            await asyncio.sleep(RESTS[min(run.crash_count - CRASHES_TO_SUSPECT, len(RESTS) - 1)])
+
     @asynccontextmanager
     async def trial(self, run: Run) -> AsyncIterator[None]:
         """Around the writing of a chapter. A text that comes of it is still to be committed: `over` ends the trial."""
@@ -47,7 +52,6 @@ class Probation:
             yield
             return
         trial = Trial(run.id, run.crash_count)
-        await asyncio.sleep(RESTS[min(run.crash_count - CRASHES_TO_SUSPECT, len(RESTS) - 1)])
         await self._enter(trial)
         try:
             yield

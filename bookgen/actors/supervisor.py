@@ -231,6 +231,7 @@ class Supervisor:
     @contextlib.asynccontextmanager
     async def turn(self, run: Run) -> AsyncIterator[None]:
         """One of the chapters that are written at the same time; an account has one at most, so turns are fair."""
+        await self._probation.rest(run)
         async with self._turns, self._probation.trial(run):
             yield
 

@@ -162,16 +162,16 @@ async def test_a_run_on_its_second_trial_lets_the_process_live_first(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probation, "RESTS", (0.0, 3600.0))
-    suspect, convict = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
+    convict, suspect = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     process = await start()
-    for account, book in (suspect, convict):
+    for account, book in (convict, suspect):
         await process.ask(account, book, Generate())
         await model.wait_until_asked(book, 1)
     await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
     await shelf.pool.execute("UPDATE run SET crash_count = crash_count + 1 WHERE book_id = $1", convict[1])
     await crash(process, shelf)
 
-    process = await start()
+    process = await start(chapters_at_once=1)
     await model.wait_until_asked(suspect[1], 1, times=2)
 
     assert model.asked[convict[1], 1] == 1
