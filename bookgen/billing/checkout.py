@@ -144,12 +144,12 @@ class Payments:
                 offer, checkout=key, customer=customer, success_url=success_url, cancel_url=cancel_url
             )
             await payments.name_session(self._db, checkout_id, session_id)
+            if account_id is not None and offer.billing in RECURRING:
+                await self._require_only_page(gateway, fulfilment, account_id, offer, checkout_id, session_id)
             return HostedCheckout(session_id, url)
 
         if account_id is None:
             return await open_for(None)
-        if offer.billing in RECURRING:
-            await self._close_others(gateway, fulfilment, account_id, offer)
         customers = Customers(self._db, gateway)
         customer = await customers.of(account_id)
         try:
@@ -192,16 +192,26 @@ class Payments:
             offer.words_per_book,
         )
 
-    async def _close_others(self, gateway: Gateway, fulfilment: Fulfilment, account_id: int, offer: Offer) -> None:
-        """Two open pages could be paid twice; a subscription is bought on the newest one.
+    async def _require_only_page(
+        self, gateway: Gateway, fulfilment: Fulfilment, account_id: int, offer: Offer, checkout_id: int, session_id: str
+    ) -> None:
+        """Two open pages could be paid twice, so the newest one closes the others.
 
-        A page that can't be closed may have been paid, and its event be on its way.
+        Of two that open at once at least one sees the other, because each is noted and named before it looks.
         """
-        for session_id in await payments.open_sessions(self._db, account_id, offer.kind, offer.slug):
-            if not await gateway.expire_session(session_id):
-                await fulfilment.refresh_session(session_id)
-                if (await payments.session_facts(self._db, session_id))["status"] == "paid":
-                    raise Conflict("You bought this on another page a moment ago.")
+        others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)
+        if max(others, default=checkout_id) > checkout_id:
+            await gateway.expire_session(session_id)
+            raise Conflict("Another page to buy this on was opened at the same time.")
+        for other in filter(None, (others[each] for each in others if each != checkout_id)):
+            if not await gateway.expire_session(other) and await self._was_paid(fulfilment, other):
+                await gateway.expire_session(session_id)
+                raise Conflict("You bought this on another page a moment ago.")
+
+    async def _was_paid(self, fulfilment: Fulfilment, session_id: str) -> bool:
+        """Of a page that can't be closed: its event may be on its way."""
+        await fulfilment.refresh_session(session_id)
+        return bool((await payments.session_facts(self._db, session_id))["status"] == "paid")
 
     async def _running(
         self, gateway: Gateway, fulfilment: Fulfilment, customer: str, processor_id: str | None

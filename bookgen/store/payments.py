@@ -23,11 +23,12 @@ FIND_CHECKOUT = """
 
 NAME_SESSION = "UPDATE checkout SET session_id = $2, updated_at = now() WHERE id = $1"
 
-OPEN_SESSIONS = """
-    SELECT session_id
+OPEN_PAGES = """
+    SELECT id, session_id
       FROM checkout
      WHERE account_id = $1 AND kind = $2 AND (kind = 'plan' OR slug = $3) AND billing IN ('monthly', 'yearly')
-       AND status = 'open' AND session_id IS NOT NULL
+       AND status = 'open'
+     ORDER BY id
 """
 
 # An expired page can't be paid any more; about every other one the processor may know more than we do.
@@ -105,9 +106,9 @@ async def name_session(db: DB, checkout_id: int, session_id: str) -> None:
     await db.execute(NAME_SESSION, checkout_id, session_id)
 
 
-async def open_sessions(db: DB, account_id: int, kind: str, slug: str) -> list[str]:
-    """Sessions in which the account can still subscribe to any plan, or to this add-on: to one of them once."""
-    return [row["session_id"] for row in await db.fetch(OPEN_SESSIONS, account_id, kind, slug)]
+async def open_pages(db: DB, account_id: int, kind: str, slug: str) -> dict[int, str | None]:
+    """The checkouts in which the account may subscribe to any plan, or to this add-on, and their sessions."""
+    return {row["id"]: row["session_id"] for row in await db.fetch(OPEN_PAGES, account_id, kind, slug)}
 
 
 async def sessions_since(db: DB, moment: datetime) -> list[str]:

@@ -151,6 +151,23 @@ async def test_a_plan_paid_on_another_page_is_not_sold_again(pool, quota, paymen
     assert (await quota.plan(pool, account)).slug == "starter"
 
 
+async def test_of_pages_that_open_at_once_one_stays_open(payments, open_payments, stripe, make_account):
+    """Within one process and between two."""
+    account = await make_account()
+
+    opened = await asyncio.gather(
+        *(each.buy_plan(account, "starter", "monthly", NOWHERE) for each in (payments, payments, open_payments())),
+        return_exceptions=True,
+    )
+
+    pages = [page for page in opened if isinstance(page, HostedCheckout)]
+    assert all(isinstance(each, HostedCheckout | Conflict) for each in opened)
+    assert [stripe.objects[page.session_id]["status"] for page in pages].count("open") == 1
+    assert (
+        sum(each["object"] == "checkout.session" and each["status"] == "open" for each in stripe.objects.values()) == 1
+    )
+
+
 async def test_a_page_that_timed_out_does_not_stand_in_the_way(payments, stripe, make_account):
     account = await make_account()
     first = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
