@@ -71,6 +71,7 @@ class ResponsesProtocol:
                     refused = True
                 case "response.completed" | "response.incomplete":
                     _hear_usage(heard, event.response)
+                    heard.text[:] = heard.text or _texts(event.response)  # some tell it at the end alone
                     refused = refused or _has_refusal(event.response)
                     stop = _stop_of(event.response)
                 case "response.failed":
@@ -92,12 +93,16 @@ class ResponsesProtocol:
 def _hear_whole(heard: Heard, response: Any) -> StopReason | None:
     if getattr(response, "status", "") in ("failed", "cancelled"):
         return _failed(heard, response)
-    said_aloud = [item for item in parts(response, "output") if not _is_aside(item)]
-    contents = [part for item in said_aloud for part in parts(item, "content")]
-    heard.events = len(contents)
-    heard.text.extend(part.text for part in contents if getattr(part, "type", "") == "output_text")
+    heard.events = len(parts(response, "output"))
+    heard.text.extend(_texts(response))
     _hear_usage(heard, response)
     return StopReason.REFUSAL if _has_refusal(response) else _stop_of(response)
+
+
+def _texts(response: Any) -> list[str]:
+    said_aloud = [item for item in parts(response, "output") if not _is_aside(item)]
+    contents = [part for item in said_aloud for part in parts(item, "content")]
+    return [part.text for part in contents if getattr(part, "type", "") == "output_text"]
 
 
 def _hash(text: str) -> str:

@@ -5,8 +5,9 @@ reply), `streams` (false: whole replies only), `chunk` (characters an event), `c
 told), `window` (most tokens of a prompt that are counted, as if the rest had not been read; 0: all), `reasoning` (text
 told as reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think> tags),
 `reasoning_tokens` (told as a part of the output's), `commentary` (said in a message before the answer, by Responses
-alone), `protocols` (others answer 404), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in
-`param`, "plain" in the message alone, "pydantic" as FastAPI servers do with 422).
+alone), `deltas` (false: Responses tell the text at the end alone), `protocols` (others answer 404), `rejects` (fields
+that answer 400), `reject_style` ("openai" names the field in `param`, "plain" in the message alone, "pydantic" as
+FastAPI servers do with 422).
 
 A step of the script is one fault, used up by the first `times` (1) calls that match its `stage`, `chapter_number` and
 `protocol` (absent: any). Without a match a call is answered well.
@@ -75,6 +76,7 @@ class Settings:
     think_tags: bool = False
     reasoning_tokens: int = 0
     commentary: str = ""
+    deltas: bool = True
     protocols: list[str] = dataclasses.field(default_factory=lambda: ["anthropic", "responses", "chat"])
     rejects: list[str] = dataclasses.field(default_factory=list)
     reject_style: str = "openai"

@@ -247,8 +247,9 @@ class ModelServer:
             text, reasoning = f"<think>\n{reasoning}\n</think>\n\n{text}", ""
         told = self.settings.usage and kind != "no_usage"
         usage = self._usage(call, text) if told else None
-        thought, aside = self.settings.reasoning_tokens, self.settings.commentary
-        return Reply(text, stop, call.body.get("model", ""), usage, reasoning, thought, aside)
+        said = self.settings
+        model = call.body.get("model", "")
+        return Reply(text, stop, model, usage, reasoning, said.reasoning_tokens, said.commentary, said.deltas)
 
     def _usage(self, call: Call, text: str) -> dict[str, int]:
         model = str(call.body.get("model"))

@@ -24,6 +24,7 @@ class Reply:
     reasoning: str = ""
     reasoning_tokens: int = 0
     commentary: str = ""
+    deltas: bool = True
 
 
 class ErrorEvent(Exception):
@@ -185,6 +186,8 @@ class ResponsesWire:
         where = {"output_index": place, "content_index": 0, "item_id": "msg_1"}
         try:
             async for piece in pieces:
+                if not reply.deltas:
+                    continue
                 if reply.stop == "refusal":
                     await event("response.refusal.delta", **where, delta=piece)
                 else:

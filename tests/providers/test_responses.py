@@ -6,6 +6,7 @@ import pytest
 
 from bookgen.providers.attempt import CallFailed, Failure
 from bookgen.providers.text import StopReason
+from bookgen.words import count_words
 from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request, responses
 
@@ -18,6 +19,18 @@ async def test_what_a_model_says_of_its_work_is_no_prose(server, streams) -> Non
     reply = await provider.attempt(chapter_request())
 
     assert reply.text
+    assert "I will begin" not in reply.text
+    await provider.close()
+
+
+async def test_a_text_that_is_told_at_the_end_alone_is_read_there(server) -> None:
+    server.configure(deltas=False, commentary="I will begin by the sea.")
+    provider = responses(server)
+
+    reply = await provider.attempt(chapter_request())
+
+    assert reply.stop is StopReason.END
+    assert count_words(reply.text) > 100
     assert "I will begin" not in reply.text
     await provider.close()
 
