@@ -209,6 +209,10 @@ class Journey:
 
 @contextlib.asynccontextmanager
 async def _server(options: argparse.Namespace) -> AsyncIterator[Server]:
+    if options.login and not options.server:
+        raise StartupError("--login names an account on a --server.")
+    if options.password and not options.login:
+        raise StartupError("--password is that of a --login.")
     if options.server and options.login:
         password = options.password or await asyncio.to_thread(getpass.getpass)
         yield Server(options.server, password, options.login, poll_seconds=POLL_REMOTE)

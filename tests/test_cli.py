@@ -122,6 +122,8 @@ async def test_migrate_names_what_it_applied(tmp_path: Path, empty_dsn: str) -> 
         ["write", "T", "--chapters", "x"],
         ["account"],
         ["write", "T", "--server", "localhost:8000", "--login", "ada", "--password", "secret"],
+        ["write", "T", "--login", "ada"],
+        ["write", "T", "--server", "http://127.0.0.1:1", "--password", "secret"],
     ],
 )
 async def test_bad_arguments_exit_with_two_and_no_traceback(tmp_path: Path, arguments: list[str]) -> None:
