@@ -39,9 +39,9 @@ def main(kind: str, folder: str, how: str = "digital") -> None:
 def _pagination(place: Path, text: Manuscript, how: str) -> Pagination:
     """Of this layout, or the page numbers that the service has from the PDF's own."""
     if how == "layout":
-        from bookgen.render.layout.compose import lay_out
+        from bookgen.render.layout.compose import paginate
 
-        return lay_out(text, ExportSettings()).pagination
+        return paginate(text, ExportSettings())
     pagination: Pagination = pickle.loads((place / "pagination.pickle").read_bytes())
     return pagination
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bookgen.render.layout.compose import lay_out
+from bookgen.render.layout.compose import lay_out, paginate
 from bookgen.render.layout.page import Layout, Page
 from bookgen.render.layout.rows import Text
 from bookgen.render.settings import ExportSettings
@@ -49,6 +49,16 @@ def test_everything_has_its_place(trim: str, size: float | None, spacing: float,
     assert squeezed(layout) == []
     said = "".join(text for page in layout.pages if page.kind == "copyright" for *_, text in boxes(page))
     assert said.count("otherwise;") == 4 * 8
+
+
+@pytest.mark.parametrize("language", ["en", "he"])
+@pytest.mark.parametrize("settings", [ExportSettings(), ExportSettings(profile="print", font_size=18.0, justify=False)])
+def test_what_is_only_measured_has_the_pages_of_what_is_set(
+    settings: ExportSettings, language: str, make: Make
+) -> None:
+    book = make((TITLE, ODD), ("Two", f"{SENTENCE * 90}\n\nשלום (1984) עולם, *yes*."), language=language)
+
+    assert paginate(book, settings) == lay_out(book, settings).pagination
 
 
 def outside(layout: Layout) -> list[str]:

@@ -24,7 +24,10 @@ Shaped = tuple[float, str]
 
 
 class Style:
-    """`words` keeps (width per mille of the nominal size, PDF show-text fragment) for every word seen."""
+    """`words` keeps (width per mille of the nominal size, PDF show-text fragment) for every word seen.
+
+    `measuring`: only the widths are wanted.
+    """
 
     def __init__(
         self,
@@ -36,8 +39,10 @@ class Style:
         tracking: float = 0.0,
         css: str = "",
         language: str = "",
+        measuring: bool = False,
     ) -> None:
         self.face = face
+        self._measuring = measuring
         self.scale = scale
         self.rise = rise
         self.features = dict(_FEATURES if features is None else features)
@@ -83,6 +88,9 @@ class Style:
         if self.language:
             buffer.language = self.language
         hb.shape(self.face.hb_font, buffer, self.features)
+        if self._measuring:
+            advances = sum(position.x_advance for position in buffer.glyph_positions)
+            return (advances * self.face.per_mille + self.tracking * len(buffer.glyph_infos)) * self.scale, ""
         numbers = self._numbers(text, [(info.codepoint, info.cluster) for info in buffer.glyph_infos])
         width, fragment = self._fragment(numbers, buffer.glyph_positions)
         if not text.isascii() and _REORDERED.search(text):

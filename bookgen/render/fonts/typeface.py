@@ -75,6 +75,7 @@ class Typeface:
                 tracking=_TRACKING if tracked else 0.0,
                 css=_css(bold, italic, mono, small_caps or tracked, raised),
                 language=self._language,
+                measuring=self._measuring,
             )
         return known
 

@@ -16,12 +16,15 @@ from bookgen.render.model import Heading, Paragraph, Run, Section
 
 @dataclass(slots=True)
 class ChapterPages:
+    """`before`: how many pages of the text stand before it."""
+
     section: Section
+    before: int
     pages: list[list[Row]]
     notes: FootNotes
 
 
-def chapter_pages(setter: Setter, section: Section, structure: Element, *, recto: bool) -> ChapterPages:
+def chapter_pages(setter: Setter, section: Section, structure: Element, before: int) -> ChapterPages:
     element = structure.child("Sect")
     rows = opener_rows(setter, section, element)
     flow = Flow(setter, element)
@@ -40,8 +43,8 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, *, recto
         notes.gap,
         lambda paragraph, change: looseness.variant(paragraph, change) is not None,
     )
-    pages = [_page_rows(rows, cut, looseness) for cut in search.cuts(recto)]
-    return ChapterPages(section, pages, notes)
+    pages = [_page_rows(rows, cut, looseness) for cut in search.cuts(first_is_recto=before % 2 == 0)]
+    return ChapterPages(section, before, pages, notes)
 
 
 def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:

@@ -25,7 +25,7 @@ def lay_out(manuscript: Manuscript, settings: ExportSettings) -> Layout:
 
 def paginate(manuscript: Manuscript, settings: ExportSettings) -> Pagination:
     """Where the printed pages are, whether or not this machine has the fonts to print them."""
-    return _Composer(manuscript, settings, measuring=True).layout().pagination
+    return _Composer(manuscript, settings, measuring=True).pagination()
 
 
 def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> Setter:
@@ -36,7 +36,9 @@ def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: b
         settings,
         speech,
         WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl),
-        LineBreaker(Hyphens(manuscript.language, enabled=settings.hyphenate), micro=settings.justify),
+        LineBreaker(
+            Hyphens(manuscript.language, enabled=settings.hyphenate), micro=settings.justify, measuring=measuring
+        ),
     )
 
 
@@ -48,21 +50,17 @@ class _Composer:
         self._typeface = self._setter.maker.typeface
         self._geometry = self._setter.geometry
         self._structure = Element("Document")
-        self._pages: list[Page] = []
-        self._starts: list[PageStart] = []
 
     def layout(self) -> Layout:
         front_structure = self._structure.child("Sect")
-        chapters, labels = self._chapters()
-        front = self._front(front_structure, labels)
+        chapters = self._chapters()
+        front = self._front(front_structure, chapters)
         body: list[Page] = []
         for chapter in chapters:
-            if self._settings.chapter_starts == "right" and len(body) % 2:
-                body.append(self._blank(len(body) + 1))
-            body += self._body(chapter, len(body))
+            body += [self._blank(number) for number in range(len(body) + 1, chapter.before + 1)]
+            body += self._body(chapter)
         pages = front + body
-        if len(pages) % 2 and self._settings.profile == "print":
-            pages.append(Page("chapter"))
+        pages += [Page("chapter")] * (self._length(front, chapters) - len(pages))
         self._to_sides(pages, len(front))
         return Layout(
             self._geometry.trim.width,
@@ -71,27 +69,34 @@ class _Composer:
             len(front),
             self._structure,
             self._typeface,
-            labels,
-            self._starts,
+            _labels(chapters),
+            _starts(chapters),
             rtl=self._setter.language.rtl,
         )
 
-    def _chapters(self) -> tuple[list[ChapterPages], dict[int, str]]:
+    def pagination(self) -> Pagination:
+        chapters = self._chapters()
+        front = self._front(self._structure, chapters)
+        return Pagination(self._length(front, chapters), _labels(chapters), tuple(_starts(chapters)))
+
+    def _chapters(self) -> list[ChapterPages]:
         chapters: list[ChapterPages] = []
-        labels: dict[int, str] = {}
         count = 0
         for section in self._manuscript.chapters:
             if self._settings.chapter_starts == "right":
                 count += count % 2
-            labels[section.number] = str(count + 1)
             self._typeface.place = f" in chapter {section.number}"
-            chapter = chapter_pages(self._setter, section, self._structure, recto=count % 2 == 0)
-            chapters.append(chapter)
-            count += len(chapter.pages)
+            chapters.append(chapter_pages(self._setter, section, self._structure, count))
+            count += len(chapters[-1].pages)
         self._typeface.place = ""
-        return chapters, labels
+        return chapters
 
-    def _front(self, structure: Element, labels: dict[int, str]) -> list[Page]:
+    def _length(self, front: Sequence[Page], chapters: Sequence[ChapterPages]) -> int:
+        """Printers take an even number of pages."""
+        length = len(front) + max((chapter.before + len(chapter.pages) for chapter in chapters), default=0)
+        return length + length % 2 if self._settings.profile == "print" else length
+
+    def _front(self, structure: Element, chapters: Sequence[ChapterPages]) -> list[Page]:
         """Always an even number of pages, so that page 1 is a right-hand one."""
         settings = self._settings
         matter = FrontMatter(self._setter, self._manuscript, structure)
@@ -110,11 +115,8 @@ class _Composer:
         if settings.include_toc:
             if len(pages) % 2:
                 pages.append(Page("toc"))
-            entries = [
-                (section, labels[section.number] if settings.page_numbers else "")
-                for section in self._manuscript.chapters
-            ]
-            pages += matter.contents(entries)
+            labels = _labels(chapters) if settings.page_numbers else {}
+            pages += matter.contents([(each.section, labels.get(each.section.number, "")) for each in chapters])
         if len(pages) % 2:
             pages.append(Page(pages[-1].kind))
         for index, page in enumerate(pages):
@@ -123,10 +125,10 @@ class _Composer:
                 self._folio(page)
         return pages
 
-    def _body(self, chapter: ChapterPages, before: int) -> list[Page]:
+    def _body(self, chapter: ChapterPages) -> list[Page]:
         pages: list[Page] = []
         for index, rows in enumerate(chapter.pages):
-            number = before + index + 1
+            number = chapter.before + index + 1
             page = Page("chapter", str(number), chapter.section.id)
             if index == 0:
                 page.anchors.append(anchor(chapter.section))
@@ -139,9 +141,6 @@ class _Composer:
         return pages
 
     def _fill(self, page: Page, chapter: ChapterPages, rows: Sequence[Row]) -> None:
-        first = next((row for row in rows if row.block >= 0), None)
-        if first is not None:
-            self._starts.append(PageStart(chapter.section.number, page.label, first.block, first.word))
         unit = 0
         for row in rows:
             y = self._geometry.baseline(unit)
@@ -193,6 +192,20 @@ class _Composer:
             page.links = [
                 Link(link.x + left, link.y, link.width, link.height, link.anchor, link.href) for link in page.links
             ]
+
+
+def _labels(chapters: Sequence[ChapterPages]) -> dict[int, str]:
+    """The number of the page on which each chapter begins."""
+    return {chapter.section.number: str(chapter.before + 1) for chapter in chapters}
+
+
+def _starts(chapters: Sequence[ChapterPages]) -> list[PageStart]:
+    return [
+        PageStart(chapter.section.number, str(number), first.block, first.word)
+        for chapter in chapters
+        for number, rows in enumerate(chapter.pages, chapter.before + 1)
+        if (first := next((row for row in rows if row.block >= 0), None))
+    ]
 
 
 def roman(number: int) -> str:

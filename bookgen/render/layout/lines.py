@@ -82,19 +82,20 @@ class Shape:
 
 
 class LineBreaker:
-    """Breaks the paragraphs of one book."""
+    """Breaks the paragraphs of one book. `measuring`: the lines' text is not wanted."""
 
-    def __init__(self, hyphens: Hyphens, *, micro: bool = True) -> None:
+    def __init__(self, hyphens: Hyphens, *, micro: bool = True, measuring: bool = False) -> None:
         self._hyphens = hyphens
         self._micro = micro
+        self._measuring = measuring
 
     def lines(self, words: Words, shape: Shape) -> list[Line]:
         if not words.tokens:
             return []
-        lines = list(_emit(words, self._ends(words, shape), shape, self._micro))
+        lines = list(self._emit(words, self._ends(words, shape), shape))
         if any(line.expansion < _SQUEEZED for line in lines):
             words = divided(words, shape.measure * 1000 / shape.size, self._hyphens)
-            lines = list(_emit(words, self._ends(words, shape), shape, self._micro))
+            lines = list(self._emit(words, self._ends(words, shape), shape))
         return lines
 
     def loosened(self, words: Words, shape: Shape, wanted: int) -> list[Line] | None:
@@ -102,7 +103,7 @@ class LineBreaker:
         ends = fit_shaped(words, _measures(shape), SECOND_TOLERANCE, self._hyphens, wanted=wanted, micro=self._micro)
         if ends is None or third_hyphen(ends) is not None:
             return None
-        return list(_emit(words, ends, shape, self._micro))
+        return list(self._emit(words, ends, shape))
 
     def _ends(self, words: Words, shape: Shape) -> list[Place]:
         measures = _measures(shape)
@@ -134,6 +135,51 @@ class LineBreaker:
                 return ends
         return first_fit(words, measures, self._hyphens)
 
+    def _emit(self, words: Words, ends: list[Place], shape: Shape) -> Iterator[Line]:
+        per_mille = 1000.0 / shape.size
+        measures = _measures(shape)
+        justified = shape.align is Align.JUSTIFY
+        tokens = words.tokens
+        start = start_gaps = 0.0
+        word = offset = 0
+        for number, end in enumerate(ends):
+            natural = end.width - start
+            gaps = end.gaps - start_gaps
+            room = measures(number)
+            missing = room - natural
+            is_last = end is ends[-1]
+            end_word, at = end.word, end.at
+            expansion, opening = 100.0, 0.0
+            if missing < 0 and not justified:
+                expansion = max(60.0, 100.0 * room / natural)  # one thing that cannot break: condense it
+            elif justified and not (is_last and missing >= 0):
+                spaces = gaps if words.plain else sum(token.gap[0] for token in tokens[word:end_word])
+                expansion, opening = _justified(missing, room, natural - SPACE_WIDTH * spaces, gaps, self._micro)
+            if is_last:
+                tail = Tail.END
+            elif at > 0:
+                tail = Tail.HYPHEN
+            else:
+                tail = Tail.SPACE if not at and tokens[end_word].gap[0] else Tail.BARE
+            segments = [] if self._measuring else _segments(tokens, word, offset, end_word, at)
+            read = segments if words.mixed or words.rtl else None
+            if read is not None:
+                segments = visual(read, words.rtl)
+            yield Line(
+                x=_offset(shape, number, missing / per_mille, words.rtl, words.rtl and opening == 0.0),
+                width=(natural if opening == 0.0 else room) / per_mille,
+                expansion=expansion,
+                gap=SPACE_WIDTH,
+                opening=opening,
+                segments=segments,
+                tail=tail,
+                word=word + (1 if offset else 0),
+                words=range(word, end_word + 1),
+                read=read,
+            )
+            word, offset = (end_word, abs(at)) if at else (end_word + 1, 0)
+            start, start_gaps = end.next_width, end.next_gaps
+
 
 def _balanced(words: Words, measures: Measures, ends: list[Place]) -> list[Place]:
     """As many lines, but none much longer than the others: a title's last word does not stand alone."""
@@ -157,52 +203,6 @@ def _measures(shape: Shape) -> Measures:
     """Per mille of the type size."""
     per_mille = 1000.0 / shape.size
     return Measures(shape.measure * per_mille, shape.indent * per_mille, shape.notch * per_mille, shape.notch_lines)
-
-
-def _emit(words: Words, ends: list[Place], shape: Shape, micro: bool) -> Iterator[Line]:
-    per_mille = 1000.0 / shape.size
-    measures = _measures(shape)
-    justified = shape.align is Align.JUSTIFY
-    tokens = words.tokens
-    start = start_gaps = 0.0
-    word = offset = 0
-    for number, end in enumerate(ends):
-        natural = end.width - start
-        gaps = end.gaps - start_gaps
-        room = measures(number)
-        missing = room - natural
-        is_last = end is ends[-1]
-        end_word, at = end.word, end.at
-        expansion, opening = 100.0, 0.0
-        if missing < 0 and not justified:
-            expansion = max(60.0, 100.0 * room / natural)  # one thing that cannot break: condense it
-        elif justified and not (is_last and missing >= 0):
-            spaces = gaps if words.plain else sum(token.gap[0] for token in tokens[word:end_word])
-            expansion, opening = _justified(missing, room, natural - SPACE_WIDTH * spaces, gaps, micro)
-        if is_last:
-            tail = Tail.END
-        elif at > 0:
-            tail = Tail.HYPHEN
-        else:
-            tail = Tail.SPACE if not at and tokens[end_word].gap[0] else Tail.BARE
-        segments = _segments(tokens, word, offset, end_word, at)
-        read = segments if words.mixed or words.rtl else None
-        if read is not None:
-            segments = visual(read, words.rtl)
-        yield Line(
-            x=_offset(shape, number, missing / per_mille, words.rtl, words.rtl and opening == 0.0),
-            width=(natural if opening == 0.0 else room) / per_mille,
-            expansion=expansion,
-            gap=SPACE_WIDTH,
-            opening=opening,
-            segments=segments,
-            tail=tail,
-            word=word + (1 if offset else 0),
-            words=range(word, end_word + 1),
-            read=read,
-        )
-        word, offset = (end_word, abs(at)) if at else (end_word + 1, 0)
-        start, start_gaps = end.next_width, end.next_gaps
 
 
 def _justified(missing: float, measure: float, letters: float, gaps: float, micro: bool) -> tuple[float, float]:
