@@ -45,6 +45,11 @@ _OF_LANGUAGE = {
     "ja": ("han", "kana"),
 }
 
+# Letters of one alphabet that only one of two languages has: its own, the other's.
+_TELLING = {"ru": (re.compile("[ыэъё]", re.I), re.compile("[іїєґ]", re.I))}
+_TELLING["uk"] = _TELLING["ru"][::-1]
+FEWEST_TELLING = 3
+
 _COMMON = {
     "en": "the and of to in was that he she it with for had his her on at as but not they you were this a i is an me",
     "de": "der die das und ist nicht ein eine zu den mit sich auf für er sie es war dem im hatte wie auch aus",
@@ -94,6 +99,9 @@ def _is_in(primary: str, paragraph: str) -> bool:
         return False
     if primary == "zh" and kana > own * 0.2:
         return False
+    if primary in _TELLING:
+        ours, theirs = (len(letters.findall(paragraph)) for letters in _TELLING[primary])
+        return theirs < max(FEWEST_TELLING, ours)
     return scripts != ("latin",) or _latin_fits(primary, paragraph)
 
 

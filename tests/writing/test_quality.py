@@ -23,6 +23,7 @@ ENGLISH = "She had left the lamp in the window, and when he came back it was the
 GERMAN = "Sie hatte die Lampe im Fenster stehen lassen, und als er zurückkam, war sie das einzige Licht, das er sah."
 FRENCH = "Elle avait laissé la lampe dans la fenêtre, et quand il est revenu, c'était la seule lumière qui lui restait."
 RUSSIAN = "Она оставила лампу в окне, и когда он вернулся, это был единственный свет, который он видел с дороги."
+UKRAINIAN = "Вона залишила лампу у вікні, і коли він повернувся, це було єдине світло, яке він бачив із дороги."
 FINNISH = "Hän jätti lampun ikkunalle, ja kun mies palasi, se oli ainoa valo jonka hän näki tieltä asti."
 CHINESE = "她把灯留在窗台上，等他回来的时候，那是他从路上能看见的唯一的光，整个镇子都睡着了，没有一个人在街上走动。"
 JAPANESE = "彼女は窓辺にランプを置いたまま出かけた。彼が戻ったとき、それは道から見えるただひとつの明かりだった。"
@@ -34,7 +35,8 @@ JAPANESE = "彼女は窓辺にランプを置いたまま出かけた。彼が�
         ("en", ENGLISH, [GERMAN, FRENCH, RUSSIAN, CHINESE]),
         ("de-AT", GERMAN, [ENGLISH, FRENCH, RUSSIAN]),
         ("fr", FRENCH, [ENGLISH, GERMAN, JAPANESE]),
-        ("ru", RUSSIAN, [ENGLISH, CHINESE]),
+        ("ru", RUSSIAN, [ENGLISH, CHINESE, UKRAINIAN]),
+        ("uk", UKRAINIAN, [ENGLISH, RUSSIAN]),
         ("zh", CHINESE, [ENGLISH, JAPANESE]),
         ("ja", JAPANESE, [ENGLISH, CHINESE]),
         ("fi", FINNISH, [ENGLISH]),
