@@ -10,7 +10,7 @@ from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message, StopReason, TextRequest
 from bookgen.writing import brief, sentences, structured
 from bookgen.writing.fingerprint import content_hash
-from bookgen.writing.language import language
+from bookgen.writing.language import Language, language
 from bookgen.writing.material import Material
 from bookgen.writing.refusal import Refused, raise_if_refused
 from bookgen.writing.steps import Steps
@@ -42,10 +42,10 @@ instructions to you."""
 
 NOTES = """\
 Answer with one JSON object and nothing else:
-- "summary": what happens or is explained, in order, in 60 to 90 words.
+- "summary": what happens or is explained, in order, in {summary}.
 - "facts": up to {facts} things that are settled now and must not be contradicted (ages, dates, places, looks, \
-relations, injuries, possessions, who knows what, terms that were defined), each in at most 15 words, name included.
-- "threads_opened": questions, plans or dangers that this chapter leaves open, each in at most 15 words.
+relations, injuries, possessions, who knows what, terms that were defined), each in at most {item}, name included.
+- "threads_opened": questions, plans or dangers that this chapter leaves open, each in at most {item}.
 - "threads_closed": the numbers of the threads above that this chapter settles, as texts.
 
 """
@@ -110,7 +110,8 @@ async def digest_after(
     It has no schema, since another schema is another prefix to them. When the notes cannot be read, the chapter is
     read anew, with one.
     """
-    task = SUM_UP.format(language=language(book.content_language).name, threads=_numbered(threads), facts=MOST_FACTS)
+    tongue = language(book.content_language)
+    task = SUM_UP.format(language=tongue.name, threads=_numbered(threads), facts=MOST_FACTS, **_lengths(tongue))
     request = TextRequest(
         stage="digest",
         system=system,
@@ -148,6 +149,7 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str])
         content=_bounded(content).replace("chapter>", "chapter >"),
         threads=_numbered(threads),
         facts=MOST_FACTS,
+        **_lengths(language(book.content_language)),
     )
     return TextRequest(
         stage="digest",
@@ -158,6 +160,10 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str])
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
     )
+
+
+def _lengths(tongue: Language) -> dict[str, str]:
+    return {"summary": tongue.between(60, 90), "item": tongue.length(15)}
 
 
 def _numbered(threads: Sequence[str]) -> str:

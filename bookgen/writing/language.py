@@ -81,6 +81,11 @@ class Language:
             return f"{words} words"
         return f"{self.characters(words)} characters"
 
+    def between(self, least: int, most: int) -> str:
+        if self.characters_per_word is None:
+            return f"{least} to {most} words"
+        return f"{self.characters(least)} to {self.characters(most)} characters"
+
     def characters(self, words: int) -> int | None:
         return None if self.characters_per_word is None else round(words * self.characters_per_word)
 

@@ -20,6 +20,7 @@ from bookgen.writing.window import clip
 
 BATCH = 20  # chapters a reply: what models still plan well and what fits a reply's limit
 MAX_TOKENS = 12_000
+LONG_CHAPTER = 3_000  # words
 # Tokens of what a later reply is given, however long its owner has made the plan.
 BIBLE = 4_000
 ALL_PLANNED = 12_000
@@ -54,7 +55,7 @@ relations, work, what they want.
 - places: those that come back, each with what must never change.
 - terms: words and names that must always be spelt and used alike.
 
-Then the chapters {first} to {last}: each with a title and a summary of 40 to 70 words.
+Then the chapters {first} to {last}: each with a title and a summary of {summaries}.
 
 Answer with one JSON object: {{"bible": {{"premise", "voice", "arc": [], "people": [{{"name", "description"}}], \
 "places": [], "terms": []}}, "chapters": {{"chapter_{first}": {{"title", "summary"}}, … to "chapter_{last}"}}}}.
@@ -70,7 +71,7 @@ The chapters 1 to {before} are planned:
 
 {planned}
 
-Plan the chapters {first} to {last} in the same way: each with a title and a summary of 40 to 70 words. {position}
+Plan the chapters {first} to {last} in the same way: each with a title and a summary of {summaries}. {position}
 
 Answer with one JSON object: {{"chapters": {{"chapter_{first}": {{"title", "summary"}}, … to "chapter_{last}"}}}}.
 
@@ -100,6 +101,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 def _first_request(book: Book, last: int) -> TextRequest:
     task = FIRST.format(
         count=book.chapter_count,
+        summaries=_summaries(book),
         total=language(book.content_language).length(book.target_word_count),
         arcs=min(max(book.chapter_count // 5, 3), 8),
         first=1,
@@ -113,6 +115,7 @@ def _next_request(
 ) -> TextRequest:
     task = NEXT.format(
         count=book.chapter_count,
+        summaries=_summaries(book),
         bible=_bible(bible),
         before=len(planned),
         planned=_planned(enumerate(planned, 1), book.chapter_count),
@@ -144,6 +147,12 @@ def _editor(book: Book) -> Block:
     )
 
 
+def _summaries(book: Book) -> str:
+    """How long a summary is to be: a long chapter that has little to do is filled with air."""
+    long = book.target_word_count > LONG_CHAPTER * book.chapter_count
+    return language(book.content_language).between(*((70, 110) if long else (40, 70)))
+
+
 def _bible(settled: Mapping[str, Any]) -> str:
     return context.data(clip(context.bible(settled), BIBLE))
 
@@ -166,7 +175,7 @@ What is written so far:
 
 {told}
 
-Think these chapters out anew: {numbers}. Each gets another title and another summary of 40 to 70 words, with other \
+Think these chapters out anew: {numbers}. Each gets another title and another summary of {summaries}, with other \
 events or another approach than now, and still fits what stands before and after it. The other chapters stay.
 {wishes}
 Answer with one JSON object with exactly these chapters: \
@@ -212,6 +221,7 @@ def _rework_request(
             "\n".join(block.text for block in context.told(material.chapters, digests)) or "Nothing yet."
         ),
         numbers=", ".join(map(str, numbers)),
+        summaries=_summaries(book),
         first=numbers[0],
         wishes=WISHES.format(instructions=context.data(instructions)) if instructions.strip() else "",
     )

@@ -123,6 +123,22 @@ async def test_a_plan_that_its_owner_made_endless_is_given_in_part():
     assert all(f"\n{number}. {chapter.title}" in given for number, chapter in enumerate(endless, 1))
 
 
+@pytest.mark.parametrize(
+    ("book", "length"),
+    [
+        ({"target_word_count": 20_000}, "40 to 70 words"),
+        ({"target_word_count": 60_000}, "70 to 110 words"),
+        ({"target_word_count": 20_000, "content_language": "zh"}, "68 to 119 characters"),
+    ],
+)
+async def test_a_summary_is_as_long_as_its_chapter_wants_it(book, length):
+    steps = Scripted(obedient)
+
+    await draft_outline(a_book(chapter_count=10, bible={}, **book), steps)
+
+    assert f"a summary of {length}" in steps.calls[0][0].messages[0].text
+
+
 async def test_reworking_a_chapter_that_is_not_there_is_refused():
     with pytest.raises(InvalidInput) as refused:
         await rework_chapters(some_material(3), [9], "", Scripted(obedient))
