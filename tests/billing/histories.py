@@ -12,17 +12,19 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
+from bookgen.billing.addons import hold_use
 from bookgen.billing.catalog import package_offer
 from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, Conflict, InvalidInput, PlanUpgradeRequired, QuotaExceeded
 from bookgen.models import FundingSource
-from bookgen.store import credits, subscriptions
+from bookgen.store import addons, credits, subscriptions
 from tests.fakes.stripe_server import FakeStripe
 
 NOWHERE = ReturnUrls()
 PACKAGES = ("single", "five-pack", "twenty-pack")
 PLANS = (("starter", "monthly"), ("pro", "monthly"), ("starter", "yearly"), ("pro", "yearly"))
+ADDON = "automated-production"
 LENGTHS = (5_000, 20_000, 45_000, 60_000, 140_000)
 
 # Everything of one account that has to add up, in one look.
@@ -52,6 +54,14 @@ BALANCES = (
     "SELECT balance_after, sum(amount) OVER (ORDER BY id) AS summed FROM credit_transaction WHERE account_id = $1"
 )
 
+# A refund may leave more uses taken than bought; nothing takes more than that.
+USES = """
+    SELECT (SELECT count(*) FROM addon_use u JOIN account_addon o ON o.id = u.account_addon_id
+             WHERE o.account_id = $1 AND o.billing_type = 'per_use') AS taken,
+           (SELECT count(*) FROM checkout
+             WHERE account_id = $1 AND kind = 'addon' AND billing = 'per_use' AND status = 'paid') AS bought
+"""
+
 ACCOUNT = """
     INSERT INTO account (username, email, created_at) VALUES ($1, $1 || '@example.com', $2) RETURNING id
 """
@@ -80,6 +90,8 @@ class History:
     running: dict[UUID, int] = field(default_factory=dict)
     completed: set[UUID] = field(default_factory=set)
     taken: dict[Any, int] = field(default_factory=dict)
+    productions: list[UUID] = field(default_factory=list)
+    uses: int = 0
 
     async def live(self, deeds: list[tuple[str, int]]) -> None:
         self.stripe.forget_business()
@@ -107,6 +119,13 @@ class History:
         if isinstance(bought, HostedCheckout):
             self.sessions.append(bought.session_id)
 
+    async def buy_addon(self, random: Random) -> None:
+        try:
+            bought = await self.payments.buy_addon(self.account, ADDON, random.choice(("per_use", "monthly")), NOWHERE)
+        except Conflict:
+            return
+        self.sessions.append(bought.session_id)
+
     async def pay(self, random: Random) -> None:
         session = self._some(random, self.sessions, status="open")
         if session:
@@ -114,12 +133,12 @@ class History:
             self.stripe.pay(session["id"], delayed=by_bank)
 
     async def bank_answers(self, random: Random) -> None:
-        session = self._some(random, self.credits, status="complete", payment_status="unpaid")
+        session = self._some(random, self.sessions, mode="payment", status="complete", payment_status="unpaid")
         if session and self.stripe.objects[session["payment_intent"]]["status"] == "processing":
             self.stripe.settle_delayed(session["id"], succeeds=random.random() < 0.7)
 
     async def refund(self, random: Random) -> None:
-        session = self._some(random, self.credits, payment_status="paid")
+        session = self._some(random, self.sessions, mode="payment", payment_status="paid")
         if session and random.random() < 0.8:
             left = session["amount_total"] - self.stripe.charge_of(session["id"])["amount_refunded"]
             if left:
@@ -192,6 +211,26 @@ class History:
         wrote = random.random() < 0.5
         await self._commit(random, lambda connection: self.quota.release_book(connection, book, wrote=wrote))
 
+    async def produce(self, random: Random) -> None:
+        run = uuid4()
+
+        async def hold(connection: Any) -> None:
+            await hold_use(connection, self.account, ADDON, run, 1, self.clock(), "https://books.test/plans")
+
+        try:
+            await self._commit(random, hold)
+        except PlanUpgradeRequired:
+            return
+        self.productions.append(run)
+
+    async def finish_production(self, random: Random) -> None:
+        if not self.productions:
+            return
+        run = self.productions.pop(random.randrange(len(self.productions)))
+        if random.random() < 0.5:
+            await self._commit(random, lambda connection: addons.count_use(connection, run, self.clock()))
+        await self._commit(random, lambda connection: addons.release_use(connection, run))
+
     async def delete(self, random: Random) -> None:
         idle = [book for book in self.books if book not in self.running.values()]
         if idle:
@@ -218,6 +257,9 @@ class History:
         assert books["bought"] <= self._paid_for(), deed
         assert books["overheld"] == 0, deed
         await self._no_more_than_allowed(deed)
+        uses = await self.pool.fetchrow(USES, self.account)
+        assert uses["taken"] <= max(uses["bought"], self.uses), deed
+        self.uses = uses["taken"]
 
     async def _no_more_than_allowed(self, deed: str) -> None:
         """No deed takes more of a period than its limit; a smaller plan may leave more taken than it allows."""
@@ -292,6 +334,7 @@ class History:
 
 
 DEEDS = (
-    "buy_credits", "buy_plan", "pay", "pay", "bank_answers", "refund", "renew", "cancel", "deliver", "deliver",
-    "forge", "start", "start", "complete", "complete", "stop", "delete", "rush", "wait",
+    "buy_credits", "buy_plan", "buy_addon", "pay", "pay", "bank_answers", "refund", "renew", "cancel", "deliver",
+    "deliver", "forge", "start", "start", "complete", "complete", "stop", "delete", "rush", "wait", "produce",
+    "finish_production",
 )  # fmt: skip
