@@ -110,10 +110,10 @@ class Payments:
             raise InvalidInput(interval=["This plan is not sold that way."])
         gateway, fulfilment = self._configured()
         present = await subscriptions.find(self._db, account_id)
+        if present and _is_on(present, slug, interval):
+            raise Conflict(_already("You are on this plan", present))
         if present is None or not is_live(present):
             return await self._open_session(account_id, offer, urls)
-        if (present.plan.slug, present.billing_interval) == (slug, interval):
-            raise Conflict(_already("You are on this plan", present))
         return await self._change_plan(gateway, fulfilment, account_id, present.processor_id, offer, urls)
 
     async def buy_addon(self, account_id: int, slug: str, billing_type: str, urls: ReturnUrls) -> HostedCheckout:
@@ -278,6 +278,12 @@ class Payments:
         if self._gateway is None or self._fulfilment is None:
             raise PaymentsNotConfigured
         return self._gateway, self._fulfilment
+
+
+def _is_on(present: Subscription, slug: str, interval: str) -> bool:
+    """Whether it is this very plan: billed by this interval, or given by the operator."""
+    given = present.processor_id is None
+    return present.plan.slug == slug and (given or (is_live(present) and present.billing_interval == interval))
 
 
 def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:

@@ -112,6 +112,15 @@ async def test_buying_the_plan_one_is_on_is_a_conflict_that_says_what_to_do(
         await payments.buy_plan(account, "starter", "monthly", NOWHERE)
 
 
+@pytest.mark.parametrize("interval", ["monthly", "yearly"])
+async def test_a_plan_that_the_operator_gave_is_not_sold(payments, make_account, interval):
+    account = await make_account("starter")
+
+    with pytest.raises(Conflict):
+        await payments.buy_plan(account, "starter", interval, NOWHERE)
+    assert isinstance(await payments.buy_plan(account, "pro", interval, NOWHERE), HostedCheckout)
+
+
 @pytest.mark.parametrize("slug", ["free", "self-hosted", "nonsense"])
 async def test_what_is_not_for_sale_is_a_bad_request(payments, make_account, slug):
     with pytest.raises(InvalidInput) as refused:
