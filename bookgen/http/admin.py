@@ -10,6 +10,7 @@ from marshmallow import Schema, fields
 
 from bookgen.errors import PermissionDenied
 from bookgen.http import replies
+from bookgen.http.book_schemas import UsageSum
 from bookgen.http.contract import docs, refuses, response_schema
 from bookgen.http.keys import DATABASE, IDENTITY, SITE, SUPERVISOR
 from bookgen.models import Usage
@@ -34,18 +35,6 @@ class ActorCounts(Schema):
     resident = fields.Integer(required=True)
     running = fields.Integer(required=True)
     queued = fields.Integer(required=True)
-
-
-class UsageSum(Schema):
-    calls = fields.Integer(required=True)
-    input_tokens = fields.Integer(required=True)
-    output_tokens = fields.Integer(required=True)
-    cache_write_tokens = fields.Integer(required=True)
-    cache_read_tokens = fields.Integer(required=True)
-    images = fields.Integer(required=True)
-    cost_micros = fields.Integer(required=True)
-    currency = fields.String(required=True)
-    unknown_price = fields.Boolean(required=True)
 
 
 class ModelUsageSum(UsageSum):

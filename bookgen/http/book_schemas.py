@@ -76,7 +76,9 @@ class ChapterSelection(Body):
     instructions = Text(2000, load_default="")
 
 
-class BookUsage(Schema):
+class UsageSum(Schema):
+    """Model work added up."""
+
     calls = fields.Integer(required=True)
     input_tokens = fields.Integer(required=True)
     output_tokens = fields.Integer(required=True)
@@ -169,7 +171,7 @@ class Book(BookListed):
     chapters = fields.List(fields.Nested(Chapter), required=True)
     covers = fields.List(fields.Dict(), required=True)
     quality = fields.List(fields.Nested(QualityFinding), required=True)
-    usage = fields.Nested(BookUsage, required=True)
+    usage = fields.Nested(UsageSum, required=True)
     estimated_cost_micros = fields.Integer(required=True, allow_none=True)
     estimated_seconds = fields.Integer(required=True, allow_none=True)
 
