@@ -62,10 +62,11 @@ class RenderPool:
 
     async def _run(self, job: Any) -> Any:
         data = await asyncio.to_thread(pickle.dumps, job, pickle.HIGHEST_PROTOCOL)
-        worker = self._idle.pop() if self._idle else await _Worker.start(self._memory)
-        self._busy.add(worker)
+        worker: _Worker | None = None
         try:
             async with asyncio.timeout(self._timeout):
+                worker = self._idle.pop() if self._idle else await _Worker.start(self._memory)
+                self._busy.add(worker)
                 answer = await worker.ask(data)
         except TimeoutError:
             log.error("render_timeout", seconds=self._timeout)
@@ -74,12 +75,16 @@ class RenderPool:
             log.error("render_worker_died", error=repr(error))
             raise Unavailable("The export failed: its process ended. Try again.", retry_after=5) from None
         finally:
-            self._busy.discard(worker)
-            if worker.usable and worker.jobs < JOBS_A_WORKER:
-                self._idle.append(worker)
-            else:
-                await worker.kill()
+            if worker is not None:
+                await self._put_back(worker)
         return _result(answer)
+
+    async def _put_back(self, worker: _Worker) -> None:
+        self._busy.discard(worker)
+        if worker.usable and worker.jobs < JOBS_A_WORKER:
+            self._idle.append(worker)
+        else:
+            await worker.kill()
 
 
 def _result(answer: Answer) -> Any:

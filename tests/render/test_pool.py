@@ -137,3 +137,11 @@ async def test_closing_leaves_no_process_behind() -> None:
 
     with pytest.raises(ProcessLookupError):
         os.kill(worker.pid, 0)
+
+
+async def test_a_worker_that_cannot_start_is_no_crash() -> None:
+    pool = RenderPool(workers=1, memory=30 * 1024**2)
+
+    with pytest.raises(Unavailable):
+        await pool.run(len)
+    await pool.close()
