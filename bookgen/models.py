@@ -238,9 +238,12 @@ class CreditKind(StrEnum):
     BONUS = "bonus"
 
 
+UNLIMITED = -1  # a limit that there is not, in the row and as callers are told
+
+
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a plan allows. A limit of -1 is never spent."""
+    """What a plan allows. A limit of UNLIMITED is never spent."""
 
     books_per_month: int
     ai_images_per_month: int

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from bookgen.billing.plans import UNLIMITED, left
+from bookgen.billing.plans import left
 from bookgen.billing.standing import entitled
 from bookgen.errors import PlanUpgradeRequired
-from bookgen.models import OwnedAddon
+from bookgen.models import UNLIMITED, OwnedAddon
 from bookgen.store import addons, subscriptions
 from bookgen.store.database import DB
 

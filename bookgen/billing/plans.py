@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bookgen.errors import PlanUpgradeRequired
-from bookgen.models import Plan
+from bookgen.models import UNLIMITED, Plan
 
-UNLIMITED = -1
 FREE = "free"
 SELF_HOSTED = "self-hosted"
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from asyncpg import Record
 
-from bookgen.models import Features, Plan
+from bookgen.models import UNLIMITED, Features, Plan
 from bookgen.store.database import DB
+
+NO_BOUND = 2**31 - 1  # what a book's column holds
 
 GET = """
     SELECT id, slug, name, description, price_monthly, price_yearly, is_active, sort_order, features
@@ -55,6 +57,7 @@ def plan(row: Record | Mapping[str, Any]) -> Plan:
 
 
 def _features(limits: Mapping[str, Any]) -> Features:
+    most_words = limits["max_word_count_per_book"]
     return Features(
         books_per_month=limits["books_per_month"],
         ai_images_per_month=limits["ai_images_per_month"],
@@ -62,6 +65,6 @@ def _features(limits: Mapping[str, Any]) -> Features:
         proofreading_checks_per_month=limits["proofreading_checks_per_month"],
         export_formats=tuple(limits["export_formats"]),
         watermark=limits["watermark"],
-        max_word_count_per_book=limits["max_word_count_per_book"],
+        max_word_count_per_book=NO_BOUND if most_words == UNLIMITED else most_words,
         chapter_images=limits["chapter_images"],
     )

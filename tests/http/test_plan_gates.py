@@ -24,6 +24,19 @@ async def test_a_book_longer_than_the_plan_is_402_with_what_is_allowed(free: Api
     assert details["upgrade_url"].startswith("http://books.example/")
 
 
+async def test_a_plan_without_a_bound_takes_books_of_any_length(free: Api) -> None:
+    await free.services.database.http.execute(
+        """UPDATE plan SET features = features || '{"max_word_count_per_book": -1}' WHERE slug = 'free'"""
+    )
+
+    book = await free.outlined(target_word_count=3_000_000)
+    started = await free.post(f"/books/{book['id']}/generate/")
+    await free.post(f"/books/{book['id']}/stop-generation/")
+
+    assert (book["target_word_count"], started.status) == (3_000_000, 202)
+    assert (await free.get("/auth/subscriptions/current/")).body["limits"]["max_word_count_per_book"] == -1
+
+
 async def test_without_a_book_left_creation_is_402_in_lower_case(free: Api) -> None:
     await free.written()
 
