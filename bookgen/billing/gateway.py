@@ -45,7 +45,7 @@ WEBHOOK_EVENTS = (
 
 
 class Gateway:
-    """Speaks to the processor; every write carries an idempotency key made from a row of ours."""
+    """Speaks to the processor. What makes a buyer pay carries an idempotency key made from a row of ours."""
 
     def __init__(self, secret_key: str, *, api_base: str | None = None) -> None:
         self._secret_key = secret_key
@@ -284,7 +284,7 @@ class Gateway:
 
 
 class Refused(Conflict):
-    """The payment processor does not do this now."""
+    """The payment processor refuses this. The log of this server says why."""
 
 
 class Unknown(Refused):

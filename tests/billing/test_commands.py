@@ -127,7 +127,7 @@ async def test_an_event_that_cannot_be_applied_does_not_keep_back_the_others(
     lines = await command("replay")
 
     assert [line.partition(": ")[2] for line in lines] == [
-        "not applied. The payment processor does not do this now.",
+        "not applied. The payment processor refuses this. The log of this server says why.",
         "credits single: paid",
     ]
     assert await credits.balance(pool, account) == 1
