@@ -5,7 +5,22 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_ILLEGAL = re.compile("[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
+_ILLEGAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+# Ranges of the letters and marks between which a line may end: no pattern, since one takes milliseconds to make.
+_WIDE = (
+    ("\u2e80", "\u303e"),
+    ("\u3041", "\u9fff"),
+    ("\uac00", "\ud7af"),
+    ("\uf900", "\ufaff"),
+    ("\uff00", "\uffef"),
+    ("\U00020000", "\U0003ffff"),
+)
+
+
+def is_wide(character: str) -> bool:
+    """Whether it is of a script whose lines break between letters."""
+    return character >= "\u2e80" and any(first <= character <= last for first, last in _WIDE)
 
 
 def clean(text: str) -> str:

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
-from bookgen.render.characters import clean
+from bookgen.render.characters import clean, is_wide
 from bookgen.render.model import (
     Block,
     Code,
@@ -35,7 +35,6 @@ _PARSER = (
 )
 _BREAK_LINE = re.compile(r"([ \t]*)(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3}|- ?- ?-)[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_IDEOGRAPH = re.compile("[\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef\U00020000-\U0003ffff]")
 _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
 )
@@ -229,7 +228,7 @@ def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
 def _is_within_ideographs(tokens: Sequence[Token], index: int) -> bool:
     """Scripts without spaces have none where a line of the source ends."""
     before, after = tokens[index - 1].content[-1:], tokens[index + 1].content[:1]
-    return bool(_IDEOGRAPH.match(before) and _IDEOGRAPH.match(after))
+    return all(is_wide(each) and not "\uac00" <= each <= "\ud7af" for each in (before, after))  # Korean has spaces
 
 
 def _web(href: str) -> str:

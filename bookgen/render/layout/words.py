@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+from bookgen.render.characters import is_wide
 from bookgen.render.fonts.typeface import Pieces, Typeface
 from bookgen.render.layout.bidi import Gap, has_rtl, parts
 from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token
@@ -14,9 +15,6 @@ from bookgen.render.model import Run
 
 LONG = 34
 _CHUNK = 8
-_WIDE = re.compile(
-    "[\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-)
 _NEVER_FIRST = frozenset(
     "、。，．・：；？！゛゜ヽヾゝゞ々ー）］｝」』】〉》〕〗〙〛’”ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.!?:;)]}…‥％"
 )
@@ -97,7 +95,7 @@ class WordMaker:
         self, words: Words, open_word: Pieces, text: str, run: Run, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
         """The text joins the open word, or ends it where the script lets lines break without a space."""
-        if len(text) < LONG and (has_rtl(text) or (self._rtl and not _WIDE.search(text))):
+        if len(text) < LONG and (has_rtl(text) or (self._rtl and not any(map(is_wide, text)))):
             # each part is shaped in its own direction, and put in its place when the line is known
             pieces = tuple(piece for part in parts(text) for piece in self._pieces(part, run, kind))
             simple[text] = self._token(pieces)
@@ -136,7 +134,7 @@ def divided(words: Words, room: float, hyphenate: Hyphenate) -> Words:
 
 def units(token: str) -> list[tuple[str, Gap | None]]:
     """A token cut where its script breaks: between ideographs, and inside what no line could hold."""
-    if _WIDE.search(token):
+    if not token.isascii() and any(map(is_wide, token)):
         return [piece for part, gap in _ideographs(token) for piece in _chunks(part, gap)]
     return _chunks(token, None)
 
@@ -154,7 +152,7 @@ def _ideographs(token: str) -> list[tuple[str, Gap | None]]:
     held = ""
     for character, after in zip(token, [*token[1:], ""], strict=True):
         held += character
-        breakable = bool(_WIDE.match(character) or (after and _WIDE.match(after)))
+        breakable = is_wide(character) or is_wide(after)
         if (
             after
             and breakable
