@@ -61,9 +61,13 @@ class SdkProvider(ABC):
             raise failed from error
 
     async def close(self) -> None:
-        if self._opening is not None:
+        if self._opening is None:
+            return
+        try:
             client = await self._opening
-            await client.close()
+        except Exception:
+            return  # one that could not be made has nothing to close
+        await client.close()
 
     @abstractmethod
     def _open(self) -> Any:

@@ -217,7 +217,11 @@ class World:
 
     async def _check_calls(self) -> None:
         """I7: a book wastes at most one call for each kill, fault of the provider and stop; every other one is kept."""
-        paid = "SELECT book_id, count(*) AS calls FROM model_call WHERE run_id IS NOT NULL GROUP BY book_id"
+        paid = """
+            SELECT book_id, count(*) AS calls FROM model_call
+             WHERE run_id IS NOT NULL AND output_tokens > 1  -- a call that broke off has told of one at most
+             GROUP BY book_id
+        """
         kept = {row["book_id"]: row["calls"] for row in await self.pool.fetch(paid)}
         for book in await self.pool.fetch("SELECT id FROM book"):
             calls = [call for call in self.calls_about(book["id"]) if call.ended]

@@ -141,6 +141,7 @@ async def test_a_client_that_cannot_be_made_is_a_failed_call(server, monkeypatch
 
     with pytest.raises(CallFailed) as failed:
         await provider.attempt(chapter_request())
+    await provider.close()
     monkeypatch.undo()
     reply = await provider.attempt(chapter_request())
 
