@@ -23,6 +23,8 @@ async def read(request: web.Request) -> bytes:
             return await request.read()
     except TimeoutError:
         raise InvalidInput(non_field_errors=["The request body did not arrive in time."]) from None
+    except web.HTTPRequestEntityTooLarge:
+        raise PayloadTooLarge(limit_bytes=MAX_BYTES) from None
     except web.RequestPayloadError:
         raise InvalidInput(non_field_errors=["The request body is not encoded as its headers say."]) from None
 

@@ -63,8 +63,6 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
             pass
         case errors.BookgenError():
             return error
-        case web.HTTPRequestEntityTooLarge():
-            return errors.PayloadTooLarge()
         case web.HTTPMethodNotAllowed():
             return errors.MethodNotAllowed()
         case web.HTTPNotFound():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 
 import asyncpg
 from aiohttp import web
@@ -13,7 +14,7 @@ from bookgen.http import replies
 from bookgen.http.keys import DATABASE, SITE, UNREADY
 from bookgen.limits import parse_address
 
-_FORWARDING = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via")
+_FORWARDING = re.compile(r"forwarded|x-forwarded-.*|x-real-ip|via", re.I)
 
 
 async def alive(request: web.Request) -> web.Response:
@@ -39,7 +40,7 @@ async def metrics(request: web.Request) -> web.Response:
 
 
 def _is_local(request: web.Request) -> bool:
-    if any(name in request.headers for name in _FORWARDING):
+    if any(_FORWARDING.fullmatch(name) for name in request.headers):
         return False
     address = parse_address(request.remote or "")
     return address is not None and address.is_loopback

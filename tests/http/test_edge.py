@@ -107,6 +107,7 @@ async def test_a_body_over_two_mebibytes_is_413(edge: Api, chunked: bool) -> Non
     reply = await edge.call("POST", "/echo/", data=data, headers={"Content-Type": "application/json"})
 
     assert (reply.status, reply.code) == (413, "PAYLOAD_TOO_LARGE")
+    assert reply.body["error"]["details"] == {"limit_bytes": bodies.MAX_BYTES}
     assert "RateLimit-Limit" in reply.headers
 
 

@@ -183,7 +183,10 @@ async def test_metrics_are_for_the_machine_itself_or_a_token(open_api: OpenApi) 
     visitor = await open_api(metrics_token="let-me-see")
 
     local = await visitor.get("/metrics", prefix="")
-    proxied = await visitor.get("/metrics", prefix="", headers={"X-Forwarded-For": "127.0.0.1"})
+    proxied = [
+        await visitor.get("/metrics", prefix="", headers={name: "127.0.0.1"})
+        for name in ("X-Forwarded-For", "forwarded", "Via", "X-Real-IP", "X-Forwarded-Server")
+    ]
     wrong = [
         await visitor.get("/metrics", prefix="", headers={"X-Forwarded-For": "1.1.1.1", "Authorization": given})
         for given in ("Bearer wrong", "let-me-see")
@@ -194,7 +197,7 @@ async def test_metrics_are_for_the_machine_itself_or_a_token(open_api: OpenApi) 
 
     assert local.status == token.status == 200
     assert b"bookgen_http_requests_total" in local.raw
-    assert {(reply.status, reply.code) for reply in (proxied, *wrong)} == {(404, "NOT_FOUND")}
+    assert {(reply.status, reply.code) for reply in (*proxied, *wrong)} == {(404, "NOT_FOUND")}
     no_text = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Real-IP: 1.1.1.1\r\nAuthorization: Bearer \xff\r\n\r\n"
     assert (await visitor.raw(no_text)).startswith(b"HTTP/1.1 404")
 
