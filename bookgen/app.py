@@ -66,6 +66,8 @@ async def serve(config: Config, *, least_free: int = LEAST_FREE) -> None:
         await closing.enter_async_context(Watchdog(telemetry.LOOP_LAG.observe).watching())
         bound = closing.enter_context(serving.bind(config.host, config.port))
         public_url = config.public_url or serving.address(bound)
+        if config.public_url is None and serving.is_everywhere(bound):
+            log.warning("links_lead_nowhere", they_begin_with=public_url, to_do="set BOOKGEN_PUBLIC_URL")
         database = await closing.enter_async_context(open_database(config))
         service = await _build(config, database, public_url, closing, least_free)
         runner = build_runner(build_app(service.services))

@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from ipaddress import ip_address
 
 from aiohttp import web
 
@@ -50,6 +51,11 @@ def bind(host: str, port: int) -> socket.socket:
 def address(bound: socket.socket) -> str:
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_everywhere(bound: socket.socket) -> bool:
+    """Whether it listens on every address of the machine, so that its own is none to go to."""
+    return ip_address(bound.getsockname()[0]).is_unspecified
 
 
 async def listen(runner: web.AppRunner, bound: socket.socket) -> None:

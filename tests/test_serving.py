@@ -44,6 +44,12 @@ def test_the_address_names_the_port_that_was_picked() -> None:
         assert serving.address(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
 
 
+@pytest.mark.parametrize(("host", "everywhere"), [("0.0.0.0", True), ("127.0.0.1", False)])
+def test_listening_everywhere_is_known_because_links_need_an_address(host: str, everywhere: bool) -> None:
+    with serving.bind(host, 0) as bound:
+        assert serving.is_everywhere(bound) is everywhere
+
+
 async def test_the_first_signal_asks_and_the_second_cuts() -> None:
     with serving.Stop().listening() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
