@@ -32,7 +32,8 @@ class Cluster:
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="bookgen-test-"))
-        self._server = EmbeddedPostgres(self._folder, settings=FAST)
+        bindir = os.environ.get("BOOKGEN_PG_BINDIR")  # any other PostgreSQL than the bundled one
+        self._server = EmbeddedPostgres(self._folder, Path(bindir) if bindir else None, settings=FAST)
         self.dsn = asyncio.run(self._open())
 
     async def _open(self) -> str:
