@@ -40,6 +40,8 @@ def is_outage(error: BaseException) -> bool:
     if isinstance(error, asyncpg.InterfaceError):
         # The same class reports misuse, such as a wrong number of arguments: that stays a bug.
         return "clos" in str(error) or "released back to the pool" in str(error)
+    if isinstance(error, asyncpg.InternalClientError):
+        return not isinstance(error, asyncpg.OutdatedSchemaCacheError)
     return isinstance(error, OSError | TimeoutError)
 
 
@@ -76,28 +78,38 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
     def get_reset_query(self) -> str:
         return ""
 
-    async def execute(self, *args: Any, **kwargs: Any) -> Any:
+    @contextlib.contextmanager
+    def _outages_as_unavailable(self) -> Iterator[None]:
         with outages_as_unavailable():
+            try:
+                yield
+            except asyncpg.InternalClientError:
+                # It has heard the server's last words, not yet its end, and takes no message in between.
+                self.terminate()
+                raise
+
+    async def execute(self, *args: Any, **kwargs: Any) -> Any:
+        with self._outages_as_unavailable():
             return await super().execute(*args, **kwargs)
 
     async def executemany(self, *args: Any, **kwargs: Any) -> Any:
-        with outages_as_unavailable():
+        with self._outages_as_unavailable():
             return await super().executemany(*args, **kwargs)
 
     async def fetchmany(self, *args: Any, **kwargs: Any) -> Any:
-        with outages_as_unavailable():
+        with self._outages_as_unavailable():
             return await super().fetchmany(*args, **kwargs)
 
     async def fetch(self, *args: Any, **kwargs: Any) -> Any:
-        with outages_as_unavailable():
+        with self._outages_as_unavailable():
             return await super().fetch(*args, **kwargs)
 
     async def fetchrow(self, *args: Any, **kwargs: Any) -> Any:
-        with outages_as_unavailable():
+        with self._outages_as_unavailable():
             return await super().fetchrow(*args, **kwargs)
 
     async def fetchval(self, *args: Any, **kwargs: Any) -> Any:
-        with outages_as_unavailable():
+        with self._outages_as_unavailable():
             return await super().fetchval(*args, **kwargs)
 
 

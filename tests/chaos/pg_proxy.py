@@ -16,7 +16,7 @@ class PgProxy:
     `delay` seconds pass before each message of the service. `cut_after_commit` closes that many connections right
     after a COMMIT was handed to the server, so that its answer is never heard. `close()` resets every connection
     and refuses new ones until `open()`. `swallow()` lets nothing through, either way, without a word to anybody, until
-    `open()`.
+    `open()`. With `half_open` a client is not told that the server has hung up; `last_words` is set when it has.
     """
 
     def __init__(self, dsn: str) -> None:
@@ -33,6 +33,8 @@ class PgProxy:
         self.delay = 0.0
         self.cut_after_commit = 0
         self.cuts = 0
+        self.half_open = False
+        self.last_words = asyncio.Event()
 
     @property
     def dsn(self) -> str:
@@ -104,4 +106,6 @@ class PgProxy:
                 await self._through.wait()
                 writer.write(data)
                 await writer.drain()
-        writer.transport.abort()
+        self.last_words.set()
+        if not self.half_open:
+            writer.transport.abort()

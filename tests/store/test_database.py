@@ -1,3 +1,4 @@
+import asyncio
 from types import MappingProxyType
 
 import asyncpg
@@ -5,6 +6,7 @@ import pytest
 
 from bookgen.errors import Unavailable
 from bookgen.store.database import Database, open_pool, through_outage
+from tests.chaos.pg_proxy import PgProxy
 
 
 async def test_jsonb_takes_and_gives_python_objects(pool: asyncpg.Pool) -> None:
@@ -46,6 +48,25 @@ async def test_a_killed_session_answers_unavailable_and_the_pool_heals(database:
         await lose_the_session()
 
     assert await database.http.fetchval("SELECT 1") == 1
+
+
+async def test_a_connection_that_heard_the_servers_last_words_and_not_its_end_is_not_used_again(
+    dsn: str, pool: asyncpg.Pool
+) -> None:
+    async with PgProxy(dsn) as proxy:
+        proxy.half_open = True
+        deaf = await open_pool(proxy.dsn, size=1)
+        pid = await deaf.fetchval("SELECT pg_backend_pid()")
+        await pool.execute("SELECT pg_terminate_backend($1)", pid)
+        await proxy.last_words.wait()
+        for _ in range(100):  # until what came has been read
+            await asyncio.sleep(0)
+
+        with pytest.raises(Unavailable):
+            await deaf.fetchval("SELECT 1")
+
+        assert await deaf.fetchval("SELECT 1") == 1
+        deaf.terminate()
 
 
 async def test_misuse_and_broken_sql_stay_what_they_are(pool: asyncpg.Pool) -> None:
