@@ -31,7 +31,8 @@ class Begun:
 
 OF_RUN = ", ".join(RUN_FIELDS)
 
-# The chapter that comes next is found in the same statement that announces it.
+# The chapter that comes next is found in the same statement that announces it. Ids are asked for as
+# arrays too, since a join may be planned for empty tables, by statistics from before a restore of thousands.
 BEGIN = f"""
     WITH asked AS (
         SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS a (run_id, epoch)
@@ -43,7 +44,7 @@ BEGIN = f"""
                done = (SELECT count(*) FROM chapter c
                         WHERE c.book_id = r.book_id AND c.content <> '' AND c.rewrite_run IS DISTINCT FROM r.id)
           FROM asked a
-          JOIN run same ON same.id = a.run_id
+          JOIN run same ON same.id = a.run_id AND same.id = ANY($1::uuid[])
          CROSS JOIN LATERAL (
                SELECT c.id, c.chapter_number FROM chapter c
                 WHERE c.book_id = same.book_id AND (c.content = '' OR c.rewrite_run = same.id)
@@ -51,7 +52,7 @@ BEGIN = f"""
          WHERE r.id = a.run_id AND r.epoch = a.epoch AND r.status = 'running'
         RETURNING r.*, next.id AS next_id
     ), marked AS (
-        UPDATE chapter SET status = 'writing' FROM begun WHERE chapter.id = begun.next_id
+        UPDATE chapter SET status = 'writing' WHERE id = ANY(ARRAY(SELECT next_id FROM begun))
     )
     SELECT {OF_RUN}, EXISTS (SELECT FROM step s WHERE s.run_id = begun.id) AS replay FROM begun
 """

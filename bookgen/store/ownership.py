@@ -26,6 +26,7 @@ async def owned(db: DB, owner: UUID) -> list[Run]:
 
 # A crash is charged to the run that its process was trying out, if it was; else to all of its runs that it had begun
 # to write. A suspect is charged only for a crash in the middle of its trial, so that it is never condemned by accident.
+# The ids are asked for as an array too, since a join may be planned by statistics that know of no run yet.
 CLAIM = """
     WITH orphan AS (
         SELECT r.id,
@@ -43,7 +44,7 @@ CLAIM = """
        SET epoch = r.epoch + 1, owner = $1, crash_count = r.crash_count + orphan.charged::int,
            call_started_at = NULL
       FROM orphan
-     WHERE r.id = orphan.id
+     WHERE r.id = orphan.id AND r.id = ANY(ARRAY(SELECT id FROM orphan))
     RETURNING r.*
 """
 
