@@ -7,7 +7,7 @@ IDEA ?= The keeper of a lighthouse that no ship needs any more finds letters in 
 BIN := .venv/bin
 UV := $(shell command -v uv 2>/dev/null)
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
-	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+	$$python -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
 INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -qq --disable-pip-version-check)
 
 .PHONY: book test serve chaos contract pages clean
@@ -51,5 +51,5 @@ clean:
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "bookgen needs Python 3.11 or newer; found none."; exit 1; }
-	@$(if $(UV),$(UV) venv -q --python $(PYTHON) .venv,$(PYTHON) -m venv .venv \
+	@$(if $(UV),$(UV) venv -q --python "$(PYTHON)" .venv,"$(PYTHON)" -m venv .venv \
 		|| { rm -rf .venv; echo "On Debian and Ubuntu first: apt install python3-venv"; exit 1; })
