@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from bookgen.models import Run
+from bookgen.models import Run, RunStatus
 from bookgen.store.database import DB
 from bookgen.store.runs import RUN_FIELDS, run_of
 from bookgen.store.steps import Step, columns
@@ -31,8 +31,9 @@ class Begun:
 
 OF_RUN = ", ".join(RUN_FIELDS)
 
-# The chapter that comes next is found in the same statement that announces it. Ids are asked for as
-# arrays too, since a join may be planned for empty tables, by statistics from before a restore of thousands.
+# The chapter that comes next is found in the same statement that announces it. Each run is asked for by its id as an
+# array too, and its status by a parameter, so that no plan reads an index from end to end: a planner whose statistics
+# are from before a restore of thousands thinks that such an index is empty.
 BEGIN = f"""
     WITH asked AS (
         SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS a (run_id, epoch)
@@ -44,12 +45,12 @@ BEGIN = f"""
                done = (SELECT count(*) FROM chapter c
                         WHERE c.book_id = r.book_id AND c.content <> '' AND c.rewrite_run IS DISTINCT FROM r.id)
           FROM asked a
-          JOIN run same ON same.id = a.run_id AND same.id = ANY($1::uuid[])
+          JOIN run same ON same.id = a.run_id AND same.id = ANY($1)
          CROSS JOIN LATERAL (
                SELECT c.id, c.chapter_number FROM chapter c
                 WHERE c.book_id = same.book_id AND (c.content = '' OR c.rewrite_run = same.id)
                 ORDER BY c.chapter_number LIMIT 1) AS next
-         WHERE r.id = a.run_id AND r.epoch = a.epoch AND r.status = 'running'
+         WHERE r.id = a.run_id AND r.id = ANY($1) AND r.epoch = a.epoch AND r.status = $3
         RETURNING r.*, next.id AS next_id
     ), marked AS (
         UPDATE chapter SET status = 'writing' WHERE id = ANY(ARRAY(SELECT next_id FROM begun))
@@ -63,7 +64,8 @@ async def begin(db: DB, asked: Sequence[Begin]) -> dict[UUID, Begun]:
 
     A run that is absent from the answer has nothing left or is not ours to write.
     """
-    rows = await db.fetch(BEGIN, [each.run_id for each in asked], [each.epoch for each in asked])
+    ids, epochs = [each.run_id for each in asked], [each.epoch for each in asked]
+    rows = await db.fetch(BEGIN, ids, epochs, RunStatus.RUNNING)
     return {row["id"]: Begun(run_of(row), row["replay"]) for row in rows}
 
 

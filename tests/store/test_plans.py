@@ -1,0 +1,71 @@
+"""What a run asks of the database stays cheap where the planner's statistics know of no run yet."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from bookgen.store import checkpoints, ownership
+from bookgen.store.checkpoints import Begin, Checkpoint
+
+OWNER, RUNS, BATCH = UUID(int=1), 2000, 64
+
+RESTORED = """
+    WITH writer AS (
+        INSERT INTO account (username, email) SELECT n, n FROM generate_series(1, $1::int) AS n RETURNING id
+    ), title AS (
+        INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language, status)
+        SELECT id, 'A book', 1, 1000, '6x9', 'en', 'generating' FROM writer RETURNING id, account_id
+    ), chapters AS (
+        INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
+        SELECT id, n, 'A chapter', 500 FROM title, generate_series(1, 3) AS n
+    )
+    INSERT INTO run (id, book_id, account_id, status, mode, total, owner, epoch)
+    SELECT gen_random_uuid(), id, account_id, 'running', 'full', 3, $2, 1 FROM title
+"""
+
+A_BATCH = "SELECT id FROM run LIMIT $1"
+
+FIRST_CHAPTER = """
+    SELECT c.id FROM chapter c JOIN run r ON r.book_id = c.book_id WHERE r.id = $1 ORDER BY c.chapter_number LIMIT 1
+"""
+
+RUNS_READ = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'run'"
+
+
+@pytest.fixture
+async def restored(pool: asyncpg.Pool) -> AsyncIterator[asyncpg.Connection]:
+    """A connection, in a transaction, to a database that was empty when it was last analyzed."""
+    async with pool.acquire() as connection:
+        await connection.execute(RESTORED, 10, OWNER)
+        await connection.execute("DELETE FROM account")
+        await connection.execute("VACUUM ANALYZE")
+        await connection.execute(RESTORED, RUNS, OWNER)
+        async with connection.transaction():
+            yield connection
+
+
+async def test_beginning_some_runs_reads_only_those(restored: asyncpg.Connection) -> None:
+    runs = [row["id"] for row in await restored.fetch(A_BATCH, BATCH)]
+    before = await restored.fetchval(RUNS_READ)
+    assert len(await checkpoints.begin(restored, [Begin(run, 1) for run in runs])) == BATCH
+    assert await restored.fetchval(RUNS_READ) - before <= 4 * BATCH
+
+
+async def test_a_checkpoint_reads_only_its_own_run(restored: asyncpg.Connection) -> None:
+    runs = [row["id"] for row in await restored.fetch(A_BATCH, 1)]
+    await checkpoints.begin(restored, [Begin(run, 1) for run in runs])
+    chapter = await restored.fetchval(FIRST_CHAPTER, runs[0])
+    before = await restored.fetchval(RUNS_READ)
+    row = Checkpoint(runs[0], 1, 1, uuid4(), chapter, 0, "Text.", 1, [], None)
+    assert await checkpoints.save(restored, [row])
+    assert await restored.fetchval(RUNS_READ) - before <= 10
+
+
+async def test_taking_runs_over_reads_each_but_a_few_times(restored: asyncpg.Connection) -> None:
+    before = await restored.fetchval(RUNS_READ)
+    assert len(await ownership.claim(restored, uuid4(), BATCH, 2)) == BATCH
+    assert await restored.fetchval(RUNS_READ) - before <= 4 * RUNS
