@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 LONGEST_REPLY = 400_000  # characters; more is no reply but a loop
 LONGEST_SHOWN = 60_000  # characters of a reply that a model is shown again, for its window holds the rest as well
+DEEPEST = 100  # objects and lists within each other; how many Python itself can read differs by its version
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
@@ -90,6 +91,7 @@ async def _read(reply: TextReply, request: TextRequest, read: Callable[[Mapping[
 
 _WRAPPERS = frozenset({"response", "result", "data", "output", "json", "object", "answer", "reply"})
 _DECODER = json.JSONDecoder(strict=False)
+TOO_DEEP = "its objects and lists are nested far too deep"
 _STARTS = 12  # braces that are tried as the beginning of the object
 
 
@@ -103,6 +105,8 @@ async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
     value = _decoded(text)
     if value is None:
         value = await asyncio.to_thread(_mended, _whole_object(text, cut=cut))
+    if _is_bottomless(value):
+        raise Malformed(TOO_DEEP)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict) and len(value) == 1 and _WRAPPERS.issuperset(value):
@@ -129,7 +133,20 @@ def _mended(text: str) -> Any:
     try:
         return json_repair.loads(text)
     except RecursionError:
-        raise Malformed("its objects and lists are nested far too deep") from None
+        raise Malformed(TOO_DEEP) from None
+
+
+def _is_bottomless(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for item in level if isinstance(item, dict | list) for inner in _inside(item)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return item.values() if isinstance(item, dict) else item
 
 
 def _whole_object(text: str, *, cut: bool) -> str:

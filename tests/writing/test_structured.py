@@ -64,7 +64,14 @@ async def test_every_kind_of_garbage_is_recovered_in_two_more_calls(kind):
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a": ' + "[" * 100_000 + "}", '{"a": ' * 3_000 + "1" + "}" * 3_000, "<think>" * 50_000 + "{"]
+    "text",
+    [
+        '{"a": ' + "[" * 100_000 + "}",
+        '{"a": ' * 3_000 + "1" + "}" * 3_000,
+        '{"a": ' * 300 + "1" + "}" * 300,
+        '{"a": ' + "[" * 300 + "]" * 300 + "}",
+        "<think>" * 50_000 + "{",
+    ],
 )
 async def test_a_bottomless_object_is_refused(text):
     with pytest.raises(Malformed):
