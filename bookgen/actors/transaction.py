@@ -173,6 +173,8 @@ class Transactions:
 
     async def _settle_rows(self, connection: asyncpg.Connection, run: Run, effects: frozenset[Effect]) -> None:
         failed: int | None = run.failure["chapter_number"] if run.failure else None
+        if Effect.HOLD in effects:
+            await store.call_off_job(connection, run.book_id)
         if Effect.SETTLE in effects:
             await runs.settle_chapters(connection, run.book_id, failed)
         if Effect.CLOSE_STEPS in effects:

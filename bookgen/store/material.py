@@ -152,6 +152,8 @@ TAKE_JOB = """
 
 END_JOB = "DELETE FROM book_job WHERE book_id = $1 AND owner = $2 RETURNING 1"
 
+CALL_OFF_JOB = "DELETE FROM book_job WHERE book_id = $1"
+
 
 async def take_job(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str) -> None:
     """Says that model work outside a run has begun. The caller has seen that no living process has such work."""
@@ -161,6 +163,11 @@ async def take_job(connection: asyncpg.Connection, book_id: int, owner: UUID, ki
 async def end_job(db: DB, book_id: int, owner: UUID) -> bool:
     """Whether the job was still this process's."""
     return await db.fetchval(END_JOB, book_id, owner) is not None
+
+
+async def call_off_job(connection: asyncpg.Connection, book_id: int) -> None:
+    """What a process that is thought dead still works on, and may bring once it wakes up, is not wanted any more."""
+    await connection.execute(CALL_OFF_JOB, book_id)
 
 
 DELETE_BOOK = "DELETE FROM book WHERE id = $1 AND account_id = $2"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
 from bookgen.models import Book, BookStatus, Chapter, Run, RunStatus
-from bookgen.store import books, chapters, runs
+from bookgen.store import books, chapters, material, runs
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -45,6 +45,7 @@ async def revise(
         places = plan(book, existing, entries, replace=replace)
         if state.run and state.run.status is RunStatus.PAUSED:
             _protect_written(existing, places, state.run)
+        await material.call_off_job(connection, book_id)
         await _write(connection, book, places)
 
 

@@ -9,8 +9,9 @@ import pytest
 from bookgen.actors.messages import Generate
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, UpstreamAIError
+from bookgen.store import outlines
 
-from .conftest import Model, Shelf
+from .conftest import Model, Shelf, Start
 
 
 async def test_a_drafted_outline_becomes_the_books_chapters(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
@@ -130,3 +131,49 @@ async def test_a_failed_job_leaves_the_book_free(supervisor: Supervisor, model: 
         await call
 
     await supervisor.ask(account, book, Generate())
+
+
+async def asleep(supervisor: Supervisor, shelf: Shelf) -> None:
+    """A process that does not renew its lease is thought dead; what it works on it may bring all the same."""
+    boot_id = supervisor.resources.boot_id
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
+
+
+async def test_the_outline_of_a_process_that_slept_does_not_replace_what_a_run_writes(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    sleeper, other = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    call = asyncio.create_task(sleeper.draft_outline(account, book))
+    await model.wait_until_asked(book, 0)
+    await asleep(sleeper, shelf)
+    await other.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.answer(book, 1, "The run's.")
+    await model.wait_until_asked(book, 2)
+
+    model.answer(book, 0)
+
+    with pytest.raises(Conflict):
+        await call
+    assert await shelf.texts(book) == ["The run's.", "", ""]
+
+
+async def test_the_outline_of_a_process_that_slept_does_not_replace_the_authors(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    sleeper = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    call = asyncio.create_task(sleeper.draft_outline(account, book))
+    await model.wait_until_asked(book, 0)
+    await asleep(sleeper, shelf)
+    async with shelf.pool.acquire() as connection:
+        await outlines.revise(connection, account, book, [{"title": "Mine"}], replace=True)
+
+    model.answer(book, 0)
+
+    with pytest.raises(Conflict):
+        await call
+    assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["Mine"]
