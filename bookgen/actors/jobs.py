@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from bookgen.actors.actor import spawn
+from bookgen.actors.health import TRANSIENT
 from bookgen.actors.material import load_material
 from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter
 from bookgen.actors.resources import Resources
@@ -39,19 +40,25 @@ class Jobs:
 
     async def start(self, account_id: int, book_id: int, job: Job) -> asyncio.Task[None]:
         """Takes the book for `job` and lets it run. GenerationInProgress while a run is active."""
-        async with self._locked(account_id, book_id) as (connection, state):
-            if state.job:
-                raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
-            if state.run and state.run.status.active:
-                raise GenerationInProgress
-            await store.take_job(connection, book_id, self._resources.boot_id, KINDS[type(job)])
-        task = spawn(self._run(account_id, book_id, job))
+        boot_id, taking = self._resources.boot_id, False
+        try:
+            async with self._locked(account_id, book_id) as (connection, state):
+                if state.job:
+                    raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
+                if state.run and state.run.status.active:
+                    raise GenerationInProgress
+                taking = True
+                await store.take_job(connection, book_id, boot_id, KINDS[type(job)])
+        except TRANSIENT:
+            if taking:  # it may be taken all the same, and nobody would work on it
+                await self._end(book_id, boot_id)
+            raise
+        task = spawn(self._run(account_id, book_id, job, boot_id))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
 
-    async def _run(self, account_id: int, book_id: int, job: Job) -> None:
-        health, boot_id = self._resources.health, self._resources.boot_id
+    async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID) -> None:
         try:
             material = await load_material(self._resources.pool, account_id, book_id)
             steps = StoredSteps(self._resources, Work(account_id, book_id, uuid4()), replay=False)
@@ -59,11 +66,13 @@ class Jobs:
                 save = await self._work(material, job, steps)
             finally:
                 await steps.settle()
-            await health.through_outages(lambda: self._save(account_id, book_id, boot_id, save))
+            await self._save(account_id, book_id, boot_id, save)
         finally:
-            await asyncio.shield(
-                spawn(health.through_outages(lambda: store.end_job(self._resources.pool, book_id, boot_id)))
-            )
+            await asyncio.shield(spawn(self._end(book_id, boot_id)))
+
+    async def _end(self, book_id: int, boot_id: UUID) -> None:
+        pool = self._resources.pool
+        await self._resources.health.through_outages(lambda: store.end_job(pool, book_id, boot_id))
 
     async def _work(self, material: Material, job: Job, steps: StoredSteps) -> Save:
         match job:
@@ -95,10 +104,20 @@ class Jobs:
         )
 
     async def _save(self, account_id: int, book_id: int, boot_id: UUID, save: Save) -> None:
-        async with self._locked(account_id, book_id) as (connection, _):
-            if not await store.end_job(connection, book_id, boot_id):
-                raise Conflict("The book was changed by another process meanwhile.")
-            await save(connection)
+        """Ends the job with what it brought. Conflict when the book was given to somebody else meanwhile."""
+        tried = False
+
+        async def attempt() -> None:
+            nonlocal tried
+            async with self._locked(account_id, book_id) as (connection, state):
+                if await store.end_job(connection, book_id, boot_id):
+                    tried = True
+                    await save(connection)
+                elif not tried or state.job or (state.run and state.run.status.active):
+                    raise Conflict("The book was changed by another process meanwhile.")
+                # else the commit had landed before, and only its answer was lost
+
+        await self._resources.health.through_outages(attempt)
 
     @asynccontextmanager
     async def _locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, Any]]:

@@ -21,6 +21,7 @@ from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.steps import Steps
+from tests.chaos.pg_proxy import PgProxy
 
 _names = itertools.count(1)
 
@@ -150,6 +151,13 @@ async def start(database: Database, model: Model) -> AsyncIterator[Start]:
 @pytest.fixture
 async def supervisor(start: Start) -> Supervisor:
     return await start()
+
+
+@pytest.fixture
+async def proxy(dsn: str) -> AsyncIterator[PgProxy]:
+    """Stands before the same database, to cut it off."""
+    async with PgProxy(dsn) as proxy:
+        yield proxy
 
 
 class Shelf:

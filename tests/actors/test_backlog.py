@@ -29,12 +29,6 @@ async def until(reached: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-async def proxy(dsn: str) -> AsyncIterator[PgProxy]:
-    async with PgProxy(dsn) as proxy:
-        yield proxy
-
-
-@pytest.fixture
 async def supervisor(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor]:
     database = await Database.open(proxy.dsn, http_connections=2, run_connections=5)
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
 from bookgen.actors.messages import Generate
+from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, UpstreamAIError
+from bookgen.billing.quota import Quota
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, Unavailable, UpstreamAIError
 from bookgen.store import outlines
+from bookgen.store.database import Database
+from tests.chaos.pg_proxy import PgProxy
 
-from .conftest import Model, Shelf, Start
+from .conftest import Model, Shelf, Start, draft_outline, rework_chapters
 
 
 async def test_a_drafted_outline_becomes_the_books_chapters(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
@@ -177,3 +182,46 @@ async def test_the_outline_of_a_process_that_slept_does_not_replace_the_authors(
     with pytest.raises(Conflict):
         await call
     assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["Mine"]
+
+
+@pytest.fixture
+async def behind_proxy(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor]:
+    database = await Database.open(proxy.dsn, http_connections=2, run_connections=5)
+    writing = Writing(draft_outline, rework_chapters, model.write_chapter)
+    supervisor = Supervisor(database, writing=writing, model=model, quota=Quota(billing=True))
+    await supervisor.start()
+    yield supervisor
+    await supervisor.drain(0)
+    await database.close(patience=1.0)
+
+
+async def test_a_job_whose_begin_was_cut_off_leaves_the_book_free(
+    behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=0)
+    model.free = True
+    proxy.cut_after_commit = 1
+    with pytest.raises(Unavailable):
+        await behind_proxy.draft_outline(account, book)
+    assert proxy.cuts == 1
+
+    await behind_proxy.draft_outline(account, book)
+
+    assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
+
+
+async def test_an_outline_whose_commit_was_cut_off_is_answered_truly(
+    behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=0)
+    call = asyncio.create_task(behind_proxy.draft_outline(account, book))
+    await model.wait_until_asked(book, 0)
+    proxy.cut_after_commit = 1
+
+    model.answer(book, 0)
+    await call
+
+    assert proxy.cuts == 1
+    assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
