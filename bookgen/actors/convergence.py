@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 from uuid import UUID, uuid4
@@ -12,9 +13,10 @@ import structlog
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.health import TRANSIENT
 from bookgen.actors.lease import Lease
-from bookgen.actors.messages import Advance
+from bookgen.actors.messages import Advance, ChapterHalted, Event
 from bookgen.actors.resources import Resources
 from bookgen.actors.transaction import Committed, Transactions
+from bookgen.errors import NotFound
 from bookgen.models import Run
 from bookgen.store import ownership, processes, runs
 
@@ -72,17 +74,21 @@ class Convergence:
         while claimed := await ownership.claim(pool, self._resources.boot_id, CLAIM_ROWS, CRASHES_TO_SUSPECT):
             log.info("runs_taken_over", runs=len(claimed))
             for run in claimed:
-                if run.crash_count >= CRASHES_TO_QUARANTINE:
-                    await self._quarantine(run)
-                else:
-                    self._roster.begin(run)
+                await self._begin(run)
             await asyncio.sleep(0)
         await ownership.forget_calls(pool, self._resources.boot_id)
 
-    async def _quarantine(self, run: Run) -> None:
+    async def _begin(self, run: Run) -> None:
+        if run.crash_count < CRASHES_TO_QUARANTINE:
+            self._roster.begin(run)
+            return
         log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
-        committed = await self._transactions.steer(run.account_id, run.book_id, Advance(), uuid4())
-        self._roster.moved(committed)
+        await self._tell(run, Advance())
+
+    async def _tell(self, run: Run, event: Event) -> None:
+        with contextlib.suppress(NotFound):  # the book was deleted meanwhile
+            committed = await self._transactions.steer(run.account_id, run.book_id, event, uuid4())
+            self._roster.moved(committed)
 
     async def _give_turns(self) -> None:
         pool, seconds = self._resources.pool, self._resources.call_seconds
@@ -93,7 +99,10 @@ class Convergence:
     async def _start_what_stands_still(self) -> None:
         for run in await ownership.owned(self._resources.pool, self._resources.boot_id):
             if not self._roster.busy_with(run):
-                self._roster.begin(run)
+                await self._begin(run)
+        for run in await ownership.said_to_finish(self._resources.pool, self._resources.boot_id):
+            if not self._roster.busy_with(run):
+                await self._tell(run, ChapterHalted(run.epoch, run.call_no))
 
 
 async def every(seconds: float, work: Callable[[], Awaitable[None]], resources: Resources) -> None:

@@ -24,6 +24,16 @@ async def owned(db: DB, owner: UUID) -> list[Run]:
     return [run_of(row) for row in await db.fetch(OWNED, owner)]
 
 
+SAID_TO_FINISH = """
+    SELECT * FROM run WHERE owner = $1 AND status IN ('queued', 'paused') AND call_started_at IS NOT NULL
+"""
+
+
+async def said_to_finish(db: DB, owner: UUID) -> list[Run]:
+    """Paused and waiting runs of which the process is to finish a chapter."""
+    return [run_of(row) for row in await db.fetch(SAID_TO_FINISH, owner)]
+
+
 # A crash is charged to the run that its process was trying out, if it was; else to all of its runs that it had begun
 # to write. A suspect is charged only for a crash in the middle of its trial, so that it is never condemned by accident.
 # The ids are asked for as an array too, since a join may be planned by statistics that know of no run yet.

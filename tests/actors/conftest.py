@@ -122,6 +122,12 @@ def ask(stage: str, book: int, chapter: int) -> TextRequest:
     return TextRequest(stage, (), (Message("user", text),), 100, chapter_number=chapter or None)
 
 
+async def until(reached: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not reached():  # noqa: ASYNC110 (the signal is the state of something)
+            await asyncio.sleep(0.01)
+
+
 @pytest.fixture
 def model() -> Model:
     return Model()

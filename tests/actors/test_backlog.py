@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -17,15 +17,9 @@ from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.steps import Steps
 from tests.chaos.pg_proxy import PgProxy
 
-from .conftest import Model, Shelf, ask, draft_outline, rework_chapters
+from .conftest import Model, Shelf, ask, draft_outline, rework_chapters, until
 
 TEXT = "A long text. " * 1000
-
-
-async def until(reached: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not reached():  # noqa: ASYNC110 (the signal is what waits)
-            await asyncio.sleep(0.01)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import asyncpg
+import orjson
 import pytest
 
 from bookgen.actors import restarts
@@ -17,7 +18,7 @@ from bookgen.errors import GenerationInProgress, Unavailable
 from bookgen.models import RunStatus
 from bookgen.store.database import Database
 
-from .conftest import Model, Shelf, Start
+from .conftest import Model, Shelf, Start, until
 
 
 async def test_a_bug_in_one_book_ends_its_run_and_no_other(
@@ -39,6 +40,26 @@ async def test_a_bug_in_one_book_ends_its_run_and_no_other(
     await shelf.until_status(good[1], "completed")
     await supervisor.ask(*broken, Resume())
     await shelf.until_status(broken[1], "completed")
+
+
+async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
+    supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restarts, "FIRST_WAIT", 0.01)
+    account = await shelf.account()
+    book, waiting = await shelf.book(account), await shelf.book(account)
+    for each in (book, waiting):
+        await supervisor.ask(account, each, Generate())
+    await model.wait_until_asked(book, 1)
+    await supervisor.ask(account, book, Pause())
+    model.fail(book, 1, retryable=False, error=ZeroDivisionError())
+    await until(lambda: bool(supervisor._restarts._crashes) and not supervisor._resting)
+
+    await supervisor._convergence.sweep()
+
+    status = orjson.loads(await supervisor.generation_status(account, book))
+    assert status["status_message"] == "Paused. 0 of 3 chapters finished."
+    await model.wait_until_asked(waiting, 1)
 
 
 def test_crashes_of_many_books_are_nobodys_fault() -> None:

@@ -102,6 +102,34 @@ async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start
     await shelf.until_status(book, "completed")
 
 
+async def test_a_quarantine_that_the_database_was_away_for_is_made_up_for(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    process = await start()
+    await process.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await crash(process, shelf)
+    process = await start()
+    await model.wait_until_asked(book, 1, times=2)
+    process._actors[account, book].cancel()
+    await shelf.pool.execute("UPDATE run SET owner = gen_random_uuid(), crash_count = $1", CRASHES_TO_QUARANTINE)
+    with monkeypatch.context() as away:
+        away.setattr(process.transactions, "steer", unavailable)
+        with pytest.raises(Unavailable):
+            await process._convergence.sweep()
+
+    await process._convergence.sweep()
+
+    assert (await shelf.run(book))["failure"]["code"] == "quarantined"
+    assert model.asked[book, 1] == 2
+
+
+async def unavailable(*_: object) -> None:
+    raise Unavailable
+
+
 async def test_a_crash_during_a_trial_is_charged_to_the_suspect_alone(start: Start, model: Model, shelf: Shelf) -> None:
     poison, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     model.poison = {poison[1]}
