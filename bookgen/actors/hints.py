@@ -26,15 +26,13 @@ async def listen(dsn: str, on_hint: Callable[[int], None]) -> None:
     while True:
         try:
             connection = await asyncpg.connect(dsn, timeout=5.0)
-        except (*TRANSIENT, asyncpg.PostgresError) as error:
+            try:
+                gone = asyncio.Event()
+                connection.add_termination_listener(lambda _connection, gone=gone: gone.set())
+                await connection.add_listener(HINT_CHANNEL, heard)
+                await gone.wait()
+            finally:
+                connection.terminate()
+        except (*TRANSIENT, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
             log.debug("hints_unreachable", reason=str(error))
-            await asyncio.sleep(RECONNECT_SECONDS)
-            continue
-        gone = asyncio.Event()
-        connection.add_termination_listener(lambda _connection, gone=gone: gone.set())
-        try:
-            await connection.add_listener(HINT_CHANNEL, heard)
-            await gone.wait()
-        finally:
-            connection.terminate()
         await asyncio.sleep(RECONNECT_SECONDS)

@@ -33,24 +33,21 @@ class Lease:
         self.neighbours = 0
 
     async def take(self) -> None:
-        """Gets a lease under a new name."""
-        started = asyncio.get_running_loop().time()
-        self._resources.boot_id = uuid4()
+        """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
+        started, boot_id = asyncio.get_running_loop().time(), self._resources.boot_id
         await processes.register(
-            self._resources.pool,
-            self._resources.boot_id,
-            this_host(),
-            os.getpid(),
-            started_at(os.getpid()),
-            TTL_SECONDS,
+            self._resources.pool, boot_id, this_host(), os.getpid(), started_at(os.getpid()), TTL_SECONDS
         )
-        self._set_fence(started)
-        self.held = True
+        if boot_id == self._resources.boot_id:
+            self._set_fence(started)
+            self.held = True
 
     async def renew(self) -> None:
         """Renews, or takes a new lease when this one is not known any more."""
-        started = asyncio.get_running_loop().time()
-        others = await processes.renew(self._resources.pool, self._resources.boot_id, TTL_SECONDS)
+        started, boot_id = asyncio.get_running_loop().time(), self._resources.boot_id
+        others = await processes.renew(self._resources.pool, boot_id, TTL_SECONDS)
+        if boot_id != self._resources.boot_id:  # too late: that lease was lost meanwhile
+            return
         if others is None:
             if self.held:
                 self._lost()

@@ -10,6 +10,7 @@ from bookgen.store.database import DB
 REGISTER = """
     INSERT INTO process (boot_id, host, pid, pid_started, lease_until)
     VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second')
+    ON CONFLICT (boot_id) DO UPDATE SET lease_until = EXCLUDED.lease_until
 """
 
 

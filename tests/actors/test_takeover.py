@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 
+import asyncpg
 import pytest
 
-from bookgen.actors import lease, probation
+from bookgen.actors import hints, lease, probation
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
 from bookgen.models import RunStatus
-from bookgen.store import ownership
+from bookgen.store import ownership, runs
+from bookgen.store.database import Database
 
-from .conftest import Model, Shelf, Start
+from .conftest import Model, Shelf, Start, until
 
 
 @pytest.fixture(autouse=True)
@@ -329,6 +332,62 @@ async def test_a_lease_that_ran_out_cancels_what_is_in_flight(start: Start, mode
 
     await model.until(lambda: model.cancelled[book, 1] == 1)
     assert owner.resources.boot_id != before
+
+
+async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next(
+    start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, _ = await start(), await start()
+    its_lease, before = process._lease, process.resources.boot_id
+    monkeypatch.setattr(lease, "FENCE_SECONDS", 0.2)
+    await its_lease.renew()
+    monkeypatch.setattr(lease, "FENCE_SECONDS", 20.0)
+    async with shelf.pool.acquire() as connection, connection.transaction():
+        await connection.execute("SELECT FROM process WHERE boot_id = $1 FOR UPDATE", before)
+        late = asyncio.create_task(its_lease.renew())
+        await until(lambda: its_lease.held and process.resources.boot_id != before)
+        held = process.resources.boot_id
+        monkeypatch.setattr(lease, "FENCE_SECONDS", 0.0)
+
+    await late
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    assert process.resources.boot_id == held
+
+
+async def test_a_lease_that_is_taken_twice_at_once_is_one(start: Start, shelf: Shelf) -> None:
+    process = await start()
+
+    process._lease._lost()  # which takes another one
+    await asyncio.gather(process._lease.take(), process._lease.take())
+
+    assert process._lease.held
+    assert await shelf.value("SELECT count(*) FROM process") == 2
+
+
+async def test_word_is_listened_for_again_when_the_connection_broke_before_it_could(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add, tries, heard = asyncpg.Connection.add_listener, iter([True]), asyncio.Queue[int]()
+
+    async def break_first(connection: asyncpg.Connection, *arguments: object) -> None:
+        if next(tries, False):
+            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
+        await add(connection, *arguments)
+
+    monkeypatch.setattr(asyncpg.Connection, "add_listener", break_first)
+    monkeypatch.setattr(hints, "RECONNECT_SECONDS", 0.01)
+    listening = asyncio.create_task(hints.listen(database.dsn, heard.put_nowait))
+
+    async with asyncio.timeout(10):
+        while heard.empty():
+            async with database.http.acquire() as connection:
+                await runs.hint(connection, 7)
+            await asyncio.wait([listening], timeout=0.01)
+
+    assert heard.get_nowait() == 7
+    listening.cancel()
 
 
 async def test_a_process_late_with_its_lease_takes_no_run_from_itself(start: Start, model: Model, shelf: Shelf) -> None:
