@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import asyncpg
 import orjson
@@ -15,7 +16,8 @@ from bookgen.actors.resources import CostCaps
 from bookgen.actors.restarts import Restarts
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import GenerationInProgress, Unavailable
-from bookgen.models import RunStatus
+from bookgen.models import Run, RunStatus
+from bookgen.store import acceptance
 from bookgen.store.database import Database
 
 from .conftest import Model, Shelf, Start, until
@@ -83,6 +85,28 @@ async def test_many_generates_of_one_book_start_one_run(supervisor: Supervisor, 
 
     refused = [answer for answer in answers if isinstance(answer, GenerationInProgress)]
     assert len(answers) - len(refused) == 1
+
+
+async def test_an_accept_whose_answer_was_lost_is_answered_truly(
+    supervisor: Supervisor, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    accept, cuts = acceptance.accept, iter([True])
+
+    async def cut(*arguments: Any) -> Run | None:
+        accepted = await accept(*arguments)
+        if next(cuts, False):
+            raise Unavailable
+        return accepted
+
+    monkeypatch.setattr(acceptance, "accept", cut)
+
+    run = await supervisor.ask(account, book, Generate())
+
+    assert next(cuts, False) is False
+    assert run.id == (await shelf.run(book))["id"]
+    assert await shelf.value("SELECT count(*) FROM run") == 1
 
 
 async def test_many_books_of_one_account_wait_in_line(start: Start, model: Model, shelf: Shelf) -> None:

@@ -334,6 +334,20 @@ async def test_a_lease_that_ran_out_cancels_what_is_in_flight(start: Start, mode
     assert owner.resources.boot_id != before
 
 
+async def test_alone_a_process_goes_on_when_its_lease_runs_out(start: Start, model: Model, shelf: Shelf) -> None:
+    owner = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+
+    owner._lease._ran_out()
+    model.answer(book, 1)
+
+    await model.wait_until_asked(book, 2)
+    assert not model.cancelled
+
+
 async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next(
     start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,12 +61,17 @@ async def test_a_generate_whose_commit_was_cut_off_is_accepted_once(world: World
     process = await world.serve()
     author = await world.author()
     book = await world.book(author)
+    world.model.configure(delay=20)
+    await world.generate(process, author, book)  # the first run of a book is accepted without a COMMIT to cut off
+    await world.model.arrived(1)
+    await world.steer(process, author, book, "stop")
+    world.model.configure(delay=0.1)
     proxy.cut_after_commit = 1
 
     code, _ = await world.generate(process, author, book)
 
-    assert code == 202
-    assert await world.value("SELECT count(*) FROM run") == 1
+    assert (code, proxy.cuts) == (202, 1)
+    assert await world.value("SELECT count(*) FROM run") == 2
     await world.until_status(book, "completed")
     await world.check()
 
