@@ -1,4 +1,7 @@
-"""The whole life of a run as one pure function: what it is, what it hears, what becomes of it."""
+"""The life of a run as one pure function: what it is, what it hears, what becomes of it.
+
+A chapter's text is let in by one statement, `checkpoints.save`; what is decided is when the run ends with it (Advance).
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,12 @@ from bookgen.actors.messages import (
     Advance,
     ChapterFailed,
     ChapterHalted,
-    ChapterWritten,
     Command,
     Event,
     Failure,
     Generate,
     GiveUp,
     Pause,
-    Promote,
     Resume,
     Stop,
 )
@@ -77,15 +78,13 @@ def decide(snapshot: Snapshot, message: Command | Event, fresh: Run) -> Decision
             return _generate(snapshot, message, fresh)
         case Abandon():
             return _stop(snapshot) if snapshot.run and snapshot.run.status.active else Decision(snapshot.run)
-        case Promote():
-            return _promote(snapshot)
         case Advance():
             return _advance(snapshot)
         case GiveUp(failure=failure):
             running = snapshot.run is not None and snapshot.run.status is RunStatus.RUNNING
             return _failed(snapshot.run, failure) if running and snapshot.run else Decision(snapshot.run)
-        case ChapterWritten() | ChapterFailed() | ChapterHalted():
-            return _chapter_ended(snapshot, message)
+        case ChapterFailed() | ChapterHalted():
+            return _ended_without_text(snapshot, message)
     if snapshot.run is None:
         raise NotFound
     match message:
@@ -154,13 +153,6 @@ def _stop(snapshot: Snapshot) -> Decision:
     raise _impossible("stopped", run)
 
 
-def _promote(snapshot: Snapshot) -> Decision:
-    run = snapshot.run
-    if run is None or run.status is not RunStatus.QUEUED:
-        return Decision(run)
-    return Decision(replace(run, status=RunStatus.RUNNING))
-
-
 def _advance(snapshot: Snapshot) -> Decision:
     run = snapshot.run
     if run is None or run.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
@@ -172,23 +164,19 @@ def _advance(snapshot: Snapshot) -> Decision:
     return Decision(run)
 
 
-def _chapter_ended(snapshot: Snapshot, message: ChapterWritten | ChapterFailed | ChapterHalted) -> Decision:
+def _ended_without_text(snapshot: Snapshot, message: ChapterFailed | ChapterHalted) -> Decision:
     run = snapshot.run
     if run is None or not run.status.active:
         return Decision(run)
     if (run.epoch, run.call_no) != (message.epoch, message.call_no):
         return Decision(run)
     quiet = replace(run, call_started_at=None)
-    turn = frozenset({Effect.PROMOTE} if run.status is not RunStatus.RUNNING else set())
+    running = run.status is RunStatus.RUNNING
     match message:
-        case ChapterWritten() if snapshot.todo <= 1:
-            return _completed(replace(quiet, done=run.done + 1))
-        case ChapterWritten():
-            return Decision(replace(quiet, done=run.done + 1, call_no=run.call_no + 1, crash_count=0), turn)
-        case ChapterFailed(failure=failure, spoilt=spoilt) if run.status is RunStatus.RUNNING or not failure.retryable:
+        case ChapterFailed(failure=failure, spoilt=spoilt) if running or not failure.retryable:
             return _failed(quiet, failure, spoilt)
         case _:
-            return Decision(quiet, turn | {Effect.SETTLE})
+            return Decision(quiet, frozenset({Effect.SETTLE} if running else {Effect.SETTLE, Effect.PROMOTE}))
 
 
 def _completed(run: Run) -> Decision:

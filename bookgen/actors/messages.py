@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from bookgen.models import Run
-from bookgen.writing.material import ChapterDraft
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +50,6 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class ChapterWritten:
-    """A chapter's task brought its text."""
-
-    epoch: int
-    call_no: int
-    draft: ChapterDraft
-
-
-@dataclass(frozen=True, slots=True)
 class ChapterFailed:
     """A chapter's task gave up. `spoilt`: stored replies led nowhere, so a retry must not replay them."""
 
@@ -75,11 +65,6 @@ class ChapterHalted:
 
     epoch: int
     call_no: int
-
-
-@dataclass(frozen=True, slots=True)
-class Promote:
-    """The account's turn is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +120,6 @@ class TaskEnded:
 
 
 Command: TypeAlias = Generate | Pause | Resume | Stop | Abandon
-Event: TypeAlias = ChapterWritten | ChapterFailed | ChapterHalted | Promote | Advance | GiveUp
+Event: TypeAlias = ChapterFailed | ChapterHalted | Advance | GiveUp
 Job: TypeAlias = DraftOutline | ReworkChapters | RewriteChapter
 Message: TypeAlias = Command | Job | RowChanged | WriteNext | TaskEnded

@@ -44,7 +44,7 @@ class Committed:
 
 
 class Transactions:
-    """The transactions of one process. Each can be repeated: `op` tells whether it had landed before."""
+    """The transactions of one process. Each can be repeated: `op`, or a chapter's fence, tells that it had landed."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -77,8 +77,6 @@ class Transactions:
         `run` is None when the text was fenced off.
         """
         async with self._locked(account_id, book_id) as (connection, state):
-            if state.run and state.run.last_op == row.op:
-                return Committed(state.run)
             if not await checkpoints.save(connection, [row]):
                 return Committed(None)
             state = await self._state(connection, account_id, book_id)

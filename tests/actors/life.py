@@ -12,7 +12,6 @@ from bookgen.actors.messages import (
     Advance,
     ChapterFailed,
     ChapterHalted,
-    ChapterWritten,
     Command,
     Event,
     Failure,
@@ -25,7 +24,6 @@ from bookgen.errors import BookgenError, BookQuotaExceeded
 from bookgen.models import Run, RunMode, RunStatus
 from bookgen.store import checkpoints, ownership, processes, runs
 from bookgen.store.checkpoints import Begin, Checkpoint
-from bookgen.writing.material import ChapterDraft
 
 from .conftest import Shelf
 
@@ -68,12 +66,9 @@ class Life(Protocol):
     async def used(self) -> int: ...
 
 
-def outcome(flight: Flight, how: str) -> ChapterWritten | ChapterFailed | ChapterHalted:
-    match how:
-        case "written":
-            return ChapterWritten(flight.epoch, flight.call_no, ChapterDraft("Text.", 1, None))
-        case "halted":
-            return ChapterHalted(flight.epoch, flight.call_no)
+def outcome(flight: Flight, how: str) -> ChapterFailed | ChapterHalted:
+    if how == "halted":
+        return ChapterHalted(flight.epoch, flight.call_no)
     failure = Failure("UPSTREAM_AI_ERROR", "It failed.", "chapter", flight.chapter, retryable=how == "failed")
     return ChapterFailed(flight.epoch, flight.call_no, failure)
 
@@ -184,16 +179,14 @@ class LifeInMemory:
 
     def _arrive(self, flight: Flight, how: str) -> None:
         shelved = self.books[flight.book]
-        before, event = shelved.run, outcome(flight, how)
-        snapshot = self._snapshot(flight.book)
+        before = shelved.run
         fits = before is not None and (before.epoch, before.call_no) == (flight.epoch, flight.call_no)
         if not (fits and before and before.status.active):
             return
         if how != "written":
-            self._apply(flight.book, event)
+            self._apply(flight.book, outcome(flight, how))
             self._promote()
             return
-        assert decide(snapshot, event, self._fresh()).run != before
         if shelved.versions[flight.chapter] == flight.seen:
             shelved.texts[flight.chapter] = "Text."
             shelved.versions[flight.chapter] += 1
