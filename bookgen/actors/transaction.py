@@ -146,6 +146,8 @@ class Transactions:
         effects = decision.effects
         run = replace(self._owned(state, decision.run), last_op=op)
         if Effect.INSERT in effects:
+            if state.run:  # it may have failed, and now nobody resumes it any more
+                await runs.forget_steps(connection, state.run.id)
             run = await runs.insert(connection, run, rewrite=Effect.REWRITE in effects)
         else:
             run = await runs.save(connection, run, to_tail=Effect.TO_TAIL in effects)

@@ -150,7 +150,11 @@ TAKE_JOB = """
     ON CONFLICT (book_id) DO UPDATE SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, started_at = now()
 """
 
-END_JOB = "DELETE FROM book_job WHERE book_id = $1 AND owner = $2 RETURNING 1"
+# Its replies were stored to be paid for; nothing asks for them again.
+END_JOB = """
+    WITH forgotten AS (DELETE FROM step WHERE book_id = $1 AND run_id IS NULL)
+    DELETE FROM book_job WHERE book_id = $1 AND owner = $2 RETURNING 1
+"""
 
 CALL_OFF_JOB = "DELETE FROM book_job WHERE book_id = $1"
 

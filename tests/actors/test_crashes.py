@@ -274,6 +274,25 @@ async def test_a_stopped_runs_replies_are_not_kept(supervisor: Supervisor, model
     assert await shelf.value("SELECT count(*) FROM step") == 0
 
 
+@pytest.mark.parametrize("command", [Stop(), Generate()])
+async def test_a_failed_runs_replies_are_not_kept_once_it_is_given_up(
+    supervisor: Supervisor, model: Model, shelf: Shelf, command: Stop | Generate
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.answer(book, 1)
+    await model.wait_until_asked(book, 2)
+    model.fail(book, 2, retryable=True)
+    await shelf.until_status(book, "error")
+    assert await shelf.value("SELECT count(*) FROM step") == 1
+
+    await supervisor.ask(account, book, command)
+
+    assert await shelf.value("SELECT count(*) FROM step") == 0
+
+
 async def test_after_its_last_run_a_process_has_no_task_and_no_connection_in_use(
     supervisor: Supervisor, database: Database, model: Model, shelf: Shelf
 ) -> None:

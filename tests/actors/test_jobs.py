@@ -29,6 +29,8 @@ async def test_a_drafted_outline_becomes_the_books_chapters(supervisor: Supervis
     assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
     assert await shelf.value("SELECT bible FROM book WHERE id = $1", book) == {"people": []}
     assert await shelf.value("SELECT status FROM book WHERE id = $1", book) == "outline"
+    assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", book) == 1
+    assert await shelf.value("SELECT count(*) FROM step") == 0
 
 
 async def test_a_new_outline_keeps_former_texts_as_revisions(
