@@ -68,12 +68,21 @@ async def claim(db: DB, owner: UUID, limit: int, suspect_from: int) -> list[Run]
     return sorted((run_of(row) for row in rows), key=lambda run: run.queue_seq)
 
 
+def _with_chapters(take: str) -> str:
+    """`take` takes runs from their process: from then on nobody writes a chapter of those that do not go on."""
+    return f"""
+    WITH taken AS ({take} RETURNING run.book_id, run.status)
+    UPDATE chapter SET status = CASE WHEN content <> '' THEN 'completed' ELSE 'pending' END
+     WHERE status = 'writing' AND book_id = ANY(ARRAY(SELECT book_id FROM taken WHERE status <> 'running'))
+    """
+
+
 # A paused or waiting run whose last call died with its process keeps nobody from the account's turn.
-FORGET_CALLS = """
-    UPDATE run r SET call_started_at = NULL, epoch = r.epoch + 1, owner = NULL, updated_at = now()
-     WHERE r.status IN ('queued', 'paused') AND r.call_started_at IS NOT NULL AND r.owner IS DISTINCT FROM $1
-       AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = r.owner AND p.lease_until > now())
-"""
+FORGET_CALLS = _with_chapters("""
+    UPDATE run SET call_started_at = NULL, epoch = epoch + 1, owner = NULL, updated_at = now()
+     WHERE status IN ('queued', 'paused') AND call_started_at IS NOT NULL AND owner IS DISTINCT FROM $1
+       AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = run.owner AND p.lease_until > now())
+""")
 
 
 async def forget_calls(db: DB, owner: UUID) -> None:
@@ -81,9 +90,10 @@ async def forget_calls(db: DB, owner: UUID) -> None:
     await db.execute(FORGET_CALLS, owner)
 
 
-RELEASE = (
-    "UPDATE run SET owner = NULL, call_started_at = NULL WHERE owner = $1 AND status IN ('queued', 'running', 'paused')"
-)
+RELEASE = _with_chapters("""
+    UPDATE run SET owner = NULL, call_started_at = NULL
+     WHERE owner = $1 AND status IN ('queued', 'running', 'paused')
+""")
 
 
 async def release(db: DB, owner: UUID) -> None:

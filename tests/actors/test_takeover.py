@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Awaitable, Callable
 
 import asyncpg
 import pytest
@@ -259,6 +260,33 @@ async def test_a_drained_process_changes_no_run_and_charges_none(start: Start, m
     await start()
     await model.wait_until_asked(book, 1, times=2)
     assert (await shelf.run(book))["crash_count"] == 0
+
+
+async def killed(process: Supervisor, shelf: Shelf, start: Start) -> None:
+    await crash(process, shelf)
+    await start()
+
+
+async def cut_short(process: Supervisor, _shelf: Shelf, _start: Start) -> None:
+    await process.drain(0)
+
+
+@pytest.mark.parametrize("ended", [killed, cut_short])
+async def test_no_chapter_of_a_paused_run_is_written_once_its_process_ended(
+    start: Start, model: Model, shelf: Shelf, ended: Callable[[Supervisor, Shelf, Start], Awaitable[None]]
+) -> None:
+    process = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await process.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await process.ask(account, book, Pause())
+
+    await ended(process, shelf, start)
+
+    run = await shelf.run(book)
+    assert (run["status"], run["owner"], run["call_started_at"]) == ("paused", None, None)
+    assert await shelf.value("SELECT count(*) FROM chapter WHERE status = 'pending'") == 3
 
 
 async def test_a_full_drain_wastes_no_model_call(start: Start, model: Model, shelf: Shelf) -> None:
