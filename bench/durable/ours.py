@@ -22,10 +22,10 @@ from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import CHECKPOINTS_AT_ONCE, Supervisor
 from bookgen.billing.quota import Quota
-from bookgen.models import Run, Usage
+from bookgen.models import Usage
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
 from bookgen.store import checkpoints as store
-from bookgen.store.checkpoints import Checkpoint
+from bookgen.store.checkpoints import Checkpoint, Saved
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.steps import Steps
@@ -116,7 +116,7 @@ async def checkpoints(database: Database, text: str, tasks: int, seconds: float)
     """Chapters a second through the group commit, `tasks` books of 40 chapters at once, book after book."""
     books = await make_books(database.runs, tasks * 100, 40)
     rows = await database.runs.fetch(MAKE_RUNNING, [book for _, book in books], uuid4())
-    commits = GroupCommit[Checkpoint, Run](lambda batch: store.save(database.runs, batch), CHECKPOINTS_AT_ONCE)
+    commits = GroupCommit[Checkpoint, Saved](lambda batch: store.save(database.runs, batch), CHECKPOINTS_AT_ONCE)
     end = time.perf_counter() + seconds
     lanes = [rows[lane::tasks] for lane in range(tasks)]
     done = await asyncio.gather(*(_write(database, commits, lane, text, end) for lane in lanes))
@@ -125,7 +125,7 @@ async def checkpoints(database: Database, text: str, tasks: int, seconds: float)
 
 
 async def _write(
-    database: Database, commits: GroupCommit[Checkpoint, Run], runs: list[Record], text: str, end: float
+    database: Database, commits: GroupCommit[Checkpoint, Saved], runs: list[Record], text: str, end: float
 ) -> int:
     written = 0
     for row in runs:
@@ -134,8 +134,7 @@ async def _write(
             if time.perf_counter() > end:
                 return written
             checkpoint = Checkpoint(row["id"], 1, call_no, uuid4(), chapter["id"], 0, text, 1, [], None)
-            run = await commits.commit(checkpoint)
-            assert run is not None
+            assert await commits.commit(checkpoint) is not None
             written += 1
     return written
 

@@ -41,8 +41,8 @@ from bookgen.actors.transaction import Committed, Transactions
 from bookgen.errors import NotFound
 from bookgen.models import Run, RunStatus
 from bookgen.store import runs
-from bookgen.store.checkpoints import Begun, Checkpoint
-from bookgen.writing.material import ChapterDraft
+from bookgen.store.checkpoints import Begun, Checkpoint, Saved
+from bookgen.writing.material import ChapterDraft, Material
 
 log = structlog.get_logger()
 
@@ -58,9 +58,12 @@ class Office(Protocol):
     jobs: Jobs
     draining: bool
 
+    @property
+    def crowded(self) -> bool: ...
+
     async def begin_chapter(self, run: Run) -> Begun | None: ...
 
-    async def checkpoint(self, row: Checkpoint) -> Run | None: ...
+    async def checkpoint(self, row: Checkpoint) -> Saved | None: ...
 
     def begin(self, run: Run) -> None: ...
 
@@ -164,6 +167,8 @@ class BookActor(Actor):
                     await self._chapter_ended(task)
         except TRANSIENT as error:
             self._office.resources.health.saw(error)
+            if self._in_flight:
+                self._in_flight.material = None  # an outage is waited out with no more than the finished text
             if self._in_flight or not self._office.draining:
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self.tell, message)
         else:
@@ -181,12 +186,12 @@ class BookActor(Actor):
         self.version += 1
         self.status = None
         self._office.moved(committed)
-        self._follow(committed.run, announced=committed.announced)
+        self._follow(committed.run, announced=committed.announced, material=committed.material)
 
-    def _follow(self, run: Run | None, *, announced: bool = False) -> None:
+    def _follow(self, run: Run | None, *, announced: bool = False, material: Material | None = None) -> None:
         """Makes what this process does about the book equal to what its row says.
 
-        `announced`: the commit that made this row has announced the next chapter.
+        `announced`: the commit that made this row has announced the next chapter. `material`: the book as it is then.
         """
         mine = run is not None and run.owner == self._office.resources.boot_id and run.status.active
         if self._in_flight and not (mine and run and self._in_flight.run.epoch == run.epoch):
@@ -198,7 +203,7 @@ class BookActor(Actor):
         elif self._in_flight:
             self._in_flight.steps.closed = False
         elif announced:
-            self._take_off(Begun(run, replay=False))
+            self._take_off(Begun(run, replay=False), material)
         else:
             self._office.begin(run)
 
@@ -213,27 +218,31 @@ class BookActor(Actor):
         self.status = None
         self._take_off(begun)
 
-    def _take_off(self, begun: Begun) -> None:
+    def _take_off(self, begun: Begun, material: Material | None = None) -> None:
         work = Work(self.account_id, self.book_id, begun.run.id, begun.run.id)
         steps = StoredSteps(self._office.resources, work, replay=begun.replay)
         flight = self._in_flight = ChapterInFlight(begun.run, steps)
-        flight.task = spawn(self._write(flight))
+        # A book that may wait long for its turn is read when it has it: memory is for those that write.
+        flight.task = spawn(self._write(flight, None if self._office.crowded else material))
         flight.task.add_done_callback(lambda task: self.tell(TaskEnded(task)))
 
-    async def _write(self, flight: ChapterInFlight) -> ChapterDraft:
+    async def _write(self, flight: ChapterInFlight, known: Material | None) -> ChapterDraft:
         """The one part of the work that takes minutes; runs beside the mailbox."""
         await fault("begin.after", self.book_id)
-        resources = self._office.resources
         async with self._office.turn(flight.run):
-            material = await resources.health.through_outages(
-                lambda: load_material(resources.pool, self.account_id, self.book_id)
-            )
+            material, writing = known or await self._read(), self._office.resources.writing
             number = flight.find_chapter(material)
             try:
-                return await resources.writing.write_chapter(material, number, flight.steps, flight.hear_of)
+                return await writing.write_chapter(material, number, flight.steps, flight.hear_of)
             except BaseException:
                 await flight.steps.settle()
                 raise
+
+    async def _read(self) -> Material:
+        resources = self._office.resources
+        return await resources.health.through_outages(
+            lambda: load_material(resources.pool, self.account_id, self.book_id)
+        )
 
     async def _nothing_to_begin(self, run: Run) -> None:
         """No chapter is left, or the row has changed: the reducer says which."""
@@ -263,8 +272,10 @@ class BookActor(Actor):
         if flight.last:
             committed = await transactions.finish(self.account_id, self.book_id, row)
         else:
-            run = await self._office.checkpoint(row)
-            committed = Committed(run, announced=run is not None and run.call_started_at is not None)
+            saved = await self._office.checkpoint(row)
+            announced = saved is not None and saved.run.call_started_at is not None
+            material = flight.material_after(outcome, saved.book_updated_at) if saved and announced else None
+            committed = Committed(saved.run if saved else None, announced=announced, material=material)
         if committed.run is None:
             await flight.steps.store_last()
         await fault("checkpoint.after", self.book_id)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import uuid4
 
 from bookgen.actors.messages import ChapterFailed, ChapterHalted, Failure
 from bookgen.actors.steps import CallsHalted, CostCapReached, StoredSteps, TextDropped
 from bookgen.errors import NotFound, UpstreamAIError
-from bookgen.models import Chapter, Run
+from bookgen.models import Chapter, ChapterStatus, Run
 from bookgen.store.checkpoints import Checkpoint
 from bookgen.writing.material import ChapterDraft, Material
 
@@ -20,11 +21,13 @@ DIGEST_FIELDS = ("content_hash", "summary", "facts", "threads_opened", "threads_
 @dataclass(slots=True)
 class ChapterInFlight:
     """A chapter being written. `run` is the row as it announced the chapter: its epoch and call number are what
-    the text will be let in by. `chapter` is known once the work has got its turn.
+    the text will be let in by. `material` is what it is written from, and `chapter` its place there; both are known
+    once the work has got its turn.
     """
 
     run: Run
     steps: StoredSteps
+    material: Material | None = None
     chapter: Chapter | None = None
     words: int = 0
     task: asyncio.Task[ChapterDraft] | None = None
@@ -40,6 +43,7 @@ class ChapterInFlight:
     def find_chapter(self, material: Material) -> int:
         """The number of the announced chapter. CallsHalted when an author's hand was faster."""
         number = self.run.current_chapter
+        self.material = material
         self.chapter = next((c for c in material.chapters if c.chapter_number == number), None)
         written = self.chapter and self.chapter.content and self.chapter.rewrite_run != self.run.id
         if number is None or self.chapter is None or written:
@@ -73,6 +77,22 @@ class ChapterInFlight:
             digest={name: getattr(draft.digest, name) for name in DIGEST_FIELDS} if draft.digest else None,
             step=self.steps.unstored,
         )
+
+    def material_after(self, draft: ChapterDraft, book_updated_at: datetime) -> Material | None:
+        """The book with its new chapter. None when it is not known: by its date somebody has changed it meanwhile."""
+        if self.chapter is None or self.material is None or self.material.book.updated_at != book_updated_at:
+            return None
+        written = replace(
+            self.chapter,
+            content=draft.content,
+            word_count=draft.word_count,
+            status=ChapterStatus.COMPLETED,
+            content_version=self.chapter.content_version + 1,
+            rewrite_run=None,
+        )
+        chapters = tuple(written if chapter is self.chapter else chapter for chapter in self.material.chapters)
+        digest = {written.chapter_number: draft.digest} if draft.digest else {}
+        return replace(self.material, chapters=chapters, digests={**self.material.digests, **digest})
 
     def _failure(self, error: UpstreamAIError) -> Failure:
         code = next((code for kind, code in FAILURE_CODES.items() if isinstance(error, kind)), "UPSTREAM_AI_ERROR")

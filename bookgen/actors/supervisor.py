@@ -40,7 +40,7 @@ from bookgen.models import Run, RunStatus, Usage
 from bookgen.providers.text import TextModel
 from bookgen.store import checkpoints, ownership, processes, runs
 from bookgen.store import material as store
-from bookgen.store.checkpoints import Begin, Begun, Checkpoint
+from bookgen.store.checkpoints import Begin, Begun, Checkpoint, Saved
 from bookgen.store.database import Database
 
 log = structlog.get_logger()
@@ -85,7 +85,9 @@ class Supervisor:
         self._lease = Lease(self.resources, self._lease_lost)
         pool = database.runs
         self._begins = GroupCommit[Begin, Begun](lambda rows: checkpoints.begin(pool, rows), BEGINS_AT_ONCE)
-        self._checkpoints = GroupCommit[Checkpoint, Run](lambda rows: checkpoints.save(pool, rows), CHECKPOINTS_AT_ONCE)
+        self._checkpoints = GroupCommit[Checkpoint, Saved](
+            lambda rows: checkpoints.save(pool, rows), CHECKPOINTS_AT_ONCE
+        )
         self._restarts = Restarts()
         self._probation = Probation(self._name_trial)
         self.resources.waiting_for_model = self._probation.waiting_for_model
@@ -220,11 +222,16 @@ class Supervisor:
 
     # What actors need
 
+    @property
+    def crowded(self) -> bool:
+        """Whether a chapter that begins now has to wait for its turn."""
+        return self._turns.locked()
+
     async def begin_chapter(self, run: Run) -> Begun | None:
         """Announces the run's next chapter. None: nothing is left, or the run is not ours to write."""
         return await self._begins.commit(Begin(run.id, run.epoch))
 
-    async def checkpoint(self, row: Checkpoint) -> Run | None:
+    async def checkpoint(self, row: Checkpoint) -> Saved | None:
         """Commits a chapter and announces the next one. None: it was fenced off."""
         return await self._checkpoints.commit(row)
 

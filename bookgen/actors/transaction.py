@@ -20,6 +20,7 @@ from bookgen.store import acceptance, checkpoints, runs
 from bookgen.store import material as store
 from bookgen.store.checkpoints import Checkpoint
 from bookgen.store.runs import BookState
+from bookgen.writing.material import Material
 
 BOOK_STATUS = {
     RunStatus.QUEUED: BookStatus.GENERATING,
@@ -35,12 +36,14 @@ BOOK_STATUS = {
 class Committed:
     """What is in the database now. `promoted` is the account's next run, which has to be started.
 
-    `announced`: this commit has announced the chapter that `run` has to write next.
+    `announced`: this commit has announced the chapter that `run` has to write next. `material`: the book as that
+    chapter finds it, where it is known.
     """
 
     run: Run | None
     promoted: Run | None = None
     announced: bool = False
+    material: Material | None = None
 
 
 class Transactions:

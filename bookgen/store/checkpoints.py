@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -90,6 +91,17 @@ class Checkpoint:
     step: Step | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A run whose chapter is committed. With a `call_started_at` its next chapter is announced.
+
+    `book_updated_at` is when its book was last changed by anything but a checkpoint.
+    """
+
+    run: Run
+    book_updated_at: datetime
+
+
 # One statement: the fence, the text, the former text, the loser of a race with the editor, the digest, the last model
 # call, and the announcement of the chapter that comes next, if the run goes on. An edit committed while the chapter was
 # being written has moved `content_version`: then the chapter keeps the user's text and the model's goes to the
@@ -154,17 +166,14 @@ CHECKPOINT = f"""
          WHERE chapter.book_id = fenced.book_id AND chapter_number = current_chapter
            AND fenced.call_started_at IS NOT NULL
     )
-    SELECT {OF_RUN} FROM fenced
+    SELECT {OF_RUN}, (SELECT book.updated_at FROM book WHERE book.id = fenced.book_id) AS book_updated_at FROM fenced
 """
 
 
-async def save(db: DB, rows: Sequence[Checkpoint]) -> dict[UUID, Run]:
-    """Commits finished chapters of different runs, all or none.
-
-    A run that is absent from the answer was fenced off. One with a `call_started_at` has its next chapter announced.
-    """
+async def save(db: DB, rows: Sequence[Checkpoint]) -> dict[UUID, Saved]:
+    """Commits finished chapters of different runs, all or none. A run that is absent from the answer was fenced off."""
     found = await db.fetchmany(CHECKPOINT, [_values(row) for row in rows])
-    return {row["id"]: run_of(row) for row in found}
+    return {row["id"]: Saved(run_of(row), row["book_updated_at"]) for row in found}
 
 
 def _values(row: Checkpoint) -> tuple[Any, ...]:

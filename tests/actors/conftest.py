@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
@@ -16,7 +16,7 @@ from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Book, Usage
+from bookgen.models import Book, Digest, Usage
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
@@ -28,7 +28,8 @@ _names = itertools.count(1)
 
 class Model:
     """Answers a chapter's call when the test says so; `free` answers at once. A text for a book in `poison` is
-    never made a chapter of: the work hangs over it, as it does when a process is killed at that moment.
+    never made a chapter of: the work hangs over it, as it does when a process is killed at that moment. `given` is
+    what each book's chapters were written from.
     """
 
     name = "scripted"
@@ -39,6 +40,7 @@ class Model:
         self.stuck: Counter[int] = Counter()
         self.asked: Counter[tuple[int, int]] = Counter()
         self.cancelled: Counter[tuple[int, int]] = Counter()
+        self.given: defaultdict[int, list[Material]] = defaultdict(list)
         self.open = 0
         self.most_open = 0
         self._replies: dict[tuple[int, int], asyncio.Future[str]] = {}
@@ -66,6 +68,7 @@ class Model:
     async def write_chapter(
         self, material: Material, number: int, steps: Steps, on_words: Callable[[int], None] | None = None
     ) -> ChapterDraft:
+        self.given[material.book.id].append(material)
         text = (await steps.reply(ask("chapter", material.book.id, number))).text
         if on_words:
             on_words(len(text.split()))
@@ -73,7 +76,10 @@ class Model:
             self.stuck[material.book.id] += 1
             self._tell()
             await asyncio.Event().wait()
-        return ChapterDraft(text, len(text.split()), None)
+        return ChapterDraft(text, len(text.split()), self.digest(material.book.id, number))
+
+    def digest(self, book: int, number: int) -> Digest:
+        return Digest(number, f"hash of {(book, number)}", "Summary.", ("A fact.",), (), ())
 
     async def wait_until_asked(self, book: int, chapter: int, times: int = 1) -> None:
         await self.until(lambda: self.asked[book, chapter] >= times)

@@ -379,7 +379,8 @@ class RealLife:
         if run.total - run.done <= 1:
             committed = (await self._transactions.finish(self._account, book_id, row)).run
         else:
-            committed = (await checkpoints.save(self._shelf.pool, [row])).get(run.id)
+            saved = (await checkpoints.save(self._shelf.pool, [row])).get(run.id)
+            committed = saved and saved.run
         if committed and committed.status is RunStatus.RUNNING and committed.call_started_at:
             await self._take_off(flight.book, committed)
         await self._transactions.promote(self._account)

@@ -1,0 +1,92 @@
+"""What a chapter is written from: the book as it stands, read again only where somebody has changed it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bookgen.actors.material import load_material
+from bookgen.actors.messages import Generate
+from bookgen.actors.supervisor import Supervisor
+from bookgen.models import RevisionOrigin
+from bookgen.store import books, chapters
+from bookgen.writing.material import Material
+
+from .conftest import Model, Shelf, Start
+
+
+async def test_a_book_that_nobody_touches_is_read_once_and_its_later_chapters_know_the_earlier_ones(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    model.free = True
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=3)
+    await supervisor.ask(account, book, Generate())
+    await shelf.until_status(book, "completed")
+
+    first, second, third = model.given[book]
+    assert first.book is second.book is third.book
+    assert _texts(second) == [f"Text of {(book, 1)}.", "", ""]
+    assert _texts(third) == [f"Text of {(book, 1)}.", f"Text of {(book, 2)}.", ""]
+    assert third.digests == {number: model.digest(book, number) for number in (1, 2)}
+    stored = await load_material(shelf.pool, account, book)
+    assert stored.digests.items() >= third.digests.items()
+    ours, theirs = third.chapters[1], stored.chapters[1]
+    assert replace(ours, updated_at=theirs.updated_at) == theirs
+
+
+@pytest.mark.parametrize("change", ["text", "summary", "description"])
+async def test_what_an_author_changes_during_a_call_is_in_the_next_ones_material(
+    supervisor: Supervisor, model: Model, shelf: Shelf, change: str
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=3)
+    await supervisor.ask(account, book, Generate())
+    model.answer(book, 1)
+    await model.wait_until_asked(book, 2)
+
+    async with shelf.pool.acquire() as connection:
+        if change == "description":
+            found = await books.find(connection, account, book)
+            assert found
+            await books.save(connection, found, {"description": "Mine."})
+        else:
+            changes = {"content": "Mine."} if change == "text" else {"summary": "Mine."}
+            number = 1 if change == "text" else 3
+            chapter = await shelf.chapter_id(book, number)
+            await chapters.edit(connection, account, chapter, changes, RevisionOrigin.EDITOR)
+    model.answer(book, 2)
+    await model.wait_until_asked(book, 3)
+
+    material = model.given[book][2]
+    seen = {
+        "text": material.chapters[0].content,
+        "summary": material.chapters[2].summary,
+        "description": material.book.description,
+    }
+    assert seen[change] == "Mine."
+    assert material.chapters[1].content == f"Text of {(book, 2)}."
+
+
+async def test_a_book_that_waits_for_its_turn_is_read_when_it_has_it(start: Start, model: Model, shelf: Shelf) -> None:
+    supervisor = await start(chapters_at_once=1)
+    ours = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in "ab"]]
+    for account, book in ours:
+        await supervisor.ask(account, book, Generate())
+    first, second = (book for _, book in ours)
+    await model.wait_until_asked(first, 1)
+    model.answer(first, 1)
+    await model.wait_until_asked(second, 1)
+    await shelf.until("SELECT current_chapter = 2 FROM run WHERE book_id = $1", first)  # and waits for its turn
+
+    await shelf.pool.execute("UPDATE chapter SET summary = 'Mine.' WHERE book_id = $1", first)
+    model.free = True
+    model.answer(second, 1)
+    await shelf.until_status(first, "completed")
+
+    assert model.given[first][1].chapters[1].summary == "Mine."
+
+
+def _texts(material: Material) -> list[str]:
+    return [chapter.content for chapter in material.chapters]
