@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 
 import asyncpg
+import orjson
 import pytest
 
 from bookgen.actors import hints, lease, probation
@@ -102,7 +103,8 @@ async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start
     await shelf.until_status(book, "error")
     assert (await shelf.run(book))["failure"]["code"] == "quarantined"
     model.poison.clear()
-    await process.ask(account, book, Resume())
+    run = await process.ask(account, book, Resume())
+    assert run.crash_count == CRASHES_TO_SUSPECT
     await shelf.until_status(book, "completed")
 
 
@@ -345,6 +347,51 @@ async def test_a_resume_elsewhere_does_not_repeat_the_call_in_flight(start: Star
 
     await shelf.until_status(book, "completed")
     assert model.asked[book, 1] == 1
+
+
+async def test_a_paused_run_resumed_before_its_dead_process_is_noticed_goes_on_at_once(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    owner, other = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await owner.ask(account, book, Pause())
+    await crash(owner, shelf)
+
+    run = await other.ask(account, book, Resume())
+
+    assert run.owner == other.resources.boot_id
+    await model.wait_until_asked(book, 1, times=2)
+
+
+async def test_the_owner_shows_at_once_what_another_process_did(start: Start, model: Model, shelf: Shelf) -> None:
+    owner, other = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await owner._lease.renew()
+    await owner.generation_status(account, book)
+
+    await other.ask(account, book, Pause())
+
+    status = orjson.loads(await owner.generation_status(account, book))
+    assert status["generation_status"] == "paused"
+
+
+async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -> None:
+    process = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    process._lease._lost()
+
+    with pytest.raises(Unavailable):
+        await process.ask(account, book, Generate())
+
+    await until(lambda: process._lease.held)
+    await process.ask(account, book, Generate())
 
 
 async def test_a_lease_that_ran_out_cancels_what_is_in_flight(start: Start, model: Model, shelf: Shelf) -> None:
