@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import orjson
@@ -17,7 +18,7 @@ from bookgen.actors.restarts import Restarts
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import GenerationInProgress, Unavailable
 from bookgen.models import Run, RunStatus
-from bookgen.store import acceptance
+from bookgen.store import acceptance, checkpoints
 from bookgen.store.database import Database
 
 from .conftest import Model, Shelf, Start, until
@@ -107,6 +108,33 @@ async def test_an_accept_whose_answer_was_lost_is_answered_truly(
     assert next(cuts, False) is False
     assert run.id == (await shelf.run(book))["id"]
     assert await shelf.value("SELECT count(*) FROM run") == 1
+
+
+async def test_a_chapter_whose_commit_was_cut_off_is_written_and_paid_for_once(
+    supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = await shelf.account()
+    book, waiting = await shelf.book(account, chapters=2), await shelf.book(account, chapters=1)
+    save, cuts = checkpoints.save, iter([True])
+
+    async def cut(*arguments: Any) -> dict[UUID, Run]:
+        saved = await save(*arguments)
+        if next(cuts, False):
+            raise Unavailable
+        return saved
+
+    monkeypatch.setattr(checkpoints, "save", cut)
+    model.free = True
+    for each in (book, waiting):
+        await supervisor.ask(account, each, Generate())
+
+    for each in (book, waiting):
+        await shelf.until_status(each, "completed")
+
+    assert next(cuts, False) is False
+    assert [model.asked[book, 1], model.asked[book, 2]] == [1, 1]
+    assert await shelf.value("SELECT count(*) FROM chapter_revision") == 0
+    assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", book) == 2
 
 
 async def test_many_books_of_one_account_wait_in_line(start: Start, model: Model, shelf: Shelf) -> None:

@@ -66,6 +66,12 @@ class Process:
     def dead(self) -> bool:
         return self._child.returncode is not None
 
+    async def said(self, what: str, seconds: float = 60.0) -> None:
+        """Waits for a line of the log."""
+        async with asyncio.timeout(seconds):
+            while not re.search(what, self.log):  # noqa: ASYNC110 (the signal is a line of the log)
+                await asyncio.sleep(0.02)
+
     async def kill(self) -> None:
         self.signal(signal.SIGKILL)
         await self._child.wait()

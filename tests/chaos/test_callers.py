@@ -14,19 +14,21 @@ from tests.chaos.world import World
 
 @pytest.mark.long
 async def test_a_generate_whose_caller_goes_away_is_accepted_all_the_same(world: World) -> None:
-    process = await world.serve("generate.before:sleep=1")
+    process = await world.serve()
     author = await world.author()
     book = await world.book(author)
     address = urlsplit(process.url)
-    _, caller = await asyncio.open_connection(address.hostname, address.port)
-    caller.write(
-        f"POST /api/v1/books/{book}/generate/ HTTP/1.1\r\nHost: books\r\nContent-Length: 0\r\n"
-        f"Authorization: Bearer {author.token}\r\n\r\n".encode()
-    )
-    await caller.drain()
-    await world.until("SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'account_slot'::regclass)")
+    async with world.pool.acquire() as connection, connection.transaction():
+        await connection.execute("SELECT FROM account_slot WHERE account_id = $1 FOR UPDATE", author.id)
+        _, caller = await asyncio.open_connection(address.hostname, address.port)
+        caller.write(
+            f"POST /api/v1/books/{book}/generate/ HTTP/1.1\r\nHost: books\r\nContent-Length: 0\r\n"
+            f"Authorization: Bearer {author.token}\r\n\r\n".encode()
+        )
+        await caller.drain()
+        await world.until("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')")
 
-    caller.transport.abort()
+        caller.transport.abort()
 
     await world.until("SELECT EXISTS (SELECT FROM run)")
     await world.until_status(book, "completed")

@@ -77,6 +77,26 @@ async def test_a_generate_whose_commit_was_cut_off_is_accepted_once(world: World
 
 
 @pytest.mark.long
+async def test_a_last_chapter_whose_commit_was_cut_off_completes_its_run_once(world: World, proxy: PgProxy) -> None:
+    process = await world.serve()
+    author = await world.author()
+    first, second = await world.book(author, chapters=1), await world.book(author, chapters=1)
+    world.model.configure(delay=1.0)
+    for book in (first, second):
+        await world.generate(process, author, book)
+    await world.model.arrived(1)
+    proxy.cut_after_commit = 1
+
+    for book in (first, second):
+        await world.until_status(book, "completed")
+
+    assert proxy.cuts == 1
+    assert await world.value("SELECT count(*) FROM consumption") == 2
+    assert world.repeated_calls() == 0
+    await world.check()
+
+
+@pytest.mark.long
 async def test_chapters_survive_connections_that_are_reset_all_the_time(world: World, proxy: PgProxy) -> None:
     process = await world.serve()
     authors = [await world.author() for _ in range(3)]

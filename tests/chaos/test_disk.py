@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 import sys
 import tempfile
@@ -115,7 +114,7 @@ async def test_a_full_disk_fails_no_run_and_is_over_when_there_is_room(world: Wo
 
     disk.leave(0)
 
-    await said(process, "database_lost")
+    await process.said("database_lost")
     asked = len(world.model.requests)
     for _ in range(15):
         assert (await world.call(process, author, "GET", f"/books/{book}/"))[0] == 200
@@ -143,7 +142,7 @@ async def test_a_server_that_a_full_disk_took_down_comes_back_when_there_is_room
     with pytest.raises(Unavailable):
         await fill_the_log(world)
 
-    await said(process, "postgres could not be started again: .*No space left on device")
+    await process.said("postgres could not be started again: .*No space left on device")
     assert not process.dead
     assert (disk.folder / "postgres.log").read_text().count("starting PostgreSQL") < 10
     disk.make_room()
@@ -158,9 +157,3 @@ async def fill_the_log(world: World) -> None:
     """Until the server has no room for what makes commits durable; then it ends itself."""
     while True:
         await world.pool.execute("SELECT pg_logical_emit_message(true, 'fill', repeat('x', 100000))")
-
-
-async def said(process: Process, what: str) -> None:
-    async with asyncio.timeout(60):
-        while not re.search(what, process.log):  # noqa: ASYNC110 (the signal is a line of the log)
-            await asyncio.sleep(0.1)

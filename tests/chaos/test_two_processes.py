@@ -47,11 +47,11 @@ async def test_a_killed_processs_runs_go_on_in_the_other(world: World) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(200)
 async def test_a_frozen_process_that_wakes_up_writes_nothing(world: World) -> None:
-    owner, other = await asyncio.gather(world.serve(), world.serve())
+    other = await world.serve()
+    owner = await world.serve()  # which knows of the other from its start
     author = await world.author()
     book = await world.book(author)
     world.model.configure(delay=0.5)
-    await asyncio.sleep(11)  # each has renewed its lease once and knows of the other
     await world.generate(owner, author, book)
     await world.model.arrived(1)
 
@@ -69,12 +69,11 @@ async def test_a_frozen_process_that_wakes_up_writes_nothing(world: World) -> No
 @pytest.mark.timeout(200)
 async def test_a_process_that_can_not_renew_its_lease_lets_go_before_another_takes_over(world: World, dsn: str) -> None:
     async with PgProxy(dsn) as proxy:
-        owner = await world.serve(BOOKGEN_DATABASE_URL=proxy.dsn)
         other = await world.serve()
+        owner = await world.serve(BOOKGEN_DATABASE_URL=proxy.dsn)  # which knows of the other from its start
         author = await world.author()
         book = await world.book(author)
         world.model.configure(delay=60)
-        await asyncio.sleep(11)  # each has renewed its lease once and knows of the other
         await world.generate(owner, author, book)
         call = await world.model.arrived(1)
 
@@ -121,7 +120,7 @@ async def test_a_second_stop_signal_ends_the_process_at_once(world: World) -> No
     await world.generate(process, author, book)
     await world.model.arrived(1)
     process.signal(15)
-    await asyncio.sleep(0.3)
+    await process.said("draining")
 
     process.signal(15)
 
