@@ -28,6 +28,10 @@ SESSION = {
     # than most statements do.
     "plan_cache_mode": "force_generic_plan",
 }
+# The session bounds what the server does. This bounds how long one that has fallen silent is listened to: it may be
+# frozen, or behind a network that drops everything.
+SILENCE_SECONDS = 35.0
+HTTP_SILENCE_SECONDS = 15.0  # somebody waits
 UNREACHABLE = "The database can't be reached right now. Try again in a moment."
 _OUTAGE_STATES = ("57P01", "57P02", "57P03", "53300")
 
@@ -83,8 +87,9 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
         with outages_as_unavailable():
             try:
                 yield
-            except asyncpg.InternalClientError:
-                # It has heard the server's last words, not yet its end, and takes no message in between.
+            except (asyncpg.InternalClientError, TimeoutError):
+                # It has heard the server's last words, not yet its end, and takes no message in between. Or the server
+                # is silent: a roll-back would wait for it as long.
                 self.terminate()
                 raise
 
@@ -141,7 +146,9 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
             return await super()._acquire(self._patience if timeout is None else timeout)
 
 
-async def open_pool(dsn: str, *, size: int, patience: float = 2.0, warm: int = 1) -> Pool:
+async def open_pool(
+    dsn: str, *, size: int, patience: float = 2.0, silence: float = SILENCE_SECONDS, warm: int = 1
+) -> Pool:
     """A pool of at most `size` connections; `warm` of them are made now, so a wrong DSN fails here."""
     pool = Pool(
         dsn,
@@ -156,6 +163,7 @@ async def open_pool(dsn: str, *, size: int, patience: float = 2.0, warm: int = 1
         record_class=asyncpg.Record,
         init=_teach_jsonb,
         timeout=5.0,
+        command_timeout=silence,
         server_settings=SESSION,
     )
     with outages_as_unavailable():
@@ -175,7 +183,7 @@ class Database:
     async def open(
         cls, dsn: str, *, http_connections: int = HTTP_CONNECTIONS, run_connections: int = RUN_CONNECTIONS
     ) -> Database:
-        http = await open_pool(dsn, size=http_connections)
+        http = await open_pool(dsn, size=http_connections, silence=HTTP_SILENCE_SECONDS)
         try:
             runs = await open_pool(dsn, size=run_connections, patience=30.0)
         except BaseException:

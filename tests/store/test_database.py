@@ -69,6 +69,24 @@ async def test_a_connection_that_heard_the_servers_last_words_and_not_its_end_is
         deaf.terminate()
 
 
+async def test_a_server_that_falls_silent_is_not_waited_for_and_the_pool_heals(dsn: str) -> None:
+    async def ask(pool: asyncpg.Pool) -> None:
+        async with pool.acquire() as connection, connection.transaction():
+            proxy.swallow()
+            await connection.fetchval("SELECT 1")
+
+    async with PgProxy(dsn) as proxy:
+        pool = await open_pool(proxy.dsn, size=1, silence=0.2)
+
+        with pytest.raises(Unavailable):
+            async with asyncio.timeout(5):
+                await ask(pool)
+
+        proxy.open()
+        assert await pool.fetchval("SELECT 1") == 1
+        pool.terminate()
+
+
 async def test_misuse_and_broken_sql_stay_what_they_are(pool: asyncpg.Pool) -> None:
     with pytest.raises(asyncpg.InterfaceError):
         await pool.fetchval("SELECT $1::int")
