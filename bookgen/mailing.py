@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import structlog
 
+from bookgen.errors import Unavailable
 from bookgen.letters import LIFETIME, compose
 from bookgen.models import Account, LinkPurpose
 from bookgen.providers.mail import Mailer, MailNotSent
@@ -51,6 +52,8 @@ class Mailing:
                 if await self.deliver_due():
                     continue
                 await links.prune(self._db)
+            except Unavailable as outage:
+                log.warning("mail_not_read", reason=str(outage))
             except Exception:
                 log.exception("mail_not_read")
             await self._wait()

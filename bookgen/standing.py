@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import structlog
 
+from bookgen.errors import Unavailable
 from bookgen.store import accounts
 from bookgen.store.accounts import Standing
 from bookgen.store.database import DB
@@ -53,6 +54,8 @@ class Standings:
                     self.forget(account_id)
                 for account_id in await accounts.blocked_with_runs(self._db):
                     await on_blocked(account_id)
+            except Unavailable as outage:
+                log.warning("blocked_accounts_not_read", reason=str(outage))
             except Exception:
                 log.exception("blocked_accounts_not_read")
             await asyncio.sleep(LOOK_EVERY_SECONDS)

@@ -13,12 +13,16 @@ from typing import Any, cast
 
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
+from structlog.testing import capture_logs
 
 from bookgen.mailing import MAX_ATTEMPTS, Mailing
 from bookgen.models import Letter, LinkPurpose
 from bookgen.providers.mail import Mailer, MailNotSent, SmtpMailer
+from bookgen.standing import Standings
 from bookgen.store import mails
+from bookgen.store.database import open_pool
 from tests.accounts.door import Door, OpenDoor
+from tests.chaos.pg_proxy import PgProxy
 
 
 class Mailbox:
@@ -242,3 +246,22 @@ async def test_no_token_is_kept_where_letters_wait(door: Door) -> None:
     columns = await door.database.http.fetchrow("SELECT * FROM mail")
 
     assert set(columns.keys()) == {"id", "purpose", "email", "attempts", "due_at", "last_error", "created_at"}
+
+
+async def test_a_database_that_is_away_is_told_in_a_line_and_not_as_a_failure_of_ours(dsn: str) -> None:
+    async with PgProxy(dsn) as proxy:
+        away = await open_pool(proxy.dsn, size=1)
+        proxy.close()
+        with capture_logs() as logs:
+            loops = [
+                asyncio.create_task(Mailing(away, Unreliable(0), public_url="http://books.example").run()),
+                asyncio.create_task(Standings(away).watch(asyncio.Queue[int]().put)),
+            ]
+            while len(logs) < 2:  # noqa: ASYNC110 (the signal is a line of the log)
+                await asyncio.sleep(0)
+            for loop in loops:
+                loop.cancel()
+        away.terminate()
+
+    assert {line["event"] for line in logs} == {"mail_not_read", "blocked_accounts_not_read"}
+    assert all(line["log_level"] == "warning" and "exc_info" not in line for line in logs)
