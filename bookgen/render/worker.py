@@ -31,10 +31,13 @@ def main() -> None:
     from bookgen.render.job import perform  # after the limit, and once: this is what takes long
 
     gc.disable()  # a book is a million small objects and hardly a cycle: collecting between jobs is enough
-    _send(target, (DONE, None))
-    while (job := _receive(source)) is not None:
-        _send(target, _answer(perform, job))
-        gc.collect()
+    try:
+        _send(target, (DONE, None))
+        while (job := _receive(source)) is not None:
+            _send(target, _answer(perform, job))
+            gc.collect()
+    except BrokenPipeError:  # the parent ended meanwhile: what is left in the buffer goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
 
 
 def _answer(perform: Any, job: Any) -> Answer:

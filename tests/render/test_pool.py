@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, replace
@@ -43,6 +45,18 @@ async def test_a_worker_renders_one_job_after_the_other(pool: RenderPool) -> Non
 
     assert first == second
     assert first.startswith(b"PK")
+
+
+def test_a_worker_whose_parent_ended_while_it_started_ends_without_a_word() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    worker = subprocess.run(
+        [sys.executable, "-m", "bookgen.render.worker"], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE
+    )
+
+    os.close(writer)
+    assert (worker.returncode, worker.stderr) == (0, b"")
 
 
 async def test_a_full_queue_refuses_at_once(pool: RenderPool) -> None:
