@@ -70,7 +70,7 @@ async def deleted(pool: asyncpg.Pool, _run_id: UUID) -> None:
 async def test_a_chapter_of_an_active_run_is_let_in_once(pool: asyncpg.Pool, row: Checkpoint, status: str) -> None:
     await pool.execute("UPDATE run SET status = $1", status)
 
-    saved = (await checkpoints.save(pool, [row]))[row.run_id]
+    saved = (await checkpoints.save(pool, [row]))[row.run_id].run
 
     assert (saved.done, saved.written, saved.call_no) == (1, 1, row.call_no + 1)
     assert await checkpoints.save(pool, [row]) == {}
