@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
 INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -qq --disable-pip-version-check)
 
-.PHONY: book test serve chaos contract pages clean
+.PHONY: book test serve pythons chaos contract pages clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -24,6 +24,13 @@ test: .venv/.test
 serve: .venv/.runtime
 	@$(BIN)/bookgen serve
 
+# Types and tests on every supported Python that is present, each in an environment of its own.
+pythons:
+	@for python in python3.11 python3.12 python3.13; do \
+		$$python -c '' 2>/dev/null || continue; echo "With $$python:"; \
+		$$python -m venv .venv-$$python && .venv-$$python/bin/pip install -qq -e ".[test]" \
+		&& .venv-$$python/bin/mypy --python-version $${python#python} && .venv-$$python/bin/pytest -n 2 || exit 1; done
+
 chaos: .venv/.test
 	CHAOS=all $(BIN)/pytest tests/chaos tests/actors/test_life.py -s --timeout 900
 
@@ -36,7 +43,7 @@ pages: .venv/.test
 	$(BIN)/python docs/pages.py out docs
 
 clean:
-	rm -rf .venv out
+	rm -rf .venv .venv-* out
 
 # The set-up. The stamps say what is installed, so that a second call does nothing.
 .venv/.runtime: pyproject.toml | .venv/bin/python
