@@ -18,16 +18,10 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import Spent, StopReason, TextReply, TextRequest
 from bookgen.store import steps as store
+from bookgen.writing.steps import CallsHalted as CallsHalted
 
 # Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.
 CALLER_PATIENCE = 45.0
-
-
-class CallsHalted(UpstreamAIError):
-    """No further model call is wanted right now."""
-
-    def __init__(self, stage: str, chapter_number: int | None) -> None:
-        super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number)
 
 
 class CostCapReached(UpstreamAIError):

@@ -15,7 +15,7 @@ from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material
 from bookgen.writing.part import Task, part_request
 from bookgen.writing.refusal import raise_if_refused
-from bookgen.writing.steps import Steps
+from bookgen.writing.steps import CallsHalted, Steps
 from bookgen.writing.window import clip
 
 MOST_CONTINUATIONS = 3  # of one part
@@ -36,7 +36,13 @@ async def write_chapter(
     desk = Desk(material, chapter, digests, await quality.avoid(material, chapter))
     content = await _write(desk, steps, on_words or (lambda words: None))
     content, findings = await _mended(desk, content, steps)
-    digest = await _digest(desk, content, steps)
+    try:
+        digest = await _digest(desk, content, steps)
+    except CallsHalted:
+        if _more_to_write(material, chapter):
+            raise
+        # Nobody will have to know of this chapter: a book that is paused here is finished all the same.
+        return ChapterDraft(content, count_words(content), None, tuple(findings))
     if digest is None:
         findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
     return ChapterDraft(content, count_words(content), digest, tuple(findings))
@@ -47,6 +53,11 @@ def _chapter(material: Material, chapter_number: int) -> Chapter:
         if chapter.chapter_number == chapter_number:
             return chapter
     raise NotFound
+
+
+def _more_to_write(material: Material, chapter: Chapter) -> bool:
+    later = (each for each in material.chapters if each.chapter_number > chapter.chapter_number)
+    return any(not each.content.strip() or each.rewrite_run is not None for each in later)
 
 
 async def _write(desk: Desk, steps: Steps, on_words: Callable[[int], None]) -> str:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import TextReply, TextRequest
+
+
+class CallsHalted(UpstreamAIError):
+    """No further model call is wanted right now."""
+
+    def __init__(self, stage: str, chapter_number: int | None) -> None:
+        super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number)
 
 
 class Steps(Protocol):
     """Answers model calls, each at most once.
 
     The same request (same bytes, same `attempt`) gets the stored reply when there is one; otherwise the model
-    is called and its reply and usage are stored before they are returned. Raises UpstreamAIError.
+    is called and its reply and usage are stored before they are returned. Raises UpstreamAIError; CallsHalted
+    when the model was not to be called.
     """
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply: ...

@@ -55,7 +55,7 @@ async def writer(database: Database, gated: Gated) -> AsyncIterator[Supervisor]:
     await supervisor.drain(0)
 
 
-@pytest.mark.parametrize(("during", "next_stage"), [("chapter", "revise"), ("revise", "digest"), ("digest", None)])
+@pytest.mark.parametrize(("during", "next_stage"), [("chapter", "revise"), ("revise", None), ("digest", None)])
 async def test_a_pause_between_the_calls_of_a_chapter_makes_none_and_loses_none(
     writer: Supervisor, gated: Gated, shelf: Shelf, during: str, next_stage: str | None
 ) -> None:
@@ -77,6 +77,27 @@ async def test_a_pause_between_the_calls_of_a_chapter_makes_none_and_loses_none(
         await writer.ask(account, book, Resume())
         await shelf.until_status(book, "completed")
     assert gated.asked[during] == asked[during]
-    assert await shelf.value("SELECT count(*) FROM digest") == 1
+    assert await shelf.value("SELECT count(*) FROM digest") == gated.asked["digest"] == (during != "revise")
     assert await shelf.value("SELECT count(*) FROM model_call") == gated.asked.total()
     assert gated.asked["revise"]
+
+
+async def test_a_chapter_that_others_follow_is_not_finished_before_it_is_summed_up(
+    writer: Supervisor, gated: Gated, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=2)
+    gated.held = "revise"
+    await writer.ask(account, book, Generate())
+    await gated.waits.wait()
+
+    await writer.ask(account, book, Pause())
+    gated.let_go.set()
+    await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", book)
+
+    assert (await shelf.run(book))["status"] == "paused"
+    assert await shelf.texts(book) == ["", ""]
+    await writer.ask(account, book, Resume())
+    await shelf.until_status(book, "completed")
+    assert await shelf.value("SELECT count(*) FROM digest") == 2
+    assert await shelf.value("SELECT count(*) FROM model_call") == gated.asked.total()
