@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 from uuid import UUID, uuid4
@@ -16,7 +15,6 @@ from bookgen.actors.lease import Lease
 from bookgen.actors.messages import Advance, ChapterHalted, Event
 from bookgen.actors.resources import Resources
 from bookgen.actors.transaction import Committed, Transactions
-from bookgen.errors import NotFound
 from bookgen.models import Run
 from bookgen.store import ownership, processes, runs
 
@@ -86,9 +84,7 @@ class Convergence:
         await self._tell(run, Advance())
 
     async def _tell(self, run: Run, event: Event) -> None:
-        with contextlib.suppress(NotFound):  # the book was deleted meanwhile
-            committed = await self._transactions.steer(run.account_id, run.book_id, event, uuid4())
-            self._roster.moved(committed)
+        self._roster.moved(await self._transactions.steer(run.account_id, run.book_id, event, uuid4()))
 
     async def _give_turns(self) -> None:
         pool, seconds = self._resources.pool, self._resources.call_seconds

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
@@ -59,7 +59,18 @@ class Transactions:
         message: Command | Event,
         op: UUID,
     ) -> Committed:
-        """Decides a message under the locks of the book's run and writes what was decided."""
+        """Decides a message under the locks of the book's run and writes what was decided.
+
+        NotFound for a command; what is told of a book that was deleted meanwhile leads nowhere.
+        """
+        try:
+            return await self._steer(account_id, book_id, message, op)
+        except NotFound:
+            if isinstance(message, Command):
+                raise
+            return Committed(None)
+
+    async def _steer(self, account_id: int, book_id: int, message: Command | Event, op: UUID) -> Committed:
         if isinstance(message, Generate) and (accepted := await self._accept(account_id, book_id, message, op)):
             return accepted
         point = type(message).__name__.lower()
@@ -77,8 +88,13 @@ class Transactions:
     async def finish(self, account_id: int, book_id: int, row: Checkpoint) -> Committed:
         """Commits what is likely the last chapter, and with it the end of the run.
 
-        `run` is None when the text was fenced off.
+        `run` is None when the text was fenced off, or its book deleted.
         """
+        with contextlib.suppress(NotFound):
+            return await self._finish(account_id, book_id, row)
+        return Committed(None)
+
+    async def _finish(self, account_id: int, book_id: int, row: Checkpoint) -> Committed:
         async with self._locked(account_id, book_id) as (connection, state):
             if not await checkpoints.save(connection, [row]):
                 return Committed(None)
@@ -130,7 +146,7 @@ class Transactions:
                 raise Conflict("A run of this book has just been started. Delete it again.")
             await store.delete_book(connection, account_id, book_id)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
         async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
             yield connection, await self._state(connection, account_id, book_id)
