@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import structlog
@@ -20,6 +21,7 @@ from bookgen.actors.jobs import Jobs
 from bookgen.actors.lease import RENEW_SECONDS, Lease
 from bookgen.actors.messages import (
     Abandon,
+    Advance,
     Command,
     DraftOutline,
     Failure,
@@ -34,6 +36,7 @@ from bookgen.actors.messages import (
 from bookgen.actors.probation import Probation
 from bookgen.actors.resources import CostCaps, Quota, Resources, Writing, no_price
 from bookgen.actors.restarts import Restarts
+from bookgen.actors.steps import CallsHalted
 from bookgen.actors.transaction import Committed, Transactions
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import Run, RunStatus, Usage
@@ -233,14 +236,31 @@ class Supervisor:
 
     async def checkpoint(self, row: Checkpoint) -> Saved | None:
         """Commits a chapter and announces the next one. None: it was fenced off."""
-        return await self._checkpoints.commit(row)
+        saved = await self._checkpoints.commit(row)
+        if saved and saved.run.status is RunStatus.PAUSED and saved.run.done == saved.run.total:
+            return replace(saved, run=await self._complete(saved.run))
+        return saved
+
+    async def _complete(self, run: Run) -> Run:
+        """The author's hand made the chapter of a paused run its last one, while it was being written."""
+        committed = await self.transactions.steer(run.account_id, run.book_id, Advance(), uuid4())
+        self.moved(committed)
+        return committed.run or run
 
     @contextlib.asynccontextmanager
     async def turn(self, run: Run) -> AsyncIterator[None]:
-        """One of the chapters that are written at the same time; an account has one at most, so turns are fair."""
+        """One of the chapters that are written at the same time; an account has one at most, so turns are fair.
+
+        CallsHalted when the lease under which the chapter was begun is lost.
+        """
         await self._probation.rest(run)
         async with self._turns, self._probation.trial(run):
-            yield
+            if run.owner != self.resources.boot_id:
+                raise CallsHalted("chapter", run.current_chapter)
+            try:
+                yield
+            except TRANSIENT as error:  # outages are waited out inside: this is a bug, which no waiting mends
+                raise RuntimeError(f"chapter {run.current_chapter} of run {run.id} failed") from error
 
     def begin(self, run: Run) -> None:
         """Lets the run's actor write its next chapter."""
@@ -327,8 +347,6 @@ class Supervisor:
                 lambda: self.transactions.steer(account_id, book_id, GiveUp(failure), op)
             )
             self.moved(committed)
-        except NotFound:
-            log.info("crashed_book_is_gone", book_id=book_id)
         finally:
             self._resting.discard((account_id, book_id))
 

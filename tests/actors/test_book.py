@@ -10,8 +10,9 @@ import pytest
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
-from bookgen.models import RunMode, RunStatus, Usage
+from bookgen.models import RevisionOrigin, RunMode, RunStatus, Usage
 from bookgen.providers.text import Spent
+from bookgen.store import chapters, outlines
 
 from .conftest import Model, Shelf, Start
 
@@ -131,6 +132,31 @@ async def test_a_pause_in_the_last_chapter_still_completes_the_run(
     model.answer(book, 1)
 
     await shelf.until_status(book, "completed")
+
+
+@pytest.mark.parametrize("hand", ["removes", "writes"])
+async def test_a_paused_run_completes_when_its_author_left_nothing_to_write_behind_its_chapter(
+    supervisor: Supervisor, model: Model, shelf: Shelf, hand: str
+) -> None:
+    account = await shelf.account()
+    book, waiting = await shelf.book(account), await shelf.book(account)
+    for each in (book, waiting):
+        await supervisor.ask(account, each, Generate())
+    await model.wait_until_asked(book, 1)
+    await supervisor.ask(account, book, Pause())
+    async with shelf.pool.acquire() as connection:
+        if hand == "removes":
+            await outlines.revise(connection, account, book, [{"chapter_number": 1}], replace=True)
+        else:
+            for number in (2, 3):
+                chapter = await shelf.chapter_id(book, number)
+                await chapters.edit(connection, account, chapter, {"content": "Mine."}, RevisionOrigin.EDITOR)
+
+    model.answer(book, 1)
+
+    await shelf.until_status(book, "completed")
+    assert await shelf.value("SELECT count(*) FROM consumption WHERE account_id = $1", account) == 1
+    await model.wait_until_asked(waiting, 1)
 
 
 async def test_a_resumed_run_goes_on_where_it_was(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:

@@ -45,6 +45,40 @@ async def test_a_bug_in_one_book_ends_its_run_and_no_other(
     await shelf.until_status(broken[1], "completed")
 
 
+async def test_a_bug_that_looks_like_an_outage_ends_its_run_too(
+    supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restarts, "FIRST_WAIT", 0.01)
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    for times in (1, 2, 3, 4):
+        await model.wait_until_asked(book, 1, times)
+        model.fail(book, 1, retryable=False, error=TimeoutError())
+
+    await shelf.until_status(book, "error")
+
+    assert (await shelf.run(book))["failure"]["code"] == "internal"
+    assert supervisor.resources.health.up
+
+
+async def test_word_of_a_deleted_book_leads_nowhere_and_is_no_crash(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    run = await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("DELETE FROM book WHERE id = $1", book)
+
+    model.answer(book, 1)  # what is likely the last chapter
+    await until(lambda: not supervisor._actors[account, book].writing)
+    supervisor.begin(run)
+    await until(lambda: supervisor._actors[account, book].idle)
+
+    assert not supervisor._restarts._crashes
+
+
 async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:

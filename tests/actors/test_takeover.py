@@ -15,8 +15,9 @@ from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
-from bookgen.models import RunStatus
+from bookgen.models import Run, RunStatus
 from bookgen.store import ownership, runs
+from bookgen.store.checkpoints import Begun
 from bookgen.store.database import Database
 
 from .conftest import Model, Shelf, Start, until
@@ -379,6 +380,36 @@ async def test_the_owner_shows_at_once_what_another_process_did(start: Start, mo
 
     status = orjson.loads(await owner.generation_status(account, book))
     assert status["generation_status"] == "paused"
+
+
+async def test_a_chapter_begun_under_a_lease_that_is_lost_is_not_asked_for(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, _ = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    run = await process.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    actor = process._actors[account, book]
+    actor.cancel()
+    begin_chapter, begun, go_on = process.begin_chapter, asyncio.Event(), asyncio.Event()
+
+    async def late(run: Run) -> Begun | None:
+        announced = await begin_chapter(run)
+        begun.set()
+        await go_on.wait()
+        return announced
+
+    monkeypatch.setattr(process, "begin_chapter", late)
+    process.begin(run)
+    await begun.wait()
+
+    process._lease._lost()
+    go_on.set()
+    await until(lambda: actor.idle and not actor.writing)
+
+    assert model.asked[book, 1] == 1
+    assert (await shelf.run(book))["status"] == "running"
 
 
 async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -> None:
