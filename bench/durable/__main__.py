@@ -113,11 +113,13 @@ async def measure(options: argparse.Namespace, database: Database, peers: dict[s
     await ours.books_at_once(database, 8, 20, 0.01)  # connections learn their statements
     idle = statistics.median(await raw.commits(database.runs, 50, rest=0.05))
     print(
-        "\nbooks at once, 20 chapters each: a book's time over its pure model time, and this process's share of a core"
+        "\nbooks at once, 20 chapters each: a book's time over that of its calls alone; this process's share of a core"
     )
     print(f"  one raw commit after 50 ms of rest, the least a chapter adds: {idle * 1000:.2f} ms")
     for books, call_seconds in ((8, 0.05), (200, 0.05), (200, 1.0)):
-        ratio, cpu = await ours.books_at_once(database, books, 20, call_seconds)
+        alone = await ours.calls_alone(books, 20, call_seconds)
+        together, cpu = await ours.books_at_once(database, books, 20, call_seconds)
+        ratio = together / alone
         print(f"  {books:3} books, calls of {call_seconds * 1000:4.0f} ms   {ratio:.3f}   {cpu:4.0%}", flush=True)
     print(f"\nan idle resident actor\n  {ours.bytes_an_actor(database, 10_000):,.0f} bytes")
 

@@ -92,9 +92,12 @@ class Model:
 async def write_chapter(
     material: Material, number: int, steps: Steps, _on_words: Callable[[int], None] | None = None, /
 ) -> ChapterDraft:
-    asked = (Message("user", f"{material.book.id} {number}"),)
-    text = (await steps.reply(TextRequest("chapter", (), asked, 10, chapter_number=number))).text
+    text = (await steps.reply(_request(material.book.id, number))).text
     return ChapterDraft(text, 1, None)
+
+
+def _request(book: int, chapter: int) -> TextRequest:
+    return TextRequest("chapter", (), (Message("user", f"{book} {chapter}"),), 10, chapter_number=chapter)
 
 
 async def _no_outline(*_: object) -> Any:
@@ -205,7 +208,7 @@ async def recovery(database: Database, count: int) -> float:
 
 
 async def books_at_once(database: Database, count: int, chapters: int, call_seconds: float) -> tuple[float, float]:
-    """A book's time over its pure model time, on average, and the share of a core that this process used."""
+    """A book's time over the seconds its calls were given, on average, and this process's share of a core."""
     model = Model(call_seconds)
     process = supervisor(database, model)
     await process.start()
@@ -219,6 +222,19 @@ async def books_at_once(database: Database, count: int, chapters: int, call_seco
     took = await database.http.fetch(SECONDS_TAKEN, ids)
     await _end(database, process)
     return statistics.mean(row["seconds"] / model.slept[row["book_id"]] for row in took), share
+
+
+async def calls_alone(count: int, chapters: int, call_seconds: float) -> float:
+    """What `books_at_once` measures, of the same calls with nothing between them: what the loop's timers add."""
+    model = Model(call_seconds)
+
+    async def book(number: int) -> float:
+        started = time.perf_counter()
+        for chapter in range(chapters):
+            await model.complete(_request(number, chapter))
+        return (time.perf_counter() - started) / model.slept[number]
+
+    return statistics.mean(await asyncio.gather(*map(book, range(count))))
 
 
 def bytes_an_actor(database: Database, count: int) -> float:
