@@ -34,15 +34,14 @@ async def said_to_finish(db: DB, owner: UUID) -> list[Run]:
     return [run_of(row) for row in await db.fetch(SAID_TO_FINISH, owner)]
 
 
+TRIED = "(SELECT p.probation FROM process p WHERE p.boot_id = r.owner)"
+
 # A crash is charged to the run that its process was trying out, if it was; else to all of its runs that it had begun
 # to write. A suspect is charged only for a crash in the middle of its trial, so that it is never condemned by accident.
-# The ids are asked for as an array too, since a join may be planned by statistics that know of no run yet.
-CLAIM = """
+# The runs are updated by their ids alone, since a join may be planned by statistics that know of no run yet.
+CLAIM = f"""
     WITH orphan AS (
-        SELECT r.id,
-               CASE WHEN r.owner IS NULL THEN false
-                    WHEN r.crash_count >= $3 THEN p.probation IS NOT DISTINCT FROM r.id
-                    ELSE p.probation IS NULL AND r.call_started_at IS NOT NULL END AS charged
+        SELECT r.id
           FROM run r LEFT JOIN process p ON p.boot_id = r.owner
          WHERE r.status = 'running' AND r.owner IS DISTINCT FROM $1
            AND (p.boot_id IS NULL OR p.lease_until <= now())
@@ -51,10 +50,12 @@ CLAIM = """
            FOR UPDATE OF r SKIP LOCKED
     )
     UPDATE run r
-       SET epoch = r.epoch + 1, owner = $1, crash_count = r.crash_count + orphan.charged::int,
-           call_started_at = NULL
-      FROM orphan
-     WHERE r.id = orphan.id AND r.id = ANY(ARRAY(SELECT id FROM orphan))
+       SET epoch = r.epoch + 1, owner = $1, call_started_at = NULL,
+           crash_count = r.crash_count + (
+               CASE WHEN r.owner IS NULL THEN false
+                    WHEN r.crash_count >= $3 THEN {TRIED} IS NOT DISTINCT FROM r.id
+                    ELSE {TRIED} IS NULL AND r.call_started_at IS NOT NULL END)::int
+     WHERE r.id = ANY(ARRAY(SELECT id FROM orphan))
     RETURNING r.*
 """
 
