@@ -11,7 +11,7 @@ from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
 from bookgen.models import RevisionOrigin, RunMode, RunStatus, Usage
-from bookgen.providers.text import Spent
+from bookgen.providers.text import Spent, TextReply, TextRequest
 from bookgen.store import chapters, outlines
 
 from .conftest import Model, Shelf, Start
@@ -226,6 +226,35 @@ async def test_generating_again_right_behind_a_stop_writes_the_chapter_anew(
     await model.wait_until_asked(book, 1, times=2)
 
 
+async def test_the_late_end_of_a_cancelled_call_is_not_taken_for_that_of_the_next(
+    supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complete, let_go = model.complete, asyncio.Event()
+
+    async def lingering(request: TextRequest) -> TextReply:
+        try:
+            return await complete(request)
+        except asyncio.CancelledError:
+            await let_go.wait()
+            raise
+
+    monkeypatch.setattr(model, "complete", lingering)
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await supervisor.ask(account, book, Stop())
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1, times=2)
+
+    let_go.set()
+    await supervisor.ask(account, book, Pause())
+    model.answer(book, 1)
+
+    await shelf.until("SELECT done = 1 FROM run WHERE status = 'paused'")
+    assert not supervisor._restarts._crashes
+
+
 async def test_generating_after_a_stop_continues_with_what_is_missing(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
@@ -420,6 +449,23 @@ async def test_a_run_stopped_after_a_chapter_keeps_its_hold(supervisor: Supervis
     with pytest.raises(BookQuotaExceeded):
         await supervisor.ask(account, second, Generate())
     await supervisor.ask(account, first, Generate())
+
+
+async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_though_an_earlier_run_completed(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    model.answer(book, 1)
+    await shelf.until_status(book, "completed")
+    await supervisor.ask(account, book, Generate())
+    assert await shelf.value("SELECT count(*) FROM hold") == 1
+
+    await supervisor.ask(account, book, Stop())
+
+    assert await shelf.value("SELECT count(*) FROM hold") == 0
 
 
 async def test_deleting_a_book_cancels_its_call(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:

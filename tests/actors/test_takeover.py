@@ -440,6 +440,37 @@ async def test_a_lease_that_ran_out_cancels_what_is_in_flight(start: Start, mode
     assert owner.resources.boot_id != before
 
 
+async def test_a_lease_that_is_not_known_any_more_is_lost(start: Start, model: Model, shelf: Shelf) -> None:
+    owner = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    before = owner.resources.boot_id
+    await shelf.pool.execute("DELETE FROM process")
+
+    await owner._lease.renew()
+
+    await model.until(lambda: model.cancelled[book, 1] == 1)
+    assert owner.resources.boot_id != before
+    assert await shelf.value("SELECT boot_id FROM process") == owner.resources.boot_id
+
+
+async def test_what_is_in_flight_under_an_older_epoch_is_dropped(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET epoch = epoch + 1")
+
+    supervisor._hinted(book)
+
+    await model.wait_until_asked(book, 1, times=2)
+    assert model.cancelled[book, 1] == 1
+
+
 async def test_alone_a_process_goes_on_when_its_lease_runs_out(start: Start, model: Model, shelf: Shelf) -> None:
     owner = await start()
     account = await shelf.account()
