@@ -308,6 +308,7 @@ class Supervisor:
     def _hinted(self, book_id: int) -> None:
         for actor in self._actors.values():
             if actor.book_id == book_id:
+                actor.status, actor.version = None, actor.version + 1
                 actor.tell(RowChanged())
 
     # Actors
@@ -351,10 +352,12 @@ class Supervisor:
             self._resting.discard((account_id, book_id))
 
     def _lease_lost(self) -> None:
-        """Somebody else may write our runs now: nothing that is in flight here may find a way into the database."""
+        """Somebody else may write our runs now: nothing that is in flight here may find a way into the database.
+
+        The actors stay, since a command that one of them is about to carry out is carried out under the next lease.
+        """
         for actor in self._actors.values():
             actor.lose()
-        self._actors.clear()
         self._probation.clear()
         if not self.draining:
             spawn(self.resources.health.through_outages(self._lease.take))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import asyncpg
 import orjson
 import pytest
 
 from bookgen.actors import hints, lease, probation
+from bookgen.actors import supervisor as supervising
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
+from bookgen.actors.transaction import Committed
 from bookgen.errors import Unavailable
 from bookgen.models import Run, RunStatus
 from bookgen.store import ownership, runs
@@ -410,6 +413,47 @@ async def test_a_chapter_begun_under_a_lease_that_is_lost_is_not_asked_for(
 
     assert model.asked[book, 1] == 1
     assert (await shelf.run(book))["status"] == "running"
+
+
+async def test_a_command_that_outlives_its_lease_has_its_run_written_once(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    steer, tries = process.transactions.steer, iter([True])
+
+    async def lose_the_lease_first(*arguments: Any) -> Committed:
+        if next(tries, False):
+            process._lease._lost()
+            raise Unavailable
+        return await steer(*arguments)
+
+    monkeypatch.setattr(process.transactions, "steer", lose_the_lease_first)
+
+    run = await process.ask(account, book, Generate())
+
+    assert run.owner == process.resources.boot_id
+    assert process.busy_with(run)  # or the next sweep would begin it a second time
+    await model.wait_until_asked(book, 1)
+
+
+async def test_word_from_another_process_makes_the_owner_look_before_it_shows_the_status(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervising, "STATUS_SECONDS", 3600.0)
+    owner, other = await start(), await start()  # of which the first does not know yet
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    assert b'"running"' in await owner.generation_status(account, book)
+
+    await other.ask(account, book, Pause())
+
+    async with asyncio.timeout(10):
+        while b'"paused"' not in await owner.generation_status(account, book):  # noqa: ASYNC110 (the signal is a body)
+            await asyncio.sleep(0.01)
 
 
 async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -> None:
