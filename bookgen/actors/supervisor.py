@@ -153,7 +153,9 @@ class Supervisor:
                 await self._lease.give_up()
         except TRANSIENT as error:
             log.warning("runs_not_released", reason=str(error))
-        await asyncio.gather(*cut, return_exceptions=True)
+        with contextlib.suppress(TimeoutError):  # the end of a job waits for a database that is away
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await asyncio.gather(*cut, return_exceptions=True)
 
     def _busy(self) -> bool:
         return bool(self.jobs.tasks) or any(actor.writing or not actor.idle for actor in self._actors.values())

@@ -18,7 +18,7 @@ from bookgen.providers.text import TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
 
-from .conftest import Shelf, draft_outline, rework_chapters
+from .conftest import Shelf, draft_outline, rework_chapters, until
 
 FLAW = "\n\nShe looked at [insert name here] and waited for the boat to come home that evening."
 
@@ -101,3 +101,23 @@ async def test_a_chapter_that_others_follow_is_not_finished_before_it_is_summed_
     await shelf.until_status(book, "completed")
     assert await shelf.value("SELECT count(*) FROM digest") == 2
     assert await shelf.value("SELECT count(*) FROM model_call") == gated.asked.total()
+
+
+async def test_a_drain_between_the_calls_of_a_chapter_makes_none_and_leaves_the_run_as_it_is(
+    writer: Supervisor, gated: Gated, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    gated.held = "chapter"
+    await writer.ask(account, book, Generate())
+    await gated.waits.wait()
+
+    draining = asyncio.create_task(writer.drain(10))
+    await until(lambda: writer.draining)
+    gated.let_go.set()
+    await draining
+
+    run = await shelf.run(book)
+    assert (run["status"], run["owner"], run["call_started_at"]) == ("running", None, None)
+    assert gated.asked["revise"] == 0
+    assert await shelf.value("SELECT count(*) FROM step") == gated.asked.total()

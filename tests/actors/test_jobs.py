@@ -197,6 +197,23 @@ async def behind_proxy(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor
     await database.close(patience=1.0)
 
 
+async def test_a_job_holds_up_no_stop_while_the_database_is_away(
+    behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=0)
+    call = asyncio.create_task(behind_proxy.draft_outline(account, book))
+    await model.wait_until_asked(book, 0)
+    proxy.close()
+
+    async with asyncio.timeout(10):
+        await behind_proxy.drain(0)
+
+    proxy.open()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+
 async def test_a_job_whose_begin_was_cut_off_leaves_the_book_free(
     behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
 ) -> None:
