@@ -231,10 +231,33 @@ async def test_a_stopped_suspect_gives_the_lane_to_the_next(start: Start, model:
     await model.until(lambda: model.stuck[poison[1]] == 1)
     await model.wait_until_asked(good[1], 1, times=2)
     model.answer(good[1], 1)
+    await until(lambda: bool(process._probation._waiting))
+    assert not any(await shelf.texts(good[1]))
 
     await process.ask(*poison, Stop())
 
     await model.wait_until_asked(good[1], 2)
+
+
+async def test_a_suspect_whose_last_chapter_is_written_gives_the_lane_to_the_next(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    suspects = [
+        (account, await shelf.book(account, chapters=1)) for account in [await shelf.account() for _ in range(2)]
+    ]
+    process = await start()
+    for account, book in suspects:
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    await crash(process, shelf)
+    await start()
+
+    for _, book in suspects:
+        await model.wait_until_asked(book, 1, times=2)
+        model.answer(book, 1)
+
+        await shelf.until_status(book, "completed")
 
 
 async def test_a_suspect_that_waits_for_the_model_is_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
