@@ -21,6 +21,7 @@ from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteCh
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
+from bookgen.models import Allowance
 from bookgen.store import material as store
 from bookgen.store import runs
 from bookgen.store.material import Plan
@@ -47,6 +48,8 @@ class Jobs:
                     raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
                 if state.run and state.run.status.active:
                     raise GenerationInProgress
+                if isinstance(job, RewriteChapter):
+                    await self._require_edit(connection, account_id)
                 taking = True
                 await store.take_job(connection, book_id, boot_id, KINDS[type(job)])
         except TRANSIENT:
@@ -57,6 +60,11 @@ class Jobs:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
+
+    async def _require_edit(self, connection: asyncpg.Connection, account_id: int) -> None:
+        """The account's slot is locked: two rewrites never both count on the last edit."""
+        in_flight = await store.jobs_in_flight(connection, account_id, KINDS[RewriteChapter])
+        await self._resources.quota.require(connection, account_id, Allowance.AI_EDITS, in_flight=in_flight)
 
     async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID) -> None:
         try:
@@ -99,9 +107,12 @@ class Jobs:
     async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps) -> Save:
         draft = await self._resources.writing.write_chapter(material, job.chapter_number, steps)
         quality = [{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings]
-        return lambda connection: store.rewrite(
-            connection, job.chapter_id, draft.content, draft.word_count, quality, draft.digest
-        )
+
+        async def save(connection: asyncpg.Connection) -> None:
+            await self._resources.quota.spend(connection, material.book.account_id, Allowance.AI_EDITS)
+            await store.rewrite(connection, job.chapter_id, draft.content, draft.word_count, quality, draft.digest)
+
+        return save
 
     async def _save(self, account_id: int, book_id: int, boot_id: UUID, save: Save) -> None:
         """Ends the job with what it brought. Conflict when the book was given to somebody else meanwhile."""

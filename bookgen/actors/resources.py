@@ -13,7 +13,7 @@ import asyncpg
 from bookgen.actors.backlog import Backlog
 from bookgen.actors.health import Health
 from bookgen.billing.periods import Period
-from bookgen.models import Book, FundingSource, Usage
+from bookgen.models import Allowance, Book, FundingSource, Usage
 from bookgen.providers.text import TextModel
 from bookgen.store.acceptance import PlanFunds
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
@@ -21,7 +21,7 @@ from bookgen.writing.steps import Steps
 
 
 class Quota(Protocol):
-    """What a run asks of billing. The coroutines are always inside the transaction that moves the run."""
+    """What model work asks of billing. The coroutines are always inside the transaction that moves the run or job."""
 
     @property
     def standard_plan(self) -> str: ...
@@ -37,6 +37,12 @@ class Quota(Protocol):
     ) -> None: ...
 
     async def release_book(self, connection: asyncpg.Connection, book_id: int, *, wrote: bool) -> None: ...
+
+    async def require(
+        self, connection: asyncpg.Connection, account_id: int, allowance: Allowance, *, in_flight: int
+    ) -> None: ...
+
+    async def spend(self, connection: asyncpg.Connection, account_id: int, allowance: Allowance) -> None: ...
 
 
 class WriteChapter(Protocol):

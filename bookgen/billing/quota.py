@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -26,17 +25,6 @@ SENTENCES = {
     Allowance.AI_EDITS: "No AI edit is left in this period's allowance.",
     Allowance.PROOFREADING_CHECKS: "No proofreading check is left in this period's allowance.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """A receipt: hand it to `give_back` when what it paid for failed."""
-
-    account_id: int
-    allowance: Allowance
-    amount: int
-    period_start: datetime
-    period_end: datetime
 
 
 class Quota:
@@ -171,17 +159,26 @@ class Quota:
             await holds.remove(connection, hold.id)
         await wallet.settle(connection, hold.account_id, self._clock())
 
-    async def spend(self, db: DB, account_id: int, allowance: Allowance, amount: int = 1) -> Spent:
+    async def require(self, db: DB, account_id: int, allowance: Allowance, *, in_flight: int) -> None:
+        """Refuses one more where the allowance has no room for it beside those in flight. Takes nothing: `spend` does,
+        in the transaction that brings what it pays for.
+        """
+        standing = await self.standing(db, account_id)
+        used = await self._used(db, account_id, standing, allowance)
+        if left(standing.plan.features.limit(allowance), used + in_flight) == 0:
+            raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, in_flight))
+
+    async def spend(self, db: DB, account_id: int, allowance: Allowance, amount: int = 1) -> None:
         """Counts `amount` against the allowance, or refuses and counts nothing."""
         standing = await self.standing(db, account_id)
         limit, period = standing.plan.features.limit(allowance), standing.period
         if not await usage.spend(db, account_id, period.start, period.end, allowance, limit, amount):
-            used = (await usage.find(db, account_id, period.start, period.end)).used(allowance)
+            used = await self._used(db, account_id, standing, allowance)
             raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, 0))
-        return Spent(account_id, allowance, amount, period.start, period.end)
 
-    async def give_back(self, db: DB, spent: Spent) -> None:
-        await usage.give_back(db, spent.account_id, spent.period_start, spent.allowance, spent.amount)
+    async def _used(self, db: DB, account_id: int, standing: Standing, allowance: Allowance) -> int:
+        period = standing.period
+        return (await usage.find(db, account_id, period.start, period.end)).used(allowance)
 
     async def _funds(self, db: DB, account_id: int) -> Funds:
         return await find_funds(db, account_id, await self.standing(db, account_id), self._clock())

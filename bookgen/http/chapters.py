@@ -11,10 +11,10 @@ from bookgen.http import replies
 from bookgen.http.budgets import require_budgets
 from bookgen.http.chapter_schemas import Chapter, ChapterChanges, Revision, RevisionListed
 from bookgen.http.contract import conditional, docs, json_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
+from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, SUPERVISOR
 from bookgen.http.representations import chapter_body
 from bookgen.http.routing import path_id
-from bookgen.models import Allowance, RevisionOrigin
+from bookgen.models import RevisionOrigin
 from bookgen.store import chapters, revisions, runs
 
 
@@ -49,7 +49,7 @@ async def change_chapter(request: web.Request) -> web.Response:
 @docs(
     tags=["chapters"],
     summary="Have the chapter written again",
-    description="Synchronous. The former text is kept as a revision. Counts as an AI edit.",
+    description="Synchronous. The former text is kept as a revision. Counts as an AI edit once it is there.",
 )
 @response_schema(Chapter)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
@@ -57,12 +57,7 @@ async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)
     if await chapters.find(db, account_id, chapter_id) is None:
         raise errors.NotFound
-    spent = await request.app[QUOTA].spend(db, account_id, Allowance.AI_EDITS)
-    try:
-        await request.app[SUPERVISOR].rewrite_chapter(account_id, chapter_id)
-    except BaseException:
-        await request.app[QUOTA].give_back(db, spent)
-        raise
+    await request.app[SUPERVISOR].rewrite_chapter(account_id, chapter_id)
     return await read_chapter(request)
 
 

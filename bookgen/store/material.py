@@ -150,6 +150,18 @@ TAKE_JOB = """
     ON CONFLICT (book_id) DO UPDATE SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, started_at = now()
 """
 
+IN_FLIGHT = """
+    SELECT count(*)
+      FROM book_job j JOIN book b ON b.id = j.book_id JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
+     WHERE b.account_id = $1 AND j.kind = $2
+"""
+
+
+async def jobs_in_flight(db: DB, account_id: int, kind: str) -> int:
+    """How many of the account's books living processes are at such work on."""
+    return int(await db.fetchval(IN_FLIGHT, account_id, kind))
+
+
 # Its replies were stored to be paid for; nothing asks for them again.
 END_JOB = """
     WITH forgotten AS (DELETE FROM step WHERE book_id = $1 AND run_id IS NULL)

@@ -50,13 +50,6 @@ SPEND = {
     Allowance.PROOFREADING_CHECKS: SPEND_CHECKS,
 }
 
-GIVE_BACK = """
-    UPDATE usage_period
-       SET ai_images_generated = ai_images_generated - $3, ai_edits_used = ai_edits_used - $4,
-           proofreading_checks_used = proofreading_checks_used - $5
-     WHERE account_id = $1 AND period_start = $2
-"""
-
 COUNT_BOOK = """
     INSERT INTO usage_period AS u (account_id, period_start, period_end, books_created, words_generated)
     VALUES ($1, $2, $3, $4, $5)
@@ -81,11 +74,6 @@ async def spend(
 ) -> bool:
     """Whether the limit allowed it."""
     return bool(await db.fetchval(SPEND[allowance], account_id, start, end, limit, amount))
-
-
-async def give_back(db: DB, account_id: int, start: datetime, allowance: Allowance, amount: int) -> None:
-    amounts = [amount if allowance is each else 0 for each in SPEND]
-    await db.execute(GIVE_BACK, account_id, start, *amounts)
 
 
 async def count_book(db: DB, account_id: int, start: datetime, end: datetime, books: int, words: int) -> None:

@@ -11,12 +11,23 @@ from bookgen.actors.messages import Generate
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, Unavailable, UpstreamAIError
+from bookgen.errors import (
+    Conflict,
+    GenerationInProgress,
+    InvalidInput,
+    NotFound,
+    QuotaExceeded,
+    Unavailable,
+    UpstreamAIError,
+)
+from bookgen.models import Allowance
 from bookgen.store import outlines
 from bookgen.store.database import Database
 from tests.chaos.pg_proxy import PgProxy
 
 from .conftest import Model, Shelf, Start, draft_outline, rework_chapters
+
+EDITS_USED = "SELECT ai_edits_used FROM usage_period WHERE account_id = $1"
 
 
 async def test_a_drafted_outline_becomes_the_books_chapters(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
@@ -244,3 +255,42 @@ async def test_an_outline_whose_commit_was_cut_off_is_answered_truly(
 
     assert proxy.cuts == 1
     assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
+
+
+async def test_an_edit_is_counted_with_the_text_that_it_brings(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account("free")
+    book = await shelf.book(account)
+    chapter = await shelf.chapter_id(book, 2)
+    failing = asyncio.create_task(supervisor.rewrite_chapter(account, chapter))
+    await model.wait_until_asked(book, 2)
+    model.fail(book, 2, retryable=False)
+    with pytest.raises(UpstreamAIError):
+        await failing
+    assert await shelf.value(EDITS_USED, account) is None
+
+    model.free = True
+    await supervisor.rewrite_chapter(account, chapter)
+
+    assert await shelf.value(EDITS_USED, account) == 1
+
+
+async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account("free")
+    first, second, third = [await shelf.book(account) for _ in range(3)]
+    async with shelf.pool.acquire() as connection, connection.transaction():
+        await supervisor.resources.quota.spend(connection, account, Allowance.AI_EDITS)
+        await connection.execute("UPDATE usage_period SET ai_edits_used = 4 WHERE account_id = $1", account)
+    killed = "INSERT INTO book_job (book_id, owner, kind) VALUES ($1, gen_random_uuid(), 'chapter')"
+    await shelf.pool.execute(killed, third)
+
+    call = asyncio.create_task(supervisor.rewrite_chapter(account, await shelf.chapter_id(first, 1)))
+    await model.wait_until_asked(first, 1)
+    with pytest.raises(QuotaExceeded) as refused:
+        await supervisor.rewrite_chapter(account, await shelf.chapter_id(second, 1))
+    model.answer(first, 1)
+    await call
+
+    assert (refused.value.details["used"], refused.value.details["remaining"]) == (4, 0)
+    assert await shelf.value(EDITS_USED, account) == 5

@@ -260,15 +260,16 @@ async def test_racing_spends_never_pass_the_limit(pool, quota, make_account):
     assert refused[0].details["used"] == refused[0].details["limit"] == 5
 
 
-async def test_a_failed_image_is_given_back(pool, quota, make_account):
+async def test_what_is_in_flight_counts_on_what_is_left(pool, quota, make_account):
     account = await make_account()
-    spent = await quota.spend(pool, account, Allowance.AI_IMAGES, 3)
+    await quota.spend(pool, account, Allowance.AI_EDITS, 3)
 
-    with pytest.raises(QuotaExceeded):
-        await quota.spend(pool, account, Allowance.AI_IMAGES, 2)
-    await quota.give_back(pool, spent)
+    await quota.require(pool, account, Allowance.AI_EDITS, in_flight=1)
+    with pytest.raises(QuotaExceeded) as refused:
+        await quota.require(pool, account, Allowance.AI_EDITS, in_flight=2)
 
-    await quota.spend(pool, account, Allowance.AI_IMAGES, 4)
+    assert refused.value.details["used"] == 3
+    assert refused.value.details["remaining"] == 0
 
 
 async def test_with_billing_off_nothing_is_refused_and_all_is_counted(pool, clock, make_account, make_book):
