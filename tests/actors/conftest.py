@@ -165,6 +165,14 @@ async def supervisor(start: Start) -> Supervisor:
     return await start()
 
 
+async def crash(supervisor: Supervisor, shelf: Shelf) -> None:
+    """What is left of a process after kill -9: its rows, and a lease that runs out."""
+    boot_id = supervisor.resources.boot_id
+    supervisor._lease._lost()
+    supervisor.draining = True
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
+
+
 @pytest.fixture
 async def proxy(dsn: str) -> AsyncIterator[PgProxy]:
     """Stands before the same database, to cut it off."""

@@ -1,0 +1,199 @@
+"""The right to write runs: taken, renewed, lost in time, and what of the former one comes late."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any
+
+import pytest
+
+from bookgen.actors import lease
+from bookgen.actors.messages import Generate
+from bookgen.actors.transaction import Committed
+from bookgen.errors import Unavailable
+from bookgen.models import Run
+from bookgen.store import ownership
+from bookgen.store.checkpoints import Begun
+
+from .conftest import Model, Shelf, Start, until
+
+
+async def test_a_chapter_begun_under_a_lease_that_is_lost_is_not_asked_for(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, _ = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    run = await process.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    actor = process._actors[account, book]
+    actor.cancel()
+    begin_chapter, begun, go_on = process.begin_chapter, asyncio.Event(), asyncio.Event()
+
+    async def late(run: Run) -> Begun | None:
+        announced = await begin_chapter(run)
+        begun.set()
+        await go_on.wait()
+        return announced
+
+    monkeypatch.setattr(process, "begin_chapter", late)
+    process.begin(run)
+    await begun.wait()
+
+    process._lease._lost()
+    go_on.set()
+    await until(lambda: actor.idle and not actor.writing)
+
+    assert model.asked[book, 1] == 1
+    assert (await shelf.run(book))["status"] == "running"
+
+
+async def test_a_command_that_outlives_its_lease_has_its_run_written_once(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    steer, tries = process.transactions.steer, iter([True])
+
+    async def lose_the_lease_first(*arguments: Any) -> Committed:
+        if next(tries, False):
+            process._lease._lost()
+            raise Unavailable
+        return await steer(*arguments)
+
+    monkeypatch.setattr(process.transactions, "steer", lose_the_lease_first)
+
+    run = await process.ask(account, book, Generate())
+
+    assert run.owner == process.resources.boot_id
+    assert process.busy_with(run)  # or the next sweep would begin it a second time
+    await model.wait_until_asked(book, 1)
+
+
+async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -> None:
+    process = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    process._lease._lost()
+
+    with pytest.raises(Unavailable):
+        await process.ask(account, book, Generate())
+
+    await until(lambda: process._lease.held)
+    await process.ask(account, book, Generate())
+
+
+async def test_a_lease_that_ran_out_cancels_what_is_in_flight(start: Start, model: Model, shelf: Shelf) -> None:
+    owner, _ = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await owner._lease.renew()
+    before = owner.resources.boot_id
+
+    owner._lease._ran_out()
+
+    await model.until(lambda: model.cancelled[book, 1] == 1)
+    assert owner.resources.boot_id != before
+
+
+async def test_a_lease_that_is_not_known_any_more_is_lost(start: Start, model: Model, shelf: Shelf) -> None:
+    owner = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    before = owner.resources.boot_id
+    await shelf.pool.execute("DELETE FROM process")
+
+    await owner._lease.renew()
+
+    await model.until(lambda: model.cancelled[book, 1] == 1)
+    assert owner.resources.boot_id != before
+    assert await shelf.value("SELECT boot_id FROM process") == owner.resources.boot_id
+
+
+async def test_alone_a_process_goes_on_when_its_lease_runs_out(start: Start, model: Model, shelf: Shelf) -> None:
+    owner = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await owner.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+
+    owner._lease._ran_out()
+    model.answer(book, 1)
+
+    await model.wait_until_asked(book, 2)
+    assert not model.cancelled
+
+
+async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next(
+    start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, _ = await start(), await start()
+    its_lease, before = process._lease, process.resources.boot_id
+    monkeypatch.setattr(lease, "FENCE_SECONDS", 0.2)
+    await its_lease.renew()
+    monkeypatch.setattr(lease, "FENCE_SECONDS", 20.0)
+    async with shelf.pool.acquire() as connection, connection.transaction():
+        await connection.execute("SELECT FROM process WHERE boot_id = $1 FOR UPDATE", before)
+        late = asyncio.create_task(its_lease.renew())
+        await until(lambda: its_lease.held and process.resources.boot_id != before)
+        held = process.resources.boot_id
+        monkeypatch.setattr(lease, "FENCE_SECONDS", 0.0)
+
+    await late
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    assert process.resources.boot_id == held
+
+
+async def test_a_lease_that_is_taken_twice_at_once_is_one(start: Start, shelf: Shelf) -> None:
+    process = await start()
+
+    process._lease._lost()  # which takes another one
+    await asyncio.gather(process._lease.take(), process._lease.take())
+
+    assert process._lease.held
+    assert await shelf.value("SELECT count(*) FROM process") == 2
+
+
+async def test_a_process_late_with_its_lease_takes_no_run_from_itself(start: Start, model: Model, shelf: Shelf) -> None:
+    supervisor = await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    boot_id = supervisor.resources.boot_id
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
+
+    assert await ownership.claim(shelf.pool, boot_id, 10, 2) == []
+
+    assert len(await ownership.claim(shelf.pool, uuid.uuid4(), 10, 2)) == 1
+
+
+async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    gone = uuid.uuid4()
+    await shelf.pool.execute(
+        "INSERT INTO process (boot_id, host, pid, pid_started, lease_until) VALUES ($1, $2, $3, '1', 'infinity')",
+        gone,
+        lease.this_host(),
+        2**22 - 1,
+    )
+    await shelf.pool.execute(
+        """INSERT INTO run (id, book_id, account_id, status, mode, total, owner, epoch)
+           VALUES (gen_random_uuid(), $1, $2, 'running', 'full', 3, $3, 1)""",
+        book,
+        account,
+        gone,
+    )
+
+    await start()
+
+    await model.wait_until_asked(book, 1)

@@ -1,0 +1,184 @@
+"""Runs that may have ended their process: suspected, tried alone, quarantined in the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from bookgen.actors import probation
+from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
+from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.errors import Unavailable
+
+from .conftest import Model, Shelf, Start, crash, until
+
+
+@pytest.fixture(autouse=True)
+def no_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probation, "RESTS", (0.0,))
+
+
+async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    model.free, model.poison = True, {book}
+    process = await start()
+    await process.ask(account, book, Generate())
+    for times in range(1, CRASHES_TO_QUARANTINE + 1):
+        await model.until(lambda times=times: model.stuck[book] == times)
+        await crash(process, shelf)
+        process = await start()
+
+    await shelf.until_status(book, "error")
+    assert (await shelf.run(book))["failure"]["code"] == "quarantined"
+    model.poison.clear()
+    run = await process.ask(account, book, Resume())
+    assert run.crash_count == CRASHES_TO_SUSPECT
+    await shelf.until_status(book, "completed")
+
+
+async def test_a_quarantine_that_the_database_was_away_for_is_made_up_for(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    process = await start()
+    await process.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    await crash(process, shelf)
+    process = await start()
+    await model.wait_until_asked(book, 1, times=2)
+    process._actors[account, book].cancel()
+    await shelf.pool.execute("UPDATE run SET owner = gen_random_uuid(), crash_count = $1", CRASHES_TO_QUARANTINE)
+    with monkeypatch.context() as away:
+        away.setattr(process.transactions, "steer", unavailable)
+        with pytest.raises(Unavailable):
+            await process._convergence.sweep()
+
+    await process._convergence.sweep()
+
+    assert (await shelf.run(book))["failure"]["code"] == "quarantined"
+    assert model.asked[book, 1] == 2
+
+
+async def unavailable(*_: object) -> None:
+    raise Unavailable
+
+
+async def test_a_crash_during_a_trial_is_charged_to_the_suspect_alone(start: Start, model: Model, shelf: Shelf) -> None:
+    poison, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
+    model.poison = {poison[1]}
+    process = await start()
+    for account, book in (poison, good):
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    model.answer(poison[1], 1)
+    await model.until(lambda: model.stuck[poison[1]] == 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = 1 WHERE book_id = $1", poison[1])
+    await crash(process, shelf)
+    for times in range(2, CRASHES_TO_QUARANTINE):
+        process = await start()
+        await model.wait_until_asked(poison[1], 1, times)
+        model.answer(poison[1], 1)
+        await model.until(lambda times=times: model.stuck[poison[1]] == times)
+        await crash(process, shelf)
+
+    await start()
+
+    await shelf.until_status(poison[1], "error")
+    assert (await shelf.run(good[1]))["crash_count"] == 1
+
+
+async def test_suspects_do_not_wait_for_each_others_model_calls(start: Start, model: Model, shelf: Shelf) -> None:
+    pairs = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(3)]]
+    process = await start()
+    for account, book in pairs:
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    await crash(process, shelf)
+
+    process = await start()
+
+    for _, book in pairs:
+        await model.wait_until_asked(book, 1, times=2)
+    assert await shelf.value("SELECT count(*) FROM run WHERE crash_count = $1", CRASHES_TO_SUSPECT) == len(pairs)
+    await shelf.until("SELECT probation IS NULL FROM process WHERE boot_id = $1", process.resources.boot_id)
+
+
+async def test_a_run_on_its_second_trial_lets_the_process_live_first(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probation, "RESTS", (0.0, 3600.0))
+    convict, suspect = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
+    process = await start()
+    for account, book in (convict, suspect):
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    await shelf.pool.execute("UPDATE run SET crash_count = crash_count + 1 WHERE book_id = $1", convict[1])
+    await crash(process, shelf)
+
+    process = await start(chapters_at_once=1)
+    await model.wait_until_asked(suspect[1], 1, times=2)
+
+    assert model.asked[convict[1], 1] == 1
+    await process.ask(*convict, Pause())
+    await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", convict[1])
+
+
+async def test_a_stopped_suspect_gives_the_lane_to_the_next(start: Start, model: Model, shelf: Shelf) -> None:
+    poison, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
+    process = await start()
+    for account, book in (poison, good):
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    await crash(process, shelf)
+    process, model.poison = await start(), {poison[1]}
+    await model.wait_until_asked(poison[1], 1, times=2)
+    model.answer(poison[1], 1)
+    await model.until(lambda: model.stuck[poison[1]] == 1)
+    await model.wait_until_asked(good[1], 1, times=2)
+    model.answer(good[1], 1)
+    await until(lambda: bool(process._probation._waiting))
+    assert not any(await shelf.texts(good[1]))
+
+    await process.ask(*poison, Stop())
+
+    await model.wait_until_asked(good[1], 2)
+
+
+async def test_a_suspect_whose_last_chapter_is_written_gives_the_lane_to_the_next(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    suspects = [
+        (account, await shelf.book(account, chapters=1)) for account in [await shelf.account() for _ in range(2)]
+    ]
+    process = await start()
+    for account, book in suspects:
+        await process.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    await crash(process, shelf)
+    await start()
+
+    for _, book in suspects:
+        await model.wait_until_asked(book, 1, times=2)
+        model.answer(book, 1)
+
+        await shelf.until_status(book, "completed")
+
+
+async def test_a_suspect_that_waits_for_the_model_is_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    process = await start()
+    await process.ask(account, book, Generate())
+    for times in range(1, CRASHES_TO_QUARANTINE + 2):
+        await model.wait_until_asked(book, 1, times)
+        await shelf.until("SELECT bool_and(probation IS NULL) FROM process")
+        await crash(process, shelf)
+        process = await start()
+
+    await model.wait_until_asked(book, 1, times=CRASHES_TO_QUARANTINE + 2)
+    assert (await shelf.run(book))["status"] == "running"
