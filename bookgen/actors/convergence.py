@@ -53,6 +53,7 @@ class Convergence:
         await self._take_over()
         await self._give_turns()
         await self._start_what_stands_still()
+        await self._settle_what_nobody_finishes()
         await self.look_after_flights()
         await processes.prune(self._resources.pool)
         self._roster.passivate()
@@ -96,6 +97,8 @@ class Convergence:
         for run in await ownership.owned(self._resources.pool, self._resources.boot_id):
             if not self._roster.busy_with(run):
                 await self._begin(run)
+
+    async def _settle_what_nobody_finishes(self) -> None:
         for run in await ownership.said_to_finish(self._resources.pool, self._resources.boot_id):
             if not self._roster.busy_with(run):
                 await self._tell(run, ChapterHalted(run.epoch, run.call_no))

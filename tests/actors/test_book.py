@@ -7,6 +7,7 @@ import asyncio
 import orjson
 import pytest
 
+from bookgen.actors import supervisor as supervising
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
@@ -365,6 +366,34 @@ async def test_books_of_one_account_are_written_in_the_order_accepted(
     assert model.asked[third, 1] == 0
     await supervisor.ask(account, second, Stop())
     await model.wait_until_asked(third, 1)
+
+
+@pytest.mark.parametrize("how", ["completed", "failed", "paused", "stopped", "deleted"])
+async def test_the_turn_is_handed_on_by_what_frees_it_and_waits_for_no_sweep(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(supervising, "SWEEP_SECONDS", 3600.0)
+    supervisor = await start()
+    account = await shelf.account()
+    book, waiting = await shelf.book(account, chapters=1 + (how == "paused")), await shelf.book(account)
+    for each in (book, waiting):
+        await supervisor.ask(account, each, Generate())
+    await model.wait_until_asked(book, 1)
+
+    match how:
+        case "completed":
+            model.answer(book, 1)
+        case "failed":
+            model.fail(book, 1, retryable=True)
+        case "paused":
+            await supervisor.ask(account, book, Pause())
+            model.answer(book, 1)
+        case "stopped":
+            await supervisor.ask(account, book, Stop())
+        case "deleted":
+            await supervisor.delete_book(account, book)
+
+    await model.wait_until_asked(waiting, 1)
 
 
 async def test_an_edit_made_during_the_call_wins(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
