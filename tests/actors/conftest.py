@@ -218,6 +218,10 @@ class Shelf:
         rows = await self.pool.fetch("SELECT content FROM chapter WHERE book_id = $1 ORDER BY chapter_number", book_id)
         return [row["content"] for row in rows]
 
+    async def statuses(self, book_id: int) -> list[str]:
+        rows = await self.pool.fetch("SELECT status FROM chapter WHERE book_id = $1 ORDER BY chapter_number", book_id)
+        return [row["status"] for row in rows]
+
     async def chapter_id(self, book_id: int, number: int) -> int:
         return int(
             await self.pool.fetchval(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import orjson
 import pytest
@@ -13,7 +14,7 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
 from bookgen.models import RevisionOrigin, RunMode, RunStatus, Usage
 from bookgen.providers.text import Spent, TextReply, TextRequest
-from bookgen.store import chapters, outlines
+from bookgen.store import chapters, outlines, runs
 
 from .conftest import Model, Shelf, Start
 
@@ -195,6 +196,27 @@ async def test_the_status_counts_the_words_of_the_chapter_that_is_being_written(
     assert await shelf.value("SELECT words_written FROM run") == 3
 
 
+async def test_a_status_that_was_read_before_a_command_is_not_shown_after_it(
+    supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    report = runs.report
+
+    async def overtaken(*arguments: Any) -> runs.RunReport | None:
+        found = await report(*arguments)
+        monkeypatch.setattr(runs, "report", report)
+        await supervisor.ask(account, book, Pause())
+        return found
+
+    monkeypatch.setattr(runs, "report", overtaken)
+    await supervisor.generation_status(account, book)
+
+    assert orjson.loads(await supervisor.generation_status(account, book))["generation_status"] == "paused"
+
+
 async def test_a_stop_cancels_the_call_and_keeps_finished_chapters(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
@@ -210,6 +232,7 @@ async def test_a_stop_cancels_the_call_and_keeps_finished_chapters(
     assert run.status is RunStatus.STOPPED
     await model.until(lambda: model.cancelled[book, 2] == 1)
     assert [bool(text) for text in await shelf.texts(book)] == [True, False, False]
+    assert await shelf.statuses(book) == ["completed", "pending", "pending"]
     assert await shelf.value("SELECT status FROM book WHERE id = $1", book) == "outline"
 
 
@@ -315,9 +338,11 @@ async def test_a_failure_ends_the_run_and_resume_retries_the_chapter(
         "chapter_number": 1,
         "retryable": True,
     }
+    assert await shelf.statuses(book) == ["error", "pending", "pending"]
     model.free = True
     await supervisor.ask(account, book, Resume())
     await shelf.until_status(book, "completed")
+    assert await shelf.statuses(book) == ["completed"] * 3
 
 
 async def test_a_final_failure_is_tried_again_when_the_user_says_so(
@@ -366,6 +391,24 @@ async def test_books_of_one_account_are_written_in_the_order_accepted(
     assert model.asked[third, 1] == 0
     await supervisor.ask(account, second, Stop())
     await model.wait_until_asked(third, 1)
+
+
+async def test_a_resumed_run_waits_behind_those_that_waited(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    paused, going, waiting = [await shelf.book(account, chapters=2) for _ in range(3)]
+    for book in (paused, going, waiting):
+        await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(paused, 1)
+    await supervisor.ask(account, paused, Pause())
+    model.answer(paused, 1)
+    await model.wait_until_asked(going, 1)
+
+    run = await supervisor.ask(account, paused, Resume())
+
+    assert run.status is RunStatus.QUEUED
+    await supervisor.ask(account, going, Stop())
+    await model.wait_until_asked(waiting, 1)
+    assert model.asked[paused, 2] == 0
 
 
 @pytest.mark.parametrize("how", ["completed", "failed", "paused", "stopped", "deleted"])
@@ -449,8 +492,7 @@ async def test_a_chapter_and_the_announcement_of_the_next_are_one_commit(
 
     row = await shelf.run(book)
     assert (row["current_chapter"], row["call_no"], row["done"]) == (2, 2, 1)
-    statuses = await shelf.pool.fetch("SELECT status FROM chapter WHERE book_id = $1 ORDER BY chapter_number", book)
-    assert [each["status"] for each in statuses] == ["completed", "writing"]
+    assert await shelf.statuses(book) == ["completed", "writing"]
 
 
 async def test_two_books_never_spend_the_same_allowance(supervisor: Supervisor, shelf: Shelf) -> None:

@@ -16,10 +16,11 @@ from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.resources import CostCaps
 from bookgen.actors.restarts import Restarts
 from bookgen.actors.supervisor import Supervisor
-from bookgen.errors import GenerationInProgress, Unavailable
+from bookgen.errors import GenerationInProgress, Unavailable, UpstreamAIError
 from bookgen.models import Run, RunStatus
 from bookgen.store import acceptance, checkpoints
 from bookgen.store.database import Database
+from bookgen.writing.material import ChapterDraft, Material
 
 from .conftest import Model, Shelf, Start, until
 
@@ -321,6 +322,31 @@ async def test_a_stored_reply_is_not_paid_for_again(start: Start, model: Model, 
 
     await shelf.until_status(book, "completed")
     assert model.asked[book, 1] == 1
+
+
+async def test_stored_replies_that_led_nowhere_are_not_replayed(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_chapter = model.write_chapter
+
+    async def refuse_first(material: Material, number: int, *others: Any) -> ChapterDraft:
+        draft = await write_chapter(material, number, *others)
+        if model.asked[material.book.id, number] == 1:
+            raise UpstreamAIError("Nothing can be made of it.", stage="chapter", retryable=True, chapter_number=number)
+        return draft
+
+    monkeypatch.setattr(model, "write_chapter", refuse_first)
+    supervisor = await start()
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=1)
+    model.free = True
+    await supervisor.ask(account, book, Generate())
+    await shelf.until_status(book, "error")
+
+    await supervisor.ask(account, book, Resume())
+
+    await shelf.until_status(book, "completed")
+    assert model.asked[book, 1] == await shelf.value("SELECT count(*) FROM model_call") == 2
 
 
 async def test_a_stopped_runs_replies_are_not_kept(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
