@@ -11,7 +11,7 @@ import pytest
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
-from bookgen.errors import BookQuotaExceeded, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
+from bookgen.errors import BookQuotaExceeded, Conflict, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
 from bookgen.models import RevisionOrigin, RunMode, RunStatus, Usage
 from bookgen.providers.text import Spent, TextReply, TextRequest
 from bookgen.store import chapters, outlines, runs
@@ -552,6 +552,19 @@ async def test_deleting_a_book_cancels_its_call(supervisor: Supervisor, model: M
     await model.until(lambda: model.cancelled[book, 1] == 1)
     assert await shelf.value("SELECT count(*) FROM run WHERE book_id = $1", book) == 0
     await model.wait_until_asked(waiting, 1)
+
+
+async def test_a_book_whose_run_was_started_behind_the_deletion_is_not_deleted(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await supervisor.ask(account, book, Generate())
+
+    with pytest.raises(Conflict):
+        await supervisor.transactions.delete_book(account, book)
+
+    await model.wait_until_asked(book, 1)
 
 
 async def test_blocking_an_account_ends_all_its_runs(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
