@@ -16,9 +16,9 @@ from bookgen.actors.faults import fault
 from bookgen.actors.resources import Resources
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.text import Spent, StopReason, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted as CallsHalted
+from bookgen.providers.text import Halt, Spent, StopReason, TextReply, TextRequest
 from bookgen.store import steps as store
-from bookgen.writing.steps import CallsHalted as CallsHalted
 
 # Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.
 CALLER_PATIENCE = 45.0
@@ -51,7 +51,8 @@ class StoredSteps:
     A reply is stored before the next call is made. The last one is left to whoever stores what the replies were for,
     so that both can be one commit: until then it is `unstored`.
 
-    Closed, it answers what is stored and refuses new calls; the call in flight is not disturbed. `failed` is the
+    Closed, it answers what is stored and refuses new calls, also another try of one that failed; the call in flight is
+    not disturbed. `failed` is the
     error that a model call of its own raised, as opposed to one that writing found in the replies.
     """
 
@@ -59,9 +60,20 @@ class StoredSteps:
         self._resources = resources
         self._work = work
         self._replay = replay
-        self.closed = False
+        self._halt = Halt()
         self.failed: UpstreamAIError | None = None
         self.unstored: store.Step | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self._halt.is_set
+
+    @closed.setter
+    def closed(self, closed: bool) -> None:
+        if closed:
+            self._halt.set()
+        else:
+            self._halt.clear()
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         await self.settle()
@@ -74,7 +86,7 @@ class StoredSteps:
             raise CallsHalted(request.stage, request.chapter_number)
         if self._work.run_id is None:  # somebody waits for this answer
             request = replace(request, patience=CALLER_PATIENCE)
-        reply = _storable(await self._call(request))
+        reply = _storable(await self._call(replace(request, halt=self._halt)))
         asked = self._asked(request, (*reply.also, Spent(reply.model, reply.usage)))
         self.unstored = store.Step(key, _to_json(reply), asked)
         return reply

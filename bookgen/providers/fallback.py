@@ -7,7 +7,7 @@ from dataclasses import replace
 import structlog
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.text import Spent, StopReason, TextModel, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Spent, StopReason, TextModel, TextReply, TextRequest
 
 log = structlog.get_logger(__name__)
 
@@ -27,6 +27,8 @@ class FallbackModel:
     async def complete(self, request: TextRequest) -> TextReply:
         try:
             reply = await self._first.complete(request)
+        except CallsHalted:
+            raise
         except UpstreamAIError as error:
             return await self._fall_back(request, error.spent, str(error))
         if reply.stop is StopReason.REFUSAL:

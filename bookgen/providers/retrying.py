@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 import structlog
@@ -17,8 +17,9 @@ import structlog
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.attempt import CallFailed, Failure, Provider
 from bookgen.providers.breaker import CircuitBreaker
+from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.text import Spent, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Spent, TextReply, TextRequest
 
 log = structlog.get_logger(__name__)
 
@@ -82,12 +83,18 @@ class RetryingModel:
         await self._provider.close()
 
     async def complete(self, request: TextRequest) -> TextReply:
-        patience = _Patience(self._rules.patience if request.patience is None else request.patience)
         spent: list[Spent] = []
+        try:
+            return await self._complete(request, Halt() if request.halt is None else request.halt, spent)
+        except Halted:
+            raise CallsHalted(request.stage, request.chapter_number, tuple(spent)) from None
+
+    async def _complete(self, request: TextRequest, halt: Halt, spent: list[Spent]) -> TextReply:
+        patience = _Patience(self._rules.patience if request.patience is None else request.patience)
         failures = 0
         while True:
             try:
-                reply = await self._try(request, patience)
+                reply = await self._try(request, patience, halt)
             except _Failed as failure:
                 failed = failure.call
                 if failed.usage.calls:
@@ -96,19 +103,23 @@ class RetryingModel:
                 self._log(request, failed, failures)
                 if failed.failure is Failure.DENIED or failures >= self._rules.tries:
                     raise self._error(request, failed, spent) from failed
-                await self._back_off(failure, failures)
+                async with halt.waiting():
+                    await self._back_off(failure, failures)
             except _OutOfPatience as tired:
                 raise self._error(request, CallFailed(str(tired), Failure.AWAY), spent) from None
             else:
                 if reply is not None:
                     return replace(reply, also=tuple(spent))
 
-    async def _try(self, request: TextRequest, patience: _Patience) -> TextReply | None:
+    async def _try(self, request: TextRequest, patience: _Patience, halt: Halt) -> TextReply | None:
         """None: the provider went away or got busy while this call waited for its turn; no try was made."""
-        probe = await self._admitted(patience)
+        async with halt.waiting():
+            probe = await self._admitted(patience)
         tried = asyncio.get_running_loop().time()
         try:
-            async with self._pacing.turn(request.account_id):
+            async with AsyncExitStack() as turn:
+                async with halt.waiting():
+                    await turn.enter_async_context(self._pacing.turn(request.account_id))
                 if not probe and not (self._breaker.closed and self._gate.is_open):
                     return None
                 reply = await self._provider.attempt(request)

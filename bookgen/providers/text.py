@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
+from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
+from bookgen.providers.halt import Halt as Halt
 
 
 class StopReason(StrEnum):
@@ -40,7 +42,7 @@ class TextRequest:
     `max_tokens` bounds the reply. `schema` asks for JSON of that JSON Schema where the provider has such a
     mode (object schemas only). `stage` and `chapter_number` name the call in errors and in the ledger.
     `account_id` paces one account's calls. `patience`: the seconds that a caller who waits for the answer gives a
-    busy or absent provider; None, where nobody waits, sits out an outage.
+    busy or absent provider; None, where nobody waits, sits out an outage. `halt`: what ends that waiting.
     """
 
     stage: str
@@ -51,6 +53,7 @@ class TextRequest:
     chapter_number: int | None = None
     account_id: int | None = None
     patience: float | None = None
+    halt: Halt | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,13 @@ class Spent:
 
     model: str
     usage: Usage
+
+
+class CallsHalted(UpstreamAIError):
+    """No further model call is wanted right now."""
+
+    def __init__(self, stage: str, chapter_number: int | None, spent: tuple[Spent, ...] = ()) -> None:
+        super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number, spent=spent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, Digest
-from bookgen.providers.text import Message, StopReason, TextReply
+from bookgen.providers.text import CallsHalted, Message, StopReason, TextReply
 from bookgen.words import count_words
 from bookgen.writing import budget, clean, continuity, conversation, quality, residue, revision, seam, sentences
 from bookgen.writing.desk import Desk
@@ -15,7 +15,7 @@ from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material
 from bookgen.writing.part import Task, part_request
 from bookgen.writing.refusal import raise_if_refused
-from bookgen.writing.steps import CallsHalted, Steps
+from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip
 
 MOST_CONTINUATIONS = 3  # of one part

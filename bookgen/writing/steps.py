@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import TextReply, TextRequest
-
-
-class CallsHalted(UpstreamAIError):
-    """No further model call is wanted right now."""
-
-    def __init__(self, stage: str, chapter_number: int | None) -> None:
-        super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number)
 
 
 class Steps(Protocol):

@@ -13,7 +13,10 @@ from bookgen.actors.messages import Generate, Pause, Resume
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
+from bookgen.providers.attempt import CallFailed, Failure
 from bookgen.providers.offline import OfflineModel
+from bookgen.providers.pacing import Pacing
+from bookgen.providers.retrying import RetryingModel, RetryRules
 from bookgen.providers.text import TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
@@ -121,3 +124,44 @@ async def test_a_drain_between_the_calls_of_a_chapter_makes_none_and_leaves_the_
     assert (run["status"], run["owner"], run["call_started_at"]) == ("running", None, None)
     assert gated.asked["revise"] == 0
     assert await shelf.value("SELECT count(*) FROM step") == gated.asked.total()
+
+
+class Down:
+    """A provider that is never there."""
+
+    name = "down"
+
+    def __init__(self) -> None:
+        self.tried = asyncio.Event()
+
+    async def attempt(self, request: TextRequest) -> TextReply:
+        self.tried.set()
+        raise CallFailed("is away", Failure.AWAY)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("how", ["pause", "stop signal"])
+async def test_a_chapter_whose_call_waits_to_be_tried_again_gives_up_its_turn_and_keeps_its_state(
+    database: Database, shelf: Shelf, how: str
+) -> None:
+    provider = Down()
+    model = RetryingModel(provider, pacing=Pacing(concurrency=1), rules=RetryRules(first_delay=60))
+    writing = Writing(draft_outline, rework_chapters, write_chapter)
+    supervisor = Supervisor(database, writing=writing, model=model, quota=Quota(billing=True))
+    await supervisor.start()
+    account = await shelf.account()
+    first, second = await shelf.book(account), await shelf.book(account)
+    await supervisor.ask(account, first, Generate())
+    await supervisor.ask(account, second, Generate())
+    await provider.tried.wait()
+
+    if how == "pause":
+        await supervisor.ask(account, first, Pause())
+        await shelf.until_status(second, "running")
+    async with asyncio.timeout(10):
+        await supervisor.drain(30)
+
+    assert (await shelf.run(first))["status"] == ("paused" if how == "pause" else "running")
+    assert (await shelf.run(first))["failure"] is None

@@ -1,0 +1,52 @@
+"""When no further model call is wanted: none is begun, and none waits for its turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Halted(Exception):
+    """What was waited for is no longer wanted."""
+
+
+class Halt:
+    """While it is set no call is begun, and what waits to begin one gives up. A call under way is not disturbed."""
+
+    __slots__ = ("_set", "_waits")
+
+    def __init__(self) -> None:
+        self._set = False
+        self._waits: set[asyncio.Timeout] = set()
+
+    @property
+    def is_set(self) -> bool:
+        return self._set
+
+    def set(self) -> None:
+        self._set = True
+        now = asyncio.get_running_loop().time() if self._waits else 0.0
+        while self._waits:
+            self._waits.pop().reschedule(now)
+
+    def clear(self) -> None:
+        self._set = False
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """Raises Halted when it is set, before the block or within it."""
+        if self._set:
+            raise Halted
+        wait = asyncio.timeout(None)
+        try:
+            async with wait:
+                self._waits.add(wait)
+                try:
+                    yield
+                finally:
+                    self._waits.discard(wait)
+        except TimeoutError:
+            if wait.expired():
+                raise Halted from None
+            raise

@@ -1,0 +1,134 @@
+"""A call that is no longer wanted is not tried again and waits for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from bookgen.models import Usage
+from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.breaker import CircuitBreaker
+from bookgen.providers.fallback import FallbackModel
+from bookgen.providers.halt import Halt
+from bookgen.providers.pacing import Pacing
+from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.text import CallsHalted, StopReason, TextReply, TextRequest
+from tests.providers.calls import chapter_request
+
+
+class Gate:
+    """A provider that answers, or fails as `failing` says, when it is let go."""
+
+    name = "gate"
+
+    def __init__(self, failing: Failure | None = None) -> None:
+        self.failing = failing
+        self.tried = 0
+        self.trying, self.let_go = asyncio.Event(), asyncio.Event()
+
+    async def attempt(self, request: TextRequest) -> TextReply:
+        self.tried += 1
+        self.trying.set()
+        await self.let_go.wait()
+        if self.failing is None:
+            return TextReply("text", StopReason.END, Usage(calls=1), self.name)
+        failed = CallFailed("failed", self.failing)
+        failed.usage = Usage(calls=1, output_tokens=7)
+        raise failed
+
+    async def close(self) -> None:
+        return None
+
+
+def patient(provider: Gate) -> RetryingModel:
+    """It would wait for minutes."""
+    return RetryingModel(
+        provider,
+        pacing=Pacing(concurrency=1),
+        breaker=CircuitBreaker(threshold=1, open_seconds=60) if provider.failing is Failure.AWAY else None,
+        rules=RetryRules(first_delay=60, busy_delay=60),
+    )
+
+
+@pytest.mark.parametrize("failing", [Failure.AWAY, Failure.BUSY, Failure.GARBLED])
+async def test_a_call_that_failed_is_not_tried_again_and_what_it_used_is_told(failing: Failure) -> None:
+    provider, halt = Gate(failing), Halt()
+    call = asyncio.create_task(patient(provider).complete(replace(chapter_request(), halt=halt)))
+    await provider.trying.wait()
+
+    halt.set()
+    provider.let_go.set()
+
+    with pytest.raises(CallsHalted) as halted:
+        async with asyncio.timeout(5):
+            await call
+    assert provider.tried == 1
+    assert [spent.usage.output_tokens for spent in halted.value.spent] == [7]
+
+
+@pytest.mark.parametrize("failing", [Failure.AWAY, Failure.BUSY, Failure.GARBLED])
+async def test_a_wait_for_the_next_try_ends_at_once(failing: Failure) -> None:
+    provider, halt = Gate(failing), Halt()
+    provider.let_go.set()
+    call = asyncio.create_task(patient(provider).complete(replace(chapter_request(), halt=halt)))
+    await provider.trying.wait()
+    for _ in range(10):  # until it waits
+        await asyncio.sleep(0)
+
+    halt.set()
+
+    with pytest.raises(CallsHalted):
+        async with asyncio.timeout(5):
+            await call
+    assert provider.tried == 1
+
+
+async def test_a_call_that_queues_behind_others_leaves_the_queue_and_the_one_before_it_alone() -> None:
+    provider, halt = Gate(), Halt()
+    model = patient(provider)
+    first = asyncio.create_task(model.complete(replace(chapter_request(), halt=Halt())))
+    await provider.trying.wait()
+    second = asyncio.create_task(model.complete(replace(chapter_request(), halt=halt)))
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+    halt.set()
+
+    with pytest.raises(CallsHalted):
+        async with asyncio.timeout(5):
+            await second
+    provider.let_go.set()
+    assert (await first).text == (await model.complete(chapter_request())).text == "text"
+
+
+async def test_a_call_under_way_is_answered_and_one_after_the_halt_is_cleared_too() -> None:
+    provider, halt = Gate(), Halt()
+    model = patient(provider)
+    call = asyncio.create_task(model.complete(replace(chapter_request(), halt=halt)))
+    await provider.trying.wait()
+
+    halt.set()
+    provider.let_go.set()
+
+    assert (await call).text == "text"
+    halt.clear()
+    assert (await model.complete(replace(chapter_request(), halt=halt))).text == "text"
+
+
+async def test_no_other_model_stands_in_for_a_call_that_is_not_wanted() -> None:
+    first, second, halt = Gate(Failure.DENIED), Gate(), Halt()
+    second.let_go.set()
+    call = asyncio.create_task(
+        FallbackModel(patient(first), patient(second)).complete(replace(chapter_request(), halt=halt))
+    )
+    await first.trying.wait()
+
+    halt.set()
+    first.let_go.set()
+
+    with pytest.raises(CallsHalted) as halted:
+        await call
+    assert second.tried == 0
+    assert [spent.usage.output_tokens for spent in halted.value.spent] == [7]
