@@ -52,8 +52,8 @@ class StoredSteps:
     so that both can be one commit: until then it is `unstored`.
 
     Closed, it answers what is stored and refuses new calls, also another try of one that failed; the call in flight is
-    not disturbed. `failed` is the
-    error that a model call of its own raised, as opposed to one that writing found in the replies.
+    not disturbed. `failed` is the error that a model call of its own raised, as opposed to one that writing found in
+    the replies.
     """
 
     def __init__(self, resources: Resources, work: Work, *, replay: bool) -> None:
