@@ -18,7 +18,7 @@ from bookgen.models import RunStatus
 from bookgen.store import runs
 from bookgen.store.database import Database
 
-from .conftest import Model, Shelf, Start, crash
+from .conftest import Model, Shelf, Start, crash, until
 
 
 async def test_a_crashed_run_goes_on_at_the_next_unwritten_chapter(start: Start, model: Model, shelf: Shelf) -> None:
@@ -147,6 +147,28 @@ async def test_a_full_drain_wastes_no_model_call(start: Start, model: Model, she
     assert not model.cancelled
     with pytest.raises(Unavailable):
         await first.ask(account, book, Pause())
+
+
+async def test_a_run_that_gets_its_turn_in_a_drain_is_left_to_the_next_process(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    first = await start()
+    account = await shelf.account()
+    last, waiting = [await shelf.book(account, chapters=1) for _ in range(2)]
+    for book in (last, waiting):
+        await first.ask(account, book, Generate())
+    await model.wait_until_asked(last, 1)
+
+    draining = asyncio.create_task(first.drain(10))
+    await until(lambda: first.draining)
+    model.answer(last, 1)
+    await draining
+
+    assert (await shelf.run(last))["status"] == "completed"
+    run = await shelf.run(waiting)
+    assert (run["status"], run["owner"], run["call_no"]) == ("running", None, 0)
+    await start()
+    await model.wait_until_asked(waiting, 1)
 
 
 async def test_a_pause_reaches_the_process_that_writes(start: Start, model: Model, shelf: Shelf) -> None:
