@@ -58,15 +58,19 @@ class Convergence:
         await processes.prune(self._resources.pool)
         self._roster.passivate()
 
-    async def look_after_flights(self) -> None:
-        """What is written here must still be ours and running: another process may have steered it."""
+    async def look_after_flights(self) -> bool:
+        """What is written here must still be ours and running: another process may have steered it.
+
+        Whether there was anything to ask the database about.
+        """
         flights = self._roster.in_flight()
         if not flights:
-            return
+            return False
         ours = await ownership.still_running(self._resources.pool, list(flights), self._resources.boot_id)
         for run_id, look in flights.items():
             if run_id not in ours:
                 look()
+        return True
 
     async def _take_over(self) -> None:
         pool = self._resources.pool
@@ -104,15 +108,16 @@ class Convergence:
                 await self._tell(run, ChapterHalted(run.epoch, run.call_no))
 
 
-async def every(seconds: float, work: Callable[[], Awaitable[None]], resources: Resources) -> None:
-    """Repeats `work` until cancelled; no failure ends it."""
+async def every(seconds: float, work: Callable[[], Awaitable[bool | None]], resources: Resources) -> None:
+    """Repeats `work` until cancelled; no failure ends it. False says that the database was not asked."""
     while True:
         await asyncio.sleep(seconds)
         try:
-            await work()
+            asked = await work()
         except TRANSIENT as error:
             resources.health.saw(error)
         except Exception:
             log.exception("convergence_failed")
         else:
-            resources.health.saw_success()
+            if asked is not False:
+                resources.health.saw_success()

@@ -303,9 +303,8 @@ class Supervisor:
             if actor.idle and not actor.writing and actor.last_used < before:
                 del self._actors[key]
 
-    async def _look_with_neighbours(self) -> None:
-        if self._lease.neighbours:
-            await self._convergence.look_after_flights()
+    async def _look_with_neighbours(self) -> bool:
+        return self._lease.neighbours > 0 and await self._convergence.look_after_flights()
 
     def _hinted(self, book_id: int) -> None:
         for actor in self._actors.values():

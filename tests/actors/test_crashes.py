@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import asyncpg
 import orjson
 import pytest
 
 from bookgen.actors import restarts
+from bookgen.actors import supervisor as supervising
 from bookgen.actors.health import FULL_SECONDS, Health
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.resources import CostCaps
 from bookgen.actors.restarts import Restarts
+from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import GenerationInProgress, Unavailable, UpstreamAIError
 from bookgen.models import Run, RunStatus
@@ -22,7 +24,7 @@ from bookgen.store import acceptance, checkpoints
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material
 
-from .conftest import Model, Shelf, Start, until
+from .conftest import Model, Shelf, Start, ask, until
 
 
 async def test_a_bug_in_one_book_ends_its_run_and_no_other(
@@ -292,6 +294,32 @@ def test_a_full_disk_is_not_over_because_something_was_read() -> None:
         return [*seen, health.up]
 
     assert asyncio.run(live()) == [False, True]
+
+
+async def test_an_outage_is_not_over_because_there_was_nothing_to_ask_the_database(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, looks = Supervisor._look_with_neighbours, []
+
+    async def counted(supervisor: Supervisor) -> bool:
+        looks.append(await look(supervisor))
+        return looks[-1]
+
+    monkeypatch.setattr(Supervisor, "_look_with_neighbours", counted)
+    monkeypatch.setattr(supervising, "LOOK_SECONDS", 0.001)
+    supervisor = await start()
+    health, steps = supervisor.resources.health, StoredSteps(supervisor.resources, Work(1, 1, uuid4()), replay=False)
+    health.saw(Unavailable())
+    before = len(looks)
+    call = asyncio.create_task(steps.reply(ask("chapter", 1, 1)))
+
+    await until(lambda: len(looks) > before + 2)
+
+    assert not health.up
+    assert not model.asked
+    health.saw_success()
+    await model.wait_until_asked(1, 1)
+    call.cancel()
 
 
 async def test_a_command_in_an_outage_is_refused_and_may_be_repeated(shelf: Shelf) -> None:
