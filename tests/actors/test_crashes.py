@@ -113,6 +113,15 @@ def test_crashes_of_many_books_are_nobodys_fault() -> None:
     assert not counted.systemic(100.0)
 
 
+async def test_a_process_in_which_many_books_crash_is_not_ready(supervisor: Supervisor) -> None:
+    assert supervisor.unready is None
+
+    for book in range(restarts.SYSTEMIC_BOOKS + 1):
+        supervisor._restarts.crashed(book, asyncio.get_running_loop().time())
+
+    assert "something bigger" in str(supervisor.unready)
+
+
 async def test_many_generates_of_one_book_start_one_run(supervisor: Supervisor, shelf: Shelf) -> None:
     account = await shelf.account()
     book = await shelf.book(account)
