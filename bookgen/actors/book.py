@@ -220,7 +220,8 @@ class BookActor(Actor):
 
     def _take_off(self, begun: Begun, material: Material | None = None) -> None:
         work = Work(self.account_id, self.book_id, begun.run.id, begun.run.id)
-        steps = StoredSteps(self._office.resources, work, replay=begun.replay)
+        chapter = begun.run.current_chapter
+        steps = StoredSteps(self._office.resources, work, replay=begun.replay, chapter=chapter)
         flight = self._in_flight = ChapterInFlight(begun.run, steps)
         # A book that may wait long for its turn is read when it has it: memory is for those that write.
         flight.task = spawn(self._write(flight, None if self._office.crowded else material))
@@ -248,7 +249,8 @@ class BookActor(Actor):
         """No chapter is left, or the row has changed: the reducer says which."""
         op, transactions = uuid4(), self._office.transactions
         committed = await transactions.steer(self.account_id, self.book_id, Advance(), op)
-        if committed.run and committed.run.status is RunStatus.RUNNING and committed.run.epoch == run.epoch:
+        # A row that is another now was steered meanwhile, maybe by another process: it is looked at again.
+        if committed.run and committed.run.status is RunStatus.RUNNING and committed.run == run:
             raise RuntimeError(f"run {run.id} has chapters left and none to begin")
         self._moved(committed)
 

@@ -54,12 +54,16 @@ class StoredSteps:
     Closed, it answers what is stored and refuses new calls, also another try of one that failed; the call in flight is
     not disturbed. `failed` is the error that a model call of its own raised, as opposed to one that writing found in
     the replies.
+
+    Without `replay` nothing of `chapter` is stored yet, so that it need not be looked for. What is asked of another
+    chapter may have been asked before all the same: how to sum up one that its author has changed.
     """
 
-    def __init__(self, resources: Resources, work: Work, *, replay: bool) -> None:
+    def __init__(self, resources: Resources, work: Work, *, replay: bool, chapter: int | None = None) -> None:
         self._resources = resources
         self._work = work
         self._replay = replay
+        self._chapter = chapter
         self._halt = Halt()
         self.failed: UpstreamAIError | None = None
         self.unstored: store.Step | None = None
@@ -78,7 +82,8 @@ class StoredSteps:
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         await self.settle()
         key = step_key(self._work.salt, request, attempt)
-        if self._replay and (stored := await self._stored(key)):
+        elsewhere = self._chapter is not None and request.chapter_number != self._chapter
+        if (self._replay or elsewhere) and (stored := await self._stored(key)):
             return stored
         await self._resources.health.wait()
         await self._within_caps(request)

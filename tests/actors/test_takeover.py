@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import asyncpg
 import orjson
 import pytest
+from structlog.testing import capture_logs
 
 from bookgen.actors import hints
 from bookgen.actors import supervisor as supervising
@@ -300,3 +301,23 @@ async def test_word_is_listened_for_again_when_the_connection_broke_before_it_co
 
     assert heard.get_nowait() == 7
     listening.cancel()
+
+
+async def test_a_run_that_another_process_has_replaced_is_not_begun_and_nothing_crashes(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    here, elsewhere = await start(), await start()
+    account = await shelf.account()
+    book = await shelf.book(account)
+    await here.ask(account, book, Generate())
+    former = await runs.newest(shelf.pool, book)
+    assert former
+    await elsewhere.ask(account, book, Stop())
+    await elsewhere.ask(account, book, Generate())
+    await until(lambda: here.counts()["running"] == 0)
+
+    with capture_logs() as logs:
+        here.begin(former)
+        assert (await here.ask(account, book, Pause())).status is RunStatus.PAUSED
+
+    assert "actor_crashed" not in [line["event"] for line in logs]

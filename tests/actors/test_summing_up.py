@@ -1,0 +1,69 @@
+"""A chapter that its author changes is summed up anew, once, with the real writing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bookgen.actors.messages import Generate
+from bookgen.actors.resources import Writing
+from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.quota import Quota
+from bookgen.models import RevisionOrigin
+from bookgen.providers.offline import OfflineModel
+from bookgen.providers.text import TextReply, TextRequest
+from bookgen.store import chapters
+from bookgen.store.database import Database
+from bookgen.writing.chapter import write_chapter
+
+from .conftest import Shelf, draft_outline, rework_chapters
+
+
+class Counting(OfflineModel):
+    """Answers like the offline model; the second chapter waits until `let_go`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: Counter[tuple[str, int | None]] = Counter()
+        self.waits, self.let_go = asyncio.Event(), asyncio.Event()
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        self.asked[request.stage, request.chapter_number] += 1
+        if request.chapter_number == 2:
+            self.waits.set()
+            await self.let_go.wait()
+        return await super().complete(request)
+
+
+@pytest.fixture
+def counting() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+async def writer(database: Database, counting: Counting) -> AsyncIterator[Supervisor]:
+    writing = Writing(draft_outline, rework_chapters, write_chapter)
+    supervisor = Supervisor(database, writing=writing, model=counting, quota=Quota(billing=True))
+    await supervisor.start()
+    yield supervisor
+    await supervisor.drain(0)
+
+
+async def test_the_digest_of_a_changed_chapter_is_paid_for_once(
+    writer: Supervisor, counting: Counting, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=5)
+    await writer.ask(account, book, Generate())
+    await counting.waits.wait()
+    async with shelf.pool.acquire() as connection:
+        text = {"content": "The author's own beginning. It is short."}
+        await chapters.edit(connection, account, await shelf.chapter_id(book, 1), text, RevisionOrigin.EDITOR)
+
+    counting.let_go.set()
+    await shelf.until_status(book, "completed")
+
+    assert counting.asked["digest", 1] == 2
