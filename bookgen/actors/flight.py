@@ -78,7 +78,7 @@ class ChapterInFlight:
             step=self.steps.unstored,
         )
 
-    def material_after(self, draft: ChapterDraft, book_updated_at: datetime) -> Material | None:
+    def material_after(self, draft: ChapterDraft, book_updated_at: datetime | None) -> Material | None:
         """The book with its new chapter. None when it is not known: by its date somebody has changed it meanwhile."""
         if self.chapter is None or self.material is None or self.material.book.updated_at != book_updated_at:
             return None

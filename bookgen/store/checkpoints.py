@@ -93,11 +93,12 @@ class Checkpoint:
 class Saved:
     """A run whose chapter is committed. With a `call_started_at` its next chapter is announced.
 
-    `book_updated_at` is when its book was last changed by anything but a checkpoint.
+    `book_updated_at` is when its book was last changed by anything but a checkpoint; None when an edit of this chapter
+    was faster.
     """
 
     run: Run
-    book_updated_at: datetime
+    book_updated_at: datetime | None
 
 
 # One statement: the fence, the text, the former text, the loser of a race with the editor, the digest, the last model
@@ -164,7 +165,9 @@ CHECKPOINT = f"""
          WHERE chapter.book_id = fenced.book_id AND chapter_number = current_chapter
            AND fenced.call_started_at IS NOT NULL
     )
-    SELECT {OF_RUN}, (SELECT book.updated_at FROM book WHERE book.id = fenced.book_id) AS book_updated_at FROM fenced
+    SELECT {OF_RUN},
+           (SELECT book.updated_at FROM book, former WHERE book.id = fenced.book_id AND same) AS book_updated_at
+      FROM fenced
 """
 
 

@@ -15,6 +15,10 @@ from bookgen.writing.material import Material
 
 from .conftest import Model, Shelf, Start
 
+WAITS_FOR_A_LOCK = """
+    SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
+"""
+
 
 async def test_a_book_that_nobody_touches_is_read_once_and_its_later_chapters_know_the_earlier_ones(
     supervisor: Supervisor, model: Model, shelf: Shelf
@@ -86,6 +90,24 @@ async def test_a_book_that_waits_for_its_turn_is_read_when_it_has_it(start: Star
     await shelf.until_status(first, "completed")
 
     assert model.given[first][1].chapters[1].summary == "Mine."
+
+
+async def test_an_edit_that_a_checkpoint_waits_for_is_in_the_next_chapters_material(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account()
+    book = await shelf.book(account, chapters=3)
+    await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+
+    chapter = await shelf.chapter_id(book, 1)
+    async with shelf.pool.acquire() as connection, connection.transaction():
+        await chapters.edit(connection, account, chapter, {"content": "Mine."}, RevisionOrigin.EDITOR)
+        model.answer(book, 1)
+        await shelf.until(WAITS_FOR_A_LOCK)
+    await model.wait_until_asked(book, 2)
+
+    assert _texts(model.given[book][1]) == ["Mine.", "", ""]
 
 
 def _texts(material: Material) -> list[str]:
