@@ -24,9 +24,13 @@ class Restarts:
         self._forget(now)
         return len(self._crashes.get(book_id, ())) > MOST_RESTARTS and not self.systemic(now)
 
-    def systemic(self, now: float) -> bool:
+    def books(self, now: float) -> int:
+        """How many books have crashed of late."""
         self._forget(now)
-        return len(self._crashes) > SYSTEMIC_BOOKS
+        return len(self._crashes)
+
+    def systemic(self, now: float) -> bool:
+        return self.books(now) > SYSTEMIC_BOOKS
 
     def wait(self, book_id: int) -> float:
         """Seconds until the next start: 1, 2, 4 … 30."""

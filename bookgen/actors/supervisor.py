@@ -14,6 +14,7 @@ from bookgen.actors import status
 from bookgen.actors.actor import Actor, spawn
 from bookgen.actors.book import BookActor
 from bookgen.actors.convergence import Convergence, every
+from bookgen.actors.crashes import Crashes, Key
 from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.health import TRANSIENT
 from bookgen.actors.hints import listen
@@ -24,9 +25,7 @@ from bookgen.actors.messages import (
     Advance,
     Command,
     DraftOutline,
-    Failure,
     Generate,
-    GiveUp,
     Job,
     ReworkChapters,
     RewriteChapter,
@@ -35,7 +34,6 @@ from bookgen.actors.messages import (
 )
 from bookgen.actors.probation import Probation
 from bookgen.actors.resources import CostCaps, Quota, Resources, Writing, no_price
-from bookgen.actors.restarts import Restarts
 from bookgen.actors.steps import CallsHalted
 from bookgen.actors.transaction import Committed, Transactions
 from bookgen.errors import NotFound, Unavailable
@@ -55,8 +53,6 @@ STATUS_SECONDS = 2.0
 RELEASE_SECONDS = 2.0
 SHORTAGE_SECONDS = 60  # somebody has to make room first
 BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
-
-Key = tuple[int, int]
 
 
 class Supervisor:
@@ -91,12 +87,11 @@ class Supervisor:
         self._checkpoints = GroupCommit[Checkpoint, Saved](
             lambda rows: checkpoints.save(pool, rows), CHECKPOINTS_AT_ONCE
         )
-        self._restarts = Restarts()
+        self.crashes = Crashes(self.resources, self.transactions, self._revive, self.moved)
         self._probation = Probation(self._name_trial)
         self.resources.waiting_for_model = self._probation.waiting_for_model
         self._convergence = Convergence(self.resources, self.transactions, self._lease, self)
         self._actors: dict[Key, BookActor] = {}
-        self._resting: set[Key] = set()
         self._loops: list[asyncio.Task[None]] = []
 
     # Life
@@ -123,7 +118,7 @@ class Supervisor:
             return "The runs are still being restored."
         if not self.resources.health.up:
             return "The database is away."
-        if self._restarts.systemic(self._now()):
+        if self.crashes.systemic:
             return "So many books fail at once that something bigger must be wrong."
         return self._shortage()
 
@@ -287,7 +282,7 @@ class Supervisor:
         key = (run.account_id, run.book_id)
         actor = self._actors.get(key)
         at_work = actor is not None and (actor.writing or not actor.idle)
-        return self.draining or key in self._resting or at_work
+        return self.draining or self.crashes.rests(key) or at_work
 
     def in_flight(self) -> dict[UUID, Callable[[], None]]:
         return {
@@ -325,32 +320,14 @@ class Supervisor:
     def _crashed(self, actor: Actor, error: Exception) -> None:
         assert isinstance(actor, BookActor)
         key = (actor.account_id, actor.book_id)
-        log.error("actor_crashed", book_id=actor.book_id, exc_info=error)
         actor.cancel()
         if self._actors.get(key) is actor:
             del self._actors[key]
-        self._restarts.crashed(actor.book_id, self._now())
-        self._resting.add(key)
-        if self._restarts.spent(actor.book_id, self._now()):
-            spawn(self._give_up(*key))
-        else:
-            asyncio.get_running_loop().call_later(self._restarts.wait(actor.book_id), self._revive, key)
+        self.crashes.crashed(key, error)
 
     def _revive(self, key: Key) -> None:
-        self._resting.discard(key)
         if not self.draining:
             self._actor(*key).tell(RowChanged())
-
-    async def _give_up(self, account_id: int, book_id: int) -> None:
-        failure = Failure("internal", "Writing this book failed on an error of ours.", "chapter", None, retryable=True)
-        op = uuid4()
-        try:
-            committed = await self.resources.health.through_outages(
-                lambda: self.transactions.steer(account_id, book_id, GiveUp(failure), op)
-            )
-            self.moved(committed)
-        finally:
-            self._resting.discard((account_id, book_id))
 
     def _lease_lost(self) -> None:
         """Somebody else may write our runs now: nothing that is in flight here may find a way into the database.

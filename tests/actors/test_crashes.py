@@ -79,7 +79,7 @@ async def test_word_of_a_deleted_book_leads_nowhere_and_is_no_crash(
     supervisor.begin(run)
     await until(lambda: supervisor._actors[account, book].idle)
 
-    assert not supervisor._restarts._crashes
+    assert supervisor.crashes.books == 0
 
 
 async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
@@ -93,7 +93,7 @@ async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
     await model.wait_until_asked(book, 1)
     await supervisor.ask(account, book, Pause())
     model.fail(book, 1, retryable=False, error=ZeroDivisionError())
-    await until(lambda: bool(supervisor._restarts._crashes) and not supervisor._resting)
+    await until(lambda: supervisor.crashes.books == 1 and not supervisor.crashes.rests((account, book)))
 
     await supervisor._convergence.sweep()
 
@@ -117,7 +117,7 @@ async def test_a_process_in_which_many_books_crash_is_not_ready(supervisor: Supe
     assert supervisor.unready is None
 
     for book in range(restarts.SYSTEMIC_BOOKS + 1):
-        supervisor._restarts.crashed(book, asyncio.get_running_loop().time())
+        supervisor.crashes.crashed((1, book), RuntimeError())
 
     assert "something bigger" in str(supervisor.unready)
 
