@@ -136,7 +136,7 @@ async def _write(
         for call_no, chapter in enumerate(chapters, 1):
             if time.perf_counter() > end:
                 return written
-            checkpoint = Checkpoint(row["id"], 1, call_no, uuid4(), chapter["id"], 0, text, 1, [], None)
+            checkpoint = Checkpoint(row["id"], 1, call_no, chapter["id"], 0, text, 1, [], None)
             assert await commits.commit(checkpoint) is not None
             written += 1
     return written

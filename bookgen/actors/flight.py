@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from datetime import datetime
-from uuid import uuid4
 
 from bookgen.actors.messages import ChapterFailed, ChapterHalted, Failure
 from bookgen.actors.steps import CallsHalted, CostCapReached, StoredSteps, TextDropped
@@ -68,7 +67,6 @@ class ChapterInFlight:
             run_id=self.run.id,
             epoch=self.run.epoch,
             call_no=self.run.call_no,
-            op=uuid4(),
             chapter_id=self.chapter.id,
             seen=self.chapter.content_version,
             content=draft.content,

@@ -100,7 +100,7 @@ class Transactions:
                 return Committed(None)
             state = await self._state(connection, account_id, book_id)
             decision = decide(_snapshot(state), Advance(), self._fresh(account_id, book_id))
-            committed = await self._carry_out(connection, state, decision, row.op)
+            committed = await self._carry_out(connection, state, decision, uuid4())
             if state.run and committed.run is state.run:  # the outline has grown meanwhile
                 committed = replace(committed, announced=state.run.call_started_at is not None)
             await fault("finish.before", book_id)

@@ -79,7 +79,6 @@ class Checkpoint:
     run_id: UUID
     epoch: int
     call_no: int
-    op: UUID
     chapter_id: int
     seen: int
     content: str
@@ -111,46 +110,46 @@ CHECKPOINT = f"""
                count(*) FILTER (WHERE content <> '' AND rewrite_run IS DISTINCT FROM $1) AS done,
                min(chapter_number) FILTER (WHERE content = '' OR rewrite_run = $1) AS next
           FROM chapter
-         WHERE book_id = (SELECT book_id FROM run WHERE id = $1) AND id <> $5
+         WHERE book_id = (SELECT book_id FROM run WHERE id = $1) AND id <> $4
     ), fenced AS (
         UPDATE run r
            SET total = others.total + 1, done = others.done + 1, written = r.written + 1, call_no = r.call_no + 1,
-               crash_count = 0, words_written = r.words_written + $8,
+               crash_count = 0, words_written = r.words_written + $7,
                writing_seconds = r.writing_seconds + coalesce(extract(epoch FROM now() - r.call_started_at), 0),
                call_started_at = CASE WHEN r.status = 'running' AND next IS NOT NULL THEN now() END,
                current_chapter = CASE WHEN r.status = 'running' THEN coalesce(next, r.current_chapter)
                                       ELSE r.current_chapter END,
-               last_op = $4, updated_at = now()
+               updated_at = now()
           FROM others
          WHERE r.id = $1 AND r.epoch = $2 AND r.call_no = $3 AND r.status IN ('queued', 'running', 'paused')
         RETURNING r.*
     ), former AS (
-        SELECT c.content, c.word_count, c.content <> '' AS held, c.content_version = $6 AS same
-          FROM chapter c, fenced WHERE c.id = $5
+        SELECT c.content, c.word_count, c.content <> '' AS held, c.content_version = $5 AS same
+          FROM chapter c, fenced WHERE c.id = $4
            FOR UPDATE OF c
     ), saved AS (
         UPDATE chapter c
-           SET content = CASE WHEN same THEN $7 ELSE c.content END,
-               word_count = CASE WHEN same THEN $8 ELSE c.word_count END,
-               quality = CASE WHEN same THEN $9::jsonb ELSE c.quality END,
+           SET content = CASE WHEN same THEN $6 ELSE c.content END,
+               word_count = CASE WHEN same THEN $7 ELSE c.word_count END,
+               quality = CASE WHEN same THEN $8::jsonb ELSE c.quality END,
                status = CASE WHEN same OR held THEN 'completed' ELSE 'pending' END,
                content_version = c.content_version + same::int,
                updated_at = CASE WHEN same THEN now() ELSE c.updated_at END,
                rewrite_run = NULL
-          FROM former WHERE c.id = $5
+          FROM former WHERE c.id = $4
     ), revised AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
-        SELECT $5, 'model', CASE WHEN same THEN content ELSE $7 END, CASE WHEN same THEN word_count ELSE $8 END
+        SELECT $4, 'model', CASE WHEN same THEN content ELSE $6 END, CASE WHEN same THEN word_count ELSE $7 END
           FROM former WHERE held OR NOT same
     ), digested AS (
         INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
-        SELECT $5, j ->> 'content_hash', j ->> 'summary', j -> 'facts', j -> 'threads_opened', j -> 'threads_closed'
-          FROM former, LATERAL (SELECT $10::jsonb AS j) AS json
-         WHERE same AND $10::jsonb IS NOT NULL
+        SELECT $4, j ->> 'content_hash', j ->> 'summary', j -> 'facts', j -> 'threads_opened', j -> 'threads_closed'
+          FROM former, LATERAL (SELECT $9::jsonb AS j) AS json
+         WHERE same AND $9::jsonb IS NOT NULL
         ON CONFLICT DO NOTHING
     ), stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
-        SELECT book_id, $11::text, id, $12, $13, $14 FROM fenced WHERE $11::text IS NOT NULL
+        SELECT book_id, $10::text, id, $11, $12, $13 FROM fenced WHERE $10::text IS NOT NULL
         ON CONFLICT DO NOTHING
         RETURNING book_id, run_id, stage, chapter_number
     ), paid AS (
@@ -158,8 +157,8 @@ CHECKPOINT = f"""
                                 cache_write_tokens, cache_read_tokens, images, cost_micros)
         SELECT account_id, stored.*, call.*
           FROM stored, fenced,
-               unnest($15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::integer[],
-                      $21::bigint[]) AS call
+               unnest($14::text[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::integer[],
+                      $20::bigint[]) AS call
     ), marked AS (
         UPDATE chapter SET status = 'writing' FROM fenced
          WHERE chapter.book_id = fenced.book_id AND chapter_number = current_chapter
@@ -179,7 +178,7 @@ async def save(db: DB, rows: Sequence[Checkpoint]) -> dict[UUID, Saved]:
 
 def _values(row: Checkpoint) -> tuple[Any, ...]:
     return (
-        row.run_id, row.epoch, row.call_no, row.op, row.chapter_id, row.seen, row.content, row.word_count,
+        row.run_id, row.epoch, row.call_no, row.chapter_id, row.seen, row.content, row.word_count,
         row.quality, row.digest, *(_step_values(row.step) if row.step else NO_STEP),
     )  # fmt: skip
 

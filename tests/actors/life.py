@@ -375,7 +375,7 @@ class RealLife:
         run = await self._run(flight.book)
         assert run is not None
         chapter = await self._shelf.chapter_id(book_id, flight.chapter + 1)
-        row = Checkpoint(run.id, flight.epoch, flight.call_no, uuid4(), chapter, flight.seen, "Text.", 1, [], None)
+        row = Checkpoint(run.id, flight.epoch, flight.call_no, chapter, flight.seen, "Text.", 1, [], None)
         if run.total - run.done <= 1:
             committed = (await self._transactions.finish(self._account, book_id, row)).run
         else:

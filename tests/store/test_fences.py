@@ -32,7 +32,7 @@ async def row(pool: asyncpg.Pool) -> Checkpoint:
     await pool.execute(BOOK, run_id, OWNER)
     begun = (await checkpoints.begin(pool, [Begin(run_id, 1)]))[run_id].run
     chapter = await pool.fetchval("SELECT id FROM chapter WHERE chapter_number = $1", begun.current_chapter)
-    return Checkpoint(run_id, begun.epoch, begun.call_no, uuid4(), chapter, 0, "Text.", 1, [], None)
+    return Checkpoint(run_id, begun.epoch, begun.call_no, chapter, 0, "Text.", 1, [], None)
 
 
 Event = Callable[[asyncpg.Pool, UUID], Awaitable[object]]
@@ -110,9 +110,7 @@ async def test_no_chapter_is_begun_of_a_run_that_was(pool: asyncpg.Pool, row: Ch
 async def test_the_digest_of_a_text_that_lost_to_its_author_is_not_kept(pool: asyncpg.Pool, row: Checkpoint) -> None:
     await pool.execute("UPDATE chapter SET content = 'Mine.', content_version = 1 WHERE id = $1", row.chapter_id)
     digest = {"content_hash": "x", "summary": "", "facts": [], "threads_opened": [], "threads_closed": []}
-    late = Checkpoint(
-        row.run_id, row.epoch, row.call_no, row.op, row.chapter_id, row.seen, "Text.", 1, [], digest=digest
-    )
+    late = Checkpoint(row.run_id, row.epoch, row.call_no, row.chapter_id, row.seen, "Text.", 1, [], digest=digest)
 
     assert await checkpoints.save(pool, [late])
 

@@ -60,7 +60,7 @@ async def test_a_checkpoint_reads_only_its_own_run(restored: asyncpg.Connection)
     await checkpoints.begin(restored, [Begin(run, 1) for run in runs])
     chapter = await restored.fetchval(FIRST_CHAPTER, runs[0])
     before = await restored.fetchval(RUNS_READ)
-    row = Checkpoint(runs[0], 1, 1, uuid4(), chapter, 0, "Text.", 1, [], None)
+    row = Checkpoint(runs[0], 1, 1, chapter, 0, "Text.", 1, [], None)
     assert await checkpoints.save(restored, [row])
     assert await restored.fetchval(RUNS_READ) - before <= 10
 
