@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 
 import pytest
 
@@ -127,3 +128,34 @@ async def test_a_second_stop_signal_ends_the_process_at_once(world: World) -> No
     await process.ended(seconds=5)
     run = await world.pool.fetchrow("SELECT status, owner FROM run")
     assert (run["status"], run["owner"]) == ("running", None)
+
+
+AT_START = {
+    "registered": "SELECT EXISTS (SELECT FROM process WHERE pid = $1)",
+    "taken over": "SELECT count(*) = 4 FROM run r JOIN process p ON p.boot_id = r.owner WHERE p.pid = $1",
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("moment", AT_START)
+async def test_a_stop_signal_during_a_start_changes_no_run(world: World, moment: str) -> None:
+    first = await world.serve()
+    books = {book: author for author in [await world.author() for _ in range(4)] for book in [await world.book(author)]}
+    world.model.configure(delay=0.5)
+    for book, author in books.items():
+        await world.generate(first, author, book)
+    await world.model.arrived(len(books))
+    await world.kill(first)
+
+    second = await world.serve(wait=False)
+    await world.until(AT_START[moment], second.pid)
+    code = await second.stop(seconds=30)
+
+    assert code in (0, -signal.SIGTERM)
+    world.kills += code != 0
+    assert await world.value("SELECT array_agg(DISTINCT status) FROM run") == ["running"]
+    assert await world.value("SELECT max(crash_count) FROM run") <= world.kills
+    await world.serve()
+    for book in books:
+        await world.until_status(book, "completed")
+    await world.check()
