@@ -26,7 +26,8 @@ from bookgen.actors.messages import (
 from bookgen.errors import Conflict, GenerationInProgress, NoOutline, NotFound
 from bookgen.models import Run, RunMode, RunStatus
 
-# Two crashes of a process that was writing the run, then three while it alone was handled.
+# Two crashes of a process that was writing the run among others, then three while it alone was handled. One of a
+# process that was writing nothing else counts for two, so that the third of those is enough.
 CRASHES_TO_SUSPECT = 2
 CRASHES_TO_QUARANTINE = CRASHES_TO_SUSPECT + 3
 

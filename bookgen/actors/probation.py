@@ -41,9 +41,8 @@ class Probation:
         self._waiting: list[Trial] = []
 
     async def rest(self, run: Run) -> None:
-        """Before a suspect's trial, while it keeps nobody from anything."""
-        if run.crash_count >= CRASHES_TO_SUSPECT:
-            await asyncio.sleep(RESTS[min(run.crash_count - CRASHES_TO_SUSPECT, len(RESTS) - 1)])
+        """Before the trial of a suspect that is not alone, while it keeps nobody from anything."""
+        await asyncio.sleep(RESTS[min(run.crash_count - CRASHES_TO_SUSPECT, len(RESTS) - 1)])
 
     @asynccontextmanager
     async def trial(self, run: Run) -> AsyncIterator[None]:

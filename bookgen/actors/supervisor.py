@@ -15,6 +15,7 @@ from bookgen.actors.actor import Actor, spawn
 from bookgen.actors.book import BookActor
 from bookgen.actors.convergence import Convergence, every
 from bookgen.actors.crashes import Crashes, Key
+from bookgen.actors.decide import CRASHES_TO_SUSPECT
 from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.health import TRANSIENT
 from bookgen.actors.hints import listen
@@ -250,7 +251,8 @@ class Supervisor:
 
         CallsHalted when the lease under which the chapter was begun is lost.
         """
-        await self._probation.rest(run)
+        if run.crash_count >= CRASHES_TO_SUSPECT and self.counts()["running"] > 1:
+            await self._probation.rest(run)
         async with self._turns, self._probation.trial(run):
             if run.owner != self.resources.boot_id:
                 raise CallsHalted("chapter", run.current_chapter)

@@ -38,6 +38,7 @@ TRIED = "(SELECT p.probation FROM process p WHERE p.boot_id = r.owner)"
 
 # A crash is charged to the run that its process was trying out, if it was; else to all of its runs that it had begun
 # to write. A suspect is charged only for a crash in the middle of its trial, so that it is never condemned by accident.
+# Where nothing else was being made there is no doubt whose crash it was: it counts double, whatever the run was at.
 # The runs are updated by their ids alone, since a join may be planned by statistics that know of no run yet.
 CLAIM = f"""
     WITH orphan AS (
@@ -48,13 +49,19 @@ CLAIM = f"""
          ORDER BY r.queue_seq
          LIMIT $2
            FOR UPDATE OF r SKIP LOCKED
+    ), alone AS (
+        SELECT owner FROM run
+         WHERE status IN ('queued', 'running', 'paused') AND call_started_at IS NOT NULL
+           AND NOT EXISTS (SELECT FROM book_job j WHERE j.owner = run.owner)
+         GROUP BY owner HAVING count(*) = 1
     )
     UPDATE run r
        SET epoch = r.epoch + 1, owner = $1, call_started_at = NULL,
            crash_count = r.crash_count + (
-               CASE WHEN r.owner IS NULL THEN false
-                    WHEN r.crash_count >= $3 THEN {TRIED} IS NOT DISTINCT FROM r.id
-                    ELSE {TRIED} IS NULL AND r.call_started_at IS NOT NULL END)::int
+               CASE WHEN r.owner IS NULL THEN 0
+                    WHEN r.call_started_at IS NOT NULL AND r.owner = ANY(ARRAY(SELECT owner FROM alone)) THEN 2
+                    WHEN r.crash_count >= $3 THEN ({TRIED} IS NOT DISTINCT FROM r.id)::int
+                    ELSE ({TRIED} IS NULL AND r.call_started_at IS NOT NULL)::int END)
      WHERE r.id = ANY(ARRAY(SELECT id FROM orphan))
     RETURNING r.*
 """

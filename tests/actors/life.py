@@ -143,12 +143,15 @@ class LifeInMemory:
         self.lost += self.flights.values()
         self.flights.clear()
         self._me = uuid4()
+        runs = [shelved.run for shelved in self.books.values() if shelved.run]
+        alone = sum(run.status.active and run.call_started_at is not None for run in runs) == 1
         for book, shelved in self.books.items():
             run = shelved.run
             if run is None:
                 continue
             if run.status is RunStatus.RUNNING:
-                charged = run.crash_count < CRASHES_TO_SUSPECT and run.call_started_at is not None
+                crashes = 2 if alone else int(run.crash_count < CRASHES_TO_SUSPECT)
+                charged = crashes if run.call_started_at else 0
                 shelved.run = replace(
                     run, epoch=run.epoch + 1, crash_count=run.crash_count + charged, call_started_at=None
                 )

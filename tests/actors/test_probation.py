@@ -23,8 +23,9 @@ async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start
     model.free, model.poison = True, {book}
     process = await start()
     await process.ask(account, book, Generate())
-    for times in range(1, CRASHES_TO_QUARANTINE + 1):
+    for times in (1, 2, 3):
         await model.until(lambda times=times: model.stuck[book] == times)
+        assert (await shelf.run(book))["status"] == "running"
         await crash(process, shelf)
         process = await start()
 
@@ -169,16 +170,53 @@ async def test_a_suspect_whose_last_chapter_is_written_gives_the_lane_to_the_nex
         await shelf.until_status(book, "completed")
 
 
-async def test_a_suspect_that_waits_for_the_model_is_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+async def test_suspects_that_wait_for_the_model_are_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
+    pairs = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     process = await start()
-    await process.ask(account, book, Generate())
+    for account, book in pairs:
+        await process.ask(account, book, Generate())
     for times in range(1, CRASHES_TO_QUARANTINE + 2):
-        await model.wait_until_asked(book, 1, times)
+        for _, book in pairs:
+            await model.wait_until_asked(book, 1, times)
         await shelf.until("SELECT bool_and(probation IS NULL) FROM process")
         await crash(process, shelf)
         process = await start()
 
-    await model.wait_until_asked(book, 1, times=CRASHES_TO_QUARANTINE + 2)
-    assert (await shelf.run(book))["status"] == "running"
+    for _, book in pairs:
+        await model.wait_until_asked(book, 1, times=CRASHES_TO_QUARANTINE + 2)
+        assert (await shelf.run(book))["status"] == "running"
+
+
+async def test_whoever_is_alone_in_its_process_is_charged_for_a_crash_in_its_call(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probation, "RESTS", (0.0, 600.0))  # which keeps nobody waiting who is alone
+    account = await shelf.account()
+    book, waiting = await shelf.book(account), await shelf.book(account)
+    process = await start()
+    for each in (book, waiting):
+        await process.ask(account, each, Generate())
+    for times in (1, 2, 3):
+        await model.wait_until_asked(book, 1, times)
+        await crash(process, shelf)
+        process = await start()
+
+    await shelf.until_status(book, "error")
+    assert (await shelf.run(book))["failure"]["retryable"]
+    await model.wait_until_asked(waiting, 1)
+
+
+async def test_nobody_is_alone_where_an_outline_is_made_too(start: Start, model: Model, shelf: Shelf) -> None:
+    account = await shelf.account()
+    book, other = await shelf.book(account), await shelf.book(account, chapters=0)
+    process = await start()
+    await process.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    making = "INSERT INTO book_job (book_id, owner, kind) VALUES ($1, $2, 'outline')"
+    await shelf.pool.execute(making, other, process.resources.boot_id)
+    await crash(process, shelf)
+
+    await start()
+
+    await model.wait_until_asked(book, 1, times=2)
+    assert (await shelf.run(book))["crash_count"] == 1
