@@ -47,6 +47,27 @@ async def test_a_poisonous_book_among_good_ones_is_quarantined_alone(world: Worl
 
 
 @pytest.mark.long
+@pytest.mark.timeout(300)
+async def test_a_lone_book_in_whose_call_the_process_dies_three_times_is_set_aside(world: World) -> None:
+    process = await world.serve()
+    author = await world.author()
+    book = await world.book(author)
+    world.model.configure(delay=60)
+    await world.generate(process, author, book)
+    for times in (1, 2, 3):
+        await world.model.arrived(times)
+        await world.kill(process)
+        process = await world.serve()
+
+    await world.until_status(book, "error")
+    world.model.configure(delay=0)
+    assert (await world.status(process, author, book))["failure"]["retryable"]
+    assert (await world.steer(process, author, book, "resume"))[0] == 200
+    await world.until_status(book, "completed")
+    await world.check()
+
+
+@pytest.mark.long
 async def test_a_rate_limited_provider_costs_no_run_and_blocks_no_command(world: World) -> None:
     process = await world.serve()
     author = await world.author()
