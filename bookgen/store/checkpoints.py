@@ -165,7 +165,8 @@ CHECKPOINT = f"""
            AND fenced.call_started_at IS NOT NULL
     )
     SELECT {OF_RUN},
-           (SELECT book.updated_at FROM book, former WHERE book.id = fenced.book_id AND same) AS book_updated_at
+           CASE WHEN (SELECT same FROM former)
+                THEN (SELECT book.updated_at FROM book WHERE book.id = fenced.book_id) END AS book_updated_at
       FROM fenced
 """
 
