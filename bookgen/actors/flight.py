@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bookgen.actors.messages import ChapterFailed, ChapterHalted, Failure
-from bookgen.actors.steps import CallsHalted, CostCapReached, StoredSteps, TextDropped
+from bookgen.actors.steps import CostCapReached, StoredSteps, TextDropped
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, ChapterStatus, Run
+from bookgen.providers.text import CallsHalted
 from bookgen.store.checkpoints import Checkpoint
 from bookgen.writing.material import ChapterDraft, Material
 

@@ -16,8 +16,7 @@ from bookgen.actors.faults import fault
 from bookgen.actors.resources import Resources
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.text import CallsHalted as CallsHalted
-from bookgen.providers.text import Halt, Spent, StopReason, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest
 from bookgen.store import steps as store
 
 # Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.

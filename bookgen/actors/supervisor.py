@@ -35,11 +35,10 @@ from bookgen.actors.messages import (
 )
 from bookgen.actors.probation import Probation
 from bookgen.actors.resources import CostCaps, Quota, Resources, Writing, no_price
-from bookgen.actors.steps import CallsHalted
 from bookgen.actors.transaction import Committed, Transactions
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import Run, RunStatus, Usage
-from bookgen.providers.text import TextModel
+from bookgen.providers.text import CallsHalted, TextModel
 from bookgen.store import checkpoints, ownership, processes, runs
 from bookgen.store import material as store
 from bookgen.store.checkpoints import Begin, Begun, Checkpoint, Saved
