@@ -2,7 +2,7 @@
 
 import sys
 
-from bookgen.cli import main as run
+from bookgen.commands.cli import main as run
 
 
 def main() -> None:

@@ -17,22 +17,25 @@ from typing import Any
 import aiohttp
 import structlog
 
-from bookgen import serving, telemetry
-from bookgen.accounts import AccountRules, Accounts
+from bookgen import telemetry
+from bookgen.accounts.blocking import Standings
+from bookgen.accounts.mailing import Mailing
+from bookgen.accounts.passwords import Passwords
+from bookgen.accounts.service import AccountRules, Accounts
+from bookgen.accounts.tokens import Tokens
 from bookgen.actors.resources import CostCaps, Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.checkout import Payments
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
 from bookgen.errors import StartupError
+from bookgen.http.edge import serving
+from bookgen.http.edge.keys import RunEstimate, Services, Site
+from bookgen.http.edge.watchdog import Watchdog
 from bookgen.http.estimates import remembered
-from bookgen.http.keys import RunEstimate, Services, Site
 from bookgen.http.server import build_app, build_runner
-from bookgen.keyfile import kept_secret
 from bookgen.limits import Budget, LimitClass, Limiter
-from bookgen.mailing import Mailing
 from bookgen.models import Book, Chapter, Usage
-from bookgen.passwords import Passwords
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import build_mailer
 from bookgen.providers.prices import prices
@@ -40,14 +43,12 @@ from bookgen.providers.registry import ModelSettings, build_text_model, without_
 from bookgen.providers.text import TextModel
 from bookgen.publishing import Publisher
 from bookgen.render.settings import ExportSettings
-from bookgen.standing import Standings
 from bookgen.store.database import Database, through_outage
 from bookgen.store.migrate import migrate
-from bookgen.store.server import running_postgres
-from bookgen.store.space import LEAST_FREE, DiskGuard, no_shortage
-from bookgen.support import Support
-from bookgen.tokens import Tokens
-from bookgen.watchdog import Watchdog
+from bookgen.store.postgres.keyfile import kept_secret
+from bookgen.store.postgres.server import running_postgres
+from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, no_shortage
+from bookgen.support.assistant import Support
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.estimate import estimate
 from bookgen.writing.outline import draft_outline, rework_chapters

@@ -1,4 +1,4 @@
-"""Every error of the domain. A class and a sentence; its place on the wire is `http/errors.py`.
+"""Every error of the domain. A class and a sentence; its place on the wire is `http/edge/errors.py`.
 
 BookgenError
 ├── InvalidInput                 a value that the caller sent is not acceptable

@@ -15,8 +15,8 @@ import asyncpg
 import pytest
 
 from bookgen.store.database import Database, open_pool
-from bookgen.store.embedded import EmbeddedPostgres
 from bookgen.store.migrate import migrate
+from bookgen.store.postgres.embedded import EmbeddedPostgres
 
 pytest_plugins = ("tests.canaries",)
 

@@ -8,24 +8,15 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
-NOUNS = {"models", "errors", "words", "keyfile"}
+NOUNS = {"models", "errors", "words"}
 PROTOCOLS = {"providers.text", "providers.images"}
-# What the accounts service is made of.
-ACCOUNTS = {"tokens", "passwords", "signup", "standing", "letters", "providers.google", "providers.mail"}
-SERVICE = {"retrieval", "billing", "store", "writing", "render"} | ACCOUNTS | PROTOCOLS | NOUNS
-SERVICES = {"accounts", "mailing", "artwork", "proofreading", "publishing", "support", "operator"}
+OUTSIDE = {"providers.google", "providers.mail"}
+SERVICE = {"billing", "store", "writing", "render"} | PROTOCOLS | NOUNS
 MAY_IMPORT = {
     "words": set(),
     "errors": set(),
     "models": {"errors", "words"},
-    "keyfile": {"errors"},
-    "retrieval": set(),
     "config": {"errors"},
-    "tokens": NOUNS,
-    "passwords": NOUNS,
-    "signup": NOUNS,
-    "letters": NOUNS,
-    "standing": {"store"} | NOUNS,
     "limits": NOUNS,
     "telemetry": NOUNS,
     "providers": NOUNS,
@@ -33,19 +24,15 @@ MAY_IMPORT = {
     "store": NOUNS,
     "writing": PROTOCOLS | NOUNS,
     "billing": {"store"} | NOUNS,
-    **dict.fromkeys(SERVICES, SERVICE),
+    "accounts": {"store"} | OUTSIDE | NOUNS,
+    "support": {"writing"} | PROTOCOLS | NOUNS,
+    "publishing": SERVICE,
     "actors": {"writing", "billing", "store"} | PROTOCOLS | NOUNS,
-    "http": {"actors", "billing", "store", "limits", "telemetry", "tokens", "passwords", "signup", "retrieval"}
-    | SERVICES
-    | NOUNS,
-    "client_errors": set(),
-    "client": {"client_errors"} | NOUNS,
-    "progress": NOUNS,
-    "serving": NOUNS,
-    "watchdog": set(),
+    "http": {"actors", "accounts", "billing", "store", "support", "publishing", "limits", "telemetry"} | NOUNS,
+    "client": {"errors", "words"},
 }
-# The composition root and its two doors see everything.
-OPEN = {"app", "cli", "write_command", "own_server", "check_command", "__main__", "__init__"}
+# The composition root and the commands see everything.
+OPEN = {"app", "commands", "__main__", "__init__"}
 ROOMS = sorted(path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bookgen.cli import parser
+from bookgen.commands.cli import parser
 from bookgen.config import Config, names
 
 ROOT = Path(__file__).parent.parent

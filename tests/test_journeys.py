@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.client import Client
+from bookgen.client.client import Client
 from tests.canaries import CANARY
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer

@@ -33,8 +33,8 @@ import uvloop
 
 from bench.durable import ours, raw
 from bookgen.store.database import Database
-from bookgen.store.embedded import EmbeddedPostgres
 from bookgen.store.migrate import migrate
+from bookgen.store.postgres.embedded import EmbeddedPostgres
 
 ROOT = Path(__file__).parents[2]
 PROSE = (*ROOT.glob("bookgen/http/demo/*.md"), *ROOT.glob("docs/*.md"))

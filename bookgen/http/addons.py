@@ -10,11 +10,11 @@ from marshmallow import Schema, fields
 
 from bookgen import errors
 from bookgen.billing.addons import uses_remaining
-from bookgen.http import replies
 from bookgen.http.checkout_schemas import CheckoutBody, CheckoutSession, hosted, return_urls
-from bookgen.http.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUOTA
-from bookgen.http.schemas import Text, choice
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUOTA
+from bookgen.http.edge.schemas import Text, choice
 from bookgen.models import Addon, OwnedAddon
 from bookgen.store import addons
 

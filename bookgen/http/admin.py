@@ -9,10 +9,10 @@ from aiohttp import web
 from marshmallow import Schema, fields
 
 from bookgen.errors import PermissionDenied
-from bookgen.http import replies
-from bookgen.http.book_schemas import UsageSum
-from bookgen.http.contract import docs, refuses, response_schema
-from bookgen.http.keys import DATABASE, IDENTITY, SITE, SUPERVISOR
+from bookgen.http.books_schemas import UsageSum
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import docs, refuses, response_schema
+from bookgen.http.edge.keys import DATABASE, IDENTITY, SITE, SUPERVISOR
 from bookgen.models import Usage
 from bookgen.store import overview
 

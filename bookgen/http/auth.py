@@ -7,16 +7,17 @@ from typing import Any
 from aiohttp import web
 from marshmallow import Schema, ValidationError, fields, validates_schema
 
-from bookgen.accounts import Registration
+from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH
+from bookgen.accounts.service import Registration
+from bookgen.accounts.signup import USERNAME_PATTERN
 from bookgen.errors import InvalidCredentials, InvalidInput, PermissionDenied, RateLimited, TokenInvalid
-from bookgen.http import replies, users
-from bookgen.http.admission import SESSION_COOKIE
-from bookgen.http.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNTS, BODY, LIMITER, VERDICT
-from bookgen.http.schemas import Body, Text, any_of, says
+from bookgen.http import users
+from bookgen.http.edge import replies
+from bookgen.http.edge.admission import SESSION_COOKIE
+from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNTS, BODY, LIMITER, VERDICT
+from bookgen.http.edge.schemas import Body, Text, any_of, says
 from bookgen.limits import Budget, LimitClass
-from bookgen.passwords import MAX_LENGTH, MIN_LENGTH
-from bookgen.signup import USERNAME_PATTERN
 
 EMAIL_CHARACTERS = 254
 TOKEN_CHARACTERS = 4096

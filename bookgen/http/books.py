@@ -7,12 +7,12 @@ from typing import Any
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.http import replies
-from bookgen.http.book_schemas import DEFAULT_WORDS, Book, BookChanges, BookCreation, BookListed, BookTitle
-from bookgen.http.contract import conditional, docs, json_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
+from bookgen.http.books_schemas import DEFAULT_WORDS, Book, BookChanges, BookCreation, BookListed, BookTitle
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
+from bookgen.http.edge.routing import path_id
 from bookgen.http.representations import book_answer, list_answer
-from bookgen.http.routing import path_id
 from bookgen.store import accounts, books, chapters, runs
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bookgen.http.keys import ACCOUNT_ID, QUOTA
+from bookgen.http.edge.keys import ACCOUNT_ID, QUOTA
 from bookgen.store import chapters
 
 if TYPE_CHECKING:

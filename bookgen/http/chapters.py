@@ -7,13 +7,13 @@ from contextlib import aclosing
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.http import replies
 from bookgen.http.budgets import require_budgets
-from bookgen.http.chapter_schemas import Chapter, ChapterChanges, Revision, RevisionListed
-from bookgen.http.contract import conditional, docs, json_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, SUPERVISOR
+from bookgen.http.chapters_schemas import Chapter, ChapterChanges, Revision, RevisionListed
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, SUPERVISOR
+from bookgen.http.edge.routing import path_id
 from bookgen.http.representations import chapter_body
-from bookgen.http.routing import path_id
 from bookgen.models import RevisionOrigin
 from bookgen.store import chapters, revisions, runs
 

@@ -8,8 +8,8 @@ from aiohttp import web
 from marshmallow import Schema, fields
 
 from bookgen.billing.checkout import HostedCheckout, ReturnUrls
-from bookgen.http import replies
-from bookgen.http.schemas import Body, Text
+from bookgen.http.edge import replies
+from bookgen.http.edge.schemas import Body, Text
 
 URL_LENGTH = 2_000
 

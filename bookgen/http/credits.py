@@ -9,11 +9,11 @@ from aiohttp import web
 from marshmallow import Schema, fields
 
 from bookgen import errors
-from bookgen.http import replies
 from bookgen.http.checkout_schemas import CheckoutBody, CheckoutSession, hosted, return_urls
-from bookgen.http.contract import docs, json_schema, querystring_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUERY
-from bookgen.http.schemas import Body, Integer, Text
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import docs, json_schema, querystring_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUERY
+from bookgen.http.edge.schemas import Body, Integer, Text
 from bookgen.models import CreditKind, CreditPackage, CreditTransaction
 from bookgen.store import credits
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bookgen.http import replies
+from bookgen.http.edge import replies
 from bookgen.http.representations import chapter_body, listed_book
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus
 from bookgen.words import count_words

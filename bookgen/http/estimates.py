@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bookgen.http.keys import RunEstimate
+from bookgen.http.edge.keys import RunEstimate
 from bookgen.models import Book, Chapter
 
 Estimate = Callable[[Book, Sequence[Chapter]], RunEstimate]

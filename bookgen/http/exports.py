@@ -9,11 +9,11 @@ from aiohttp import web
 from marshmallow import Schema, fields
 
 from bookgen import errors
-from bookgen.http import replies
-from bookgen.http.contract import docs, file_response, json_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, BODY, PUBLISHER
-from bookgen.http.routing import path_id
-from bookgen.http.schemas import Body
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import docs, file_response, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, PUBLISHER
+from bookgen.http.edge.routing import path_id
+from bookgen.http.edge.schemas import Body
 from bookgen.publishing import ExportedFile
 
 PDF = "application/pdf"

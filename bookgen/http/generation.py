@@ -7,11 +7,11 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.actors import status
 from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
-from bookgen.http import replies
-from bookgen.http.book_schemas import GenerationStart, GenerationStatus, GenerationSteered
-from bookgen.http.contract import conditional, docs, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, SUPERVISOR
-from bookgen.http.routing import path_id
+from bookgen.http.books_schemas import GenerationStart, GenerationStatus, GenerationSteered
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import conditional, docs, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR
+from bookgen.http.edge.routing import path_id
 
 
 @docs(

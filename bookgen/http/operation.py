@@ -10,8 +10,8 @@ from aiohttp import web
 
 from bookgen import telemetry
 from bookgen.errors import NotFound, Unavailable
-from bookgen.http import replies
-from bookgen.http.keys import DATABASE, SITE, UNREADY
+from bookgen.http.edge import replies
+from bookgen.http.edge.keys import DATABASE, SITE, UNREADY
 from bookgen.limits import parse_address
 
 _FORWARDING = re.compile(r"forwarded|x-forwarded-.*|x-real-ip|via", re.I)

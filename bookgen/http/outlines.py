@@ -5,12 +5,12 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.http.book_schemas import Book, ChapterSelection, OutlineChanges
+from bookgen.http.books_schemas import Book, ChapterSelection, OutlineChanges
 from bookgen.http.budgets import require_budgets
-from bookgen.http.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, SUPERVISOR
+from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, SUPERVISOR
+from bookgen.http.edge.routing import path_id
 from bookgen.http.representations import book_answer
-from bookgen.http.routing import path_id
 from bookgen.store import outlines
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen.errors import InvalidInput
-from bookgen.http import replies, users
+from bookgen.http import users
 from bookgen.http.auth import Email, GivenPassword, Password, bound_guesses
-from bookgen.http.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, ACCOUNTS, BODY
-from bookgen.http.schemas import Body
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, BODY
+from bookgen.http.edge.schemas import Body
 
 
 class ChangePasswordBody(Body):

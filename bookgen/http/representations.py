@@ -11,8 +11,8 @@ from aiohttp import web
 
 from bookgen.actors import status
 from bookgen.errors import NotFound
-from bookgen.http import replies
-from bookgen.http.keys import ACCOUNT_ID, DATABASE, ESTIMATE, SITE, SUPERVISOR
+from bookgen.http.edge import replies
+from bookgen.http.edge.keys import ACCOUNT_ID, DATABASE, ESTIMATE, SITE, SUPERVISOR
 from bookgen.models import Book, Chapter
 from bookgen.store import books, chapters, runs, stats
 from bookgen.store.runs import RunReport

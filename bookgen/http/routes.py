@@ -8,21 +8,19 @@ from bookgen.http import (
     auth,
     books,
     chapters,
-    checkout_pages,
     credits,
-    documents,
     exports,
     generation,
     operation,
     outlines,
-    pages,
     passwords,
     profile,
     site,
     subscriptions,
     webhooks,
 )
-from bookgen.http.routing import Route
+from bookgen.http.docs import checkout_pages, documents, pages
+from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass
 
 READ, WRITE, EXPENSIVE, PUBLIC, AUTH = LimitClass

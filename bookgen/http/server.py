@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from aiohttp import web
 
-from bookgen.http import bodies, keys, openapi, replies
-from bookgen.http.connection import Server
-from bookgen.http.contract import Endpoint
-from bookgen.http.crowd import Crowd
-from bookgen.http.deadlines import HeadDeadline
-from bookgen.http.keys import Services
-from bookgen.http.middleware import TABLE, edge
+from bookgen.http.docs import openapi
+from bookgen.http.edge import bodies, keys, replies
+from bookgen.http.edge.connection import Server
+from bookgen.http.edge.contract import Endpoint
+from bookgen.http.edge.crowd import Crowd
+from bookgen.http.edge.deadlines import HeadDeadline
+from bookgen.http.edge.keys import Services
+from bookgen.http.edge.middleware import TABLE, edge
+from bookgen.http.edge.routing import Route
 from bookgen.http.routes import OUTSIDE, ROUTES
-from bookgen.http.routing import Route
 
 PREFIXES = ("/api/v1", "/api")
 

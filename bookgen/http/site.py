@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bookgen.http import demo_book, replies
-from bookgen.http.book_schemas import Book
+from bookgen.http import demo_book
+from bookgen.http.books_schemas import Book
 from bookgen.http.choices import GENRES, LANGUAGES, TRIM_SIZES
-from bookgen.http.contract import conditional, docs, json_schema, response_schema
-from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPPORT
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import conditional, docs, json_schema, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPPORT
 from bookgen.http.representations import list_answer
 from bookgen.http.site_schemas import Answer, PublicSettings, Question, Stats
 from bookgen.store import books, exports, stats

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from marshmallow import Schema, fields, validate
 
-from bookgen.http.book_schemas import BookListed
-from bookgen.http.schemas import Body, Text, choice
+from bookgen.http.books_schemas import BookListed
+from bookgen.http.edge.schemas import Body, Text, choice
 
 MAX_TURNS = 10
 

@@ -9,12 +9,12 @@ from marshmallow import Schema, fields
 
 from bookgen import errors
 from bookgen.billing.checkout import Upgraded
-from bookgen.http import replies
 from bookgen.http.checkout_schemas import CheckoutBody, hosted, return_urls
-from bookgen.http.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUOTA
-from bookgen.http.plan_schemas import PlanShape, SubscriptionShape, plan_answer, subscription_answer
-from bookgen.http.schemas import Text, choice, says
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUOTA
+from bookgen.http.edge.schemas import Text, choice, says
+from bookgen.http.subscriptions_schemas import PlanShape, SubscriptionShape, plan_answer, subscription_answer
 from bookgen.store import plans, subscriptions
 
 INTERVALS = ("monthly", "yearly")

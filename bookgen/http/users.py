@@ -7,14 +7,14 @@ from typing import Any
 from aiohttp import web
 from marshmallow import Schema, fields
 
-from bookgen.accounts import SignedIn
-from bookgen.http import clients, replies
-from bookgen.http.admission import SESSION_COOKIE
-from bookgen.http.keys import SITE
-from bookgen.http.plan_schemas import SubscriptionShape, subscription_of
+from bookgen.accounts.service import SignedIn
+from bookgen.accounts.signup import Caller
+from bookgen.accounts.tokens import LIFETIME_SECONDS, TokenPair, TokenType
+from bookgen.http.edge import clients, replies
+from bookgen.http.edge.admission import SESSION_COOKIE
+from bookgen.http.edge.keys import SITE
+from bookgen.http.subscriptions_schemas import SubscriptionShape, subscription_of
 from bookgen.models import Account
-from bookgen.signup import Caller
-from bookgen.tokens import LIFETIME_SECONDS, TokenPair, TokenType
 
 
 class NewUser(Schema):

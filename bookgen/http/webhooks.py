@@ -6,9 +6,9 @@ from aiohttp import web
 from marshmallow import Schema, fields
 
 from bookgen import errors
-from bookgen.http import bodies, replies
-from bookgen.http.contract import docs, refuses, response_schema
-from bookgen.http.keys import PAYMENTS
+from bookgen.http.edge import bodies, replies
+from bookgen.http.edge.contract import docs, refuses, response_schema
+from bookgen.http.edge.keys import PAYMENTS
 
 
 class Received(Schema):

@@ -14,18 +14,18 @@ from typing import Any, cast
 import aiohttp
 from aiohttp.test_utils import TestClient, TestServer
 
-from bookgen.accounts import AccountRules, Accounts
+from bookgen.accounts.blocking import Standings
+from bookgen.accounts.mailing import Mailing
+from bookgen.accounts.passwords import Passwords
+from bookgen.accounts.service import AccountRules, Accounts
+from bookgen.accounts.tokens import Tokens
 from bookgen.billing.quota import Quota
-from bookgen.http.keys import Services, Site
+from bookgen.http.edge.keys import Services, Site
 from bookgen.http.server import build_app
 from bookgen.limits import Budget, LimitClass, Limiter
-from bookgen.mailing import Mailing
-from bookgen.passwords import Passwords
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import Mailer, OutboxMailer
-from bookgen.standing import Standings
 from bookgen.store.database import Database
-from bookgen.tokens import Tokens
 from tests.canaries import CANARY, watch
 
 SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"

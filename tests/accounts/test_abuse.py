@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.signup import Caller
+from bookgen.accounts.signup import Caller
 from bookgen.store import bans
 from tests.accounts.door import PASSWORD, Door
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from bookgen import standing
-from bookgen.standing import Standings
+from bookgen.accounts import blocking as standing
+from bookgen.accounts.blocking import Standings
 from bookgen.store import accounts
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 

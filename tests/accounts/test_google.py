@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bookgen.accounts import AccountRules
+from bookgen.accounts.service import AccountRules
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 from tests.fakes.google_server import GoogleServer
 

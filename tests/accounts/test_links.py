@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from bookgen.accounts import AccountRules
+from bookgen.accounts.service import AccountRules
+from bookgen.accounts.tokens import encode_uid
 from bookgen.limits import Budget, LimitClass
 from bookgen.models import LinkPurpose
 from bookgen.store import mails
-from bookgen.tokens import encode_uid
 from tests.accounts.door import PASSWORD, UNLIMITED, Door, OpenDoor
 
 NEW = {"new_password": "another fine password"}

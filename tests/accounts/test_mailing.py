@@ -15,10 +15,10 @@ import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 from structlog.testing import capture_logs
 
-from bookgen.mailing import MAX_ATTEMPTS, Mailing
+from bookgen.accounts.blocking import Standings
+from bookgen.accounts.mailing import MAX_ATTEMPTS, Mailing
 from bookgen.models import Letter, LinkPurpose
 from bookgen.providers.mail import Mailer, MailNotSent, SmtpMailer
-from bookgen.standing import Standings
 from bookgen.store import mails
 from bookgen.store.database import open_pool
 from tests.accounts.door import Door, OpenDoor

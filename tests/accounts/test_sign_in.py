@@ -9,9 +9,9 @@ import asyncpg
 import pytest
 from argon2 import PasswordHasher
 
-from bookgen.accounts import AccountRules
+from bookgen.accounts.service import AccountRules
+from bookgen.accounts.tokens import TokenType
 from bookgen.limits import Budget, LimitClass
-from bookgen.tokens import TokenType
 from tests.accounts.door import PASSWORD, UNLIMITED, Door, OpenDoor
 
 

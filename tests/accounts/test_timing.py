@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from statistics import median
 
-from bookgen.passwords import Passwords
+from bookgen.accounts.passwords import Passwords
 from tests.accounts.door import Door
 
 SAMPLES = 200

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bookgen.store.database import open_pool
-from bookgen.store.embedded import EmbeddedPostgres
+from bookgen.store.postgres.embedded import EmbeddedPostgres
 from tests.chaos.process import Process
 from tests.chaos.world import World, reopened
 from tests.fakes.model_script import fault

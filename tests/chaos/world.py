@@ -16,9 +16,9 @@ import aiohttp
 import asyncpg
 import orjson
 
+from bookgen.accounts.tokens import Tokens, TokenType
 from bookgen.errors import Unavailable
 from bookgen.store.database import open_pool
-from bookgen.tokens import Tokens, TokenType
 from tests.canaries import CANARY
 from tests.chaos.process import SERVE, Process
 from tests.fakes.model_script import Call

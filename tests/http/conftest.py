@@ -16,24 +16,24 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bookgen.accounts import AccountRules, Accounts
+from bookgen.accounts.blocking import Standings
+from bookgen.accounts.mailing import Mailing
+from bookgen.accounts.passwords import Passwords
+from bookgen.accounts.service import AccountRules, Accounts
+from bookgen.accounts.tokens import Tokens
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.checkout import Payments
 from bookgen.billing.quota import Quota
-from bookgen.http.keys import RunEstimate, Services, Site
+from bookgen.http.edge.keys import RunEstimate, Services, Site
 from bookgen.http.server import build_app, build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
-from bookgen.mailing import Mailing
-from bookgen.passwords import Passwords
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import OutboxMailer
 from bookgen.providers.offline import OfflineModel
 from bookgen.publishing import Publisher
-from bookgen.standing import Standings
 from bookgen.store.database import Database
-from bookgen.support import Support
-from bookgen.tokens import Tokens
+from bookgen.support.assistant import Support
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.outline import draft_outline, rework_chapters
 from tests.canaries import CANARY, watch

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bookgen.http.openapi import build
+from bookgen.http.docs.openapi import build
+from bookgen.http.edge.routing import Route
 from bookgen.http.routes import ROUTES
-from bookgen.http.routing import Route
 from tests.http.conftest import PREFIX, Api, OpenApi, Reply
 from tests.http.spec_tables import BODIES, ROWS
 

@@ -2,8 +2,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from bookgen.http.edge.keys import RunEstimate
 from bookgen.http.estimates import remembered
-from bookgen.http.keys import RunEstimate
 from tests.writing.scripted import a_book, some_material
 
 

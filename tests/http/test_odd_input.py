@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.http.openapi import build
+from bookgen.http.docs.openapi import build
 from bookgen.http.routes import ROUTES
 from tests.http.conftest import PREFIX, Api, OpenApi
 

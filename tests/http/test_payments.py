@@ -9,9 +9,9 @@ from email.policy import default
 
 import pytest
 
+from bookgen.accounts.mailing import Mailing
 from bookgen.billing.checkout import Payments
 from bookgen.billing.gateway import Gateway
-from bookgen.mailing import Mailing
 from bookgen.providers.mail import OutboxMailer
 from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 

@@ -3,8 +3,8 @@ import re
 import pytest
 from yarl import URL
 
-from bookgen.http.catalogue import CATALOGUE
 from bookgen.http.choices import LANGUAGES, TRIM_SIZES
+from bookgen.http.docs.catalogue import CATALOGUE
 from bookgen.render.trim import TRIMS
 from tests.http.conftest import PREFIX, Api, OpenApi
 

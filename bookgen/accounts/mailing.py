@@ -1,0 +1,119 @@
+"""Sends the letters that wait in the database, after the transaction that asked for them, until they are gone."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import asyncpg
+import structlog
+
+from bookgen.accounts.letters import LIFETIME, compose
+from bookgen.accounts.tokens import encode_uid, link_token_hash, new_link_token
+from bookgen.errors import Unavailable
+from bookgen.models import Account, LinkPurpose
+from bookgen.providers.mail import Mailer, MailNotSent
+from bookgen.store import accounts, links, mails
+from bookgen.store.mails import DueMail
+
+BATCH = 8
+LEASE = timedelta(minutes=5)
+LOOK_EVERY_SECONDS = 5.0
+FIRST_RETRY = timedelta(seconds=15)
+LONGEST_RETRY = timedelta(hours=1)
+MAX_ATTEMPTS = 32
+# A mailbox is not flooded because somebody else keeps asking for its password.
+LETTERS_AN_HOUR = 5
+
+log = structlog.get_logger(__name__)
+
+
+class Mailing:
+    """One loop in each process; a letter is claimed before it is sent, so that one of them sends it."""
+
+    def __init__(self, db: asyncpg.Pool, mailer: Mailer, *, public_url: str, site_name: str = "bookgen") -> None:
+        self._db = db
+        self._mailer = mailer
+        self._public_url = public_url.rstrip("/")
+        self._site_name = site_name
+        self._domain = urlsplit(public_url).hostname or "localhost"
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """There is a letter: do not wait for the next look."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            self._wake.clear()
+            try:
+                if await self.deliver_due():
+                    continue
+                await links.prune(self._db)
+            except Unavailable as outage:
+                log.warning("mail_not_read", reason=str(outage))
+            except Exception:
+                log.exception("mail_not_read")
+            await self._wait()
+
+    async def deliver_due(self) -> int:
+        """Send one batch of what is due; how many letters that was."""
+        due = await mails.claim(self._db, BATCH, LEASE)
+        async with asyncio.TaskGroup() as sending:
+            for mail in due:
+                sending.create_task(self._deliver(mail))
+        return len(due)
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(LOOK_EVERY_SECONDS):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _deliver(self, mail: DueMail) -> None:
+        try:
+            account = await accounts.find_by_email(self._db, mail.email)
+            if account is not None and await self._wanted(mail.purpose, account):
+                await self._send(mail, account)
+        except MailNotSent as failure:
+            await self._postpone(mail, failure)
+        except Exception as error:
+            log.exception("mail_failed", mail_id=mail.id)
+            await self._postpone(mail, error)
+        else:
+            await mails.delete(self._db, mail.id)
+
+    async def _wanted(self, purpose: LinkPurpose, account: Account) -> bool:
+        if account.blocked or (purpose is LinkPurpose.VERIFY_EMAIL and account.email_verified):
+            return False
+        return await links.count_within(self._db, account.id, purpose, timedelta(hours=1)) < LETTERS_AN_HOUR
+
+    async def _send(self, mail: DueMail, account: Account) -> None:
+        token = new_link_token()
+        token_hash = link_token_hash(token)
+        await links.create(self._db, account.id, mail.purpose, account.email, token_hash, LIFETIME[mail.purpose])
+        letter = compose(
+            mail.purpose,
+            account,
+            url=f"{self._public_url}/{mail.purpose}/{encode_uid(account.id)}/{token}/",
+            site=self._site_name,
+            home=self._public_url,
+            message_id=f"<{mail.created_at:%Y%m%d%H%M%S%f}.{mail.id}@{self._domain}>",
+        )
+        try:
+            await self._mailer.send(letter)
+        except BaseException:
+            await links.discard(self._db, token_hash)
+            raise
+
+    async def _postpone(self, mail: DueMail, error: Exception) -> None:
+        if mail.attempts >= MAX_ATTEMPTS:
+            log.error("mail_given_up", mail_id=mail.id, purpose=mail.purpose, error=str(error))
+            await mails.delete(self._db, mail.id)
+            return
+        delay = min(FIRST_RETRY * 2 ** (mail.attempts - 1), LONGEST_RETRY)
+        log.warning("mail_postponed", mail_id=mail.id, purpose=mail.purpose, seconds=delay.total_seconds())
+        await mails.postpone(self._db, mail.id, delay, str(error)[:500])

@@ -1,0 +1,6 @@
+"""The Python client of the API."""
+
+from bookgen.client.client import Client
+from bookgen.client.errors import ApiError
+
+__all__ = ["ApiError", "Client"]

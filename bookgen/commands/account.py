@@ -1,0 +1,189 @@
+"""The operator's hand on accounts: `bookgen account …`, beside a running service or without one."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import socket
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import asyncpg
+
+from bookgen.accounts import signup
+from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords
+from bookgen.billing import credits
+from bookgen.billing.standing import is_live
+from bookgen.errors import Conflict, InvalidInput, NotFound
+from bookgen.models import Account, CreditKind
+from bookgen.store import accounts, audit, bans, plans, subscriptions
+from bookgen.store.accounts import NewAccount
+from bookgen.store.database import Database
+
+WORDS_PER_CREDIT = 50_000
+GREATEST = 2**31 - 1
+
+
+def add_options(parser: ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="account_command", metavar="COMMAND", required=True)
+
+    create = _command(commands, "create", "create an account", _create)
+    create.add_argument("--username", metavar="U", help="made from the address if not given")
+    create.add_argument("--password", metavar="P", help="made and printed if not given")
+    create.add_argument("--staff", action="store_true", help="may see the staff's overview")
+
+    plan = _command(commands, "set-plan", "put an account on a plan", _set_plan)
+    plan.add_argument("slug", metavar="SLUG")
+
+    grant = _command(commands, "grant-credits", "give an account credits", _grant_credits)
+    grant.add_argument("credits", metavar="N", type=_positive)
+    grant.add_argument("--words", metavar="W", type=_positive, default=WORDS_PER_CREDIT, help="words a credit covers")
+    grant.add_argument("--reason", metavar="R", default="")
+
+    block = _command(commands, "block", "block an account", _block)
+    block.add_argument("--reason", metavar="R", default="")
+    block.add_argument("--ban", action="store_true", help="also ban the browsers and addresses it came from")
+
+    _command(commands, "unblock", "unblock an account and lift its bans", _unblock)
+    _command(commands, "make-staff", "let an account see the staff's overview", _make_staff)
+    commands.add_parser("list", help="list all accounts").set_defaults(account_action=_list)
+
+
+async def run(args: Namespace, database: Database) -> None:
+    """Do what the command line says, and say what was done."""
+    await args.account_action(args, database)
+
+
+Action = Callable[[Namespace, Database], Awaitable[None]]
+Change = Callable[[asyncpg.Connection, Account], Awaitable[dict[str, Any]]]
+
+
+def _command(commands: _SubParsersAction[Any], name: str, summary: str, action: Action) -> ArgumentParser:
+    parser: ArgumentParser = commands.add_parser(name, help=summary)
+    parser.add_argument("email", metavar="EMAIL")
+    parser.set_defaults(account_action=action)
+    return parser
+
+
+async def _create(args: Namespace, database: Database) -> None:
+    password = args.password or secrets.token_urlsafe(12)
+    if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
+        raise InvalidInput(f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters.")
+    email = signup.valid_email(args.email)
+    passwords = Passwords(threads=1)
+    password_hash = await passwords.hash(password)
+    passwords.close()
+    async with database.http.acquire() as connection, connection.transaction():
+        username = args.username and signup.valid_username(args.username)
+        account = await accounts.create(
+            connection,
+            NewAccount(
+                username=username or await accounts.first_free_username(connection, signup.suggested_usernames(email)),
+                email=email,
+                password_hash=password_hash,
+                email_verified=True,
+                is_staff=args.staff,
+            ),
+        )
+        await _record(connection, "create", account, {"staff": args.staff})
+    made = "" if args.password else f", password {password}"
+    print(f"Created {account.email}: id {account.id}, username {account.username}{made}")
+
+
+async def _set_plan(args: Namespace, database: Database) -> None:
+    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+        if await plans.find(connection, args.slug) is None:
+            raise NotFound(f"There is no plan {args.slug!r}.")
+        await subscriptions.lock(connection, account.id)
+        subscription = await subscriptions.find(connection, account.id)
+        if subscription is not None and is_live(subscription):
+            raise Conflict("The payment processor bills this subscription: change it there.")
+        await subscriptions.set_plan(connection, account.id, args.slug)
+        return {"plan": args.slug}
+
+    account = await _change(args, database, change)
+    print(f"{account.email} is on the plan {args.slug}.")
+
+
+async def _grant_credits(args: Namespace, database: Database) -> None:
+    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+        await subscriptions.lock(connection, account.id)
+        description = args.reason or "Granted by the operator"
+        await credits.grant(connection, account.id, args.credits, args.words, CreditKind.BONUS, description)
+        return {"credits": args.credits, "words_per_book": args.words}
+
+    account = await _change(args, database, change)
+    print(f"{account.email} has {args.credits} more credits of {args.words} words a book.")
+
+
+async def _block(args: Namespace, database: Database) -> None:
+    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+        await accounts.block(connection, account.id, args.reason)
+        return {"bans": await bans.ban_origins(connection, account.id, args.reason) if args.ban else 0}
+
+    account = await _change(args, database, change)
+    print(f"{account.email} is blocked; a running service acts on it within half a minute.")
+
+
+async def _unblock(args: Namespace, database: Database) -> None:
+    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+        await accounts.unblock(connection, account.id)
+        await bans.lift(connection, account.id)
+        return {}
+
+    account = await _change(args, database, change)
+    print(f"{account.email} is not blocked.")
+
+
+async def _make_staff(args: Namespace, database: Database) -> None:
+    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+        await accounts.make_staff(connection, account.id)
+        return {}
+
+    account = await _change(args, database, change)
+    print(f"{account.email} is staff.")
+
+
+async def _list(args: Namespace, database: Database) -> None:
+    print(f"{'id':>6}  {'plan':<12} {'books':>5}  {'created':<10}  {'':<13}  email, username")
+    for account in await accounts.list_all(database.http):
+        marks = " ".join(["staff"] * account.is_staff + ["blocked"] * account.blocked)
+        print(
+            f"{account.id:>6}  {account.plan or '-':<12} {account.books:>5}  {account.created_at:%Y-%m-%d}"
+            f"  {marks:<13}  {account.email}, {account.username}"
+        )
+
+
+async def _change(args: Namespace, database: Database, change: Change) -> Account:
+    """One change of one account and the row that says who made it and why, in one transaction."""
+    async with database.http.acquire() as connection, connection.transaction():
+        account = await accounts.find_by_email(connection, args.email.strip())
+        if account is None:
+            raise NotFound(f"No account has the address {args.email}.")
+        details = await change(connection, account)
+        await _record(connection, args.account_command, account, details, getattr(args, "reason", ""))
+    return account
+
+
+async def _record(
+    connection: asyncpg.Connection, action: str, account: Account, details: dict[str, Any], reason: str = ""
+) -> None:
+    await audit.record(
+        connection, actor=_operator(), action=action, account_id=account.id, details=details, reason=reason
+    )
+
+
+def _operator() -> str:
+    try:
+        user = os.environ.get("SUDO_USER") or getpass.getuser()
+    except (KeyError, OSError):
+        user = f"uid {os.getuid()}"
+    return f"{user}@{socket.gethostname()}"
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= GREATEST:
+        raise ArgumentTypeError(f"{text!r} is not a number from 1 to {GREATEST}")
+    return int(text)

@@ -1,0 +1,92 @@
+"""`bookgen check`: tries the settings, the database and the model provider, and says of each what to do next."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import asyncpg
+
+from bookgen import config, telemetry
+from bookgen.app import build_model, make_data_folder, migrations
+from bookgen.config import Config, reveal
+from bookgen.errors import BookgenError, UpstreamAIError
+from bookgen.providers.text import Message, TextRequest
+from bookgen.store.migrate import pending
+from bookgen.store.postgres.server import running_postgres
+
+CALL_SECONDS = 60.0
+QUESTION = TextRequest(
+    stage="check", system=(), messages=(Message("user", "Answer with the single word: ready"),), max_tokens=64
+)
+Check = Callable[[Config], Awaitable[str]]
+
+
+async def check(_: argparse.Namespace) -> int:
+    """0 when the service can run as it is set up, 1 when something has to be done first."""
+    settings = config.load()
+    telemetry.configure_logs("console", "critical")  # what is wrong is said here, once
+    print(_line("ok", "settings", _chosen(settings)))
+    results = [await _try(name, work, settings) for name, work in CHECKS.items()]
+    return 0 if all(results) else 1
+
+
+async def _try(name: str, work: Check, settings: Config) -> bool:
+    try:
+        print(_line("ok", name, await work(settings)), flush=True)
+    except BookgenError as error:
+        print(_line("FAILED", name, str(error)), flush=True)
+        return False
+    return True
+
+
+async def data_folder(settings: Config) -> str:
+    await asyncio.to_thread(make_data_folder, settings.data_dir)
+    return f"{settings.data_dir} can be written"
+
+
+async def database(settings: Config) -> str:
+    async with running_postgres(reveal(settings.database_url), settings.data_dir, settings.pg_bindir) as dsn:
+        missing = await pending(dsn, migrations())
+        connection = await asyncpg.connect(dsn)
+        try:
+            version = await connection.fetchval("SHOW server_version")
+        finally:
+            await connection.close()
+    where = "at BOOKGEN_DATABASE_URL" if settings.database_url else f"embedded in {settings.data_dir}"
+    todo = f"{len(missing)} migrations to apply, which serve and migrate do" if missing else "schema up to date"
+    return f"PostgreSQL {version} {where}, {todo}"
+
+
+async def model(settings: Config) -> str:
+    built = build_model(settings, tries=1)
+    try:
+        async with asyncio.timeout(CALL_SECONDS):
+            reply = await built.complete(QUESTION)
+    except (UpstreamAIError, TimeoutError) as error:
+        provider = built.name.partition(":")[0].upper()
+        raise UpstreamAIError(
+            f"{built.name}: {str(error) or 'No answer in time.'} "
+            f"Set {provider}_API_KEY, {provider}_BASE_URL or BOOKGEN_MODEL right.",
+            stage=QUESTION.stage,
+            retryable=False,
+        ) from error
+    finally:
+        await built.close()
+    if reply.model == "offline":
+        return "offline: sample prose; set ANTHROPIC_API_KEY or OPENAI_API_KEY for real books"
+    return f"{reply.model} answered"
+
+
+CHECKS: dict[str, Check] = {"data folder": data_folder, "database": database, "model": model}
+
+
+def _chosen(settings: Config) -> str:
+    env = Path(".env")
+    return f"{len(settings.model_fields_set)} set" + (f", also read from {env}" if env.exists() else "")
+
+
+def _line(result: str, name: str, text: str) -> str:
+    return f"{result:<7} {name:<12} {' '.join(text.split())}"

@@ -1,0 +1,90 @@
+"""A server for as long as one command runs: a process of its own on a free loopback port, the user's settings."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from bookgen.config import Config
+from bookgen.errors import StartupError
+from bookgen.store.postgres.postmaster import die_with_parent
+
+START_SECONDS = 330.0
+STOP_SECONDS = 60.0
+
+
+@contextlib.asynccontextmanager
+async def own_server(settings: Config) -> AsyncIterator[str]:
+    """Its address."""
+    log = settings.data_dir / "write.log"
+    with _opened(log) as output:
+        process = await _start_server(output)
+        try:
+            yield await _address(process, log)
+        finally:
+            await _stop(process)
+
+
+def _opened(log: Path) -> BinaryIO:
+    try:
+        return log.open("wb")
+    except OSError as error:
+        raise StartupError(f"{log} can't be written: {error.strerror}.") from error
+
+
+async def _start_server(log: Any) -> asyncio.subprocess.Process:
+    """On a free loopback port, for this user alone: neither plans nor closed doors apply."""
+    own = {
+        "BOOKGEN_HOST": "127.0.0.1",
+        "BOOKGEN_PORT": "0",
+        "BOOKGEN_PUBLIC_URL": "",
+        "BOOKGEN_BILLING": "off",
+        "BOOKGEN_REGISTRATION": "open",
+        "BOOKGEN_EMAIL_VERIFICATION": "off",
+        "BOOKGEN_LOG_FORMAT": "json",
+    }
+    parent = os.getpid()
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bookgen", "serve",
+        env={**os.environ, **own},
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log,
+        start_new_session=True,  # Ctrl-C is ours: the server has a book to pause first
+        preexec_fn=lambda: die_with_parent(parent, signal.SIGTERM),
+    )  # fmt: skip
+
+
+async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            line = (await process.stdout.readline()).decode()
+    except TimeoutError:
+        raise StartupError(f"the server was not ready in {START_SECONDS:.0f} seconds; see {log}") from None
+    if not line:
+        await process.wait()
+        raise StartupError(_refusal(log))
+    return next(word for word in line.split() if word.startswith("http"))
+
+
+def _refusal(log: Path) -> str:
+    """Why the server did not start, in its own words."""
+    lines = log.read_text(errors="replace").splitlines()
+    said = [line.removeprefix("bookgen: ") for line in lines if line.startswith("bookgen: ")]
+    return "\n".join(said) or f"the server ended at once; see {log}"
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(STOP_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()

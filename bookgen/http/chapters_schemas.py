@@ -1,0 +1,47 @@
+"""Shapes of chapters and of their former texts."""
+
+from __future__ import annotations
+
+from marshmallow import Schema, fields
+
+from bookgen.http.edge.schemas import Body, Integer, Text, choice
+from bookgen.models import ChapterStatus, RevisionOrigin
+
+# Half of the largest body: a chapter of a hundred thousand words fits.
+MAX_CONTENT = 1_000_000
+MAX_WORDS = 100_000
+
+
+class ChapterChanges(Body):
+    title = Text(200, minimum=1)
+    summary = Text(5000)
+    content = Text(MAX_CONTENT, trim=False, metadata={"description": "Markdown.", "example": "The lamp went out."})
+    target_word_count = Integer(minimum=1, maximum=MAX_WORDS)
+
+
+class Chapter(Schema):
+    id = fields.Integer(required=True)
+    book = fields.Integer(required=True, metadata={"description": "The book's id."})
+    chapter_number = fields.Integer(required=True)
+    title = fields.String(required=True)
+    summary = fields.String(required=True)
+    content = fields.String(required=True, metadata={"description": "Markdown; empty until written."})
+    word_count = fields.Integer(required=True)
+    target_word_count = fields.Integer(required=True)
+    status = fields.String(required=True, validate=choice(ChapterStatus))
+    illustrations = fields.List(fields.Dict(), required=True)
+    created_at = fields.DateTime(required=True)
+    updated_at = fields.DateTime(required=True)
+
+
+class RevisionListed(Schema):
+    id = fields.Integer(required=True)
+    origin = fields.String(
+        required=True, validate=choice(RevisionOrigin), metadata={"description": "What replaced this text."}
+    )
+    word_count = fields.Integer(required=True)
+    created_at = fields.DateTime(required=True)
+
+
+class Revision(RevisionListed):
+    content = fields.String(required=True)

@@ -1,0 +1,147 @@
+"""What people and agents read about the API: the document, a page to try it, the error catalogue, the guides."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+from aiohttp import web
+from markdown_it import MarkdownIt
+from mdit_py_plugins.anchors import anchors_plugin
+
+from bookgen import errors
+from bookgen.http.docs.catalogue import CATALOGUE, Entry
+from bookgen.http.edge.contract import conditional, docs, refuses
+from bookgen.http.edge.keys import DOCUMENT, SITE
+from bookgen.support.retrieval import slug
+
+ASSETS = Path(__file__).parent / "assets"
+GUIDES = Path(__file__).parent / "guides"
+SWAGGER = ASSETS / "swagger-ui"
+
+# Nothing but this host is ever asked for anything. Swagger UI sets styles on elements itself.
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+PUBLIC_FOR_AN_HOUR = "public, max-age=3600"
+
+FILES = {
+    "swagger-ui.css": (SWAGGER, "text/css"),
+    "swagger-ui-bundle.js": (SWAGGER, "text/javascript"),
+    "docs.js": (ASSETS, "text/javascript"),
+    "docs.css": (ASSETS, "text/css"),
+}
+
+_JSON_CONTENT = {"application/json": {"schema": {"type": "object"}}}
+_HTML_CONTENT = {"text/html": {"schema": {"type": "string"}}}
+_TEXT_CONTENT = {"text/markdown": {"schema": {"type": "string"}}}
+
+
+@docs(tags=["site"], summary="This document", responses={200: {"description": "OpenAPI 3.1", "content": _JSON_CONTENT}})
+@conditional
+async def schema(request: web.Request) -> web.Response:
+    return web.Response(
+        body=request.app[DOCUMENT], headers={"Content-Type": "application/json", "Cache-Control": PUBLIC_FOR_AN_HOUR}
+    )
+
+
+@docs(
+    tags=["site"],
+    summary="A page to browse and try the API",
+    responses={200: {"description": "A page", "content": _HTML_CONTENT}},
+)
+async def browse(request: web.Request) -> web.Response:
+    return _page(request, (ASSETS / "docs.html").read_text("utf-8"))
+
+
+@docs(
+    tags=["site"],
+    summary="The error catalogue",
+    responses={200: {"description": "A page", "content": _HTML_CONTENT}},
+)
+async def error_catalogue(request: web.Request) -> web.Response:
+    page = (ASSETS / "errors.html").read_text("utf-8")
+    return _page(request, page.replace("{{entries}}", "\n".join(map(_entry, CATALOGUE))))
+
+
+def _entry(entry: Entry) -> str:
+    details = html.escape(json.dumps(entry.details, indent=2), quote=False)
+    return (
+        f'<section id="{entry.code}"><h2><code>{entry.code}</code> <span>{entry.status}</span></h2>'
+        f"<p>{_marked(entry.condition)}</p><p><b>Do:</b> {_marked(entry.remedy)}</p>"
+        + (f"<p><b>Details</b>, for example:</p><pre><code>{details}</code></pre>" if entry.details else "")
+        + "</section>"
+    )
+
+
+def _marked(text: str) -> str:
+    """What stands in backticks, as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
+
+
+@docs(
+    tags=["site"],
+    summary="How an agent drives the API",
+    responses={200: {"description": "Markdown", "content": _TEXT_CONTENT}},
+)
+async def agents_guide(request: web.Request) -> web.Response:
+    return _guide(request, "agents.md", "text/markdown")
+
+
+@docs(
+    tags=["site"],
+    summary="A document of this service",
+    responses={200: {"description": "A page", "content": _HTML_CONTENT}},
+)
+async def manual(request: web.Request) -> web.Response:
+    folder, name = request.app[SITE].documents, request.match_info["name"]
+    if folder is None or re.fullmatch(r"[a-z-]{1,40}", name) is None:
+        raise errors.NotFound
+    try:
+        return _page(request, await asyncio.to_thread(_manual_page, folder / f"{name}.md"))
+    except FileNotFoundError:
+        raise errors.NotFound from None
+
+
+@cache
+def _manual_page(file: Path) -> str:
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.use(anchors_plugin, max_level=4, slug_func=slug, permalink=False)
+    # Documents name each other as files; here each is a folder beside the others.
+    text = re.sub(r"\]\(([a-z-]+)\.md(#[^)]*)?\)", r"](../\1/\2)", file.read_text("utf-8"))
+    title = html.escape(text.partition("\n")[0].lstrip("# "))
+    page = (ASSETS / "manual.html").read_text("utf-8")
+    return page.replace("{{title}}", title).replace("{{body}}", markdown.render(text))
+
+
+async def llms(request: web.Request) -> web.Response:
+    return _guide(request, "llms.txt", "text/plain")
+
+
+@refuses(errors.NotFound)
+async def asset(request: web.Request) -> web.StreamResponse:
+    try:
+        folder, content_type = FILES[request.match_info["name"]]
+    except KeyError:
+        raise errors.NotFound from None
+    headers = {"Content-Type": f"{content_type}; charset=utf-8", "Cache-Control": PUBLIC_FOR_AN_HOUR}
+    return web.FileResponse(folder / request.match_info["name"], headers=headers)
+
+
+def _guide(request: web.Request, name: str, content_type: str) -> web.Response:
+    text = (GUIDES / name).read_text("utf-8").replace("{base_url}", f"{request.app[SITE].public_url}/api/v1")
+    return web.Response(text=text, content_type=content_type, charset="utf-8")
+
+
+def _page(request: web.Request, text: str) -> web.Response:
+    return web.Response(
+        text=text.replace("{{root}}", html.escape(request.app[SITE].root)),
+        content_type="text/html",
+        charset="utf-8",
+        headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": PUBLIC_FOR_AN_HOUR},
+    )

@@ -1,0 +1,126 @@
+"""What the OpenAPI document says about every answer: headers, the error envelope, the overview."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bookgen.http.docs.catalogue import CATALOGUE, Entry
+
+OVERVIEW = """\
+A book goes through these calls:
+
+1. `POST /books/` makes a draft.
+2. `POST /books/{id}/generate-outline/` plans its chapters; `update-outline` and `regenerate-chapters` change the plan.
+3. `POST /books/{id}/generate/` starts the writing and answers 202 at once.
+4. `GET /books/{id}/generation-status/` tells how far it is: poll every 15 to 30 seconds until `completed`.
+5. `POST /books/{id}/export_pdf/`, `export_docx/`, `export_epub/` answer the files.
+
+Every path ends in a slash; a slashless one answers 301, and a POST loses its body there. Lists are bare arrays.
+Unknown request keys are dropped. An error is `{"error": {code, message, status, details?, documentation_url}}`:
+branch on `code`; [the catalogue](/api/v1/docs/errors/) says what to do about each. Every answer carries
+`RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`. What is polled and read again has an `ETag`: send it as
+`If-None-Match` and 304 says that nothing has changed. To try the calls here, log in, then **Authorize** with
+`tokens.access`.
+
+[How an agent drives the API](/api/v1/docs/agents/)
+"""
+
+
+def _integer(text: str) -> dict[str, Any]:
+    return {"description": text, "required": True, "schema": {"type": "integer", "minimum": 0}}
+
+
+def _string(text: str, *, required: bool = True) -> dict[str, Any]:
+    return {"description": text, "required": required, "schema": {"type": "string"}}
+
+
+HEADERS: dict[str, dict[str, Any]] = {
+    "RateLimit-Limit": _integer("The capacity of the caller's bucket for this class of endpoints."),
+    "RateLimit-Remaining": _integer("Whole requests left in it."),
+    "RateLimit-Reset": _integer("Seconds until it is full again."),
+    "Retry-After": _integer("Seconds to wait; authoritative."),
+    "X-API-Version": _string("The version that answered."),
+    "X-API-Version-Latest": _string("The newest version."),
+    "X-Request-Id": _string("The caller's request id, or one that was made."),
+    "WWW-Authenticate": _string('Bearer realm="api"'),
+    "Deprecation": _string("Only of a version that is to be removed: since when, as @seconds.", required=False),
+    "Sunset": _string("Only of a version that is to be removed: when (RFC 8594).", required=False),
+    "Link": _string('Only of a version that is to be removed: rel="deprecation", what to do.', required=False),
+    "ETag": _string("Names this very answer; send it as If-None-Match the next time."),
+}
+
+NOT_MODIFIED = "Nothing has changed since the answer whose ETag was sent. No body; it counts as a request."
+IF_NONE_MATCH: dict[str, Any] = {
+    "in": "header",
+    "name": "If-None-Match",
+    "required": False,
+    "description": "The ETag of the answer that you have: 304 without a body if it is still the same.",
+    "schema": {"type": "string"},
+}
+
+
+def reference(name: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"}}
+
+
+ALWAYS: dict[str, Any] = {
+    name: {"$ref": f"#/components/headers/{name}"}
+    for name in HEADERS
+    if name not in ("Retry-After", "WWW-Authenticate", "ETag")
+}
+
+_THE_BOOK = {"id": "$response.body#/id"}
+_THE_CHAPTER = _THE_BOOK
+_ITS_RUN = {"id": "$response.body#/book_id"}
+_FIRST_CHAPTER = {"id": "$response.body#/chapters/0/id"}
+_NEWEST_REVISION = {"id": "$request.path.id", "revision_id": "$response.body#/0/id"}
+# By operation: what to call next, and where its ids are in the answer.
+LINKS: dict[str, dict[str, dict[str, str]]] = {
+    "create_book": {"generate_outline": _THE_BOOK},
+    "generate_outline": {"update_outline": _THE_BOOK, "generate": _THE_BOOK, "change_chapter": _FIRST_CHAPTER},
+    "generate": dict.fromkeys(
+        ("generation_status", "pause_generation", "resume_generation", "stop_generation", "export_pdf"), _ITS_RUN
+    ),
+    "change_chapter": {"list_revisions": _THE_CHAPTER},
+    "list_revisions": {"read_revision": _NEWEST_REVISION, "restore_revision": _NEWEST_REVISION},
+}
+
+
+def links(operation_id: str) -> dict[str, Any]:
+    return {
+        name: {"operationId": name, "parameters": parameters}
+        for name, parameters in LINKS.get(operation_id, {}).items()
+    }
+
+
+ERROR_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message", "status", "documentation_url"],
+            "properties": {
+                "code": {
+                    "type": "string",
+                    "enum": [entry.code for entry in CATALOGUE],
+                    "description": "Stable; branch on it, never on the message.",
+                },
+                "message": {"type": "string", "description": "For people."},
+                "status": {"type": "integer", "description": "The HTTP status."},
+                "details": {"type": "object", "description": "Its shape depends on the code."},
+                "documentation_url": {"type": "string", "format": "uri"},
+            },
+            "additionalProperties": False,
+        }
+    },
+    "additionalProperties": False,
+}
+
+
+def example(entry: Entry) -> dict[str, Any]:
+    body: dict[str, Any] = {"code": entry.code, "message": entry.condition, "status": entry.status}
+    if entry.details:
+        body["details"] = entry.details
+    body["documentation_url"] = f"https://books.example.org/api/v1/docs/errors/#{entry.code}"
+    return {"error": body}

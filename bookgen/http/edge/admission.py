@@ -1,0 +1,85 @@
+"""Who calls, and whether their budget lets them in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from bookgen import telemetry
+from bookgen.errors import AuthenticationRequired, PermissionDenied, RateLimited, TokenInvalid, Unauthenticated
+from bookgen.http.edge import clients
+from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, IDENTITY, LIMITER, VERDICT
+from bookgen.http.edge.routing import Route
+from bookgen.limits import LimitClass, Verdict, address_bucket
+from bookgen.store import buckets
+
+if TYPE_CHECKING:
+    from bookgen.accounts.service import Accounts, Identity
+
+SESSION_COOKIE = "bookgen_session"
+
+
+async def authenticate(request: web.Request, route: Route, app: web.Application) -> None:
+    if route.public:
+        return
+    try:
+        identity = await _identity(request, route, app[ACCOUNTS])
+    except (Unauthenticated, PermissionDenied):
+        admit_stranger(request, app)  # guessing tokens costs the guesser's address
+        raise
+    request[IDENTITY] = identity
+    request[ACCOUNT_ID] = identity.account_id
+
+
+async def _identity(request: web.Request, route: Route, accounts: Accounts) -> Identity:
+    header = request.headers.get("Authorization")
+    if header is None and route.cookie and SESSION_COOKIE in request.cookies:
+        return await accounts.authenticate_session(request.cookies[SESSION_COOKIE])
+    scheme, *rest = (header or "").split(" ")
+    if scheme != "Bearer":
+        raise AuthenticationRequired
+    if len(rest) != 1:
+        raise TokenInvalid
+    return await accounts.authenticate(rest[0])
+
+
+async def admit(request: web.Request, route: Route, app: web.Application) -> None:
+    """Takes a token from the caller's bucket: of its account, or of its address where there is none."""
+    limiter = app[LIMITER]
+    if route.limit is None:
+        return
+    if route.public:
+        verdict = limiter.take(route.limit, address_bucket(clients.address(request, app)))
+    elif route.limit is LimitClass.EXPENSIVE:
+        verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
+    else:
+        verdict = limiter.take(route.limit, request[ACCOUNT_ID])
+    _hold_to(request, verdict, route.limit)
+
+
+async def _take_shared(account_id: int, limit: LimitClass, app: web.Application) -> Verdict:
+    budget = app[LIMITER].budgets[limit]
+    allowed, tokens = await buckets.take(
+        app[DATABASE].http, account_id, limit, capacity=budget.capacity, rate=budget.rate
+    )
+    return budget.verdict(tokens, allowed=allowed)
+
+
+def admit_stranger(request: web.Request, app: web.Application) -> None:
+    """Paths that do not exist and tokens that are no good are counted by address."""
+    verdict = app[LIMITER].take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
+    _hold_to(request, verdict, LimitClass.PUBLIC)
+
+
+def _hold_to(request: web.Request, verdict: Verdict, limit: LimitClass) -> None:
+    request[VERDICT] = verdict
+    if not verdict.allowed:
+        telemetry.REFUSED.labels(limit).inc()
+        raise RateLimited(
+            retry_after=verdict.retry_after,
+            limit=verdict.limit,
+            remaining=verdict.remaining,
+            reset_seconds=verdict.reset,
+            scope=limit.value,
+        )

@@ -1,0 +1,117 @@
+"""What never comes to the middleware: one connection too many, and requests that can't be read.
+
+The latter are answered in the envelope all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Any
+
+from aiohttp import web
+
+from bookgen import telemetry
+from bookgen.errors import BookgenError, InvalidInput
+from bookgen.http.edge import bodies, clients, errors, headers, journal
+from bookgen.http.edge.crowd import Crowd
+from bookgen.http.edge.keys import LIMITER, REQUEST_ID, SITE, VERDICT
+from bookgen.http.edge.middleware import request_id
+from bookgen.limits import LimitClass, address_bucket
+
+# Who reads an answer more slowly than this is not reading it. Smaller ones fit into the socket's buffers anyway.
+GRACE_SECONDS = 30.0
+BYTES_A_SECOND = 8 * 1024
+LARGE_ANSWER = 64 * 1024
+
+
+class Server(web.Server):
+    """aiohttp's, with connections of ours."""
+
+    def __init__(self, app: web.Application, handler: Any, crowd: Crowd, **options: Any) -> None:
+        super().__init__(self._answer, **options)
+        self._app = app
+        self._handler = handler
+        self._crowd = crowd
+
+    def __call__(self) -> web.RequestHandler:
+        return Connection(self, self._app, self._crowd, loop=asyncio.get_running_loop(), **self._kwargs)
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            answer: web.StreamResponse = await self._handler(request)
+        except (web.HTTPExpectationFailed, UnicodeEncodeError):
+            # aiohttp looks at Expect before it calls the middleware, and would repeat what it cannot encode.
+            request[REQUEST_ID] = request_id(request)
+            error = InvalidInput(non_field_errors=["The only expectation that is met is 100-continue."])
+            return _refusal(request, error, self._app)
+        return answer
+
+
+class Connection(web.RequestHandler):
+    """One of the connections that its address may have open; a further one is cut off at once."""
+
+    __slots__ = ("_app", "_counted_as", "_crowd")
+
+    def __init__(self, server: Server, app: web.Application, crowd: Crowd, **options: Any) -> None:
+        super().__init__(server, **options)
+        self._app = app
+        self._crowd = crowd
+        self._counted_as: str | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        telemetry.OPEN_CONNECTIONS.inc()
+        peer = transport.get_extra_info("peername")  # empty for a local socket
+        self._counted_as = self._crowd.enter(peer[0]) if peer else None
+        if self._counted_as is not None and self._crowd.is_full(self._counted_as):
+            telemetry.CROWDED_OUT.inc()
+            self.force_close()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        telemetry.OPEN_CONNECTIONS.dec()
+        if self._counted_as is not None:
+            self._crowd.leave(self._counted_as)
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Sends the answer; whoever does not take it would keep it in memory for ever."""
+        size = (resp.content_length or 0) if isinstance(resp, web.Response) else bodies.MAX_BYTES
+        if size < LARGE_ANSWER:
+            return await super().finish_response(request, resp, start_time)
+        try:
+            async with asyncio.timeout(GRACE_SECONDS + size / BYTES_A_SECOND):
+                return await super().finish_response(request, resp, start_time)
+        except TimeoutError:
+            if self.transport is not None:
+                self.transport.abort()
+            return resp, True
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        super().handle_error(request, status, exc, message)  # logs, and gives up an answer that was begun
+        request[REQUEST_ID] = request_id(request)
+        error = (
+            BookgenError("Something went wrong on our side.", request_id=request[REQUEST_ID])
+            if status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            else InvalidInput(non_field_errors=["The request could not be read."])
+        )
+        response = _refusal(request, error, self._app)
+        response.force_close()
+        return response
+
+
+def _refusal(request: web.BaseRequest, error: BookgenError, app: web.Application) -> web.Response:
+    """What the middleware would have answered."""
+    request[VERDICT] = app[LIMITER].take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
+    response = errors.envelope(error, app[SITE].public_url)
+    headers.add_to(response, request, app)
+    journal.record(request, None, response, 0.0, None)
+    return response

@@ -1,0 +1,53 @@
+"""The headers of every answer, whatever it is."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bookgen.http.edge import clients, cors
+from bookgen.http.edge.keys import LIMITER, REQUEST_ID, SITE, VERDICT, Site
+from bookgen.limits import LimitClass, address_bucket
+
+ALWAYS = {
+    "X-API-Version": "v1",
+    "X-API-Version-Latest": "v1",
+    "Server": "bookgen",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+# What an answer may have said otherwise.
+UNLESS_SAID = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+
+
+def add_to(response: web.StreamResponse, request: web.BaseRequest, app: web.Application) -> None:
+    site = app[SITE]
+    verdict = request.get(VERDICT) or app[LIMITER].peek(
+        LimitClass.PUBLIC, address_bucket(clients.address(request, app))
+    )
+    headers = {
+        **ALWAYS,
+        "X-Request-Id": request[REQUEST_ID],
+        "RateLimit-Limit": str(verdict.limit),
+        "RateLimit-Remaining": str(verdict.remaining),
+        "RateLimit-Reset": str(verdict.reset),
+    }
+    for name, value in UNLESS_SAID.items():
+        if name not in response.headers:
+            headers[name] = value
+    if site.secure or site.deprecation or site.allowed_origins:
+        headers |= _of_site(request, site)
+    response.headers.extend(headers)
+
+
+def _of_site(request: web.BaseRequest, site: Site) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    if site.secure:
+        headers["Strict-Transport-Security"] = "max-age=31536000"
+    if site.deprecation:
+        headers.update(site.deprecation.headers())
+    if site.allowed_origins:
+        headers.update(cors.headers(request.headers.get("Origin"), site.allowed_origins))
+    return headers

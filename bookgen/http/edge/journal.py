@@ -1,0 +1,40 @@
+"""What is kept of every request: its numbers, and one line that names the template and never the path."""
+
+from __future__ import annotations
+
+import structlog
+from aiohttp import web
+
+from bookgen import telemetry
+from bookgen.http.edge import errors
+from bookgen.http.edge.keys import ACCOUNT_ID, REQUEST_ID
+from bookgen.http.edge.routing import Route
+
+log = structlog.get_logger("bookgen.http")
+
+NO_ROUTE = "(none)"
+
+
+def record(
+    request: web.BaseRequest,
+    route: Route | None,
+    response: web.StreamResponse,
+    seconds: float,
+    failure: Exception | None,
+) -> None:
+    status, template = response.status, route.path if route else NO_ROUTE
+    telemetry.ANSWERS.note(request.method if route else "-", template, status, seconds)
+    if route is not None and route.quiet and status < 400:
+        return
+    line = {
+        "request_id": request[REQUEST_ID],
+        "method": request.method,
+        "route": template,
+        "status": status,
+        "ms": round(seconds * 1000, 1),
+        "account_id": request.get(ACCOUNT_ID),
+    }
+    if failure is not None and errors.is_unforeseen(failure):
+        log.error("request_failed", **line, exc_info=failure)
+    else:
+        log.info("request", **line)

@@ -1,0 +1,100 @@
+"""Everything that a handler may find, under typed keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from bookgen.limits import Limiter, Network, Verdict
+from bookgen.models import Book, Chapter
+
+if TYPE_CHECKING:
+    from bookgen.accounts.service import Accounts, Identity
+    from bookgen.actors.supervisor import Supervisor
+    from bookgen.billing.checkout import Payments
+    from bookgen.billing.quota import Quota
+    from bookgen.http.edge.deprecation import Deprecation
+    from bookgen.publishing import Publisher
+    from bookgen.store.database import Database
+    from bookgen.support.assistant import Support
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """What a full run would take. `cost_micros` is None when the model's price is not known."""
+
+    cost_micros: int | None
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The service's public face: settings that callers may see or that shape what they get."""
+
+    public_url: str
+    site_name: str = "bookgen"
+    registration_enabled: bool = True
+    email_verification_required: bool = False
+    google_client_id: str | None = None
+    billing_enabled: bool = False
+    stripe_publishable_key: str | None = None
+    models: Sequence[str] = ()
+    currency: str = "USD"
+    allowed_origins: frozenset[str] = frozenset()
+    trusted_proxies: tuple[Network, ...] = ()
+    metrics_token: str | None = None
+    export_defaults: Mapping[str, Any] = field(default_factory=dict)
+    deprecation: Deprecation | None = None
+    documents: Path | None = None  # the folder of the Markdown files that the support assistant knows
+
+    @property
+    def secure(self) -> bool:
+        return self.public_url.startswith("https://")
+
+    @property
+    def root(self) -> str:
+        """The path below which a proxy shows the service to the world; empty when that is the whole host."""
+        return urlsplit(self.public_url).path
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What `app.py` builds and the edge needs."""
+
+    database: Database
+    supervisor: Supervisor
+    accounts: Accounts
+    quota: Quota
+    payments: Payments
+    publisher: Publisher
+    support: Support
+    limiter: Limiter
+    site: Site
+    estimate: Callable[[Book, Sequence[Chapter]], RunEstimate]
+    unready: Callable[[], str | None] = lambda: None  # why no work should be sent here
+
+
+DATABASE: web.AppKey[Database] = web.AppKey("database")
+SUPERVISOR: web.AppKey[Supervisor] = web.AppKey("supervisor")
+ACCOUNTS: web.AppKey[Accounts] = web.AppKey("accounts")
+QUOTA: web.AppKey[Quota] = web.AppKey("quota")
+PAYMENTS: web.AppKey[Payments] = web.AppKey("payments")
+PUBLISHER: web.AppKey[Publisher] = web.AppKey("publisher")
+SUPPORT: web.AppKey[Support] = web.AppKey("support")
+LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")
+SITE: web.AppKey[Site] = web.AppKey("site")
+ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], RunEstimate]] = web.AppKey("estimate")
+UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
+DOCUMENT: web.AppKey[bytes] = web.AppKey("document")  # the encoded OpenAPI document
+
+REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")
+IDENTITY: web.RequestKey[Identity] = web.RequestKey("identity")
+ACCOUNT_ID: web.RequestKey[int] = web.RequestKey("account_id")
+VERDICT: web.RequestKey[Verdict] = web.RequestKey("verdict")
+BODY: web.RequestKey[dict[str, Any]] = web.RequestKey("body")  # validated by the handler's @json_schema
+QUERY: web.RequestKey[dict[str, Any]] = web.RequestKey("query")  # validated by its @querystring_schema

@@ -1,0 +1,76 @@
+"""What happens to every request, in one visible order, around its handler."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import secrets
+import time
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from bookgen.http.edge import admission, bodies, conditional, errors, headers, journal, unmatched
+from bookgen.http.edge.contract import Endpoint
+from bookgen.http.edge.keys import BODY, QUERY, REQUEST_ID, SITE
+from bookgen.http.edge.routing import Handler
+from bookgen.http.edge.schemas import load
+
+TABLE: web.AppKey[Mapping[web.AbstractRoute, Endpoint]] = web.AppKey("table")
+
+_GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_PROCESS = secrets.token_hex(5)
+_numbers = itertools.count(1)
+
+
+@web.middleware
+async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """One request. The order of the steps is the order of the lines."""
+    began = time.perf_counter()
+    app = request.app
+    endpoint = app[TABLE].get(request.match_info.route)
+    route = endpoint.route if endpoint else None
+    request[REQUEST_ID] = request_id(request)
+    failure: Exception | None = None
+    try:
+        if endpoint is not None:
+            await admission.authenticate(request, endpoint.route, app)
+            await admission.admit(request, endpoint.route, app)
+            await _validate(request, endpoint)
+            response = await handler(request)
+            if endpoint.conditional:
+                response = conditional.unless_known(request, response)
+        else:
+            admission.admit_stranger(request, app)
+            response = await unmatched.answer(request)
+    except Exception as error:
+        failure = error
+        response = _refusal(request, error)
+    headers.add_to(response, request, app)
+    journal.record(request, route, response, time.perf_counter() - began, failure)
+    return response
+
+
+def request_id(request: web.BaseRequest) -> str:
+    """The caller's own, if it is fit to be repeated."""
+    given = request.headers.get("X-Request-Id")
+    if given and _GIVEN_ID.fullmatch(given):
+        return given
+    return f"{_PROCESS}{next(_numbers):06x}"
+
+
+async def _validate(request: web.Request, endpoint: Endpoint) -> None:
+    if endpoint.query:
+        request[QUERY] = load(endpoint.query, request.query)
+    if endpoint.body:
+        request[BODY] = load(endpoint.body, await bodies.read_object(request))
+    else:
+        bodies.refuse_large(request)
+
+
+def _refusal(request: web.Request, error: Exception) -> web.Response:
+    refusal = errors.as_domain_error(error, request[REQUEST_ID])
+    response = errors.envelope(refusal, request.app[SITE].public_url)
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        response.headers["Allow"] = ", ".join(sorted(error.allowed_methods))
+    return response

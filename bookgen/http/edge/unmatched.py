@@ -1,0 +1,43 @@
+"""Paths that are no endpoint: the slash rule, a browser's preflight, 404 and 405."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bookgen.http.edge import cors
+from bookgen.http.edge.keys import SITE
+
+PREFIX = "/api/"
+
+
+async def answer(request: web.Request) -> web.Response:
+    """A redirect or a preflight's answer; raises HTTPNotFound or HTTPMethodNotAllowed."""
+    refusal = request.match_info.http_exception or web.HTTPNotFound()
+    if isinstance(refusal, web.HTTPMethodNotAllowed) and _is_preflight(request):
+        return web.Response(status=204, headers=cors.preflight(refusal.allowed_methods))
+    if await _exists_with_slash(request):
+        return web.Response(status=301, headers={"Location": _with_slash(request)})
+    raise refusal
+
+
+def _with_slash(request: web.Request) -> str:
+    query = f"?{request.rel_url.raw_query_string}" if request.query_string else ""
+    return f"{request.app[SITE].root}{request.rel_url.raw_path}/{query}"
+
+
+def _is_preflight(request: web.Request) -> bool:
+    return (
+        request.method == "OPTIONS"
+        and "Access-Control-Request-Method" in request.headers
+        and request.headers.get("Origin") in request.app[SITE].allowed_origins
+    )
+
+
+async def _exists_with_slash(request: web.Request) -> bool:
+    """Only below the API's prefix, so a redirect never leaves this host."""
+    path = request.rel_url.raw_path
+    if not path.startswith(PREFIX) or path.endswith("/"):
+        return False
+    slashed = request.clone(rel_url=request.rel_url.with_path(path + "/", encoded=True))
+    found = await request.app.router.resolve(slashed)
+    return found.http_exception is None or isinstance(found.http_exception, web.HTTPMethodNotAllowed)

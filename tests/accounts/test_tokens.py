@@ -1,0 +1,184 @@
+"""Tokens: what is signed here, and what of the rest is believed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from typing import Any
+
+import jwt
+import pytest
+
+from bookgen.accounts.tokens import (
+    LIFETIME_SECONDS,
+    Tokens,
+    TokenType,
+    decode_uid,
+    encode_uid,
+    link_token_hash,
+    new_link_token,
+)
+from bookgen.errors import TokenExpired, TokenInvalid
+
+KEY = "a key of at least thirty-two bytes for HS256"
+NOW = 1_800_000_000
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = float(NOW)
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def tokens(clock: Clock) -> Tokens:
+    return Tokens(KEY, clock=clock)
+
+
+def encoded(part: Any) -> str:
+    raw = part if isinstance(part, bytes) else json.dumps(part).encode()
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def forged(claims: Any, *, header: Any = None, key: str = KEY) -> str:
+    """A token whose signature is HS256 over whatever it says."""
+    signed = f"{encoded(header or {'alg': 'HS256', 'typ': 'JWT'})}.{encoded(claims)}"
+    return f"{signed}.{encoded(hmac.digest(key.encode(), signed.encode(), hashlib.sha256))}"
+
+
+def claims(**changes: Any) -> dict[str, Any]:
+    good = {"token_type": "access", "exp": NOW + 60, "user_id": 7, "jti": "x"}
+    return {name: value for name, value in (good | changes).items() if value is not None}
+
+
+def test_a_pair_is_two_tokens_with_the_contracts_claims(tokens: Tokens) -> None:
+    pair = tokens.pair(7)
+
+    access, refresh = (
+        jwt.decode(token, KEY, algorithms=["HS256"], options={"verify_exp": False})
+        for token in (pair.access, pair.refresh)
+    )
+    assert set(access) == {"token_type", "exp", "user_id", "jti"}
+    assert (access["token_type"], access["user_id"], access["exp"]) == ("access", 7, NOW + 24 * 3600)
+    assert (refresh["token_type"], refresh["exp"]) == ("refresh", NOW + 30 * 24 * 3600)
+    assert access["jti"] != refresh["jti"]
+
+
+def test_a_token_signed_elsewhere_with_the_key_is_good(tokens: Tokens) -> None:
+    assert tokens.verify(forged(claims()), TokenType.ACCESS) == 7
+
+
+ATTACKS = {
+    "no algorithm": forged(claims(), header={"alg": "none"}),
+    "no algorithm, no signature": f"{encoded({'alg': 'none'})}.{encoded(claims())}.",
+    "algorithm in odd case": forged(claims(), header={"alg": "hs256"}),
+    "RS256": forged(claims(), header={"alg": "RS256"}),
+    "HS512": jwt.encode(claims(), KEY * 2, algorithm="HS512"),
+    "another key": forged(claims(), key="another key of at least thirty-two bytes"),
+    "empty key": forged(claims(), key=""),
+    "key named by the token": forged(claims(), header={"alg": "HS256", "kid": "/dev/null"}, key=""),
+    "key inside the token": forged(claims(), header={"alg": "HS256", "jwk": {"kty": "oct", "k": "QQ"}}, key="A"),
+    "unknown critical header": forged(claims(), header={"alg": "HS256", "crit": ["b64"], "b64": False}),
+    "truncated": forged(claims())[:-4],
+    "signature missing": forged(claims()).rpartition(".")[0],
+    "signature empty": forged(claims()).rpartition(".")[0] + ".",
+    "two parts": "a.b",
+    "five parts": "a.b.c.d.e",
+    "empty": "",
+    "not base64": "!!!.???.===",
+    "not JSON": f"{encoded(b'{')}.{encoded(b'}')}.AAAA",
+    "not ASCII": "ä" + forged(claims()),
+    "a byte that is no text": "\udcff" + forged(claims()),
+    "deep header": f"{encoded(b'[' * 2900)}.e30.AAAA",
+    "long number in header": f"{encoded(b'1' * 3000)}.e30.AAAA",
+    "payload is a list": forged([1, 2]),
+    "payload changed": ".".join(
+        part if place != 1 else encoded(claims(user_id=8)) for place, part in enumerate(forged(claims()).split("."))
+    ),
+    "refresh token": forged(claims(token_type="refresh")),
+    "session cookie": forged(claims(token_type="session")),
+    "no type": forged(claims(token_type=None)),
+    "no user": forged(claims(user_id=None)),
+    "no expiry": forged(claims(exp=None)),
+    "type is a list": forged(claims(token_type=["access"])),
+    "user is text": forged(claims(user_id="7")),
+    "user is true": forged(claims(user_id=True)),
+    "user is negative": forged(claims(user_id=-7)),
+    "user is too large": forged(claims(user_id=2**63)),
+    "expiry is text": forged(claims(exp="never")),
+    "expiry is endless": forged(claims(exp=1e999)),
+    "5 KB": forged(claims(padding="x" * 5000)),
+}
+
+
+@pytest.mark.parametrize("token", ATTACKS.values(), ids=ATTACKS)
+def test_a_token_that_is_not_ours_is_invalid(tokens: Tokens, token: str) -> None:
+    for _ in range(2):
+        with pytest.raises(TokenInvalid):
+            tokens.verify(token, TokenType.ACCESS)
+
+
+def test_an_access_token_expires_to_the_second(tokens: Tokens, clock: Clock) -> None:
+    token = tokens.sign(TokenType.ACCESS, 7)
+
+    clock.now = NOW + LIFETIME_SECONDS[TokenType.ACCESS] - 0.5
+    assert tokens.verify(token, TokenType.ACCESS) == 7
+    clock.now += 0.5
+
+    with pytest.raises(TokenExpired) as expired:
+        tokens.verify(token, TokenType.ACCESS)
+    assert expired.value.details == {"token_type": "access"}
+
+
+@pytest.mark.parametrize("token_type", [TokenType.REFRESH, TokenType.SESSION])
+def test_an_expired_token_of_another_type_is_invalid(tokens: Tokens, clock: Clock, token_type: TokenType) -> None:
+    token = tokens.sign(token_type, 7)
+
+    clock.now += LIFETIME_SECONDS[token_type]
+
+    with pytest.raises(TokenInvalid):
+        tokens.verify(token, token_type)
+
+
+def test_the_wrong_type_is_said_before_the_expiry(tokens: Tokens) -> None:
+    with pytest.raises(TokenInvalid):
+        tokens.verify(forged(claims(token_type="refresh", exp=NOW - 1)), TokenType.ACCESS)
+
+
+def test_remembered_tokens_stay_few(clock: Clock) -> None:
+    tokens = Tokens(KEY, clock=clock, remembered=10)
+
+    signed = [tokens.sign(TokenType.ACCESS, account) for account in range(1, 50)]
+
+    assert [tokens.verify(token, TokenType.ACCESS) for token in signed * 2] == [*range(1, 50)] * 2
+    assert len(tokens._seen) == 10
+
+
+def test_link_tokens_are_unguessable_and_kept_as_hashes() -> None:
+    drawn = {new_link_token() for _ in range(100)}
+
+    assert len(drawn) == 100
+    assert all(len(token) >= 43 for token in drawn)
+    assert all(token.encode() not in link_token_hash(token) for token in drawn)
+
+
+@pytest.mark.parametrize("account_id", [1, 7, 10, 12345, 2**63 - 1])
+def test_a_uid_is_the_url_safe_base64_of_the_id(account_id: int) -> None:
+    uid = encode_uid(account_id)
+
+    assert base64.urlsafe_b64decode(uid + "==") == str(account_id).encode()
+    assert decode_uid(uid) == account_id
+
+
+@pytest.mark.parametrize("uid", ["", "!", "ä", "LTE", "MA", "YWJj", "A" * 40, "OTIyMzM3MjAzNjg1NDc3NTgwOA", "4pmg"])
+def test_what_is_no_uid_names_no_account(uid: str) -> None:
+    assert decode_uid(uid) is None

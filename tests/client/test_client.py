@@ -1,0 +1,265 @@
+"""The client against a server that says what the test scripted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from bookgen.client import client as api
+from bookgen.client.client import Client
+
+HANG_UP = 299
+Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
+
+
+class Script:
+    """Answers each path with the next of its scripted answers, the last one for ever."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, list[Answer]] = {}
+        self.asked: list[tuple[str, str, str | None]] = []
+        self.paused: list[float] = []
+
+    def says(self, path: str, *answers: Answer) -> None:
+        self.answers[path] = list(answers)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        path = request.path.removeprefix("/api/v1")
+        self.asked.append((request.method, path, request.headers.get("Authorization")))
+        answers = self.answers[path]
+        status, body, headers = (*(answers.pop(0) if len(answers) > 1 else answers[0]), {})[:3]
+        if status == HANG_UP and request.transport:
+            request.transport.abort()
+        if isinstance(body, bytes):
+            return web.Response(status=status, body=body, headers=headers)
+        return web.json_response(body, status=status, headers=headers)
+
+    def count(self, path: str) -> int:
+        return sum(asked == path for _, asked, _ in self.asked)
+
+    async def pause(self, seconds: float) -> None:
+        self.paused.append(seconds)
+
+
+def failure(code: str, status: int, message: str = "No.", **details: Any) -> Answer:
+    return status, {"error": {"code": code, "message": message, "status": status, "details": details}}
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+@pytest.fixture
+async def client(script: Script) -> AsyncIterator[Client]:
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", script.answer)
+    async with TestServer(app) as server, Client(str(server.make_url("/")), pause=script.pause) as client:
+        script.says("/auth/login/", (200, {"user": {}, "tokens": {"access": "a1", "refresh": "r1"}}))
+        await client.login("me@example.org", "password")
+        yield client
+
+
+async def test_a_call_carries_the_token_of_the_login(client: Client, script: Script) -> None:
+    script.says("/books/", (200, []))
+
+    await client.books()
+
+    assert script.asked[-1] == ("GET", "/books/", "Bearer a1")
+
+
+async def test_an_expired_token_is_refreshed_once_and_the_call_replayed(client: Client, script: Script) -> None:
+    script.says("/books/", failure("TOKEN_EXPIRED", 401), (200, []))
+    script.says("/auth/token/refresh/", (200, {"access": "a2", "refresh": "r2"}))
+
+    assert await client.books() == []
+
+    assert script.asked[-1] == ("GET", "/books/", "Bearer a2")
+
+
+async def test_a_token_that_stays_expired_is_not_refreshed_for_ever(client: Client, script: Script) -> None:
+    script.says("/books/", failure("TOKEN_EXPIRED", 401))
+    script.says("/auth/token/refresh/", (200, {"access": "a2", "refresh": "r2"}))
+
+    with pytest.raises(api.Unauthenticated):
+        await client.books()
+
+    assert script.count("/books/") == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (failure("VALIDATION_ERROR", 400, title=["Required."]), api.InvalidRequest),
+        (failure("GENERATION_IN_PROGRESS", 400), api.GenerationInProgress),
+        (failure("INVALID_CREDENTIALS", 401), api.Unauthenticated),
+        (failure("PLAN_UPGRADE_REQUIRED", 402), api.PlanUpgradeRequired),
+        (failure("quota_exceeded", 402), api.QuotaExceeded),
+        (failure("QUOTA_EXCEEDED", 429), api.QuotaExceeded),
+        (failure("NOT_FOUND", 404), api.NotFound),
+        (failure("CONFLICT", 409), api.Conflict),
+    ],
+)
+async def test_a_refusal_has_a_class_and_is_not_tried_again(
+    client: Client, script: Script, answer: Answer, kind: type[api.ApiError]
+) -> None:
+    script.says("/books/", answer)
+
+    with pytest.raises(kind) as refused:
+        await client.create_book(title="")
+
+    assert refused.value.details == answer[1]["error"]["details"]
+    assert script.count("/books/") == 1
+
+
+async def test_a_failed_model_call_is_tried_three_times_with_growing_waits(client: Client, script: Script) -> None:
+    script.says("/books/1/generate-outline/", failure("UPSTREAM_AI_ERROR", 502, retryable=True))
+
+    with pytest.raises(api.UpstreamAIError):
+        await client.generate_outline(1)
+
+    assert script.count("/books/1/generate-outline/") == 3
+    assert [int(seconds) for seconds in script.paused] == [2, 4]
+
+
+async def test_a_refusal_of_the_model_is_not_tried_again(client: Client, script: Script) -> None:
+    script.says("/books/1/generate-outline/", failure("UPSTREAM_AI_ERROR", 502, retryable=False))
+
+    with pytest.raises(api.UpstreamAIError):
+        await client.generate_outline(1)
+
+    assert script.count("/books/1/generate-outline/") == 1
+
+
+async def test_a_full_rate_limit_is_waited_for_as_long_as_it_says(client: Client, script: Script) -> None:
+    status, body = failure("RATE_LIMIT_EXCEEDED", 429)[:2]
+    script.says("/books/", (status, body, {"Retry-After": "7"}), (200, []))
+
+    assert await client.books() == []
+    assert script.paused == [7]
+
+
+async def test_a_wait_of_a_day_is_refused(client: Client, script: Script) -> None:
+    status, body = failure("RATE_LIMIT_EXCEEDED", 429)[:2]
+    script.says("/auth/register/", (status, body, {"Retry-After": "86400"}))
+
+    with pytest.raises(api.RateLimited):
+        await client.register("u", "e@example.org", "password")
+
+
+async def test_before_generating_again_the_status_is_read(client: Client, script: Script) -> None:
+    running = {"generation_status": "running", "status_message": "Writing", "task_id": "t", "mode": "full"}
+    script.says("/books/1/generate/", failure("SERVER_ERROR", 500))
+    script.says("/books/1/generation-status/", (200, running))
+
+    started = await client.generate(1)
+
+    assert started == {"message": "Writing", "book_id": 1, "task_id": "t", "mode": "full"}
+    assert script.count("/books/1/generate/") == 1
+
+
+async def test_generate_is_sent_again_when_no_run_came_of_it(client: Client, script: Script) -> None:
+    script.says("/books/1/generate/", failure("SERVER_ERROR", 500), (202, {"book_id": 1}))
+    script.says("/books/1/generation-status/", failure("NOT_FOUND", 404))
+
+    assert await client.generate(1) == {"book_id": 1}
+
+
+async def test_a_lost_answer_to_generate_is_settled_by_the_status(client: Client, script: Script) -> None:
+    running = {"generation_status": "running", "status_message": "Writing", "task_id": "t", "mode": "full"}
+    script.says("/books/1/generate/", (HANG_UP, None))
+    script.says("/books/1/generation-status/", (200, running))
+    assert (await client.generate(1))["task_id"] == "t"
+
+    script.says("/books/2/generate/", (HANG_UP, None), (202, {"book_id": 2}))
+    script.says("/books/2/generation-status/", failure("NOT_FOUND", 404))
+    assert await client.generate(2) == {"book_id": 2}
+
+    script.says("/books/3/generate/", (HANG_UP, None))
+    script.says("/books/3/generation-status/", (200, {**running, "generation_status": "completed"}))
+    with pytest.raises(api.Unavailable):
+        await client.generate(3)
+    assert script.count("/books/3/generate/") == 1
+
+
+async def test_progress_ends_with_the_run(client: Client, script: Script) -> None:
+    statuses = [(200, {"generation_status": name}) for name in ("running", "paused", "running", "completed")]
+    script.says("/books/1/generation-status/", *statuses)
+
+    seen = [status["generation_status"] async for status in client.progress(1)]
+
+    assert seen == ["running", "paused", "running", "completed"]
+    assert script.paused == [15, 15, 15]
+
+
+@pytest.mark.parametrize(
+    ("disposition", "name"),
+    [
+        ("attachment; filename=\"x.pdf\"; filename*=UTF-8''Z%C3%BCrich.pdf", "Zürich.pdf"),
+        ('attachment; filename="plain.pdf"', "plain.pdf"),
+        ("attachment; filename*=UTF-8''..%2F..%2Fetc%2Fpasswd", "_.._etc_passwd"),
+        ("attachment", "book.pdf"),
+    ],
+)
+async def test_an_export_has_a_safe_name(client: Client, script: Script, disposition: str, name: str) -> None:
+    headers = {"Content-Disposition": disposition, "Content-Type": "application/pdf"}
+    script.says("/books/1/export_pdf/", (200, b"%PDF-", headers))
+
+    file = await client.export(1, "pdf")
+
+    assert (file.filename, file.content_type, file.body) == (name, "application/pdf", b"%PDF-")
+
+
+async def test_older_error_bodies_are_understood(client: Client, script: Script) -> None:
+    script.says("/books/", (400, {"detail": "Framework says no."}))
+    with pytest.raises(api.ApiError, match="Framework says no"):
+        await client.books()
+
+    script.says("/books/", (400, {"error": "Flat text."}))
+    with pytest.raises(api.ApiError, match="Flat text"):
+        await client.books()
+
+    script.says("/books/", (400, {"title": ["Required."]}))
+    with pytest.raises(api.InvalidRequest) as refused:
+        await client.books()
+    assert refused.value.details == {"title": ["Required."]}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, api.Unauthenticated), (403, api.PermissionDenied), (404, api.NotFound), (409, api.Conflict)],
+)
+async def test_without_a_code_the_status_decides(
+    client: Client, script: Script, status: int, kind: type[api.ApiError]
+) -> None:
+    script.says("/books/", (status, b"<html>"))
+
+    with pytest.raises(kind):
+        await client.books()
+
+
+async def test_a_refresh_token_of_the_older_wording_is_understood(client: Client, script: Script) -> None:
+    script.says("/books/", failure("token_not_valid", 401))
+
+    with pytest.raises(api.Unauthenticated):
+        await client.books()
+
+
+async def test_a_moved_server_says_where_it_is(client: Client, script: Script) -> None:
+    script.says("/books/", (301, b"", {"Location": "https://books.example.org/api/v1/books/"}))
+
+    with pytest.raises(api.ApiError, match=r"https://books\.example\.org/.* use that address"):
+        await client.books()
+
+
+async def test_a_server_that_is_not_there_is_unavailable_after_three_tries() -> None:
+    script = Script()
+    async with Client("http://127.0.0.1:1", pause=script.pause) as client:
+        with pytest.raises(api.Unavailable, match="can't be reached"):
+            await client.books()
+
+    assert len(script.paused) == 2

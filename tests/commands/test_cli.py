@@ -1,0 +1,154 @@
+"""The commands as processes: one clear line and a number for everything that is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bookgen.http.edge import serving
+from tests.fakes.model_script import fault
+from tests.fakes.model_server import ModelServer
+from tests.service import run
+
+
+async def refused(folder: Path, *arguments: str, **settings: object) -> str:
+    """The one line that a command ends with, exit code 2."""
+    code, said, complained = await run(folder, *arguments, **settings)
+    assert (code, said) == (2, ""), complained
+    (line,) = complained.splitlines()
+    return line.removeprefix("bookgen: ")
+
+
+@pytest.mark.parametrize("command", [["serve"], ["migrate"], ["check"], ["write", "Title"], ["account", "list"]])
+async def test_a_wrong_setting_stops_every_command(tmp_path: Path, command: list[str]) -> None:
+    line = await refused(tmp_path, *command, BOOKGEN_PORT="abc")
+
+    assert line == "BOOKGEN_PORT takes 0 to 65535, not 'abc'."
+
+
+async def test_an_unknown_setting_stops_the_start(tmp_path: Path) -> None:
+    line = await refused(tmp_path, "serve", BOOKGEN_MODLE="offline")
+
+    assert line == "BOOKGEN_MODLE is not a setting. Did you mean BOOKGEN_MODEL?"
+
+
+async def test_a_busy_port_stops_the_start(tmp_path: Path) -> None:
+    with serving.bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        line = await refused(tmp_path, "serve", BOOKGEN_PORT=port)
+
+    assert line.startswith(f"BOOKGEN_PORT={port} on 127.0.0.1 can't be used")
+
+
+@pytest.mark.parametrize("command", [["serve"], ["write", "Title"], ["migrate"]])
+async def test_a_data_folder_that_can_not_be_written_stops_it(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "file").write_text("")
+    line = await refused(tmp_path, *command, BOOKGEN_DATA_DIR=tmp_path / "file" / "data")
+
+    assert line == f"BOOKGEN_DATA_DIR={tmp_path / 'file' / 'data'} can't be written: Not a directory."
+
+
+@pytest.mark.parametrize("command", [["serve"], ["write", "Title"], ["migrate"], ["account", "list"]])
+async def test_a_database_that_can_not_be_reached_stops_it(tmp_path: Path, command: list[str]) -> None:
+    line = await refused(tmp_path, *command, BOOKGEN_DATABASE_URL="postgresql://u:hush@127.0.0.1:1/books")
+
+    assert line.startswith("BOOKGEN_DATABASE_URL: 127.0.0.1/books can't be reached: ")
+    assert "hush" not in line
+
+
+async def test_a_wrong_database_password_is_said(tmp_path: Path, dsn: str) -> None:
+    line = await refused(tmp_path, "serve", BOOKGEN_DATABASE_URL=dsn.replace("bookgen:", "bookgen:x"))
+
+    assert "password authentication failed" in line
+
+
+async def test_a_schema_newer_than_the_code_stops_the_start(tmp_path: Path, dsn: str, pool: object) -> None:
+    await pool.execute("INSERT INTO schema_migration (version, name, sha256) VALUES (9999, '9999_later.sql', '')")  # type: ignore[attr-defined]
+
+    line = await refused(tmp_path, "serve", BOOKGEN_DATABASE_URL=dsn)
+
+    assert "migration 9999" in line
+
+
+async def test_check_says_ok_of_every_part_that_works(tmp_path: Path, dsn: str) -> None:
+    code, said, complained = await run(tmp_path, "check", BOOKGEN_DATABASE_URL=dsn)
+
+    assert (code, complained) == (0, "")
+    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 4
+
+
+async def test_check_says_which_key_is_wrong_and_exits_with_one(tmp_path: Path, dsn: str) -> None:
+    async with ModelServer() as models:
+        models.script(fault("status", status=401, message="invalid x-api-key", times=9))
+        code, said, complained = await run(
+            tmp_path, "check", BOOKGEN_DATABASE_URL=dsn,
+            ANTHROPIC_API_KEY="sk-ant-hush", ANTHROPIC_BASE_URL=models.anthropic_url,
+        )  # fmt: skip
+
+    assert (code, complained) == (1, "")
+    (line,) = [line for line in said.splitlines() if line.startswith("FAILED")]
+    assert "ANTHROPIC_API_KEY" in line
+    assert "hush" not in said
+    assert len(models.requests) == 1
+
+
+async def test_check_makes_one_real_call_of_the_model(tmp_path: Path, dsn: str) -> None:
+    async with ModelServer() as models:
+        code, said, _ = await run(
+            tmp_path, "check", BOOKGEN_DATABASE_URL=dsn, OPENAI_API_KEY="key", OPENAI_BASE_URL=models.openai_url
+        )
+
+    assert code == 0
+    assert "openai:" in said.splitlines()[-1]
+    assert len(models.requests) == 1
+
+
+async def test_migrate_names_what_it_applied(tmp_path: Path, empty_dsn: str) -> None:
+    first = await run(tmp_path, "migrate", BOOKGEN_DATABASE_URL=empty_dsn)
+    second = await run(tmp_path, "migrate", BOOKGEN_DATABASE_URL=empty_dsn)
+
+    assert first[1].splitlines()[0] == "applied 0001_accounts.sql"
+    assert second == (0, "nothing to apply\n", "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["sing"],
+        ["write"],
+        ["write", "T", "--format", "mobi"],
+        ["write", "T", "--chapters", "x"],
+        ["account"],
+        ["write", "T", "--server", "localhost:8000", "--login", "ada", "--password", "secret"],
+        ["write", "T", "--login", "ada"],
+        ["write", "T", "--server", "http://127.0.0.1:1", "--password", "secret"],
+    ],
+)
+async def test_bad_arguments_exit_with_two_and_no_traceback(tmp_path: Path, arguments: list[str]) -> None:
+    code, _, complained = await run(tmp_path, *arguments)
+
+    assert code == 2
+    assert "Traceback" not in complained
+
+
+@pytest.mark.parametrize("chapters", ["1000", "0"])
+async def test_a_value_that_the_api_refuses_is_said_by_field(tmp_path: Path, dsn: str, chapters: str) -> None:
+    code, _, complained = await run(
+        tmp_path, "write", "T", "--chapters", chapters, "--out", str(tmp_path), BOOKGEN_DATABASE_URL=dsn
+    )
+
+    assert code == 2
+    (line,) = complained.splitlines()
+    assert "chapter_count" in line
+
+
+async def test_a_file_that_can_not_be_written_is_said_and_the_book_is_kept(tmp_path: Path, dsn: str) -> None:
+    (tmp_path / "T.pdf").mkdir()
+    words = ("write", "T", "--chapters", "1", "--words", "300", "--format", "pdf", "--out", str(tmp_path))
+
+    code, said, complained = await run(tmp_path, *words, BOOKGEN_DATABASE_URL=dsn)
+
+    assert (code, complained) == (1, f"bookgen: {tmp_path / 'T.pdf'} can't be written: Is a directory.\n")
+    assert said.endswith("Run the same command again to go on.\n")

@@ -1,0 +1,163 @@
+"""`bookgen payments …`: setting the processor up, applying what waited, comparing both books."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+import pytest
+
+from bookgen.billing.checkout import ReturnUrls
+from bookgen.commands import payments as commands
+from bookgen.errors import Unavailable
+from bookgen.store import credits, subscriptions
+
+NOWHERE = ReturnUrls()
+
+
+@pytest.fixture
+def command(payments, capsys):
+    async def command(*words):
+        parser = ArgumentParser()
+        commands.add_options(parser)
+        capsys.readouterr()
+        await commands.run(parser.parse_args(words), payments)
+        return capsys.readouterr().out.splitlines()
+
+    return command
+
+
+async def test_a_dry_sync_says_what_is_missing_and_makes_nothing(stripe, command):
+    lines = await command("sync")
+
+    assert "bookgen_plan_starter_monthly: no price, should be 1900 cents" in lines
+    assert "webhook: nothing is sent to https://books.test/api/v1/webhooks/stripe/" in lines
+    assert len(lines) == 13
+    assert not stripe.objects
+
+
+async def test_a_sync_makes_everything_and_the_next_finds_nothing_to_do(stripe, command):
+    lines = await command("sync", "--apply")
+
+    assert lines[-1].startswith("webhook: made; set STRIPE_WEBHOOK_SECRET=whsec_")
+    assert await command("sync", "--apply") == ["nothing to do"]
+    tags = {each["metadata"]["bookgen"] for each in stripe.objects.values() if each["object"] == "price"}
+    assert len(tags) == 11
+    assert "addon:childrens-book:per_use" in tags
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"status": "disabled"}, "webhook: not sent are charge.dispute.created, charge.refunded, checkout.session."),
+        ({"enabled_events": ["checkout.session.completed", "charge.refunded"]}, "webhook: not sent are charge.dispute"),
+    ],
+)
+async def test_a_webhook_that_misses_events_is_made_to_send_them(stripe, command, change, says):
+    await command("sync", "--apply")
+    [webhook] = [each for each in stripe.objects.values() if each["object"] == "webhook_endpoint"]
+    webhook.update(change)
+
+    [line] = await command("sync", "--apply")
+
+    assert line.startswith(says)
+    assert await command("sync") == ["nothing to do"]
+
+
+async def test_reconcile_ends_what_a_customer_who_is_gone_was_subscribed_to(
+    pool, payments, stripe, make_account, deliver, command
+):
+    account = await make_account()
+    session = await payments.buy_plan(account, "starter", "monthly", NOWHERE)
+    stripe.pay(session.session_id)
+    await deliver()
+    stripe.forget_business()
+
+    said = await command("reconcile", "--mend")
+
+    assert [line.partition(": ")[2] for line in said] == ["status is active, should be canceled"]
+    assert (await subscriptions.find(pool, account)).status == "canceled"
+    assert await command("reconcile") == ["nothing to do"]
+
+
+async def test_replay_goes_on_behind_what_the_processor_does_not_know_any_more(
+    pool, payments, stripe, make_account, deliver, command
+):
+    """As after the change from test keys to live ones."""
+    session = await payments.buy_credits(await make_account(), "single", NOWHERE)
+    stripe.pay(session.session_id)
+    stripe.refund(session.session_id)
+    await deliver()
+    stripe.forget_business()
+
+    lines = await command("replay", "--all")
+
+    assert len(lines) == 2
+    assert await pool.fetchval("SELECT sum(balance) FROM wallet") == 0
+
+
+async def test_replay_applies_the_events_that_waited(pool, payments, stripe, make_account, deliver, command):
+    account = await make_account()
+    session = await payments.buy_credits(account, "single", NOWHERE)
+    stripe.pay(session.session_id)
+    stripe.wire.faults.extend([503, 503, 503])
+    with pytest.raises(Unavailable):
+        await deliver()
+
+    lines = await command("replay")
+
+    assert lines == [f"{stripe.events[0]['id']} checkout.session.completed: credits single: paid"]
+    assert await credits.balance(pool, account) == 1
+    assert await command("replay") == ["nothing to do"]
+    assert len(await command("replay", "--all")) == 1
+    assert await credits.balance(pool, account) == 1
+
+
+async def test_an_event_that_cannot_be_applied_does_not_keep_back_the_others(
+    pool, payments, stripe, make_account, deliver, command
+):
+    account = await make_account()
+    for _ in range(2):
+        stripe.pay((await payments.buy_credits(account, "single", NOWHERE)).session_id)
+    for event in stripe.events:
+        stripe.wire.faults.extend([503, 503, 503])
+        with pytest.raises(Unavailable):
+            await deliver(event)
+    stripe.wire.faults.append(400)
+
+    lines = await command("replay")
+
+    assert [line.partition(": ")[2] for line in lines] == [
+        "not applied. The payment processor refuses this. The log of this server says why.",
+        "credits single: paid",
+    ]
+    assert await credits.balance(pool, account) == 1
+
+
+async def test_reconcile_finds_lost_events_and_mends_on_request(pool, payments, stripe, make_account, command):
+    account = await make_account()
+    pack = await payments.buy_credits(account, "five-pack", NOWHERE)
+    plan = await payments.buy_plan(account, "pro", "monthly", NOWHERE)
+    stripe.pay(pack.session_id)
+    stripe.pay(plan.session_id)
+
+    said = await command("reconcile")
+    unmended = await credits.balance(pool, account)
+    await command("reconcile", "--mend")
+
+    assert f"{pack.session_id}: credits is None, should be 5" in said
+    assert f"{pack.session_id}: status is open, should be paid" in said
+    assert any("plan is free, should be pro" in line for line in said)
+    assert unmended == 0
+    assert await credits.balance(pool, account) == 5
+    assert (await subscriptions.find(pool, account)).plan.slug == "pro"
+    assert await command("reconcile") == ["nothing to do"]
+
+
+async def test_reconcile_of_a_guest_gives_and_mails_nothing_before_it_mends(pool, payments, stripe, command):
+    session = await payments.buy_credits(None, "single", NOWHERE)
+    stripe.pay(session.session_id)
+
+    await command("reconcile")
+
+    assert await pool.fetchval("SELECT count(*) FROM account") == 0
+    assert await pool.fetchval("SELECT count(*) FROM mail") == 0

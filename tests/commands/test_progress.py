@@ -1,0 +1,74 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookgen.commands.progress import Lines, Terminal
+
+
+def status(**fields: Any) -> dict[str, Any]:
+    base = {
+        "generation_status": "running",
+        "status_message": "Writing.",
+        "completed_chapters": 3,
+        "total_chapters": 10,
+        "percentage": 30.0,
+        "words_written": 6012,
+        "current_chapter": 4,
+        "estimated_seconds_remaining": 150,
+        "outline": [{"chapter_number": 4, "title": "The [Salt] Road"}],
+    }
+    return {**base, **fields}
+
+
+def test_a_line_says_chapters_words_and_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines().following() as show:
+        show(status())
+
+    assert capsys.readouterr().out == "3 of 10 chapters, 6,012 words, 2 min left\n"
+
+
+def test_nothing_is_said_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines().following() as show:
+        show(status())
+        show(status(estimated_seconds_remaining=149))
+
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+def test_a_book_of_an_unknown_price_shows_no_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    chapters = [{"chapter_number": 1, "title": "One"}]
+    book = {"title": "T", "chapters": chapters, "target_word_count": 5000, "estimated_seconds": 5400}
+    Lines().outline({**book, "estimated_cost_micros": None})
+    Lines().outline({**book, "estimated_cost_micros": 1_250_000, "usage": {"currency": "USD"}})
+
+    first, _, second, _ = capsys.readouterr().out.splitlines()
+    assert first == "T: 1 chapter, 5,000 words, about 1 h 30 min"
+    assert second == "T: 1 chapter, 5,000 words, about 1 h 30 min, about 1.25 USD"
+
+
+def test_a_failure_names_the_fields_and_whether_to_try_again(capsys: pytest.CaptureFixture[str]) -> None:
+    Lines().failed("The request is not valid.", {"title": ["Too long."]})
+    Lines().failed("title: Too long.", {"title": ["Too long."], "genre": ["Too long."]})
+    Lines().failed("The model failed.", {"retryable": True})
+
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [
+        "bookgen: The request is not valid. title: Too long.",
+        "bookgen: title: Too long. genre: Too long.",
+        "bookgen: The model failed.",
+    ]
+    assert said.out == "Run the same command again to go on.\n"
+
+
+def test_the_end_names_the_files(capsys: pytest.CaptureFixture[str]) -> None:
+    Lines().finished({"title": "T", "chapters_count": 2, "word_count": 1500}, [Path("out/T.pdf")])
+
+    assert capsys.readouterr().out.splitlines()[-1] == "out/T.pdf"
+
+
+def test_a_terminal_shows_the_chapter_by_its_title(capsys: pytest.CaptureFixture[str]) -> None:
+    with Terminal().following() as show:
+        show(status())
+
+    assert "Chapter 4 of 10: The [Salt] Road" in capsys.readouterr().out

@@ -1,0 +1,121 @@
+"""The document says what the server does."""
+
+import re
+from typing import Any
+
+import pytest
+from openapi_spec_validator import validate
+
+from bookgen.http.docs import openapi
+from bookgen.http.docs.catalogue import BY_CODE
+from bookgen.http.edge.replies import dump
+from bookgen.http.edge.schemas import load
+from bookgen.http.routes import ROUTES
+from tests.http.conftest import Api
+
+DOCUMENT: dict[str, Any] = openapi.build(ROUTES, "http://books.example")
+ALWAYS = {
+    "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+    "X-API-Version", "X-API-Version-Latest", "X-Request-Id",
+}  # fmt: skip
+OPERATIONS = [
+    pytest.param(path, method, operation, id=f"{method.upper()} {path}")
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+]
+
+
+async def test_the_served_document_is_valid_openapi_3_1(visitor: Api) -> None:
+    reply = await visitor.get("/schema/")
+
+    assert reply.body["openapi"] == "3.1.0"
+    validate(reply.body)
+    assert reply.raw == (await visitor.get("/schema/", prefix="/api")).raw == dump(DOCUMENT)
+
+
+def test_every_route_is_documented_and_nothing_else() -> None:
+    documented = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
+
+    assert documented == {(route.method, route.path) for route in ROUTES}
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+def test_every_operation_says_what_it_is_for(path: str, method: str, operation: dict[str, Any]) -> None:
+    assert operation["summary"]
+    assert set(operation["tags"]) <= openapi.TAGS.keys()
+    assert any(status.startswith("2") for status in operation["responses"])
+
+
+def test_operation_ids_are_unique() -> None:
+    ids = [case.values[2]["operationId"] for case in OPERATIONS]  # type: ignore[index]
+
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+def test_every_answer_names_its_headers(path: str, method: str, operation: dict[str, Any]) -> None:
+    for status, response in operation["responses"].items():
+        assert ALWAYS | {"Deprecation", "Sunset", "Link"} <= response["headers"].keys()
+        assert ("WWW-Authenticate" in response["headers"]) is (status == "401")
+        assert ("Retry-After" in response["headers"]) is (status in ("429", "503"))
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+def test_every_refusal_shows_its_codes_as_they_are_sent(path: str, method: str, operation: dict[str, Any]) -> None:
+    for status, response in operation["responses"].items():
+        if not status.startswith(("4", "5")):
+            continue
+        examples = response["content"]["application/json"]["examples"]
+        for code, example in examples.items():
+            assert BY_CODE[code].status == int(status)
+            assert example["value"]["error"]["code"] == code
+
+
+def test_every_error_code_can_be_met_somewhere() -> None:
+    named = set(re.findall(r"`(\w+)`:", str(DOCUMENT["paths"])))
+
+    assert BY_CODE.keys() - named == {"METHOD_NOT_ALLOWED"}
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_the_example_of_a_body_passes_its_own_validation(route: Any) -> None:
+    schema = openapi.contract.body_schema(route.handler)
+    if schema is None:
+        return
+    body = DOCUMENT["paths"][route.path][route.method.lower()]["requestBody"]
+
+    load(schema, body["content"]["application/json"].get("example", {}))
+
+
+async def test_a_draft_is_made_from_the_documents_own_example(api: Api) -> None:
+    example = DOCUMENT["paths"]["/books/"]["post"]["requestBody"]["content"]["application/json"]["example"]
+
+    assert (await api.post("/books/", example)).status == 201
+
+
+def test_headers_that_are_on_every_answer_are_required() -> None:
+    headers = DOCUMENT["components"]["headers"]
+
+    assert {name for name, header in headers.items() if not header["required"]} == {"Deprecation", "Sunset", "Link"}
+    assert headers.keys() >= ALWAYS
+
+
+def test_a_login_takes_an_address_or_a_name() -> None:
+    shape = DOCUMENT["components"]["schemas"]["LoginBody"]
+
+    assert shape["required"] == ["password"]
+    assert shape["anyOf"] == [{"required": ["email"]}, {"required": ["username"]}]
+
+
+def test_links_lead_to_operations_and_fill_their_paths() -> None:
+    paths_of = {case.values[2]["operationId"]: case.values[0] for case in OPERATIONS}  # type: ignore[index]
+    links = [
+        link
+        for case in OPERATIONS
+        for response in case.values[2]["responses"].values()  # type: ignore[index]
+        for link in response.get("links", {}).values()
+    ]
+
+    assert len(links) > 5
+    for link in links:
+        assert set(re.findall(r"{(\w+)}", paths_of[link["operationId"]])) == link["parameters"].keys()

@@ -1,0 +1,92 @@
+"""Answers that the caller already has: tags that change with the answer, and 304 without a body."""
+
+from __future__ import annotations
+
+import pytest
+
+from bookgen.http.docs.openapi import build
+from bookgen.http.edge.contract import is_conditional
+from bookgen.http.routes import ROUTES
+from tests.http.conftest import Api
+from tests.http.test_contract import HEADERS
+
+TAGGED = [route for route in ROUTES if is_conditional(route.handler)]
+
+
+async def paths_of(api: Api) -> list[str]:
+    book = await api.written()
+    ids = {"/books/{id}/": book["id"], "/books/{id}/generation-status/": book["id"]}
+    return [route.path.replace("{id}", str(ids.get(route.path, book["chapters"][0]["id"]))) for route in TAGGED]
+
+
+async def test_what_is_polled_and_read_again_is_not_sent_twice(api: Api) -> None:
+    paths = await paths_of(api)
+
+    for path in paths:
+        first = await api.get(path)
+        again = await api.get(path, headers={"If-None-Match": first.headers["ETag"]})
+        assert (first.status, again.status, again.raw) == (200, 304, b""), path
+        assert again.headers["ETag"] == first.headers["ETag"]
+        assert again.headers["Cache-Control"] == first.headers["Cache-Control"]
+        assert all(name in again.headers for name in HEADERS)
+        assert "Content-Type" not in again.headers
+    assert {"/books/", "/chapters/", "/schema/"} <= set(paths)
+
+
+@pytest.mark.parametrize("given", ["{tag}", "W/{tag}", '"other", {tag}', 'W/"other",W/{tag}', "*"])
+async def test_a_tag_is_found_however_it_is_sent(api: Api, given: str) -> None:
+    await api.book()
+    tag = (await api.get("/books/")).headers["ETag"]
+
+    assert (await api.get("/books/", headers={"If-None-Match": given.replace("{tag}", tag)})).status == 304
+
+
+@pytest.mark.parametrize("given", ["", '"other"', "nonsense", 'W/""', ","])
+async def test_another_tag_gets_the_answer(api: Api, given: str) -> None:
+    assert (await api.get("/books/", headers={"If-None-Match": given})).status == 200
+
+
+async def test_a_change_changes_the_tags_of_what_shows_it(api: Api) -> None:
+    book = await api.written()
+    chapter = book["chapters"][0]["id"]
+    paths = ["/books/", f"/books/{book['id']}/", "/chapters/", f"/chapters/{chapter}/"]
+    before = [(await api.get(path)).headers["ETag"] for path in paths]
+
+    await api.patch(f"/chapters/{chapter}/", {"content": "Other words."})
+
+    for path, tag in zip(paths, before, strict=True):
+        reply = await api.get(path, headers={"If-None-Match": tag})
+        assert (reply.status, reply.headers["ETag"] != tag) == (200, True), path
+
+
+async def test_a_status_is_told_again_when_the_run_moved(api: Api) -> None:
+    book = await api.written()
+    path = f"/books/{book['id']}/generation-status/"
+    tag = (await api.get(path)).headers["ETag"]
+
+    await api.post(f"/books/{book['id']}/generate/")
+    moved = await api.get(path, headers={"If-None-Match": tag})
+
+    assert moved.status == 200
+    assert moved.body["task_id"] != book["generation_progress"]["task_id"]
+
+
+async def test_a_tag_opens_nothing(api: Api) -> None:
+    book = await api.book()
+    tag = (await api.get(f"/books/{book['id']}/")).headers["ETag"]
+    eve = await api.as_new_account("eve")
+
+    assert (await eve.get(f"/books/{book['id']}/", headers={"If-None-Match": tag})).status == 404
+    assert (await eve.get(f"/books/{book['id']}/", headers={"If-None-Match": "*"})).status == 404
+
+
+def test_the_document_says_which_answers_have_tags() -> None:
+    paths = build(ROUTES, "http://books.example")["paths"]
+    documented = {
+        (path, method)
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+        if "304" in operation["responses"] and "ETag" in operation["responses"]["200"]["headers"]
+    }
+
+    assert documented == {(route.path, "get") for route in TAGGED}

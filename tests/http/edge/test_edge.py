@@ -1,0 +1,342 @@
+"""The edge itself: bodies, budgets, headers, failures."""
+
+import asyncio
+import io
+import re
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from typing import Any
+
+import asyncpg
+import pytest
+from aiohttp import web
+
+from bookgen.http import server
+from bookgen.http.edge import bodies, replies
+from bookgen.http.edge.contract import json_schema
+from bookgen.http.edge.deprecation import Deprecation
+from bookgen.http.edge.keys import BODY
+from bookgen.http.edge.routing import Route
+from bookgen.http.edge.schemas import Body, Text
+from bookgen.http.routes import ROUTES as ROUTE_TABLE
+from bookgen.limits import Budget, LimitClass
+from tests.http.conftest import UNLIMITED, Api, OpenApi
+
+
+class Note(Body):
+    text = Text(100, required=True)
+
+
+@json_schema(Note)
+async def echo(request: web.Request) -> web.Response:
+    return replies.json(request[BODY])
+
+
+async def fail(_request: web.Request) -> web.Response:
+    raise RuntimeError("the password is hunter2")
+
+
+async def fail_away(_request: web.Request) -> web.Response:
+    raise asyncpg.CannotConnectNowError("the database system is starting up")
+
+
+ROUTES = (
+    Route("POST", "/echo/", echo, LimitClass.PUBLIC, public=True),
+    Route("GET", "/fail/", fail, LimitClass.PUBLIC, public=True),
+    Route("GET", "/away/", fail_away, LimitClass.PUBLIC, public=True),
+    Route("POST", "/work/", echo, LimitClass.EXPENSIVE),
+)
+
+
+@pytest.fixture
+async def edge(open_api: OpenApi) -> Api:
+    return await open_api(routes=ROUTES)
+
+
+# Bodies
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"text"',
+        b"null",
+        b"NaN",
+        b'{"text": NaN}',
+        b'{"text": Infinity}',
+        b'{"text": 1e999}',
+        b'{"text": "\\ud800"}',
+        b'{"text": "\\u0000"}',
+        b'{"text": "\xff"}',
+        b'{"text": ' + b"9" * 10_000 + b"}",
+        b'{"text": "a", "deep": ' + b"[" * 100 + b"]" * 100 + b"}",
+        b'{"text": "a", "deep": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
+        b"\xef\xbb\xbf{}",
+    ],
+)
+async def test_a_body_that_is_no_sound_json_object_is_400(edge: Api, raw: bytes) -> None:
+    reply = await edge.call("POST", "/echo/", data=raw, headers={"Content-Type": "application/json"})
+
+    assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
+    assert all(isinstance(messages, list) for messages in reply.body["error"]["details"].values())
+
+
+async def test_a_wrong_content_type_is_400_under_non_field_errors(edge: Api) -> None:
+    reply = await edge.call("POST", "/echo/", data={"text": "a form"})
+
+    assert (reply.status, list(reply.body["error"]["details"])) == (400, ["non_field_errors"])
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON"])
+async def test_json_is_taken_however_it_is_spelled(edge: Api, content_type: str) -> None:
+    reply = await edge.call("POST", "/echo/", data=b'{"text": "\xc3\xa4"}', headers={"Content-Type": content_type})
+
+    assert (reply.status, reply.body) == (200, {"text": "ä"})
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+async def test_a_body_over_two_mebibytes_is_413(edge: Api, chunked: bool) -> None:
+    async def pieces() -> Any:
+        for _ in range(40):
+            yield b"x" * 65536
+
+    data = pieces() if chunked else io.BytesIO(b"x" * (bodies.MAX_BYTES + 1))
+    reply = await edge.call("POST", "/echo/", data=data, headers={"Content-Type": "application/json"})
+
+    assert (reply.status, reply.code) == (413, "PAYLOAD_TOO_LARGE")
+    assert reply.body["error"]["details"] == {"limit_bytes": bodies.MAX_BYTES}
+    assert "RateLimit-Limit" in reply.headers
+
+
+async def test_a_body_that_never_ends_is_given_up(edge: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "READ_SECONDS", 0.1)
+
+    answer = await edge.raw(
+        b"POST /api/v1/echo/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
+    )
+
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"did not arrive in time" in answer
+
+
+# Failures
+
+
+async def test_an_unforeseen_failure_tells_its_request_and_nothing_else(edge: Api) -> None:
+    reply = await edge.get("/fail/", headers={"X-Request-Id": "my-request.1"})
+
+    assert (reply.status, reply.code) == (500, "SERVER_ERROR")
+    assert reply.body["error"]["details"] == {"request_id": "my-request.1"}
+    assert b"hunter2" not in reply.raw
+    assert b"Traceback" not in reply.raw
+    assert reply.headers["X-API-Version"] == "v1"
+
+
+async def test_a_database_that_is_away_is_503_with_retry_after(edge: Api) -> None:
+    reply = await edge.get("/away/")
+
+    assert (reply.status, reply.code) == (503, "SERVICE_UNAVAILABLE")
+    assert int(reply.headers["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize("given", ["a", "A-1_b.c", "x" * 64])
+async def test_a_callers_request_id_comes_back(edge: Api, given: str) -> None:
+    assert (await edge.get("/none/", headers={"X-Request-Id": given})).headers["X-Request-Id"] == given
+
+
+@pytest.mark.parametrize("given", ["", "x" * 65, "has space", "ünïcode", "a;b"])
+async def test_a_request_id_of_another_shape_is_replaced(edge: Api, given: str) -> None:
+    made = (await edge.get("/none/", headers={"X-Request-Id": given})).headers["X-Request-Id"]
+
+    assert made != given
+    assert made.isalnum()
+
+
+# Budgets
+
+
+async def test_the_headers_count_down_and_a_429_says_when_to_return(open_api: OpenApi) -> None:
+    edge = await open_api(routes=ROUTES, budgets={**UNLIMITED, LimitClass.PUBLIC: Budget(3, 60)})
+
+    seen = [await edge.get("/nowhere/") for _ in range(4)]
+
+    assert [reply.status for reply in seen] == [404, 404, 404, 429]
+    assert [int(reply.headers["RateLimit-Remaining"]) for reply in seen] == [2, 1, 0, 0]
+    assert {reply.headers["RateLimit-Limit"] for reply in seen} == {"3"}
+    assert [int(reply.headers["RateLimit-Reset"]) for reply in seen] == [20, 40, 60, 60]
+    assert seen[3].code == "RATE_LIMIT_EXCEEDED"
+    assert seen[3].headers["Retry-After"] == "20"
+    assert seen[3].body["error"]["details"] == {"limit": 3, "remaining": 0, "reset_seconds": 60, "scope": "public"}
+
+
+async def test_a_signed_in_caller_is_counted_by_account_and_class(open_api: OpenApi) -> None:
+    visitor = await open_api(budgets={**UNLIMITED, LimitClass.READ: Budget(2, 60), LimitClass.WRITE: Budget(5, 60)})
+    ada, eve = await visitor.as_new_account("ada"), await visitor.as_new_account("eve")
+
+    reads = [(await ada.get("/books/")).status for _ in range(3)]
+    write = await ada.post("/books/", {})
+
+    assert reads == [200, 200, 429]
+    assert (write.status, write.headers["RateLimit-Remaining"]) == (400, "4")
+    assert (await eve.get("/books/")).status == 200
+
+
+async def test_guessing_tokens_costs_the_address_its_budget(open_api: OpenApi) -> None:
+    visitor = await open_api(budgets={**UNLIMITED, LimitClass.PUBLIC: Budget(2, 60)})
+
+    guesses = [
+        (await visitor.get("/books/", headers={"Authorization": f"Bearer guess{number}"})).status for number in range(3)
+    ]
+
+    assert guesses == [401, 401, 429]
+
+
+async def test_expensive_budgets_are_shared_by_processes_and_survive_a_restart(open_api: OpenApi) -> None:
+    budgets = {**UNLIMITED, LimitClass.EXPENSIVE: Budget(3, 3600)}
+    first = await (await open_api(routes=None, budgets=budgets)).as_new_account("ada")
+    second = Api((other := await open_api(budgets=budgets)).client, other.services, other.tokens, first.access)
+    book = await first.book()
+
+    replies = [await each.post(f"/books/{book['id']}/generate/") for each in (first, second, first, second)]
+    third = await open_api(budgets=budgets)
+    after = await Api(third.client, third.services, third.tokens, first.access).post(f"/books/{book['id']}/generate/")
+
+    assert [reply.status for reply in replies] == [400, 400, 400, 429]
+    assert [reply.headers["RateLimit-Remaining"] for reply in replies] == ["2", "1", "0", "0"]
+    assert (after.status, after.code) == (429, "RATE_LIMIT_EXCEEDED")
+    assert 0 < int(after.headers["Retry-After"]) <= 1200
+
+
+async def test_two_processes_never_hand_out_the_same_expensive_token(open_api: OpenApi) -> None:
+    budgets = {**UNLIMITED, LimitClass.EXPENSIVE: Budget(5, 3600)}
+    first = await (await open_api(budgets=budgets)).as_new_account("ada")
+    second = Api((other := await open_api(budgets=budgets)).client, other.services, other.tokens, first.access)
+
+    replies = await asyncio.gather(*(each.post("/books/1/generate/") for each in (first, second) * 10))
+
+    assert sorted(reply.status for reply in replies) == [404] * 5 + [429] * 15
+
+
+async def test_behind_a_trusted_proxy_each_client_has_its_own_budget(open_api: OpenApi) -> None:
+    visitor = await open_api(
+        budgets={**UNLIMITED, LimitClass.PUBLIC: Budget(1, 60)}, trusted_proxies=(ip_network("127.0.0.0/8"),)
+    )
+
+    statuses = [
+        (await visitor.get("/books/demo/", headers={"X-Forwarded-For": forwarded})).status
+        for forwarded in ("203.0.113.1", "203.0.113.2", "8.8.8.8, 203.0.113.1", "2001:db8::1", "2001:db8::2")
+    ]
+
+    assert statuses == [200, 200, 429, 200, 429]
+
+
+# Headers
+
+
+async def test_every_answer_says_what_browsers_may_not_do(edge: Api) -> None:
+    for path in ("/echo/", "/none/", "/fail/", "/echo"):
+        headers = (await edge.get(path)).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["Server"] == "bookgen"
+        assert "Strict-Transport-Security" not in headers
+        assert "Deprecation" not in headers
+
+
+async def test_behind_https_browsers_are_held_to_it(open_api: OpenApi) -> None:
+    visitor = await open_api(public_url="https://books.example.org")
+
+    assert (await visitor.get("/books/demo/")).headers["Strict-Transport-Security"] == "max-age=31536000"
+
+
+async def test_a_version_that_goes_away_says_so_on_every_answer(open_api: OpenApi) -> None:
+    going = Deprecation(datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 9, 1, tzinfo=UTC), "https://x.example/v2")
+    visitor = await open_api(deprecation=going)
+
+    paths = {re.sub(r"{\w+}", "1", route.path) for route in ROUTE_TABLE} | {"/nowhere/", "/books"}
+    for path in paths:
+        headers = (await visitor.get(path)).headers
+        assert headers["Deprecation"] == "@1798761600"
+        assert headers["Sunset"] == "Wed, 01 Sep 2027 00:00:00 GMT"
+        assert headers["Link"] == '<https://x.example/v2>; rel="deprecation"; type="text/html"'
+
+
+def test_a_version_is_not_removed_before_six_months_have_passed() -> None:
+    with pytest.raises(ValueError, match="six months"):
+        Deprecation(datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 6, 1, tzinfo=UTC), "https://x.example")
+
+
+ORIGIN = "https://app.example.org"
+
+
+async def test_only_listed_origins_are_told_that_they_may_read(open_api: OpenApi) -> None:
+    visitor = await open_api(allowed_origins=frozenset({ORIGIN}))
+
+    listed = (await visitor.get("/books/demo/", headers={"Origin": ORIGIN})).headers
+    stranger = (await visitor.get("/books/demo/", headers={"Origin": "https://evil.example"})).headers
+
+    assert listed["Access-Control-Allow-Origin"] == ORIGIN
+    assert "RateLimit-Remaining" in listed["Access-Control-Expose-Headers"]
+    assert "Access-Control-Allow-Credentials" not in listed
+    assert "Access-Control-Allow-Origin" not in stranger
+    assert listed["Vary"] == stranger["Vary"] == "Origin"
+
+
+async def test_a_preflight_is_answered_for_listed_origins_only(open_api: OpenApi) -> None:
+    visitor = await open_api(allowed_origins=frozenset({ORIGIN}))
+    ask = {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "authorization"}
+
+    listed = await visitor.call("OPTIONS", "/books/1/", headers={"Origin": ORIGIN, **ask})
+    stranger = await visitor.call("OPTIONS", "/books/1/", headers={"Origin": "https://evil.example", **ask})
+
+    assert listed.status == 204
+    assert "PATCH" in listed.headers["Access-Control-Allow-Methods"]
+    assert "Authorization" in listed.headers["Access-Control-Allow-Headers"]
+    assert stranger.status == 405
+    assert "Access-Control-Allow-Methods" not in stranger.headers
+
+
+async def test_head_answers_like_get_without_a_body(visitor: Api) -> None:
+    reply = await visitor.call("HEAD", "/books/demo/")
+
+    assert (reply.status, reply.raw) == (200, b"")
+    assert int(reply.headers["Content-Length"]) > 10_000
+
+
+async def test_the_log_names_the_template_and_never_the_path(log_lines: io.StringIO, edge: Api, visitor: Api) -> None:
+    await visitor.get("/auth/verify-email/MQ/canary-3a9f/")
+    await visitor.get("/books/demo/?canary-3a9f=1", headers={"Authorization": "Bearer canary-3a9f"})
+
+    assert "canary-3a9f" not in log_lines.getvalue()
+    assert "/auth/verify-email/{uid}/{token}/" in log_lines.getvalue()
+
+
+async def test_an_answer_that_is_not_ready_holds_up_a_stop_for_a_moment_only(
+    open_api: OpenApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = asyncio.Event()
+
+    async def never(_request: web.Request) -> web.Response:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    visitor = await open_api(routes=(Route("GET", "/never/", never, LimitClass.PUBLIC, public=True),))
+    monkeypatch.setattr(server, "SHUTDOWN_SECONDS", 0.1)
+    runner = server.build_runner(visitor.client.app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", runner.addresses[0][1])
+    writer.write(b"GET /api/v1/never/ HTTP/1.1\r\nHost: x\r\n\r\n")
+    await asked.wait()
+
+    async with asyncio.timeout(10):
+        await runner.cleanup()
+        assert await reader.read() == b""
+    writer.close()

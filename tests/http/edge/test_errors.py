@@ -1,0 +1,89 @@
+import asyncpg
+import orjson
+import pytest
+
+from bookgen import errors
+from bookgen.http.docs.catalogue import BY_CODE, CATALOGUE
+from bookgen.http.edge.errors import WIRE, as_domain_error, envelope
+
+EVERY_ERROR = [cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, errors.BookgenError)]
+
+
+@pytest.mark.parametrize("error", [cls for cls in EVERY_ERROR if cls is not errors.StartupError])
+def test_every_error_has_a_place_on_the_wire(error: type[errors.BookgenError]) -> None:
+    assert error in WIRE
+
+
+@pytest.mark.parametrize(("status", "code"), sorted(set(WIRE.values())))
+def test_every_code_stands_in_the_catalogue_with_its_status(status: int, code: str) -> None:
+    assert BY_CODE[code].status == status
+
+
+def test_the_catalogue_names_no_code_that_is_never_sent() -> None:
+    assert {entry.code for entry in CATALOGUE} == {code for _, code in WIRE.values()}
+
+
+def test_the_envelope_is_the_whole_body() -> None:
+    response = envelope(errors.InvalidInput(title=["Missing."]), "https://books.example.org")
+
+    assert orjson.loads(response.body) == {
+        "error": {
+            "code": "VALIDATION_ERROR",
+            "message": "title: Missing.",
+            "status": 400,
+            "details": {"title": ["Missing."]},
+            "documentation_url": "https://books.example.org/api/v1/docs/errors/#VALIDATION_ERROR",
+        }
+    }
+
+
+def test_a_message_names_the_first_fields_and_what_concerns_none_by_its_words_alone() -> None:
+    many = {name: ["Wrong.", "Very wrong."] for name in ("a", "b", "c", "d")}
+
+    assert str(errors.InvalidInput(**many)) == "a: Wrong. b: Wrong. c: Wrong."
+    assert str(errors.InvalidInput(non_field_errors=["Send an object."])) == "Send an object."
+    assert str(errors.InvalidInput("In words.", a=["Wrong."])) == "In words."
+    assert str(errors.NoOutline()) == errors.NoOutline.__doc__
+
+
+def test_details_of_a_field_within_a_field_are_a_flat_list() -> None:
+    response = envelope(errors.InvalidInput(settings={"font": ["Must be one of: serif, sans."]}), "")
+
+    details = orjson.loads(response.body)["error"]["details"]
+    assert details == {"settings": ["font: Must be one of: serif, sans."]}
+
+
+def test_a_401_names_the_bearer_scheme_and_realm() -> None:
+    assert envelope(errors.InvalidCredentials(), "").headers["WWW-Authenticate"] == 'Bearer realm="api"'
+
+
+def test_a_429_of_either_kind_says_when_to_come_back() -> None:
+    limited = envelope(errors.RateLimited(retry_after=7), "")
+    spent = envelope(errors.QuotaExceeded(period_end="2999-01-01T00:00:00Z"), "")
+
+    assert (limited.status, limited.headers["Retry-After"]) == (429, "7")
+    assert spent.status == 429
+    assert int(spent.headers["Retry-After"]) > 86400
+
+
+def test_a_spent_book_allowance_is_402_in_lower_case() -> None:
+    response = envelope(errors.BookQuotaExceeded(quota_type="books"), "")
+
+    assert (response.status, orjson.loads(response.body)["error"]["code"]) == (402, "quota_exceeded")
+
+
+@pytest.mark.parametrize(
+    "away",
+    [ConnectionRefusedError(), TimeoutError(), asyncpg.CannotConnectNowError(), asyncpg.InterfaceError("is closed")],
+)
+def test_a_database_that_is_away_is_503_with_a_time(away: Exception) -> None:
+    response = envelope(as_domain_error(away, "r1"), "")
+
+    assert (response.status, response.headers["Retry-After"]) == (503, "5")
+
+
+def test_what_nobody_foresaw_tells_its_request_and_nothing_else() -> None:
+    body = orjson.loads(envelope(as_domain_error(RuntimeError("secret path /etc"), "r1"), "").body)["error"]
+
+    assert (body["status"], body["code"], body["details"]) == (500, "SERVER_ERROR", {"request_id": "r1"})
+    assert "secret" not in body["message"]

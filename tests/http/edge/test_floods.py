@@ -1,0 +1,193 @@
+"""Callers who mean no good leave the others unaffected."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from ipaddress import ip_network
+
+import pytest
+from aiohttp import web
+
+from bookgen.http import server
+from bookgen.http.edge import connection
+from bookgen.http.edge.crowd import Crowd
+from bookgen.http.server import build_runner
+from bookgen.limits import Budget, LimitClass
+from tests.http.conftest import UNLIMITED, Api, OpenApi
+
+SLOW_SOCKETS = 500
+ADDRESSES = 10_000
+
+
+async def test_slow_senders_leave_others_unaffected_and_are_cut_off(
+    visitor: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "HEAD_SECONDS", 3.0)
+    async with listening(visitor) as port:
+        slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(SLOW_SOCKETS)]
+        for _, writer in slow:
+            writer.write(b"GET /api/v1/books/demo/ HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+
+        began = time.monotonic()
+        reply = await visitor.get("/books/demo/")
+        others = time.monotonic() - began
+        async with asyncio.timeout(30):
+            cut = await asyncio.gather(*(reader.read() for reader, _ in slow), return_exceptions=True)
+
+        assert reply.status == 200
+        assert others < 5.0
+        assert all(answer == b"" or isinstance(answer, ConnectionResetError) for answer in cut)
+        for _, writer in slow:
+            writer.close()
+
+
+async def test_a_request_in_progress_outlives_the_deadline_of_its_head(
+    visitor: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
+    async with listening(visitor) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = (
+            b"POST /api/v1/chatbot/ask/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+        )
+        writer.write(head + b"Connection: close\r\n\r\n{")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await reader.read()
+        writer.write(b"}")
+
+        assert (await reader.read()).startswith(b"HTTP/1.1 400")
+        writer.close()
+
+
+async def test_an_address_has_so_many_connections_and_another_address_its_own(
+    visitor: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "CONNECTIONS_OF_AN_ADDRESS", 2)
+    peers = iter(["203.0.113.1", "203.0.113.1", "203.0.113.1", "203.0.113.2", "203.0.113.1"])
+    enter = Crowd.enter
+    monkeypatch.setattr(Crowd, "enter", lambda crowd, _: enter(crowd, next(peers)))
+    async with listening(visitor) as port, connected(port) as first, connected(port) as second:
+        async with connected(port) as third, connected(port) as neighbour:
+            answers = [await asked(each) for each in (first, second, third, neighbour)]
+        await hung_up(first)
+        async with connected(port) as next_one:
+            later = [await asked(second), await asked(next_one)]
+
+    assert answers == [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK", b"", b"HTTP/1.1 200 OK"]
+    assert later == [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK"]
+
+
+async def test_who_does_not_read_an_answer_is_cut_off(visitor: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "BYTES_A_SECOND", 10**9)
+    gone = asyncio.Event()
+    monkeypatch.setattr(Crowd, "enter", lambda *_: "a peer")
+    monkeypatch.setattr(Crowd, "is_full", lambda *_: False)
+    monkeypatch.setattr(Crowd, "leave", lambda *_: gone.set())
+    request = b"GET /docs-assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n"
+    async with listening(visitor) as port, connected(port) as (_, writer):
+        writer.write(request * 30)  # more than the sockets' buffers take
+
+        async with asyncio.timeout(20):
+            await gone.wait()
+
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@contextlib.asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Connection]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def hung_up(peer: Connection) -> None:
+    """Has the server end this connection."""
+    reader, writer = peer
+    writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    await reader.read()
+
+
+async def asked(peer: Connection) -> bytes:
+    """The first line of an answer on this connection; nothing when the other side has hung up."""
+    reader, writer = peer
+    writer.write(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    try:
+        return (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")[0]
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return b""
+
+
+def test_a_household_is_counted_as_one_and_neither_this_machine_nor_a_trusted_proxy_at_all() -> None:
+    crowd = Crowd([ip_network("10.0.0.0/8")], most=1)
+
+    uncounted = [crowd.enter(peer) for peer in ("127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "10.1.2.3")]
+    names = [crowd.enter(peer) for peer in ("::ffff:203.0.113.1", "203.0.113.1", "2001:db8::1", "2001:db8::2")]
+
+    assert uncounted == [None] * 5
+    assert names == ["203.0.113.1", "203.0.113.1", "2001:db8::", "2001:db8::"]
+    assert all(crowd.is_full(name) for name in names if name)
+
+
+@contextlib.asynccontextmanager
+async def listening(visitor: Api) -> AsyncIterator[int]:
+    """The service once more, on the runner that it has in earnest."""
+    runner = build_runner(visitor.client.app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    yield runner.addresses[0][1]
+    await site.stop()
+
+
+async def test_ten_thousand_addresses_leave_an_account_its_budget(open_api: OpenApi) -> None:
+    budgets = {**UNLIMITED, LimitClass.READ: Budget(5, 3600), LimitClass.PUBLIC: Budget(2, 3600)}
+    visitor = await open_api(budgets=budgets, trusted_proxies=(ip_network("127.0.0.0/8"),), max_callers=1_000)
+    ada = await visitor.as_new_account("ada")
+    await ada.get("/books/")
+
+    answers = await from_addresses(visitor, ADDRESSES)
+
+    assert answers == [200] * ADDRESSES
+    assert (await ada.get("/books/")).headers["RateLimit-Remaining"] == "3"
+    assert (await visitor.get("/public-settings/", headers={"X-Forwarded-For": "203.0.113.9"})).status == 200
+
+
+async def from_addresses(visitor: Api, count: int) -> list[int]:
+    """The status of a request from each of so many addresses, on one connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", visitor.client.port)
+    statuses = []
+    for number in range(count):
+        address = f"198.51.{number >> 8}.{number & 255}"
+        writer.write(f"HEAD /api/v1/books/demo/ HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {address}\r\n\r\n".encode())
+        statuses.append(int((await reader.readuntil(b"\r\n\r\n")).split()[1]))
+    writer.close()
+    await writer.wait_closed()
+    return statuses
+
+
+async def test_reads_that_hold_every_connection_are_told_so_soon_and_hold_up_no_run(api: Api) -> None:
+    book = await api.outlined()
+    database = api.services.database
+    await api.post(f"/books/{book['id']}/generate/")
+    held = [await database.http.acquire() for _ in range(database.http.get_max_size())]
+
+    began = time.monotonic()
+    refused = await api.get("/books/")
+
+    assert (refused.status, refused.code) == (503, "SERVICE_UNAVAILABLE")
+    assert int(refused.headers["Retry-After"]) > 0
+    assert time.monotonic() - began < 10
+    async with asyncio.timeout(30):
+        while await database.runs.fetchval("SELECT status FROM run") != "completed":  # noqa: ASYNC110 (the signal is a row)
+            await asyncio.sleep(0.02)
+    for one in held:
+        await database.http.release(one)
+    assert (await api.get("/books/")).status == 200

@@ -1,0 +1,99 @@
+from typing import Any
+
+import pytest
+from marshmallow import fields
+
+from bookgen.errors import InvalidInput
+from bookgen.http.books_schemas import BookChanges, BookCreation
+from bookgen.http.edge.schemas import Body, Flag, Integer, Text, load
+
+
+class Sample(Body):
+    number = Integer(minimum=1, maximum=10)
+    limit = Integer(from_text=True)
+    flag = Flag()
+    name = Text(5, minimum=1)
+    inner = fields.List(fields.Nested(lambda: Inner()))
+
+
+class Inner(Body):
+    name = Text(5, minimum=1, required=True)
+
+
+@pytest.mark.parametrize(("given", "taken"), [(5, 5), (5.0, 5), (1, 1), (10, 10)])
+def test_an_integer_is_taken_as_an_integer(given: Any, taken: int) -> None:
+    assert load(Sample(), {"number": given}) == {"number": taken}
+
+
+@pytest.mark.parametrize("given", [5.7, "5", True, None, [], {}, 0, 11, 2**70, 1e300, "abc"])
+def test_what_is_no_integer_in_range_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        load(Sample(), {"number": given})
+
+    assert list(refused.value.details) == ["number"]
+
+
+def test_a_query_gives_integers_as_digits() -> None:
+    assert load(Sample(), {"limit": "100"}) == {"limit": 100}
+
+
+@pytest.mark.parametrize("given", ["yes", 1, 0, "true", None])
+def test_a_flag_is_true_or_false_only(given: Any) -> None:
+    with pytest.raises(InvalidInput):
+        load(Sample(), {"flag": given})
+
+
+@pytest.mark.parametrize("given", ["", "  ", "toolong", "nul\0", 5, None])
+def test_a_text_is_trimmed_bounded_and_free_of_nul(given: Any) -> None:
+    with pytest.raises(InvalidInput):
+        load(Sample(), {"name": given})
+
+    assert load(Sample(), {"name": " ab "}) == {"name": "ab"}
+
+
+def test_unknown_keys_are_dropped_without_a_word() -> None:
+    assert load(Sample(), {"nubmer": 5, "id": 1, "is_staff": True}) == {}
+
+
+def test_messages_of_nested_fields_say_where() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        load(Sample(), {"inner": [{"name": "ok"}, {"nmae": "x"}]})
+
+    assert refused.value.details == {"inner": ["1.name: Missing data for required field."]}
+
+
+def test_a_book_needs_only_its_title() -> None:
+    book = load(BookCreation(), {"title": "A"})
+
+    assert (book["chapter_count"], book["target_word_count"], book["trim_size"]) == (10, None, "6x9")
+    assert (book["content_language"], book["genre"]) == ("en", "")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("title", "x" * 201),
+        ("chapter_count", 0),
+        ("chapter_count", 101),
+        ("target_word_count", 0),
+        ("target_word_count", "many"),
+        ("trim_size", "9x9"),
+        ("content_language", "tlh"),
+        ("content_language", "english"),
+        ("description", "x" * 5001),
+    ],
+)
+def test_a_books_field_keeps_its_bounds(field: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        load(BookCreation(), {"title": "A", field: value})
+
+    assert list(refused.value.details) == [field]
+
+
+@pytest.mark.parametrize("tag", ["en", "en-GB", "zh-Hant", "pt-BR"])
+def test_a_language_may_have_a_region_or_script(tag: str) -> None:
+    assert load(BookCreation(), {"title": "A", "content_language": tag})["content_language"] == tag
+
+
+def test_changes_fill_in_no_defaults() -> None:
+    assert load(BookChanges(), {"genre": "Essay"}) == {"genre": "Essay"}

@@ -1,0 +1,94 @@
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+
+import pytest
+from structlog.testing import capture_logs
+
+from bookgen import app
+from bookgen.actors.resources import CostCaps
+from bookgen.errors import StartupError
+from bookgen.http.edge import serving
+from bookgen.providers.registry import ModelSettings, build_text_model
+
+
+def test_a_busy_port_is_said_in_one_line() -> None:
+    with serving.bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            StartupError, match=rf"^BOOKGEN_PORT={port} on 127\.0\.0\.1 can't be used: .*another port\.$"
+        ):
+            serving.bind("127.0.0.1", port)
+
+
+def test_a_host_of_another_machine_is_said_in_one_line() -> None:
+    with pytest.raises(StartupError, match=r"192\.0\.2\.1"):
+        serving.bind("192.0.2.1", 0)
+    with pytest.raises(StartupError, match="BOOKGEN_HOST=no such host is not an address"):
+        serving.bind("no such host", 0)
+
+
+def test_as_many_files_may_be_open_as_the_machine_allows() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+        serving.allow_open_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1] % 2**63, serving.MOST_FILES)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_the_address_names_the_port_that_was_picked() -> None:
+    with serving.bind("127.0.0.1", 0) as bound:
+        assert serving.address(bound) == f"http://127.0.0.1:{bound.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(("host", "everywhere"), [("0.0.0.0", True), ("127.0.0.1", False)])
+def test_listening_everywhere_is_known_because_links_need_an_address(host: str, everywhere: bool) -> None:
+    with serving.bind(host, 0) as bound:
+        assert serving.is_everywhere(bound) is everywhere
+
+
+async def test_the_first_signal_asks_and_the_second_cuts() -> None:
+    with serving.Stop().listening() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await stop.asked.wait()
+        assert not stop.cut.is_set()
+
+        os.kill(os.getpid(), signal.SIGINT)
+        await stop.cut.wait()
+
+
+async def test_a_cut_drain_is_finished_without_waiting() -> None:
+    seen: list[float] = []
+    cut = asyncio.Event()
+
+    async def drain(seconds: float) -> None:
+        seen.append(seconds)
+        if seconds:
+            cut.set()
+            await asyncio.Event().wait()
+
+    await serving.drain(drain, 25, cut)
+
+    assert seen == [25, 0]
+
+
+async def test_a_failing_drain_is_not_hidden() -> None:
+    async def drain(_: float) -> None:
+        raise StartupError("it broke")
+
+    with pytest.raises(StartupError, match="it broke"), contextlib.suppress(asyncio.CancelledError):
+        await serving.drain(drain, 1, asyncio.Event())
+
+
+def test_a_cap_that_cannot_stop_a_model_is_said_at_the_start() -> None:
+    model = build_text_model("openai:llama3", ModelSettings(openai_key="k"), fallback="offline")
+
+    with capture_logs() as logs:
+        app._warn_of_idle_caps(CostCaps(book=12_500_000), model)
+        app._warn_of_idle_caps(CostCaps(), model)
+
+    assert [(entry["event"], entry["model"]) for entry in logs] == [("cost_cap_cannot_stop", "openai:llama3")]

@@ -1,0 +1,345 @@
+"""The embedded server under real kills."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import pwd
+import shutil
+import signal
+import sys
+import tempfile
+import textwrap
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from bookgen.errors import StartupError
+from bookgen.store.postgres import account as postgres_account
+from bookgen.store.postgres import binaries as postgres_binaries
+from bookgen.store.postgres import embedded
+from bookgen.store.postgres.embedded import EmbeddedPostgres
+
+STARTER = textwrap.dedent("""
+    import asyncio, sys
+    from pathlib import Path
+    from bookgen.store.embedded import EmbeddedPostgres
+
+    async def main():
+        print(await EmbeddedPostgres(Path(sys.argv[1])).start(), flush=True)
+        await asyncio.Event().wait()
+
+    asyncio.run(main())
+""")
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[EmbeddedPostgres]:
+    """On a 0700 folder of this user's (pytest makes it so), like a clone in a private home."""
+    server = EmbeddedPostgres(tmp_path / "data")
+    yield server
+    await server.stop()
+
+
+class Starter:
+    """Another process that starts the server of `folder`, or joins it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, dsn: str) -> None:
+        self.process = process
+        self.dsn = dsn
+
+    @classmethod
+    async def on(cls, folder: Path) -> Starter:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", STARTER, str(folder), stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdout is not None
+        return cls(process, (await process.stdout.readline()).decode().strip())
+
+    async def kill(self) -> None:
+        self.process.kill()
+        await self.process.wait()
+
+
+async def query(dsn: str, sql: str) -> Any:
+    connection = await asyncpg.connect(dsn, timeout=5)
+    try:
+        return await connection.fetchval(sql)
+    finally:
+        await connection.close()
+
+
+async def until(answer: Callable[[], Awaitable[Any]]) -> Any:
+    """The first answer that is no connection error."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return await answer()
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                await asyncio.sleep(0.05)
+
+
+def postmaster(folder: Path) -> int:
+    (pid_file,) = folder.glob("pg*/postmaster.pid")
+    return int(pid_file.read_text().split()[0])
+
+
+async def test_rows_outlive_a_stop_and_a_start(server: EmbeddedPostgres) -> None:
+    dsn = await server.start()
+    await query(dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
+    await server.stop()
+
+    assert await server.start() == dsn
+    assert await query(dsn, "SELECT answer FROM kept") == 42
+
+
+async def test_after_a_stop_nothing_runs_and_nothing_listens(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    dsn = await server.start()
+    pid = postmaster(tmp_path / "data")
+
+    await server.stop()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    with pytest.raises(OSError, match=r".*"):
+        await query(dsn, "SELECT 1")
+
+
+async def test_a_stop_leaves_no_socket_folder_and_a_start_needs_none(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    await server.start()
+    sockets = embedded._socket_folder(tmp_path / "data")
+    assert any(sockets.iterdir())
+
+    await server.stop()
+
+    assert not sockets.exists()
+    assert await query(await server.start(), "SELECT 1") == 1
+
+
+async def test_the_server_is_behind_a_password_and_a_private_socket(server: EmbeddedPostgres) -> None:
+    dsn = await server.start()
+    folder = Path(dsn.partition("host=")[2].partition("&")[0])
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert await query(dsn, "SHOW listen_addresses") == ""
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await query(dsn.replace("bookgen:", "bookgen:x"), "SELECT 1")
+
+
+async def test_the_password_is_readable_by_its_owner_alone(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    await server.start()
+
+    assert (tmp_path / "data" / "pg.password").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
+async def test_recovery_after_a_crash_is_bounded(server: EmbeddedPostgres) -> None:
+    dsn = await server.start()
+
+    assert await query(dsn, "SHOW max_wal_size") == "256MB"
+    assert await query(dsn, "SHOW checkpoint_timeout") == "1min"
+    assert await query(dsn, "SHOW fsync") == "on"
+
+
+async def test_a_killed_postmaster_is_started_again_with_its_rows(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    dsn = await server.start()
+    await query(dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
+    killed = postmaster(tmp_path / "data")
+
+    os.kill(killed, signal.SIGKILL)
+
+    assert await until(lambda: query(dsn, "SELECT answer FROM kept")) == 42
+    assert postmaster(tmp_path / "data") != killed
+
+
+async def test_the_server_dies_with_its_starter_and_starts_anew(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    starter = await Starter.on(tmp_path / "data")
+    await query(starter.dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
+    pid = postmaster(tmp_path / "data")
+
+    await starter.kill()
+
+    dsn = await server.start()
+    assert await until(lambda: query(dsn, "SELECT answer FROM kept")) == 42
+    assert postmaster(tmp_path / "data") != pid
+
+
+async def test_starter_and_postmaster_killed_together_lose_nothing(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    starter = await Starter.on(tmp_path / "data")
+    await query(starter.dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
+
+    os.kill(postmaster(tmp_path / "data"), signal.SIGKILL)
+    await starter.kill()
+
+    assert await query(await server.start(), "SELECT answer FROM kept") == 42
+
+
+async def test_a_second_process_joins_and_leaves_without_stopping_it(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    dsn = await server.start()
+    pid = postmaster(tmp_path / "data")
+
+    second = await Starter.on(tmp_path / "data")
+    assert second.dsn == dsn
+    await second.kill()
+
+    assert postmaster(tmp_path / "data") == pid
+    assert await query(dsn, "SELECT 1") == 1
+
+
+async def test_the_second_process_carries_on_when_the_starter_is_killed(
+    server: EmbeddedPostgres, tmp_path: Path
+) -> None:
+    starter = await Starter.on(tmp_path / "data")
+    dsn = await server.start()
+    await query(dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
+    first = postmaster(tmp_path / "data")
+
+    await starter.kill()
+
+    async def answer_of_the_next_server() -> Any:
+        kept = await query(dsn, "SELECT answer FROM kept")
+        if postmaster(tmp_path / "data") == first:
+            raise ConnectionError("still the old server")
+        return kept
+
+    assert await until(answer_of_the_next_server) == 42
+
+
+async def test_three_processes_starting_at_once_share_one_server(tmp_path: Path) -> None:
+    starters = await asyncio.gather(*(Starter.on(tmp_path / "data") for _ in range(3)))
+
+    pids = {await query(starter.dsn, "SELECT pg_postmaster_start_time()::text") for starter in starters}
+
+    assert len(pids) == 1
+    for starter in starters:
+        await starter.kill()
+
+
+async def test_a_stale_pid_file_naming_a_live_stranger_is_ignored(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    dsn = await server.start()
+    stale = "\n".join([str(os.getpid()), "x", "0", "5432", "x", "", "0 0", "ready"])
+    await server.stop()
+    (folder,) = (path.parent for path in (tmp_path / "data").glob("pg*/PG_VERSION"))
+    pid_file = folder / "postmaster.pid"
+    pid_file.write_text(stale)
+    shutil.chown(pid_file, *(folder.owner(), folder.group()))
+
+    assert await query(await server.start(), "SELECT 1") == 1
+    assert dsn
+
+
+async def test_an_initdb_killed_half_way_is_begun_again(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    major = postgres_binaries.major(postgres_binaries.find())
+    half = tmp_path / "data" / f"pg{major}.new"
+    half.mkdir(parents=True)
+    (half / "PG_VERSION").write_text("")
+
+    assert await query(await server.start(), "SELECT 1") == 1
+
+
+async def test_a_data_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
+    server = EmbeddedPostgres(tmp_path / ("long" * 40))
+    try:
+        assert await query(await server.start(), "SELECT 1") == 1
+    finally:
+        await server.stop()
+
+
+async def test_a_data_folder_that_can_not_be_made_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(StartupError, match=r"BOOKGEN_DATA_DIR=.*file/data can't be written: Not a directory"):
+        await EmbeddedPostgres(tmp_path / "file" / "data").start()
+
+
+async def test_a_socket_folder_made_by_somebody_else_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    planted = embedded._socket_folder((tmp_path / "data").resolve())
+    planted.symlink_to(tmp_path)
+
+    with pytest.raises(StartupError, match="somebody else"):
+        await EmbeddedPostgres(tmp_path / "data").start()
+
+
+async def test_a_server_that_can_not_start_says_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "SPAWNS", 2)
+    server = EmbeddedPostgres(tmp_path / "data", settings={"shared_buffers": "nonsense"})
+
+    with pytest.raises(StartupError, match=r"FATAL.*shared_buffers"):
+        await server.start()
+
+
+async def test_a_folder_without_the_programs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StartupError, match="BOOKGEN_PG_BINDIR"):
+        await EmbeddedPostgres(tmp_path / "data", tmp_path).start()
+
+
+async def test_programs_in_a_private_home_run_without_opening_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bindir = postgres_binaries.find()
+    package = bindir.parents[1]
+    for source in (package, package.with_name(f"{package.name}.libs")):
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / source.name, symlinks=True)
+    copies = Path(tempfile.mkdtemp(prefix="bookgen-copies-"))
+    copies.chmod(0o755)
+    monkeypatch.setattr(postgres_account, "COPIES", copies)
+    server = EmbeddedPostgres(tmp_path / "data", tmp_path / package.name / bindir.relative_to(package))
+    accounts = len(pwd.getpwall())
+
+    try:
+        assert await query(await server.start(), "SELECT 1") == 1
+    finally:
+        await server.stop()
+        shutil.rmtree(copies)
+
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+    assert len(pwd.getpwall()) == accounts
+
+
+async def test_a_cluster_of_another_major_version_is_neither_opened_nor_replaced(tmp_path: Path) -> None:
+    (tmp_path / "data" / "pg14").mkdir(parents=True)
+    (tmp_path / "data" / "pg14" / "PG_VERSION").write_text("14\n")
+
+    with pytest.raises(StartupError, match="made by PostgreSQL 14"):
+        await EmbeddedPostgres(tmp_path / "data").start()
+
+    assert [path.name for path in (tmp_path / "data").glob("pg[0-9]*")] == ["pg14"]
+
+
+async def test_beside_a_server_that_can_not_be_seen_none_is_started(
+    server: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "CLAIM_SECONDS", 0.2)
+    await server.start()
+    await server.stop()
+
+    with (tmp_path / "data" / "pg.claim").open() as claim:
+        fcntl.flock(claim, fcntl.LOCK_EX)  # as a server in another container holds it
+        with pytest.raises(StartupError, match="can't be seen from here"):
+            await server.start()
+
+    assert await query(await server.start(), "SELECT 1") == 1
+
+
+async def test_a_running_server_holds_the_claim_on_its_cluster(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    await server.start()
+
+    with (tmp_path / "data" / "pg.claim").open() as claim, pytest.raises(BlockingIOError):
+        fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+async def test_the_servers_log_holds_no_statement_of_ours(server: EmbeddedPostgres, tmp_path: Path) -> None:
+    dsn = await server.start()
+
+    with pytest.raises(asyncpg.UndefinedTableError):
+        await query(dsn, "SELECT 'hush' FROM nowhere")
+
+    assert "hush" not in (tmp_path / "data" / "postgres.log").read_text()
