@@ -12,6 +12,7 @@ import asyncpg
 import orjson
 import pytest
 
+from bookgen.actors.messages import Generate
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
@@ -143,9 +144,14 @@ Start = Callable[..., Awaitable[Supervisor]]
 
 
 @pytest.fixture
-async def start(database: Database, model: Model) -> AsyncIterator[Start]:
+def started() -> list[Supervisor]:
+    """The supervisors of the test, in the order of their starts."""
+    return []
+
+
+@pytest.fixture
+async def start(database: Database, model: Model, started: list[Supervisor]) -> AsyncIterator[Start]:
     """Starts supervisors, as processes would be started on one database."""
-    started: list[Supervisor] = []
 
     async def start(**settings: Any) -> Supervisor:
         settings.setdefault("quota", Quota(billing=True))
@@ -163,6 +169,24 @@ async def start(database: Database, model: Model) -> AsyncIterator[Start]:
 @pytest.fixture
 async def supervisor(start: Start) -> Supervisor:
     return await start()
+
+
+BeginRun = Callable[..., Awaitable[tuple[int, int]]]
+
+
+@pytest.fixture
+def begun(started: list[Supervisor], start: Start, model: Model, shelf: Shelf) -> BeginRun:
+    """Has a new account's book written, by the supervisor that is named, else the first, else a new one."""
+
+    async def begun(supervisor: Supervisor | None = None, *, chapters: int = 3, plan: str = "pro") -> tuple[int, int]:
+        """The account and the book, whose first chapter the model has been asked for."""
+        account, book = await shelf.outlined(chapters, plan)
+        supervisor = supervisor or (started[0] if started else await start())
+        await supervisor.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+        return account, book
+
+    return begun
 
 
 async def crash(supervisor: Supervisor, shelf: Shelf) -> None:
@@ -213,6 +237,11 @@ class Shelf:
             chapters,
         )
         return int(book_id)
+
+    async def outlined(self, chapters: int = 3, plan: str = "pro") -> tuple[int, int]:
+        """A new account and its book, of which no chapter is written."""
+        account_id = await self.account(plan)
+        return account_id, await self.book(account_id, chapters)
 
     async def texts(self, book_id: int) -> list[str]:
         rows = await self.pool.fetch("SELECT content FROM chapter WHERE book_id = $1 ORDER BY chapter_number", book_id)

@@ -16,12 +16,11 @@ from bookgen.models import RevisionOrigin, RunMode, RunStatus, Usage
 from bookgen.providers.text import Spent, TextReply, TextRequest
 from bookgen.store import chapters, outlines, runs
 
-from .conftest import Model, Shelf, Start
+from .conftest import BeginRun, Model, Shelf, Start
 
 
 async def test_a_run_writes_every_chapter_and_completes(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     model.free = True
 
     run = await supervisor.ask(account, book, Generate())
@@ -37,8 +36,7 @@ async def test_a_run_writes_every_chapter_and_completes(supervisor: Supervisor, 
 async def test_a_reply_that_is_made_no_chapter_of_is_paid_for(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     model.poison = {book}
     await supervisor.ask(account, book, Generate())
     model.answer(book, 1)
@@ -49,13 +47,8 @@ async def test_a_reply_that_is_made_no_chapter_of_is_paid_for(
     await shelf.until("SELECT count(*) = 1 FROM model_call WHERE book_id = $1", book)
 
 
-async def test_a_reply_whose_chapter_comes_too_late_is_paid_for(
-    supervisor: Supervisor, model: Model, shelf: Shelf
-) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+async def test_a_reply_whose_chapter_comes_too_late_is_paid_for(begun: BeginRun, model: Model, shelf: Shelf) -> None:
+    _, book = await begun()
     await shelf.pool.execute("UPDATE run SET epoch = epoch + 1, owner = gen_random_uuid() WHERE book_id = $1", book)
 
     model.answer(book, 1)
@@ -73,8 +66,7 @@ async def test_another_accounts_book_is_not_found(supervisor: Supervisor, shelf:
 
 
 async def test_a_book_without_chapters_has_no_outline(supervisor: Supervisor, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=0)
+    account, book = await shelf.outlined(chapters=0)
 
     with pytest.raises(NoOutline):
         await supervisor.ask(account, book, Generate())
@@ -83,8 +75,7 @@ async def test_a_book_without_chapters_has_no_outline(supervisor: Supervisor, sh
 async def test_a_second_generate_is_refused_while_a_run_is_active(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     await supervisor.ask(account, book, Generate())
 
     with pytest.raises(GenerationInProgress):
@@ -92,12 +83,9 @@ async def test_a_second_generate_is_refused_while_a_run_is_active(
 
 
 async def test_a_pause_is_answered_while_a_chapter_is_still_being_written(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
 
     run = await supervisor.ask(account, book, Pause())
 
@@ -107,12 +95,9 @@ async def test_a_pause_is_answered_while_a_chapter_is_still_being_written(
 
 
 async def test_a_call_in_flight_at_a_pause_is_kept_and_is_the_last(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
     await supervisor.ask(account, book, Pause())
 
     model.answer(book, 1)
@@ -123,12 +108,9 @@ async def test_a_call_in_flight_at_a_pause_is_kept_and_is_the_last(
 
 
 async def test_a_pause_in_the_last_chapter_still_completes_the_run(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(chapters=1)
     await supervisor.ask(account, book, Pause())
 
     model.answer(book, 1)
@@ -161,11 +143,10 @@ async def test_a_paused_run_completes_when_its_author_left_nothing_to_write_behi
     await model.wait_until_asked(waiting, 1)
 
 
-async def test_a_resumed_run_goes_on_where_it_was(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+async def test_a_resumed_run_goes_on_where_it_was(
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await begun()
     await supervisor.ask(account, book, Pause())
     model.answer(book, 1)
     await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", book)
@@ -178,12 +159,9 @@ async def test_a_resumed_run_goes_on_where_it_was(supervisor: Supervisor, model:
 
 
 async def test_the_status_counts_the_words_of_the_chapter_that_is_being_written(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
     model.answer(book, 1, "One two three.")
     await model.wait_until_asked(book, 2)
     model.poison = {book}
@@ -197,12 +175,9 @@ async def test_the_status_counts_the_words_of_the_chapter_that_is_being_written(
 
 
 async def test_a_status_that_was_read_before_a_command_is_not_shown_after_it(
-    supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    begun: BeginRun, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
     report = runs.report
 
     async def overtaken(*arguments: Any) -> runs.RunReport | None:
@@ -218,12 +193,9 @@ async def test_a_status_that_was_read_before_a_command_is_not_shown_after_it(
 
 
 async def test_a_stop_cancels_the_call_and_keeps_finished_chapters(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
     model.answer(book, 1)
     await model.wait_until_asked(book, 2)
 
@@ -237,12 +209,9 @@ async def test_a_stop_cancels_the_call_and_keeps_finished_chapters(
 
 
 async def test_generating_again_right_behind_a_stop_writes_the_chapter_anew(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
 
     _, run = await asyncio.gather(supervisor.ask(account, book, Stop()), supervisor.ask(account, book, Generate()))
 
@@ -251,7 +220,7 @@ async def test_generating_again_right_behind_a_stop_writes_the_chapter_anew(
 
 
 async def test_the_late_end_of_a_cancelled_call_is_not_taken_for_that_of_the_next(
-    supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     complete, let_go = model.complete, asyncio.Event()
 
@@ -263,10 +232,7 @@ async def test_the_late_end_of_a_cancelled_call_is_not_taken_for_that_of_the_nex
             raise
 
     monkeypatch.setattr(model, "complete", lingering)
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
     await supervisor.ask(account, book, Stop())
     await supervisor.ask(account, book, Generate())
     await model.wait_until_asked(book, 1, times=2)
@@ -280,12 +246,9 @@ async def test_the_late_end_of_a_cancelled_call_is_not_taken_for_that_of_the_nex
 
 
 async def test_generating_after_a_stop_continues_with_what_is_missing(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
     model.answer(book, 1, "The first text.")
     await model.wait_until_asked(book, 2)
     await supervisor.ask(account, book, Stop())
@@ -301,8 +264,7 @@ async def test_generating_after_a_stop_continues_with_what_is_missing(
 async def test_generating_a_completed_book_replaces_texts_and_keeps_them(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     model.free = True
     await supervisor.ask(account, book, Generate())
     await shelf.until_status(book, "completed")
@@ -321,12 +283,9 @@ async def test_generating_a_completed_book_replaces_texts_and_keeps_them(
 
 
 async def test_a_failure_ends_the_run_and_resume_retries_the_chapter(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
     model.fail(book, 1, retryable=True)
     await shelf.until_status(book, "error")
 
@@ -346,12 +305,9 @@ async def test_a_failure_ends_the_run_and_resume_retries_the_chapter(
 
 
 async def test_a_final_failure_is_tried_again_when_the_user_says_so(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
     model.fail(book, 1, retryable=False)
     await shelf.until_status(book, "error")
 
@@ -360,11 +316,8 @@ async def test_a_final_failure_is_tried_again_when_the_user_says_so(
     await model.wait_until_asked(book, 1, times=2)
 
 
-async def test_what_a_failed_call_has_used_is_in_the_ledger(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+async def test_what_a_failed_call_has_used_is_in_the_ledger(begun: BeginRun, model: Model, shelf: Shelf) -> None:
+    _, book = await begun()
     spent = (Spent("first", Usage(calls=1, input_tokens=300)), Spent("second", Usage(calls=1, input_tokens=20)))
     model.fail(book, 1, retryable=True, error=UpstreamAIError("Cut.", stage="chapter", retryable=True, spent=spent))
 
@@ -439,11 +392,8 @@ async def test_the_turn_is_handed_on_by_what_frees_it_and_waits_for_no_sweep(
     await model.wait_until_asked(waiting, 1)
 
 
-async def test_an_edit_made_during_the_call_wins(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+async def test_an_edit_made_during_the_call_wins(begun: BeginRun, model: Model, shelf: Shelf) -> None:
+    _, book = await begun(chapters=1)
 
     await shelf.pool.execute(
         "UPDATE chapter SET content = 'Mine.', content_version = content_version + 1 WHERE book_id = $1", book
@@ -482,8 +432,7 @@ async def test_a_chapter_that_its_author_writes_while_it_waits_for_its_turn_is_n
 async def test_a_chapter_and_the_announcement_of_the_next_are_one_commit(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=2)
+    account, book = await shelf.outlined(chapters=2)
     run = await supervisor.ask(account, book, Generate())
     assert (run.current_chapter, run.call_no) == (1, 1)
 
@@ -523,12 +472,9 @@ async def test_a_run_stopped_after_a_chapter_keeps_its_hold(supervisor: Supervis
 
 
 async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_though_an_earlier_run_completed(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(chapters=1)
     model.answer(book, 1)
     await shelf.until_status(book, "completed")
     await supervisor.ask(account, book, Generate())
@@ -540,8 +486,7 @@ async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_though
 
 
 async def test_deleting_a_book_cancels_its_call(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     waiting = await shelf.book(account)
     await supervisor.ask(account, book, Generate())
     await supervisor.ask(account, waiting, Generate())
@@ -557,8 +502,7 @@ async def test_deleting_a_book_cancels_its_call(supervisor: Supervisor, model: M
 async def test_a_book_whose_run_was_started_behind_the_deletion_is_not_deleted(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     await supervisor.ask(account, book, Generate())
 
     with pytest.raises(Conflict):

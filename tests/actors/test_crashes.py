@@ -24,7 +24,7 @@ from bookgen.store import acceptance, checkpoints
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material
 
-from .conftest import Model, Shelf, Start, ask, until
+from .conftest import BeginRun, Model, Shelf, Start, ask, until
 
 
 async def test_a_bug_in_one_book_ends_its_run_and_no_other(
@@ -52,8 +52,7 @@ async def test_a_bug_that_looks_like_an_outage_ends_its_run_too(
     supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restarts, "FIRST_WAIT", 0.01)
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     await supervisor.ask(account, book, Generate())
     for times in (1, 2, 3, 4):
         await model.wait_until_asked(book, 1, times)
@@ -68,8 +67,7 @@ async def test_a_bug_that_looks_like_an_outage_ends_its_run_too(
 async def test_word_of_a_deleted_book_leads_nowhere_and_is_no_crash(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
+    account, book = await shelf.outlined(chapters=1)
     run = await supervisor.ask(account, book, Generate())
     await model.wait_until_asked(book, 1)
     await shelf.pool.execute("DELETE FROM book WHERE id = $1", book)
@@ -123,8 +121,7 @@ async def test_a_process_in_which_many_books_crash_is_not_ready(supervisor: Supe
 
 
 async def test_many_generates_of_one_book_start_one_run(supervisor: Supervisor, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
 
     answers = await asyncio.gather(
         *(supervisor.ask(account, book, Generate()) for _ in range(30)), return_exceptions=True
@@ -137,8 +134,7 @@ async def test_many_generates_of_one_book_start_one_run(supervisor: Supervisor, 
 async def test_an_accept_whose_answer_was_lost_is_answered_truly(
     supervisor: Supervisor, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     accept, cuts = acceptance.accept, iter([True])
 
     async def cut(*arguments: Any) -> Run | None:
@@ -208,8 +204,7 @@ async def test_many_books_of_one_account_wait_in_line(start: Start, model: Model
 async def test_commands_get_through_while_reads_hold_every_connection(
     supervisor: Supervisor, database: Database, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     held = [await database.http.acquire() for _ in range(5)]
 
     run = await supervisor.ask(account, book, Generate())
@@ -221,8 +216,7 @@ async def test_commands_get_through_while_reads_hold_every_connection(
 
 async def test_a_cost_cap_ends_the_run_and_says_so(start: Start, model: Model, shelf: Shelf) -> None:
     supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(book=3_000_000))
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     model.free = True
 
     await supervisor.ask(account, book, Generate())
@@ -246,8 +240,7 @@ async def test_the_daily_cap_counts_all_books_of_the_account(start: Start, model
 async def test_usage_of_an_unknown_price_is_not_counted_as_nothing(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
+    account, book = await shelf.outlined(chapters=1)
     model.free = True
 
     await supervisor.ask(account, book, Generate())
@@ -345,8 +338,7 @@ async def test_a_command_in_an_outage_is_refused_and_may_be_repeated(shelf: Shel
 
 async def test_a_stored_reply_is_not_paid_for_again(start: Start, model: Model, shelf: Shelf) -> None:
     supervisor = await start()
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
+    account, book = await shelf.outlined(chapters=1)
     model.free, model.poison = True, {book}
     await supervisor.ask(account, book, Generate())
     await model.until(lambda: model.stuck[book] == 1)
@@ -374,8 +366,7 @@ async def test_stored_replies_that_led_nowhere_are_not_replayed(
 
     monkeypatch.setattr(model, "write_chapter", refuse_first)
     supervisor = await start()
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
+    account, book = await shelf.outlined(chapters=1)
     model.free = True
     await supervisor.ask(account, book, Generate())
     await shelf.until_status(book, "error")
@@ -386,11 +377,10 @@ async def test_stored_replies_that_led_nowhere_are_not_replayed(
     assert model.asked[book, 1] == await shelf.value("SELECT count(*) FROM model_call") == 2
 
 
-async def test_a_stopped_runs_replies_are_not_kept(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+async def test_a_stopped_runs_replies_are_not_kept(
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await begun()
     model.answer(book, 1)
     await model.wait_until_asked(book, 2)
 
@@ -401,12 +391,9 @@ async def test_a_stopped_runs_replies_are_not_kept(supervisor: Supervisor, model
 
 @pytest.mark.parametrize("command", [Stop(), Generate()])
 async def test_a_failed_runs_replies_are_not_kept_once_it_is_given_up(
-    supervisor: Supervisor, model: Model, shelf: Shelf, command: Stop | Generate
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, command: Stop | Generate
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun()
     model.answer(book, 1)
     await model.wait_until_asked(book, 2)
     model.fail(book, 2, retryable=True)

@@ -62,8 +62,7 @@ async def writer(database: Database, gated: Gated) -> AsyncIterator[Supervisor]:
 async def test_a_pause_between_the_calls_of_a_chapter_makes_none_and_loses_none(
     writer: Supervisor, gated: Gated, shelf: Shelf, during: str, next_stage: str | None
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
+    account, book = await shelf.outlined(chapters=1)
     gated.held = during
     await writer.ask(account, book, Generate())
     await gated.waits.wait()
@@ -88,8 +87,7 @@ async def test_a_pause_between_the_calls_of_a_chapter_makes_none_and_loses_none(
 async def test_a_chapter_that_others_follow_is_not_finished_before_it_is_summed_up(
     writer: Supervisor, gated: Gated, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=2)
+    account, book = await shelf.outlined(chapters=2)
     gated.held = "revise"
     await writer.ask(account, book, Generate())
     await gated.waits.wait()
@@ -109,8 +107,7 @@ async def test_a_chapter_that_others_follow_is_not_finished_before_it_is_summed_
 async def test_a_drain_between_the_calls_of_a_chapter_makes_none_and_leaves_the_run_as_it_is(
     writer: Supervisor, gated: Gated, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
+    account, book = await shelf.outlined(chapters=1)
     gated.held = "chapter"
     await writer.ask(account, book, Generate())
     await gated.waits.wait()

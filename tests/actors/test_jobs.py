@@ -31,8 +31,7 @@ EDITS_USED = "SELECT ai_edits_used FROM usage_period WHERE account_id = $1"
 
 
 async def test_a_drafted_outline_becomes_the_books_chapters(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=0)
+    account, book = await shelf.outlined(chapters=0)
     model.free = True
 
     await supervisor.draft_outline(account, book)
@@ -47,8 +46,7 @@ async def test_a_drafted_outline_becomes_the_books_chapters(supervisor: Supervis
 async def test_a_new_outline_keeps_former_texts_as_revisions(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
+    account, book = await shelf.outlined(chapters=1)
     await shelf.pool.execute("UPDATE chapter SET content = 'Old.'")
     model.free = True
 
@@ -61,8 +59,7 @@ async def test_a_new_outline_keeps_former_texts_as_revisions(
 async def test_an_outline_is_saved_although_its_caller_has_gone(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=0)
+    account, book = await shelf.outlined(chapters=0)
     call = asyncio.create_task(supervisor.draft_outline(account, book))
     await model.wait_until_asked(book, 0)
 
@@ -73,8 +70,7 @@ async def test_an_outline_is_saved_although_its_caller_has_gone(
 
 
 async def test_no_run_starts_while_the_outline_is_made(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     call = asyncio.create_task(supervisor.draft_outline(account, book))
     await model.wait_until_asked(book, 0)
 
@@ -87,8 +83,7 @@ async def test_no_run_starts_while_the_outline_is_made(supervisor: Supervisor, m
 
 
 async def test_no_outline_is_made_while_a_run_is_active(supervisor: Supervisor, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     await supervisor.ask(account, book, Generate())
 
     with pytest.raises(GenerationInProgress):
@@ -98,8 +93,7 @@ async def test_no_outline_is_made_while_a_run_is_active(supervisor: Supervisor, 
 async def test_reworked_chapters_lose_their_text_to_revisions(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE book_id = $1", book)
     model.free = True
 
@@ -118,8 +112,7 @@ async def test_chapters_of_another_book_can_not_be_reworked(supervisor: Supervis
 
 
 async def test_a_rewritten_chapter_keeps_its_former_text(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE chapter_number = 2")
     call = asyncio.create_task(supervisor.rewrite_chapter(account, await shelf.chapter_id(book, 2)))
     await model.wait_until_asked(book, 2)
@@ -139,8 +132,7 @@ async def test_a_strangers_chapter_is_not_rewritten(supervisor: Supervisor, shel
 
 
 async def test_a_failed_job_leaves_the_book_free(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     call = asyncio.create_task(supervisor.draft_outline(account, book))
     await model.wait_until_asked(book, 0)
     model.fail(book, 0, retryable=True)
@@ -161,8 +153,7 @@ async def test_the_outline_of_a_process_that_slept_does_not_replace_what_a_run_w
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     sleeper, other = await start(), await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     call = asyncio.create_task(sleeper.draft_outline(account, book))
     await model.wait_until_asked(book, 0)
     await asleep(sleeper, shelf)
@@ -182,8 +173,7 @@ async def test_the_outline_of_a_process_that_slept_does_not_replace_the_authors(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     sleeper = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     call = asyncio.create_task(sleeper.draft_outline(account, book))
     await model.wait_until_asked(book, 0)
     await asleep(sleeper, shelf)
@@ -211,8 +201,7 @@ async def behind_proxy(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor
 async def test_a_job_holds_up_no_stop_while_the_database_is_away(
     behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=0)
+    account, book = await shelf.outlined(chapters=0)
     call = asyncio.create_task(behind_proxy.draft_outline(account, book))
     await model.wait_until_asked(book, 0)
     proxy.close()
@@ -228,8 +217,7 @@ async def test_a_job_holds_up_no_stop_while_the_database_is_away(
 async def test_a_job_whose_begin_was_cut_off_leaves_the_book_free(
     behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=0)
+    account, book = await shelf.outlined(chapters=0)
     model.free = True
     proxy.cut_after_commit = 1
     with pytest.raises(Unavailable):
@@ -244,8 +232,7 @@ async def test_a_job_whose_begin_was_cut_off_leaves_the_book_free(
 async def test_an_outline_whose_commit_was_cut_off_is_answered_truly(
     behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=0)
+    account, book = await shelf.outlined(chapters=0)
     call = asyncio.create_task(behind_proxy.draft_outline(account, book))
     await model.wait_until_asked(book, 0)
     proxy.cut_after_commit = 1
@@ -260,8 +247,7 @@ async def test_an_outline_whose_commit_was_cut_off_is_answered_truly(
 async def test_an_edit_is_counted_with_the_text_that_it_brings(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account("free")
-    book = await shelf.book(account)
+    account, book = await shelf.outlined(plan="free")
     chapter = await shelf.chapter_id(book, 2)
     failing = asyncio.create_task(supervisor.rewrite_chapter(account, chapter))
     await model.wait_until_asked(book, 2)

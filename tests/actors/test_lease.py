@@ -16,15 +16,14 @@ from bookgen.models import Run
 from bookgen.store import ownership
 from bookgen.store.checkpoints import Begun
 
-from .conftest import Model, Shelf, Start, until
+from .conftest import BeginRun, Model, Shelf, Start, until
 
 
 async def test_a_chapter_begun_under_a_lease_that_is_lost_is_not_asked_for(
-    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process, _ = await start(), await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     run = await process.ask(account, book, Generate())
     await model.wait_until_asked(book, 1)
     actor = process._actors[account, book]
@@ -53,8 +52,7 @@ async def test_a_command_that_outlives_its_lease_has_its_run_written_once(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     steer, tries = process.transactions.steer, iter([True])
 
     async def lose_the_lease_first(*arguments: Any) -> Committed:
@@ -74,8 +72,7 @@ async def test_a_command_that_outlives_its_lease_has_its_run_written_once(
 
 async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -> None:
     process = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     process._lease._lost()
 
     with pytest.raises(Unavailable):
@@ -85,12 +82,9 @@ async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -
     await process.ask(account, book, Generate())
 
 
-async def test_a_lease_that_ran_out_cancels_what_is_in_flight(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_lease_that_ran_out_cancels_what_is_in_flight(begun: BeginRun, start: Start, model: Model) -> None:
     owner, _ = await start(), await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await owner.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    _, book = await begun(owner)
     await owner._lease.renew()
     before = owner.resources.boot_id
 
@@ -100,12 +94,11 @@ async def test_a_lease_that_ran_out_cancels_what_is_in_flight(start: Start, mode
     assert owner.resources.boot_id != before
 
 
-async def test_a_lease_that_is_not_known_any_more_is_lost(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_lease_that_is_not_known_any_more_is_lost(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     owner = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await owner.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    _, book = await begun(owner)
     before = owner.resources.boot_id
     await shelf.pool.execute("DELETE FROM process")
 
@@ -116,12 +109,9 @@ async def test_a_lease_that_is_not_known_any_more_is_lost(start: Start, model: M
     assert await shelf.value("SELECT boot_id FROM process") == owner.resources.boot_id
 
 
-async def test_alone_a_process_goes_on_when_its_lease_runs_out(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_alone_a_process_goes_on_when_its_lease_runs_out(begun: BeginRun, start: Start, model: Model) -> None:
     owner = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await owner.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    _, book = await begun(owner)
 
     owner._lease._ran_out()
     model.answer(book, 1)
@@ -162,12 +152,11 @@ async def test_a_lease_that_is_taken_twice_at_once_is_one(start: Start, shelf: S
     assert await shelf.value("SELECT count(*) FROM process") == 2
 
 
-async def test_a_process_late_with_its_lease_takes_no_run_from_itself(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_process_late_with_its_lease_takes_no_run_from_itself(
+    begun: BeginRun, start: Start, shelf: Shelf
+) -> None:
     supervisor = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    await begun()
     boot_id = supervisor.resources.boot_id
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
 
@@ -177,8 +166,7 @@ async def test_a_process_late_with_its_lease_takes_no_run_from_itself(start: Sta
 
 
 async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     gone = uuid.uuid4()
     await shelf.pool.execute(
         "INSERT INTO process (boot_id, host, pid, pid_started, lease_until) VALUES ($1, $2, $3, '1', 'infinity')",

@@ -13,7 +13,7 @@ from bookgen.models import RevisionOrigin
 from bookgen.store import books, chapters
 from bookgen.writing.material import Material
 
-from .conftest import Model, Shelf, Start
+from .conftest import BeginRun, Model, Shelf, Start
 
 WAITS_FOR_A_LOCK = """
     SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
@@ -24,8 +24,7 @@ async def test_a_book_that_nobody_touches_is_read_once_and_its_later_chapters_kn
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     model.free = True
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=3)
+    account, book = await shelf.outlined(chapters=3)
     await supervisor.ask(account, book, Generate())
     await shelf.until_status(book, "completed")
 
@@ -44,8 +43,7 @@ async def test_a_book_that_nobody_touches_is_read_once_and_its_later_chapters_kn
 async def test_what_an_author_changes_during_a_call_is_in_the_next_ones_material(
     supervisor: Supervisor, model: Model, shelf: Shelf, change: str
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=3)
+    account, book = await shelf.outlined(chapters=3)
     await supervisor.ask(account, book, Generate())
     model.answer(book, 1)
     await model.wait_until_asked(book, 2)
@@ -93,12 +91,9 @@ async def test_a_book_that_waits_for_its_turn_is_read_when_it_has_it(start: Star
 
 
 async def test_an_edit_that_a_checkpoint_waits_for_is_in_the_next_chapters_material(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=3)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(chapters=3)
 
     chapter = await shelf.chapter_id(book, 1)
     async with shelf.pool.acquire() as connection, connection.transaction():

@@ -9,7 +9,7 @@ from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.errors import Unavailable
 
-from .conftest import Model, Shelf, Start, crash, until
+from .conftest import BeginRun, Model, Shelf, Start, crash, until
 
 
 @pytest.fixture(autouse=True)
@@ -18,8 +18,7 @@ def no_rests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     model.free, model.poison = True, {book}
     process = await start()
     await process.ask(account, book, Generate())
@@ -38,13 +37,10 @@ async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start
 
 
 async def test_a_quarantine_that_the_database_was_away_for_is_made_up_for(
-    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
     process = await start()
-    await process.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(process)
     await crash(process, shelf)
     process = await start()
     await model.wait_until_asked(book, 1, times=2)

@@ -55,8 +55,7 @@ async def writer(database: Database, counting: Counting) -> AsyncIterator[Superv
 async def test_the_digest_of_a_changed_chapter_is_paid_for_once(
     writer: Supervisor, counting: Counting, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=5)
+    account, book = await shelf.outlined(chapters=5)
     await writer.ask(account, book, Generate())
     await counting.waits.wait()
     async with shelf.pool.acquire() as connection:

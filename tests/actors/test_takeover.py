@@ -19,15 +19,14 @@ from bookgen.models import RunStatus
 from bookgen.store import runs
 from bookgen.store.database import Database
 
-from .conftest import Model, Shelf, Start, crash, until
+from .conftest import BeginRun, Model, Shelf, Start, crash, until
 
 
-async def test_a_crashed_run_goes_on_at_the_next_unwritten_chapter(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_crashed_run_goes_on_at_the_next_unwritten_chapter(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     first = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await first.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    _, book = await begun(first)
     model.answer(book, 1, "The first text.")
     await model.wait_until_asked(book, 2)
     await crash(first, shelf)
@@ -40,12 +39,11 @@ async def test_a_crashed_run_goes_on_at_the_next_unwritten_chapter(start: Start,
     assert [model.asked[book, n] for n in (1, 2, 3)] == [1, 2, 1]
 
 
-async def test_a_crash_is_counted_and_forgiven_with_the_next_chapter(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_crash_is_counted_and_forgiven_with_the_next_chapter(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     first = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await first.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    _, book = await begun(first)
     await crash(first, shelf)
 
     await start()
@@ -57,12 +55,11 @@ async def test_a_crash_is_counted_and_forgiven_with_the_next_chapter(start: Star
     assert (await shelf.run(book))["crash_count"] == 0
 
 
-async def test_the_text_of_a_fenced_process_is_not_written(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_the_text_of_a_fenced_process_is_not_written(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     frozen = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await frozen.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    _, book = await begun(frozen)
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second'")
 
     other = await start()
@@ -76,12 +73,11 @@ async def test_the_text_of_a_fenced_process_is_not_written(start: Start, model: 
     assert await shelf.value("SELECT count(*) FROM chapter_revision") == 0
 
 
-async def test_a_run_that_was_not_begun_is_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
+async def test_a_run_that_was_not_begun_is_not_charged(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     process = await start()
-    await process.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    _, book = await begun(process)
     await shelf.pool.execute("UPDATE run SET call_started_at = NULL")
     await crash(process, shelf)
 
@@ -91,12 +87,11 @@ async def test_a_run_that_was_not_begun_is_not_charged(start: Start, model: Mode
     assert (await shelf.run(book))["crash_count"] == 0
 
 
-async def test_a_drained_process_changes_no_run_and_charges_none(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_drained_process_changes_no_run_and_charges_none(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     first = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await first.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    _, book = await begun(first)
 
     await first.drain(0)
 
@@ -118,13 +113,10 @@ async def cut_short(process: Supervisor, _shelf: Shelf, _start: Start) -> None:
 
 @pytest.mark.parametrize("ended", [killed, cut_short])
 async def test_no_chapter_of_a_paused_run_is_written_once_its_process_ended(
-    start: Start, model: Model, shelf: Shelf, ended: Callable[[Supervisor, Shelf, Start], Awaitable[None]]
+    begun: BeginRun, start: Start, shelf: Shelf, ended: Callable[[Supervisor, Shelf, Start], Awaitable[None]]
 ) -> None:
     process = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await process.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(process)
     await process.ask(account, book, Pause())
 
     await ended(process, shelf, start)
@@ -134,12 +126,9 @@ async def test_no_chapter_of_a_paused_run_is_written_once_its_process_ended(
     assert await shelf.value("SELECT count(*) FROM chapter WHERE status = 'pending'") == 3
 
 
-async def test_a_full_drain_wastes_no_model_call(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_full_drain_wastes_no_model_call(begun: BeginRun, start: Start, model: Model, shelf: Shelf) -> None:
     first = await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await first.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(first)
     model.answer(book, 1)
 
     await first.drain(10)
@@ -172,12 +161,11 @@ async def test_a_run_that_gets_its_turn_in_a_drain_is_left_to_the_next_process(
     await model.wait_until_asked(waiting, 1)
 
 
-async def test_a_pause_reaches_the_process_that_writes(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_pause_reaches_the_process_that_writes(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     owner, other = await start(), await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await owner.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(owner)
 
     run = await other.ask(account, book, Pause())
     model.answer(book, 1)
@@ -187,24 +175,20 @@ async def test_a_pause_reaches_the_process_that_writes(start: Start, model: Mode
     assert model.asked[book, 2] == 0
 
 
-async def test_a_stop_in_one_process_cancels_the_call_in_the_other(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_stop_in_one_process_cancels_the_call_in_the_other(begun: BeginRun, start: Start, model: Model) -> None:
     owner, other = await start(), await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await owner.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(owner)
 
     await other.ask(account, book, Stop())
 
     await model.until(lambda: model.cancelled[book, 1] == 1)
 
 
-async def test_a_resume_elsewhere_does_not_repeat_the_call_in_flight(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_resume_elsewhere_does_not_repeat_the_call_in_flight(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
     owner, other = await start(), await start()
-    account = await shelf.account()
-    book = await shelf.book(account, chapters=1)
-    await owner.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(owner, chapters=1)
     await other.ask(account, book, Pause())
 
     await other.ask(account, book, Resume())
@@ -215,13 +199,10 @@ async def test_a_resume_elsewhere_does_not_repeat_the_call_in_flight(start: Star
 
 
 async def test_a_paused_run_resumed_before_its_dead_process_is_noticed_goes_on_at_once(
-    start: Start, model: Model, shelf: Shelf
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
     owner, other = await start(), await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await owner.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(owner)
     await owner.ask(account, book, Pause())
     await crash(owner, shelf)
 
@@ -231,12 +212,9 @@ async def test_a_paused_run_resumed_before_its_dead_process_is_noticed_goes_on_a
     await model.wait_until_asked(book, 1, times=2)
 
 
-async def test_the_owner_shows_at_once_what_another_process_did(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_the_owner_shows_at_once_what_another_process_did(begun: BeginRun, start: Start) -> None:
     owner, other = await start(), await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await owner.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(owner)
     await owner._lease.renew()
     await owner.generation_status(account, book)
 
@@ -247,14 +225,11 @@ async def test_the_owner_shows_at_once_what_another_process_did(start: Start, mo
 
 
 async def test_word_from_another_process_makes_the_owner_look_before_it_shows_the_status(
-    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    begun: BeginRun, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervising, "STATUS_SECONDS", 3600.0)
     owner, other = await start(), await start()  # of which the first does not know yet
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await owner.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    account, book = await begun(owner)
     assert b'"running"' in await owner.generation_status(account, book)
 
     await other.ask(account, book, Pause())
@@ -265,12 +240,9 @@ async def test_word_from_another_process_makes_the_owner_look_before_it_shows_th
 
 
 async def test_what_is_in_flight_under_an_older_epoch_is_dropped(
-    supervisor: Supervisor, model: Model, shelf: Shelf
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account = await shelf.account()
-    book = await shelf.book(account)
-    await supervisor.ask(account, book, Generate())
-    await model.wait_until_asked(book, 1)
+    _, book = await begun()
     await shelf.pool.execute("UPDATE run SET epoch = epoch + 1")
 
     supervisor._hinted(book)
@@ -307,8 +279,7 @@ async def test_a_run_that_another_process_has_replaced_is_not_begun_and_nothing_
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     here, elsewhere = await start(), await start()
-    account = await shelf.account()
-    book = await shelf.book(account)
+    account, book = await shelf.outlined()
     await here.ask(account, book, Generate())
     former = await runs.newest(shelf.pool, book)
     assert former
