@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import gc
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -30,12 +29,11 @@ from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
-from bookgen.http.edge.keys import RunEstimate, Services, Site
+from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
-from bookgen.http.estimates import remembered
 from bookgen.http.server import build_app, build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
-from bookgen.models import Book, Chapter, Usage
+from bookgen.models import Usage
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import build_mailer
 from bookgen.providers.prices import prices
@@ -50,7 +48,7 @@ from bookgen.store.postgres.server import running_postgres
 from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, no_shortage
 from bookgen.support.assistant import Support
 from bookgen.writing.chapter import write_chapter
-from bookgen.writing.estimate import estimate
+from bookgen.writing.estimate import Estimates
 from bookgen.writing.outline import draft_outline, rework_chapters
 
 MICROS = 1_000_000
@@ -166,7 +164,7 @@ async def _build(
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model),
         limiter=Limiter(_budgets(config)),
         site=_site(config, public_url, model),
-        estimate=remembered(functools.partial(_estimate, model.name)),
+        estimate=Estimates(model.name, _price),
         unready=lambda: supervisor.unready,
     )
     return Service(services, supervisor, model)
@@ -213,11 +211,6 @@ def _warn_of_idle_caps(caps: CostCaps, model: TextModel) -> None:
 def _price(model: str, usage: Usage) -> int | None:
     price = prices().of(model)
     return None if price is None else price.of(usage)
-
-
-def _estimate(model: str, book: Book, chapters: Sequence[Chapter]) -> RunEstimate:
-    found = estimate(book, chapters, model, _price)
-    return RunEstimate(found.cost_micros, found.seconds)
 
 
 def _accounts(

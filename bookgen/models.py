@@ -203,6 +203,16 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a full run takes. `cost_micros` is None when the model's price is not known."""
+
+    cost_micros: int | None
+    seconds: int
+    calls: int
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class Digest:
     """What later chapters must know of a finished one. Keyed by the hash of the text it was read from."""
 

@@ -12,6 +12,7 @@ NOUNS = {"models", "errors", "words"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 SERVICE = {"billing", "store", "writing", "render"} | PROTOCOLS | NOUNS
+SERVICES = {"accounts", "editing", "publishing", "support"}
 MAY_IMPORT = {
     "words": set(),
     "errors": set(),
@@ -27,8 +28,9 @@ MAY_IMPORT = {
     "accounts": {"store"} | OUTSIDE | NOUNS,
     "support": {"writing"} | PROTOCOLS | NOUNS,
     "publishing": SERVICE,
+    "editing": {"billing", "store"} | NOUNS,
     "actors": {"writing", "billing", "store"} | PROTOCOLS | NOUNS,
-    "http": {"actors", "accounts", "billing", "store", "support", "publishing", "limits", "telemetry"} | NOUNS,
+    "http": {"actors", "billing", "store", "limits", "telemetry"} | SERVICES | NOUNS,
     "client": {"errors", "words"},
 }
 # The composition root and the commands see everything.

@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from aiohttp import web
 
-from bookgen import errors
-from bookgen.http.books_schemas import DEFAULT_WORDS, Book, BookChanges, BookCreation, BookListed, BookTitle
+from bookgen import editing, errors
+from bookgen.http.books_schemas import (
+    DEFAULT_WORDS,
+    BookChangesSchema,
+    BookCreationSchema,
+    BookListedSchema,
+    BookSchema,
+    BookTitleSchema,
+    shown_in_list,
+    shown_whole,
+)
+from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, ESTIMATE, QUOTA, SITE, SUPERVISOR
 from bookgen.http.edge.routing import path_id
-from bookgen.http.representations import book_answer, list_answer
-from bookgen.store import accounts, books, chapters, runs
+from bookgen.http.generation import progress_in_list, progress_of
+from bookgen.store import accounts, books, chapters, runs, stats
 
 
 @docs(tags=["books"], summary="List your books, most recently updated first")
-@response_schema(BookListed(many=True))
+@response_schema(BookListedSchema(many=True))
 @conditional
 async def list_books(request: web.Request) -> web.Response:
     listed = await books.recent(request.app[DATABASE].http, request[ACCOUNT_ID])
-    return replies.json(await list_answer(request, listed))
+    return replies.json(await with_progress(request, listed))
 
 
 @docs(tags=["books"], summary="List ids and titles, for a selector")
-@response_schema(BookTitle(many=True))
+@response_schema(BookTitleSchema(many=True))
 @conditional
 async def dropdown(request: web.Request) -> web.Response:
     return replies.json(await books.titles(request.app[DATABASE].http, request[ACCOUNT_ID]))
 
 
+@docs(tags=["books"], summary="A complete demo book with chapters")
+@response_schema(BookSchema)
+@conditional
+async def demo(_request: web.Request) -> web.Response:
+    return replies.encoded(demo_book.body())
+
+
 @docs(tags=["books"], summary="Create a draft book", description="Nothing is consumed until its writing completes.")
-@json_schema(BookCreation)
-@response_schema(Book, 201)
+@json_schema(BookCreationSchema)
+@response_schema(BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 async def create_book(request: web.Request) -> web.Response:
     db, account_id, new = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
@@ -41,14 +60,14 @@ async def create_book(request: web.Request) -> web.Response:
     await request.app[QUOTA].require_book(db, account_id, new["target_word_count"])
     new["author_name"] = new["author_name"] or await _account_name(request)
     book = await books.create(db, account_id, new)
-    return await book_answer(request, book.id, code=201)
+    return await whole_book(request, book.id, code=201)
 
 
 @docs(tags=["books"], summary="Read a book with all its chapters")
-@response_schema(Book)
+@response_schema(BookSchema)
 @conditional
 async def read_book(request: web.Request) -> web.Response:
-    return await book_answer(request, path_id(request))
+    return await whole_book(request, path_id(request))
 
 
 @docs(
@@ -59,29 +78,15 @@ async def read_book(request: web.Request) -> web.Response:
         "written yet; the number of chapters is fixed by the outline."
     ),
 )
-@json_schema(BookChanges)
-@response_schema(Book)
+@json_schema(BookChangesSchema)
+@response_schema(BookSchema)
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 async def change_book(request: web.Request) -> web.Response:
-    account_id, book_id, changes = request[ACCOUNT_ID], path_id(request), _known(request[BODY])
-    async with request.app[DATABASE].http.acquire() as connection, connection.transaction():
-        if await books.find(connection, account_id, book_id) is None:
-            raise errors.NotFound
-        if "target_word_count" in changes:
-            await runs.lock_slot(connection, account_id)  # no run is accepted for another length meanwhile
-        existing = await chapters.lock_of_book(connection, book_id)
-        book = await books.lock(connection, account_id, book_id)
-        if book is None:
-            raise errors.NotFound
-        if existing and changes.get("chapter_count", book.chapter_count) != book.chapter_count:
-            raise errors.Conflict("The outline already has its chapters. Use update-outline to add or remove some.")
-        target = changes.get("target_word_count", book.target_word_count)
-        if target > book.target_word_count:
-            await request.app[QUOTA].require_words(connection, account_id, book_id, target)
-        if existing and target != book.target_word_count:
-            await chapters.rebudget(connection, book_id, target)
-        await books.save(connection, book, changes)
-    return await book_answer(request, book_id)
+    # A word count of null asks for nothing.
+    changes = {name: value for name, value in request[BODY].items() if value is not None}
+    async with request.app[DATABASE].http.acquire() as connection:
+        await editing.change_book(connection, request.app[QUOTA], request[ACCOUNT_ID], path_id(request), changes)
+    return await whole_book(request, path_id(request))
 
 
 @docs(tags=["books"], summary="Delete a book and everything made for it", description="Stops its run first.")
@@ -93,18 +98,36 @@ async def delete_book(request: web.Request) -> web.Response:
 
 
 @docs(tags=["books"], summary="Copy a book and its chapters as a new draft")
-@response_schema(Book, 201)
+@response_schema(BookSchema, 201)
 async def duplicate_book(request: web.Request) -> web.Response:
     async with request.app[DATABASE].http.acquire() as connection, connection.transaction():
         copy = await books.duplicate(connection, request[ACCOUNT_ID], path_id(request))
     if copy is None:
         raise errors.NotFound
-    return await book_answer(request, copy.id, code=201)
+    return await whole_book(request, copy.id, code=201)
 
 
-def _known(changes: dict[str, Any]) -> dict[str, Any]:
-    """What is to change. A word count of null asks for nothing."""
-    return {name: value for name, value in changes.items() if value is not None}
+async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
+    """The book in its detail form; NotFound unless it is the caller's."""
+    async with request.app[DATABASE].http.acquire() as connection:
+        book = await books.find(connection, request[ACCOUNT_ID], book_id)
+        if book is None:
+            raise errors.NotFound
+        written = await chapters.of_book(connection, book_id)
+        usage = asdict(await stats.book_usage(connection, book_id)) | {"currency": request.app[SITE].currency}
+        findings = await chapters.findings(connection, book_id)
+    estimate = request.app[ESTIMATE](book, written) if written else None
+    progress = await progress_of(request, book_id)
+    return replies.json(shown_whole(book, written, progress, findings, usage, estimate), status=code)
+
+
+async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
+    """Books in their list form, with the progress of those that had a run."""
+    reports = await runs.reports(request.app[DATABASE].http, request[ACCOUNT_ID])
+    return [
+        shown_in_list(each.book, each.chapters_count, each.word_count, progress_in_list(reports.get(each.book.id)))
+        for each in listed
+    ]
 
 
 async def _default_words(request: web.Request) -> int:

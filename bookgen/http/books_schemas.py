@@ -2,33 +2,87 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from marshmallow import Schema, fields, validate
 
-from bookgen.http.chapters_schemas import MAX_WORDS as MAX_CHAPTER_WORDS
-from bookgen.http.chapters_schemas import Chapter
-from bookgen.http.choices import LANGUAGES, TRIM_SIZES
-from bookgen.http.edge.schemas import Body, Flag, Integer, Text, choice
-from bookgen.models import BookStatus, FundingSource
+from bookgen.editing import MAX_CHAPTERS
+from bookgen.http.chapters_schemas import ChapterSchema, shown_chapter
+from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
+from bookgen.http.generation_schemas import GenerationProgressSchema
+from bookgen.models import Book, BookStatus, Chapter, Estimate, FundingSource
 
-MAX_CHAPTERS = 100
 MAX_WORDS = 2**31 - 1  # what the column holds; how much of it one may have is the plan's affair
 DEFAULT_WORDS = 20_000
 
-LANGUAGE_TAG = f"^({'|'.join(language.value for language in LANGUAGES)})(-[A-Za-z0-9]{{1,8}}){{0,4}}$"
+# The languages that a book may be written in, each by its own name.
+LANGUAGES = {
+    "en": "English",
+    "de": "Deutsch",
+    "fr": "Français",
+    "es": "Español",
+    "it": "Italiano",
+    "pt": "Português",
+    "nl": "Nederlands",
+    "pl": "Polski",
+    "cs": "Čeština",
+    "sv": "Svenska",
+    "tr": "Türkçe",
+    "ru": "Русский",
+    "uk": "Українська",
+    "el": "Ελληνικά",
+    "vi": "Tiếng Việt",
+    "zh": "中文",
+    "ja": "日本語",
+    "ko": "한국어",
+    "ar": "العربية",
+    "he": "עברית",
+    "hi": "हिन्दी",
+}
+
+LANGUAGE_TAG = f"^({'|'.join(LANGUAGES)})(-[A-Za-z0-9]{{1,8}}){{0,4}}$"
+
+# Suggestions only: a genre is free text.
+GENRES = (
+    "Literary fiction", "Science fiction", "Fantasy", "Mystery", "Thriller", "Romance", "Historical fiction", "Horror",
+    "Young adult", "Children's", "Short stories", "Poetry", "Memoir", "Biography", "History", "Popular science",
+    "Business", "Self-help", "Health", "Cookery", "Travel", "Essay", "Philosophy", "How-to",
+)  # fmt: skip
 
 
-class BookCreation(Body):
-    title = Text(200, minimum=1, required=True, metadata={"example": "The Lighthouse of Forgotten Names"})
-    subtitle = Text(200, load_default="")
-    author_name = Text(200, load_default="", metadata={"description": "Defaults to the account's name."})
-    genre = Text(100, load_default="", metadata={"example": "Literary fiction"})
-    target_audience = Text(200, load_default="", metadata={"example": "Adults who like quiet mysteries"})
-    description = Text(
+class TrimSize(NamedTuple):
+    value: str
+    label: str
+    width_mm: float
+    height_mm: float
+
+
+TRIM_SIZES = (
+    TrimSize("5x8", "5 × 8 in", 127.0, 203.2),
+    TrimSize("5.25x8", "5.25 × 8 in", 133.35, 203.2),
+    TrimSize("5.5x8.5", "5.5 × 8.5 in (digest)", 139.7, 215.9),
+    TrimSize("6x9", "6 × 9 in (trade paperback)", 152.4, 228.6),
+    TrimSize("6.14x9.21", "6.14 × 9.21 in (royal)", 155.96, 233.93),
+    TrimSize("7x10", "7 × 10 in", 177.8, 254.0),
+    TrimSize("8x10", "8 × 10 in", 203.2, 254.0),
+    TrimSize("8.5x8.5", "8.5 × 8.5 in (square)", 215.9, 215.9),
+    TrimSize("8.5x11", "8.5 × 11 in (letter)", 215.9, 279.4),
+    TrimSize("a5", "A5", 148.0, 210.0),
+    TrimSize("a4", "A4", 210.0, 297.0),
+)
+
+
+class BookCreationSchema(Body):
+    title = String(200, minimum=1, required=True, metadata={"example": "The Lighthouse of Forgotten Names"})
+    subtitle = String(200, load_default="")
+    author_name = String(200, load_default="", metadata={"description": "Defaults to the account's name."})
+    genre = String(100, load_default="", metadata={"example": "Literary fiction"})
+    target_audience = String(200, load_default="", metadata={"example": "Adults who like quiet mysteries"})
+    description = String(
         5000, load_default="", metadata={"description": "The idea.", "example": "A keeper writes down every ship."}
     )
-    style_notes = Text(2000, load_default="", metadata={"description": "Voice, tense, point of view."})
+    style_notes = String(2000, load_default="", metadata={"description": "Voice, tense, point of view."})
     chapter_count = Integer(minimum=1, maximum=MAX_CHAPTERS, load_default=10)
     target_word_count = Integer(
         minimum=1,
@@ -44,39 +98,14 @@ class BookCreation(Body):
     )
 
 
-class BookChanges(BookCreation):
+class BookChangesSchema(BookCreationSchema):
     """Any of the creation fields."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"partial": True, **kwargs})
 
 
-class OutlineEntry(Body):
-    id = Integer(minimum=1)
-    chapter_number = Integer(minimum=1)
-    title = Text(200, minimum=1)
-    summary = Text(5000)
-    target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
-
-
-class OutlineChanges(Body):
-    chapters = fields.List(
-        fields.Nested(OutlineEntry),
-        required=True,
-        validate=validate.Length(max=MAX_CHAPTERS),
-        metadata={"example": [{"chapter_number": 1, "title": "The First Ship"}]},
-    )
-    replace = Flag(load_default=False)
-
-
-class ChapterSelection(Body):
-    chapter_ids = fields.List(
-        Integer(minimum=1), required=True, validate=validate.Length(min=1, max=MAX_CHAPTERS), metadata={"example": [1]}
-    )
-    instructions = Text(2000, load_default="")
-
-
-class UsageSum(Schema):
+class UsageSumSchema(Schema):
     """Model work added up."""
 
     calls = fields.Integer(required=True)
@@ -90,7 +119,7 @@ class UsageSum(Schema):
     unknown_price = fields.Boolean(required=True)
 
 
-class QualityFinding(Schema):
+class QualityFindingSchema(Schema):
     """What the quality gate saw in a chapter and could not mend."""
 
     chapter_number = fields.Integer(required=True)
@@ -99,48 +128,7 @@ class QualityFinding(Schema):
     detail = fields.String(required=True)
 
 
-class Failure(Schema):
-    code = fields.String(required=True)
-    message = fields.String(required=True)
-    stage = fields.String(required=True, allow_none=True)
-    chapter_number = fields.Integer(required=True, allow_none=True)
-    retryable = fields.Boolean(required=True)
-
-
-class GenerationProgress(Schema):
-    """GenerationStatus without its outline."""
-
-    generation_status = fields.String(
-        required=True, validate=choice(["running", "paused", "stopped", "completed", "error"])
-    )
-    completed_chapters = fields.Integer(required=True)
-    total_chapters = fields.Integer(required=True)
-    percentage = fields.Float(required=True)
-    status_message = fields.String(required=True)
-    task_id = fields.String(required=True)
-    mode = fields.String(required=True, validate=choice(["full", "continue", "automated"]))
-    current_chapter = fields.Integer(required=True, allow_none=True)
-    words_written = fields.Integer(required=True)
-    started_at = fields.DateTime(required=True)
-    updated_at = fields.DateTime(required=True)
-    finished_at = fields.DateTime(required=True, allow_none=True)
-    estimated_seconds_remaining = fields.Float(required=True, allow_none=True)
-    failure = fields.Nested(Failure, required=True, allow_none=True)
-
-
-class OutlineItem(Schema):
-    id = fields.Integer(required=True)
-    chapter_number = fields.Integer(required=True)
-    title = fields.String(required=True)
-    has_content = fields.Boolean(required=True)
-    word_count = fields.Integer(required=True)
-
-
-class GenerationStatus(GenerationProgress):
-    outline = fields.List(fields.Nested(OutlineItem), required=True)
-
-
-class BookListed(Schema):
+class BookListedSchema(Schema):
     """A book without its chapters and covers."""
 
     id = fields.Integer(required=True)
@@ -156,7 +144,7 @@ class BookListed(Schema):
     trim_size = fields.String(required=True)
     content_language = fields.String(required=True)
     status = fields.String(required=True, validate=choice(BookStatus))
-    generation_progress = fields.Nested(GenerationProgress, required=True, allow_none=True)
+    generation_progress = fields.Nested(GenerationProgressSchema, required=True, allow_none=True)
     cover_image_url = fields.String(required=True, allow_none=True)
     chapters_count = fields.Integer(required=True)
     word_count = fields.Integer(required=True)
@@ -165,31 +153,49 @@ class BookListed(Schema):
     updated_at = fields.DateTime(required=True)
 
 
-class Book(BookListed):
+class BookSchema(BookListedSchema):
     """A book with all its chapters, in order."""
 
-    chapters = fields.List(fields.Nested(Chapter), required=True)
+    chapters = fields.List(fields.Nested(ChapterSchema), required=True)
     covers = fields.List(fields.Dict(), required=True)
-    quality = fields.List(fields.Nested(QualityFinding), required=True)
-    usage = fields.Nested(UsageSum, required=True)
+    quality = fields.List(fields.Nested(QualityFindingSchema), required=True)
+    usage = fields.Nested(UsageSumSchema, required=True)
     estimated_cost_micros = fields.Integer(required=True, allow_none=True)
     estimated_seconds = fields.Integer(required=True, allow_none=True)
 
 
-class BookTitle(Schema):
+class BookTitleSchema(Schema):
     id = fields.Integer(required=True)
     title = fields.String(required=True)
 
 
-class GenerationStart(Schema):
-    message = fields.String(required=True)
-    book_id = fields.Integer(required=True)
-    task_id = fields.String(required=True)
-    mode = fields.String(required=True, validate=choice(["full", "continue", "automated"]))
+def shown_in_list(book: Book, chapters_count: int, word_count: int, progress: dict[str, Any] | None) -> dict[str, Any]:
+    """The list form. `progress` is None for a book that never had a run."""
+    return shown(
+        BookListedSchema,
+        book,
+        generation_progress=progress,
+        cover_image_url=None,
+        chapters_count=chapters_count,
+        word_count=word_count,
+    )
 
 
-class GenerationSteered(Schema):
-    message = fields.String(required=True)
-    book_id = fields.Integer(required=True)
-    task_id = fields.String(required=True)
-    generation_status = fields.String(required=True)
+def shown_whole(
+    book: Book,
+    chapters: Sequence[Chapter],
+    progress: dict[str, Any] | None,
+    quality: Sequence[Mapping[str, Any]],
+    usage: Mapping[str, Any],
+    estimate: Estimate | None,
+) -> dict[str, Any]:
+    """The detail form."""
+    return {
+        **shown_in_list(book, len(chapters), sum(chapter.word_count for chapter in chapters), progress),
+        "chapters": [shown_chapter(chapter) for chapter in chapters],
+        "covers": [],
+        "quality": quality,
+        "usage": usage,
+        "estimated_cost_micros": estimate and estimate.cost_micros,
+        "estimated_seconds": estimate and estimate.seconds,
+    }

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from marshmallow import Schema, fields
 
-from bookgen.http.edge.schemas import Body, Integer, Text, choice
-from bookgen.models import ChapterStatus, RevisionOrigin
+from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
+from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
 
 # Half of the largest body: a chapter of a hundred thousand words fits.
 MAX_CONTENT = 1_000_000
-MAX_WORDS = 100_000
+MAX_CHAPTER_WORDS = 100_000
 
 
-class ChapterChanges(Body):
-    title = Text(200, minimum=1)
-    summary = Text(5000)
-    content = Text(MAX_CONTENT, trim=False, metadata={"description": "Markdown.", "example": "The lamp went out."})
-    target_word_count = Integer(minimum=1, maximum=MAX_WORDS)
+class ChapterChangesSchema(Body):
+    title = String(200, minimum=1)
+    summary = String(5000)
+    content = String(MAX_CONTENT, trim=False, metadata={"description": "Markdown.", "example": "The lamp went out."})
+    target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
 
 
-class Chapter(Schema):
+class ChapterSchema(Schema):
     id = fields.Integer(required=True)
     book = fields.Integer(required=True, metadata={"description": "The book's id."})
     chapter_number = fields.Integer(required=True)
@@ -34,7 +36,7 @@ class Chapter(Schema):
     updated_at = fields.DateTime(required=True)
 
 
-class RevisionListed(Schema):
+class RevisionListedSchema(Schema):
     id = fields.Integer(required=True)
     origin = fields.String(
         required=True, validate=choice(RevisionOrigin), metadata={"description": "What replaced this text."}
@@ -43,5 +45,9 @@ class RevisionListed(Schema):
     created_at = fields.DateTime(required=True)
 
 
-class Revision(RevisionListed):
+class RevisionSchema(RevisionListedSchema):
     content = fields.String(required=True)
+
+
+def shown_chapter(chapter: Chapter) -> dict[str, Any]:
+    return shown(ChapterSchema, chapter, book=chapter.book_id, illustrations=[])

@@ -6,14 +6,13 @@ import unicodedata
 from urllib.parse import quote
 
 from aiohttp import web
-from marshmallow import Schema, fields
 
 from bookgen import errors
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, file_response, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, PUBLISHER
 from bookgen.http.edge.routing import path_id
-from bookgen.http.edge.schemas import Body
+from bookgen.http.exports_schemas import ExportRequestSchema, PreviewDataSchema
 from bookgen.publishing import ExportedFile
 
 PDF = "application/pdf"
@@ -22,31 +21,8 @@ EPUB = "application/epub+zip"
 _ABOUT = "The body of the answer is the file; errors are JSON. Settings that are not named keep their defaults."
 
 
-class ExportRequest(Body):
-    settings = fields.Dict(keys=fields.String(), load_default=dict, metadata={"description": "See public-settings."})
-
-
-class PreviewPage(Schema):
-    number = fields.Integer(required=True)
-    kind = fields.String(required=True, metadata={"description": "title, copyright, toc or chapter"})
-    chapter_id = fields.Integer(required=True, allow_none=True)
-    html = fields.String(required=True)
-
-
-class PreviewData(Schema):
-    book_id = fields.Integer(required=True)
-    title = fields.String(required=True)
-    trim_size = fields.String(required=True)
-    page_width_mm = fields.Float(required=True)
-    page_height_mm = fields.Float(required=True)
-    page_count = fields.Integer(required=True)
-    cover_image_url = fields.String(required=True, allow_none=True)
-    covers = fields.List(fields.Dict(), required=True)
-    pages = fields.List(fields.Nested(PreviewPage), required=True)
-
-
 @docs(tags=["export"], summary="Export the book as a PDF", description=_ABOUT)
-@json_schema(ExportRequest)
+@json_schema(ExportRequestSchema)
 @file_response(PDF, "The PDF, sized to the trim")
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 async def export_pdf(request: web.Request) -> web.Response:
@@ -54,7 +30,7 @@ async def export_pdf(request: web.Request) -> web.Response:
 
 
 @docs(tags=["export"], summary="Export the book as a Word document", description=_ABOUT)
-@json_schema(ExportRequest)
+@json_schema(ExportRequestSchema)
 @file_response(DOCX, "The document")
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 async def export_docx(request: web.Request) -> web.Response:
@@ -62,7 +38,7 @@ async def export_docx(request: web.Request) -> web.Response:
 
 
 @docs(tags=["export"], summary="Export the book as an EPUB", description=_ABOUT)
-@json_schema(ExportRequest)
+@json_schema(ExportRequestSchema)
 @file_response(EPUB, "The EPUB 3 file")
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 async def export_epub(request: web.Request) -> web.Response:
@@ -70,7 +46,7 @@ async def export_epub(request: web.Request) -> web.Response:
 
 
 @docs(tags=["export"], summary="The first ten pages as a PDF, marked PREVIEW", description=_ABOUT)
-@json_schema(ExportRequest)
+@json_schema(ExportRequestSchema)
 @file_response(PDF, "The PDF")
 @refuses(errors.Conflict)
 async def preview_pdf(request: web.Request) -> web.Response:
@@ -79,7 +55,7 @@ async def preview_pdf(request: web.Request) -> web.Response:
 
 
 @docs(tags=["export"], summary="The pages as HTML, as the PDF has them")
-@response_schema(PreviewData)
+@response_schema(PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:
     return replies.encoded(await request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request)))

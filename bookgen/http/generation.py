@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import orjson
 from aiohttp import web
 
 from bookgen import errors
 from bookgen.actors import status
 from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
-from bookgen.http.books_schemas import GenerationStart, GenerationStatus, GenerationSteered
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import conditional, docs, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR
 from bookgen.http.edge.routing import path_id
+from bookgen.http.generation_schemas import GenerationStartSchema, GenerationStatusSchema, GenerationSteeredSchema
+from bookgen.store.runs import RunReport
 
 
 @docs(
@@ -22,7 +26,7 @@ from bookgen.http.edge.routing import path_id
         "since `running` means that the first call worked."
     ),
 )
-@response_schema(GenerationStart, 202)
+@response_schema(GenerationStartSchema, 202)
 @refuses(
     errors.NoOutline,
     errors.GenerationInProgress,
@@ -41,7 +45,7 @@ async def generate(request: web.Request) -> web.Response:
     summary="How far the writing is",
     description="Poll every 15 to 30 seconds. 404 when the book never had a run.",
 )
-@response_schema(GenerationStatus)
+@response_schema(GenerationStatusSchema)
 @conditional
 async def generation_status(request: web.Request) -> web.Response:
     return replies.encoded(await request.app[SUPERVISOR].generation_status(request[ACCOUNT_ID], path_id(request)))
@@ -52,7 +56,7 @@ async def generation_status(request: web.Request) -> web.Response:
     summary="Pause the run",
     description="At once and for good: a call in flight may finish and its text is kept; no further call is made.",
 )
-@response_schema(GenerationSteered)
+@response_schema(GenerationSteeredSchema)
 @refuses(errors.Conflict)
 async def pause_generation(request: web.Request) -> web.Response:
     return await _steer(request, Pause(), "Generation paused.")
@@ -63,7 +67,7 @@ async def pause_generation(request: web.Request) -> web.Response:
     summary="Resume a paused run, or retry a failed one",
     description="It goes to the end of the account's queue.",
 )
-@response_schema(GenerationSteered)
+@response_schema(GenerationSteeredSchema)
 @refuses(errors.Conflict, errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 async def resume_generation(request: web.Request) -> web.Response:
     return await _steer(request, Resume(), "Generation resumed.")
@@ -74,7 +78,7 @@ async def resume_generation(request: web.Request) -> web.Response:
     summary="Stop the run",
     description="The call in flight is cancelled; chapters finished so far stay.",
 )
-@response_schema(GenerationSteered)
+@response_schema(GenerationSteeredSchema)
 @refuses(errors.Conflict)
 async def stop_generation(request: web.Request) -> web.Response:
     return await _steer(request, Stop(), "Generation stopped.")
@@ -85,3 +89,21 @@ async def _steer(request: web.Request, command: Command, message: str) -> web.Re
     return replies.json(
         {"message": message, "book_id": run.book_id, "task_id": run.id, "generation_status": status.shown(run)}
     )
+
+
+async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | None:
+    """GenerationStatus without its outline; None for a book that never had a run."""
+    try:
+        encoded = await request.app[SUPERVISOR].generation_status(request[ACCOUNT_ID], book_id)
+    except errors.NotFound:
+        return None
+    return _without_outline(orjson.loads(encoded))
+
+
+def progress_in_list(report: RunReport | None) -> dict[str, Any] | None:
+    """The same of a run as a list of books reads it."""
+    return _without_outline(status.as_json(report)) if report else None
+
+
+def _without_outline(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != "outline"}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bookgen import errors
-from bookgen.http.books_schemas import Book, ChapterSelection, OutlineChanges
-from bookgen.http.budgets import require_budgets
+from bookgen import editing, errors
+from bookgen.http.books import whole_book
+from bookgen.http.books_schemas import BookSchema
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, SUPERVISOR
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
 from bookgen.http.edge.routing import path_id
-from bookgen.http.representations import book_answer
-from bookgen.store import outlines
+from bookgen.http.outlines_schemas import ChapterSelectionSchema, OutlineChangesSchema
 
 
 @docs(
@@ -19,12 +18,12 @@ from bookgen.store import outlines
     summary="Have the outline made",
     description="Synchronous; may take tens of seconds. Replaces the chapters that exist.",
 )
-@response_schema(Book)
+@response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
     await request.app[SUPERVISOR].draft_outline(request[ACCOUNT_ID], book_id)
-    return await book_answer(request, book_id)
+    return await whole_book(request, book_id)
 
 
 @docs(
@@ -35,15 +34,21 @@ async def generate_outline(request: web.Request) -> web.Response:
         "the list is the whole outline, in its order. While a run is paused, chapters not yet written may change."
     ),
 )
-@json_schema(OutlineChanges)
-@response_schema(Book)
+@json_schema(OutlineChangesSchema)
+@response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.PlanUpgradeRequired)
 async def update_outline(request: web.Request) -> web.Response:
     book_id, changes = path_id(request), request[BODY]
-    async with request.app[DATABASE].http.acquire() as connection, connection.transaction():
-        await outlines.revise(connection, request[ACCOUNT_ID], book_id, changes["chapters"], replace=changes["replace"])
-        await require_budgets(request, connection, book_id)
-    return await book_answer(request, book_id)
+    async with request.app[DATABASE].http.acquire() as connection:
+        await editing.revise_outline(
+            connection,
+            request.app[QUOTA],
+            request[ACCOUNT_ID],
+            book_id,
+            changes["chapters"],
+            replace=changes["replace"],
+        )
+    return await whole_book(request, book_id)
 
 
 @docs(
@@ -51,12 +56,12 @@ async def update_outline(request: web.Request) -> web.Response:
     summary="Have some chapters' titles and summaries reworked",
     description="Text that such a chapter had is kept as a revision and cleared, so the next run writes it again.",
 )
-@json_schema(ChapterSelection)
-@response_schema(Book)
+@json_schema(ChapterSelectionSchema)
+@response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]
     await request.app[SUPERVISOR].rework_chapters(
         request[ACCOUNT_ID], book_id, list(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"]
     )
-    return await book_answer(request, book_id)
+    return await whole_book(request, book_id)

@@ -11,15 +11,13 @@ from bookgen.http import (
     credits,
     exports,
     generation,
-    operation,
     outlines,
-    passwords,
-    profile,
+    payments,
     site,
     subscriptions,
-    webhooks,
 )
 from bookgen.http.docs import checkout_pages, documents, pages
+from bookgen.http.edge import operation
 from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass
 
@@ -33,12 +31,12 @@ ACCOUNT: tuple[Route, ...] = (
     Route("POST", "/auth/google/", auth.google_login, AUTH, public=True),
     Route("POST", "/auth/magic-login/{uid}/{token}/", auth.magic_login, AUTH, public=True),
     Route("POST", "/auth/logout/", auth.logout, PUBLIC, public=True),
-    Route("POST", "/auth/forgot-password/", passwords.forgot_password, AUTH, public=True),
-    Route("POST", "/auth/reset-password/{uid}/{token}/", passwords.reset_password, AUTH, public=True),
-    Route("GET", "/auth/verify-email/{uid}/{token}/", passwords.verify_email, PUBLIC, public=True),
-    Route("GET", "/auth/profile/", profile.read_profile, READ, cookie=True),
-    Route("PATCH", "/auth/profile/", profile.change_profile, WRITE),
-    Route("POST", "/auth/change-password/", passwords.change_password, WRITE),
+    Route("POST", "/auth/forgot-password/", auth.forgot_password, AUTH, public=True),
+    Route("POST", "/auth/reset-password/{uid}/{token}/", auth.reset_password, AUTH, public=True),
+    Route("GET", "/auth/verify-email/{uid}/{token}/", auth.verify_email, PUBLIC, public=True),
+    Route("GET", "/auth/profile/", auth.read_profile, READ, cookie=True),
+    Route("PATCH", "/auth/profile/", auth.change_profile, WRITE),
+    Route("POST", "/auth/change-password/", auth.change_password, WRITE),
     Route("GET", "/admin/overview/", admin.read_overview, READ),
 )
 
@@ -48,8 +46,8 @@ PAYMENT: tuple[Route, ...] = (
     Route("GET", "/auth/subscriptions/usage/", subscriptions.list_usage, READ),
     Route("GET", "/auth/subscriptions/book-creation-options/", subscriptions.read_creation_options, READ),
     Route("POST", "/auth/subscriptions/checkout/", subscriptions.checkout, WRITE),
-    Route("POST", "/auth/subscriptions/portal/", subscriptions.open_portal, WRITE),
-    Route("GET", "/auth/subscriptions/payments/", subscriptions.list_payments, READ),
+    Route("POST", "/auth/subscriptions/portal/", payments.open_portal, WRITE),
+    Route("GET", "/auth/subscriptions/payments/", payments.list_payments, READ),
     Route("GET", "/auth/addons/available/", addons.list_available, PUBLIC, public=True),
     Route("GET", "/auth/addons/my_addons/", addons.list_owned, READ),
     Route("POST", "/auth/addons/checkout/", addons.checkout, WRITE),
@@ -58,7 +56,7 @@ PAYMENT: tuple[Route, ...] = (
     Route("GET", "/auth/credits/transactions/", credits.list_transactions, READ),
     Route("POST", "/auth/credits/checkout/", credits.checkout, WRITE),
     Route("POST", "/auth/credits/guest-checkout/", credits.guest_checkout, PUBLIC, public=True),
-    Route("POST", "/webhooks/stripe/", webhooks.receive, None, public=True),
+    Route("POST", "/webhooks/stripe/", payments.receive, None, public=True),
 )
 
 BOOKS: tuple[Route, ...] = (
@@ -98,7 +96,7 @@ CHAPTERS: tuple[Route, ...] = (
 )
 
 SITE: tuple[Route, ...] = (
-    Route("GET", "/books/demo/", site.demo, PUBLIC, public=True),
+    Route("GET", "/books/demo/", books.demo, PUBLIC, public=True),
     Route("GET", "/stats/", site.show_stats, READ),
     Route("GET", "/public-settings/", site.public_settings, PUBLIC, public=True),
     Route("POST", "/chatbot/ask/", site.ask, PUBLIC, public=True),

@@ -1,24 +1,23 @@
-"""What is not about one book: statistics, public settings, the demo book and the support assistant."""
+"""What is not about one book: statistics, public settings and the support assistant."""
 
 from __future__ import annotations
 
 from aiohttp import web
 
-from bookgen.http import demo_book
-from bookgen.http.books_schemas import Book
-from bookgen.http.choices import GENRES, LANGUAGES, TRIM_SIZES
+from bookgen.http.books import with_progress
+from bookgen.http.books_schemas import GENRES, LANGUAGES, TRIM_SIZES
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import conditional, docs, json_schema, response_schema
+from bookgen.http.edge.contract import docs, json_schema, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPPORT
-from bookgen.http.representations import list_answer
-from bookgen.http.site_schemas import Answer, PublicSettings, Question, Stats
+from bookgen.http.edge.schemas import shown
+from bookgen.http.site_schemas import AnswerSchema, PublicSettingsSchema, QuestionSchema, SourceSchema, StatsSchema
 from bookgen.store import books, exports, stats
 
 RECENT_BOOKS = 5
 
 
 @docs(tags=["site"], summary="Sums over your books")
-@response_schema(Stats)
+@response_schema(StatsSchema)
 async def show_stats(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
     sums = await stats.of_account(db, account_id)
@@ -33,13 +32,13 @@ async def show_stats(request: web.Request) -> web.Response:
         "words_this_period": usage.words_generated,
         "exports_total": await exports.total(db, account_id),
         "images_total": sums.images_total,
-        "recent_books": await list_answer(request, recent),
+        "recent_books": await with_progress(request, recent),
     }
     return replies.json(body)
 
 
 @docs(tags=["site"], summary="Settings of this service that everybody may see")
-@response_schema(PublicSettings)
+@response_schema(PublicSettingsSchema)
 async def public_settings(request: web.Request) -> web.Response:
     site = request.app[SITE]
     body = {
@@ -52,7 +51,7 @@ async def public_settings(request: web.Request) -> web.Response:
         "models": list(site.models),
         "genres": list(GENRES),
         "trim_sizes": [size._asdict() for size in TRIM_SIZES],
-        "languages": [language._asdict() for language in LANGUAGES],
+        "languages": [{"value": tag, "label": label} for tag, label in LANGUAGES.items()],
         "export_settings": dict(site.export_defaults),
         "features": {
             "google_sign_in": site.google_client_id is not None,
@@ -64,18 +63,11 @@ async def public_settings(request: web.Request) -> web.Response:
     return replies.json(body)
 
 
-@docs(tags=["books"], summary="A complete demo book with chapters")
-@response_schema(Book)
-@conditional
-async def demo(_request: web.Request) -> web.Response:
-    return replies.encoded(demo_book.body())
-
-
 @docs(tags=["site"], summary="Ask the support assistant about the product")
-@json_schema(Question)
-@response_schema(Answer)
+@json_schema(QuestionSchema)
+@response_schema(AnswerSchema)
 async def ask(request: web.Request) -> web.Response:
     asked = request[BODY]
     found = await request.app[SUPPORT].ask(asked["question"], asked["history"])
-    sources = [{"title": source.title, "url": source.url} for source in found.sources]
+    sources = [shown(SourceSchema, source) for source in found.sources]
     return replies.json({"answer": found.answer, "sources": sources})

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from marshmallow import Schema, fields, validate
 
-from bookgen.http.books_schemas import BookListed
-from bookgen.http.edge.schemas import Body, Text, choice
+from bookgen.http.books_schemas import BookListedSchema
+from bookgen.http.edge.schemas import Body, String, choice
 
 MAX_TURNS = 10
 
 
-class Turn(Body):
+class TurnSchema(Body):
     role = fields.String(required=True, validate=choice(["user", "assistant"]))
-    content = Text(4000, minimum=1, required=True)
+    content = String(4000, minimum=1, required=True)
 
 
-class Question(Body):
-    question = Text(2000, minimum=1, required=True, metadata={"example": "Which formats can I export?"})
-    history = fields.List(fields.Nested(Turn), load_default=list, validate=validate.Length(max=MAX_TURNS))
+class QuestionSchema(Body):
+    question = String(2000, minimum=1, required=True, metadata={"example": "Which formats can I export?"})
+    history = fields.List(fields.Nested(TurnSchema), load_default=list, validate=validate.Length(max=MAX_TURNS))
 
 
-class Source(Schema):
+class SourceSchema(Schema):
     title = fields.String(required=True)
     url = fields.String(required=True)
 
 
-class Answer(Schema):
+class AnswerSchema(Schema):
     answer = fields.String(required=True)
-    sources = fields.List(fields.Nested(Source), required=True)
+    sources = fields.List(fields.Nested(SourceSchema), required=True)
 
 
-class Stats(Schema):
+class StatsSchema(Schema):
     books_total = fields.Integer(required=True)
     books_by_status = fields.Dict(keys=fields.String(), values=fields.Integer(), required=True)
     chapters_total = fields.Integer(required=True)
@@ -39,22 +39,22 @@ class Stats(Schema):
     words_this_period = fields.Integer(required=True)
     exports_total = fields.Integer(required=True)
     images_total = fields.Integer(required=True)
-    recent_books = fields.List(fields.Nested(BookListed), required=True)
+    recent_books = fields.List(fields.Nested(BookListedSchema), required=True)
 
 
-class TrimSizeChoice(Schema):
+class TrimSizeChoiceSchema(Schema):
     value = fields.String(required=True)
     label = fields.String(required=True)
     width_mm = fields.Float(required=True)
     height_mm = fields.Float(required=True)
 
 
-class LanguageChoice(Schema):
+class LanguageChoiceSchema(Schema):
     value = fields.String(required=True)
     label = fields.String(required=True)
 
 
-class PublicSettings(Schema):
+class PublicSettingsSchema(Schema):
     site_name = fields.String(required=True)
     registration_enabled = fields.Boolean(required=True)
     email_verification_required = fields.Boolean(required=True)
@@ -63,7 +63,7 @@ class PublicSettings(Schema):
     stripe_publishable_key = fields.String(required=True, allow_none=True)
     models = fields.List(fields.String(), required=True)
     genres = fields.List(fields.String(), required=True)
-    trim_sizes = fields.List(fields.Nested(TrimSizeChoice), required=True)
-    languages = fields.List(fields.Nested(LanguageChoice), required=True)
+    trim_sizes = fields.List(fields.Nested(TrimSizeChoiceSchema), required=True)
+    languages = fields.List(fields.Nested(LanguageChoiceSchema), required=True)
     export_settings = fields.Dict(required=True)
     features = fields.Dict(keys=fields.String(), values=fields.Boolean(), required=True)

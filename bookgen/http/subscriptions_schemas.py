@@ -1,19 +1,20 @@
-"""How a plan and a subscription are shown."""
+"""Shapes of plans, subscriptions and usage."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from aiohttp import web
 from marshmallow import Schema, fields
 
 from bookgen.billing.standing import Standing
-from bookgen.http.edge.keys import DATABASE, QUOTA
+from bookgen.http.edge.schemas import String, choice, says, shown
+from bookgen.http.payments_schemas import CheckoutSchema
 from bookgen.models import Plan, Subscription
-from bookgen.store import subscriptions
+
+INTERVALS = ("monthly", "yearly")
 
 
-class PlanShape(Schema):
+class PlanSchema(Schema):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
     slug = fields.String(required=True)
@@ -25,40 +26,63 @@ class PlanShape(Schema):
     features = fields.Dict(required=True)
 
 
-class SubscriptionShape(Schema):
+class SubscriptionSchema(Schema):
     id = fields.Integer(required=True)
     status = fields.String(required=True)
-    plan = fields.Nested(PlanShape, required=True)
+    plan = fields.Nested(PlanSchema, required=True)
     current_period_end = fields.DateTime(required=True)
 
 
-def plan_answer(plan: Plan) -> dict[str, Any]:
-    return {
-        "id": plan.id,
-        "name": plan.name,
-        "slug": plan.slug,
-        "price_monthly": str(plan.price_monthly),
-        "price_yearly": str(plan.price_yearly),
-        "description": plan.description,
-        "is_active": plan.is_active,
-        "sort_order": plan.sort_order,
-        "features": plan.limits,
-    }
+class UsagePeriodSchema(Schema):
+    period_start = fields.DateTime(required=True)
+    period_end = fields.DateTime(required=True)
+    books_created = fields.Integer(required=True)
+    ai_images_generated = fields.Integer(required=True)
+    ai_edits_used = fields.Integer(required=True)
+    proofreading_checks_used = fields.Integer(required=True)
+    words_generated = fields.Integer(required=True)
 
 
-def subscription_answer(subscription: Subscription, standing: Standing) -> dict[str, Any]:
+class CurrentSubscriptionSchema(SubscriptionSchema):
+    subscription = fields.Nested(SubscriptionSchema, required=True, metadata={"description": "The same once more."})
+    usage = fields.Nested(UsagePeriodSchema, required=True)
+    limits = fields.Dict(required=True)
+
+
+class BookCreationOptionsSchema(Schema):
+    can_create = fields.Boolean(required=True)
+    subscription_available = fields.Boolean(required=True)
+    subscription_remaining = fields.Integer(required=True)
+    credits_available = fields.Boolean(required=True)
+    credits_balance = fields.Integer(required=True)
+    suggested_source = fields.String(required=True, validate=choice(["subscription", "credits", "none"]))
+    max_words = fields.Integer(required=True)
+
+
+class PlanCheckoutSchema(CheckoutSchema):
+    plan = String(100, minimum=1, required=True, metadata={"example": "starter"})
+    interval = fields.String(load_default="monthly", validate=choice(INTERVALS))
+
+
+@says(anyOf=[{"required": ["sessionId", "url"]}, {"required": ["upgraded", "redirect_url"]}])
+class PlanCheckoutResultSchema(Schema):
+    """Either a session to pay in, or the news that the plan was changed at once."""
+
+    sessionId = fields.String()
+    url = fields.String()
+    upgraded = fields.Boolean()
+    redirect_url = fields.String()
+
+
+def shown_plan(plan: Plan) -> dict[str, Any]:
+    return shown(PlanSchema, plan, features=plan.limits)
+
+
+def shown_subscription(subscription: Subscription, standing: Standing) -> dict[str, Any]:
     """The subscription with the plan that it entitles to now."""
-    return {
-        "id": subscription.id,
-        "status": subscription.status,
-        "plan": plan_answer(standing.plan),
-        "current_period_end": standing.current_period_end,
-    }
-
-
-async def subscription_of(request: web.Request, account_id: int) -> dict[str, Any] | None:
-    db = request.app[DATABASE].http
-    subscription = await subscriptions.find(db, account_id)
-    if subscription is None:
-        return None
-    return subscription_answer(subscription, await request.app[QUOTA].standing(db, account_id))
+    return shown(
+        SubscriptionSchema,
+        subscription,
+        plan=shown_plan(standing.plan),
+        current_period_end=standing.current_period_end,
+    )

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from bookgen.models import Book, BookStatus, FundingSource
+from bookgen.models import Book
+from bookgen.store.rows import columns, field_names, mapper, parameters
 
 if TYPE_CHECKING:
-    from asyncpg import Record
-
     from bookgen.store.database import DB
 
-COLUMNS = """
-    b.id, b.account_id, b.title, b.subtitle, b.author_name, b.genre, b.target_audience, b.description, b.style_notes,
-    b.chapter_count, b.target_word_count, b.trim_size, b.content_language, b.status, b.bible, b.funding_source,
-    b.created_at, b.updated_at
-"""
+# What the service decides about a book; every other field is the author's.
+KEPT = ("id", "account_id", "status", "bible", "funding_source", "created_at", "updated_at")
+GIVEN = tuple(name for name in field_names(Book) if name not in KEPT)
+
+COLUMNS = columns(field_names(Book), "b")
+
+book_of = mapper(Book)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,31 +32,15 @@ class ListedBook:
 
 
 CREATE = f"""
-    INSERT INTO book AS b (account_id, title, subtitle, author_name, genre, target_audience, description, style_notes,
-                           chapter_count, target_word_count, trim_size, content_language)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    INSERT INTO book AS b (account_id, {columns(GIVEN)})
+    VALUES ($1, {parameters(GIVEN, 2)})
     RETURNING {COLUMNS}
 """
 
 
 async def create(db: DB, account_id: int, new: Mapping[str, Any]) -> Book:
-    return book_of(
-        await db.fetchrow(
-            CREATE,
-            account_id,
-            new["title"],
-            new["subtitle"],
-            new["author_name"],
-            new["genre"],
-            new["target_audience"],
-            new["description"],
-            new["style_notes"],
-            new["chapter_count"],
-            new["target_word_count"],
-            new["trim_size"],
-            new["content_language"],
-        )
-    )
+    """Stores a draft; `new` has every field that the author decides."""
+    return book_of(await db.fetchrow(CREATE, account_id, *itemgetter(*GIVEN)(new)))
 
 
 FIND = f"SELECT {COLUMNS} FROM book b WHERE b.id = $2 AND b.account_id = $1"
@@ -62,16 +48,16 @@ FIND = f"SELECT {COLUMNS} FROM book b WHERE b.id = $2 AND b.account_id = $1"
 
 async def find(db: DB, account_id: int, book_id: int) -> Book | None:
     row = await db.fetchrow(FIND, account_id, book_id)
-    return book_of(row) if row else None
+    return row and book_of(row)
 
 
-LOCK = f"SELECT {COLUMNS} FROM book b WHERE b.id = $2 AND b.account_id = $1 FOR NO KEY UPDATE"
+LOCK = f"{FIND} FOR NO KEY UPDATE"
 
 
 async def lock(db: DB, account_id: int, book_id: int) -> Book | None:
     """The book, kept from other writers until the transaction ends. Its chapters, if any, are locked before it."""
     row = await db.fetchrow(LOCK, account_id, book_id)
-    return book_of(row) if row else None
+    return row and book_of(row)
 
 
 RECENT = f"""
@@ -100,45 +86,29 @@ async def titles(db: DB, account_id: int) -> list[dict[str, Any]]:
     return [dict(row) for row in await db.fetch(TITLES, account_id)]
 
 
-SAVE = f"""
-    UPDATE book AS b
-       SET title = $2, subtitle = $3, author_name = $4, genre = $5, target_audience = $6, description = $7,
-           style_notes = $8, chapter_count = $9, target_word_count = $10, trim_size = $11, content_language = $12,
-           status = $13, updated_at = now()
-     WHERE id = $1
-    RETURNING {COLUMNS}
-"""
+SAVED = (*GIVEN, "status")
+
+SAVE = f"UPDATE book SET ({columns(SAVED)}, updated_at) = ({parameters(SAVED, 2)}, now()) WHERE id = $1"
 
 
-async def save(db: DB, book: Book, changes: Mapping[str, Any]) -> Book:
+async def save(db: DB, book: Book, changes: Mapping[str, Any]) -> None:
     """Writes the changed book; the caller has found it as its owner."""
-    changed = replace(book, **changes)
-    row = await db.fetchrow(
-        SAVE,
-        changed.id,
-        changed.title,
-        changed.subtitle,
-        changed.author_name,
-        changed.genre,
-        changed.target_audience,
-        changed.description,
-        changed.style_notes,
-        changed.chapter_count,
-        changed.target_word_count,
-        changed.trim_size,
-        changed.content_language,
-        changed.status,
-    )
-    return book_of(row)
+    await db.execute(SAVE, book.id, *attrgetter(*SAVED)(replace(book, **changes)))
 
+
+TOUCH = "UPDATE book SET updated_at = now() WHERE id = $1"
+
+
+async def touch(db: DB, book_id: int) -> None:
+    """Says that something of the book has changed."""
+    await db.execute(TOUCH, book_id)
+
+
+COPIED = (*GIVEN, "bible")
 
 COPY = f"""
-    INSERT INTO book AS b (account_id, title, subtitle, author_name, genre, target_audience, description, style_notes,
-                           chapter_count, target_word_count, trim_size, content_language, bible)
-    SELECT account_id, title, subtitle, author_name, genre, target_audience, description, style_notes,
-           chapter_count, target_word_count, trim_size, content_language, bible
-      FROM book
-     WHERE id = $2 AND account_id = $1
+    INSERT INTO book AS b (account_id, {columns(COPIED)})
+    SELECT account_id, {columns(COPIED)} FROM book WHERE id = $2 AND account_id = $1
     RETURNING {COLUMNS}
 """
 
@@ -169,28 +139,3 @@ async def duplicate(db: DB, account_id: int, book_id: int) -> Book | None:
     await db.execute(COPY_CHAPTERS, book_id, copy.id)
     await db.execute(COPY_DIGESTS, book_id, copy.id)
     return copy
-
-
-def book_of(row: Record) -> Book:
-    """A row that starts with COLUMNS."""
-    source = row["funding_source"]
-    return Book(
-        id=row["id"],
-        account_id=row["account_id"],
-        title=row["title"],
-        subtitle=row["subtitle"],
-        author_name=row["author_name"],
-        genre=row["genre"],
-        target_audience=row["target_audience"],
-        description=row["description"],
-        style_notes=row["style_notes"],
-        chapter_count=row["chapter_count"],
-        target_word_count=row["target_word_count"],
-        trim_size=row["trim_size"],
-        content_language=row["content_language"],
-        status=BookStatus(row["status"]),
-        bible=row["bible"],
-        funding_source=FundingSource(source) if source else None,
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 from asyncpg import Record
 
-from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, Digest, FundingSource
+from bookgen.models import Book, Chapter, Digest
+from bookgen.store.books import book_of
+from bookgen.store.chapters import COLUMNS, chapter_of
 from bookgen.store.database import DB
 
 BOOK = "SELECT * FROM book WHERE id = $1 AND account_id = $2"
 
-CHAPTER_FIELDS = tuple(Chapter.__dataclass_fields__)
-
 # A digest belongs to a text, not to a chapter: `content_hash` tells writing whether it still fits.
 CHAPTERS = f"""
-    SELECT {", ".join(f"c.{name}" for name in CHAPTER_FIELDS)},
+    SELECT {COLUMNS},
            d.content_hash, d.summary AS digest, d.facts, d.threads_opened, d.threads_closed
       FROM chapter c
       LEFT JOIN LATERAL (SELECT * FROM digest WHERE chapter_id = c.id ORDER BY created_at DESC LIMIT 1) AS d
@@ -32,14 +31,14 @@ CHAPTERS = f"""
 
 async def book(db: DB, account_id: int, book_id: int) -> Book | None:
     row = await db.fetchrow(BOOK, book_id, account_id)
-    return row and _book(row)
+    return row and book_of(row)
 
 
 async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int, Digest]]:
     """The book's chapters in order, and the newest digest of each that has one."""
     rows = await db.fetch(CHAPTERS, book_id)
     digests = {row["chapter_number"]: _digest(row) for row in rows if row["content_hash"] is not None}
-    return tuple(_chapter(row) for row in rows), digests
+    return tuple(chapter_of(row) for row in rows), digests
 
 
 OWNER_OF_CHAPTER = """
@@ -200,23 +199,6 @@ def _columns(plans: Sequence[Plan]) -> tuple[list[int], list[str], list[str], li
         [plan.summary for plan in plans],
         [plan.target_word_count for plan in plans],
     )
-
-
-BOOK_FIELDS = tuple(Book.__dataclass_fields__)
-CHAPTER_VALUES = itemgetter(*CHAPTER_FIELDS)
-STATUS = CHAPTER_FIELDS.index("status")
-
-
-def _book(row: Record) -> Book:
-    fields = {name: row[name] for name in BOOK_FIELDS}
-    source = row["funding_source"]
-    return Book(**fields | {"status": BookStatus(row["status"]), "funding_source": source and FundingSource(source)})
-
-
-def _chapter(row: Record) -> Chapter:
-    values = list(CHAPTER_VALUES(row))  # read for every chapter of a book before each one is written
-    values[STATUS] = ChapterStatus(values[STATUS])
-    return Chapter(*values)
 
 
 def _digest(row: Record) -> Digest:

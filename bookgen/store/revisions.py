@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bookgen.models import RevisionOrigin
+from bookgen.models import Chapter, RevisionOrigin
 
 if TYPE_CHECKING:
     from bookgen.store.database import DB
@@ -26,11 +26,10 @@ class Revision:
 KEEP = "INSERT INTO chapter_revision (chapter_id, origin, content, word_count) VALUES ($1, $2, $3, $4)"
 
 
-async def keep(db: DB, chapter_id: int, origin: RevisionOrigin, content: str, word_count: int) -> None:
-    """Keeps a text that is about to be overwritten; an empty one is none."""
-    if not content.strip():
-        return
-    await db.execute(KEEP, chapter_id, origin, content, word_count)
+async def keep(db: DB, chapter: Chapter, origin: RevisionOrigin) -> None:
+    """Keeps the chapter's text, which is about to be overwritten; an empty one is none."""
+    if chapter.content.strip():
+        await db.execute(KEEP, chapter.id, origin, chapter.content, chapter.word_count)
 
 
 OF_CHAPTER = """

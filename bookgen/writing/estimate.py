@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
-from bookgen.models import Book, Chapter, Usage
+from bookgen.models import Book, Chapter, Estimate, Usage
 from bookgen.writing import context
 from bookgen.writing.budget import PART_WORDS
 from bookgen.writing.language import language
@@ -29,15 +30,7 @@ SECONDS_A_CALL = 2.0
 TOKENS_A_SECOND = 60.0
 OFFLINE_SECONDS_A_CALL = 0.05
 
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """`cost_micros` is None when the model's price is not known."""
-
-    cost_micros: int | None
-    seconds: int
-    calls: int
-    usage: Usage
+MOST_BOOKS = 2_000
 
 
 def estimate(book: Book, chapters: Sequence[Chapter], model_name: str, prices: Prices) -> Estimate:
@@ -104,3 +97,27 @@ def _seconds(model_name: str, usage: Usage) -> int:
     if model_name == "offline":
         return max(round(usage.calls * OFFLINE_SECONDS_A_CALL), 1)
     return round(usage.calls * SECONDS_A_CALL + usage.output_tokens / TOKENS_A_SECOND)
+
+
+class Estimates:
+    """What full runs take with one model. Worked out once for each version of a book, since that takes longer than
+    reading the book, and books are read again and again."""
+
+    def __init__(self, model_name: str, prices: Prices, most: int = MOST_BOOKS) -> None:
+        self._model_name = model_name
+        self._prices = prices
+        self._most = most
+        self._known: dict[int, tuple[Any, Estimate]] = {}
+
+    def __call__(self, book: Book, chapters: Sequence[Chapter]) -> Estimate:
+        version = (book.updated_at, *((chapter.id, chapter.updated_at) for chapter in chapters))
+        seen, found = self._known.pop(book.id, (None, None))
+        if found is None or seen != version:
+            found = self.work_out(book, chapters)
+        self._known[book.id] = version, found
+        if len(self._known) > self._most:
+            del self._known[next(iter(self._known))]
+        return found
+
+    def work_out(self, book: Book, chapters: Sequence[Chapter]) -> Estimate:
+        return estimate(book, chapters, self._model_name, self._prices)

@@ -8,13 +8,15 @@ from typing import Any
 import orjson
 import pytest
 
+from bookgen import editing
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.quota import Quota
 from bookgen.errors import BookQuotaExceeded, Conflict, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
-from bookgen.models import RevisionOrigin, RunMode, RunStatus, Usage
+from bookgen.models import RunMode, RunStatus, Usage
 from bookgen.providers.text import Spent, TextReply, TextRequest
-from bookgen.store import chapters, outlines, runs
+from bookgen.store import runs
 
 from .conftest import BeginRun, Model, Shelf, Start
 
@@ -130,11 +132,13 @@ async def test_a_paused_run_completes_when_its_author_left_nothing_to_write_behi
     await supervisor.ask(account, book, Pause())
     async with shelf.pool.acquire() as connection:
         if hand == "removes":
-            await outlines.revise(connection, account, book, [{"chapter_number": 1}], replace=True)
+            await editing.revise_outline(
+                connection, Quota(billing=True), account, book, [{"chapter_number": 1}], replace=True
+            )
         else:
             for number in (2, 3):
                 chapter = await shelf.chapter_id(book, number)
-                await chapters.edit(connection, account, chapter, {"content": "Mine."}, RevisionOrigin.EDITOR)
+                await editing.save_chapter(connection, Quota(billing=True), account, chapter, {"content": "Mine."})
 
     model.answer(book, 1)
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bookgen import editing
 from bookgen.actors.messages import Generate
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
@@ -21,7 +22,6 @@ from bookgen.errors import (
     UpstreamAIError,
 )
 from bookgen.models import Allowance
-from bookgen.store import outlines
 from bookgen.store.database import Database
 from tests.chaos.pg_proxy import PgProxy
 
@@ -178,7 +178,7 @@ async def test_the_outline_of_a_process_that_slept_does_not_replace_the_authors(
     await model.wait_until_asked(book, 0)
     await asleep(sleeper, shelf)
     async with shelf.pool.acquire() as connection:
-        await outlines.revise(connection, account, book, [{"title": "Mine"}], replace=True)
+        await editing.revise_outline(connection, Quota(billing=True), account, book, [{"title": "Mine"}], replace=True)
 
     model.answer(book, 0)
 

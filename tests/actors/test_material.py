@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from bookgen import editing
 from bookgen.actors.material import load_material
 from bookgen.actors.messages import Generate
 from bookgen.actors.supervisor import Supervisor
-from bookgen.models import RevisionOrigin
-from bookgen.store import books, chapters
+from bookgen.billing.quota import Quota
+from bookgen.store import books
 from bookgen.writing.material import Material
 
 from .conftest import BeginRun, Model, Shelf, Start
@@ -57,7 +58,7 @@ async def test_what_an_author_changes_during_a_call_is_in_the_next_ones_material
             changes = {"content": "Mine."} if change == "text" else {"summary": "Mine."}
             number = 1 if change == "text" else 3
             chapter = await shelf.chapter_id(book, number)
-            await chapters.edit(connection, account, chapter, changes, RevisionOrigin.EDITOR)
+            await editing.save_chapter(connection, Quota(billing=True), account, chapter, changes)
     model.answer(book, 2)
     await model.wait_until_asked(book, 3)
 
@@ -97,7 +98,7 @@ async def test_an_edit_that_a_checkpoint_waits_for_is_in_the_next_chapters_mater
 
     chapter = await shelf.chapter_id(book, 1)
     async with shelf.pool.acquire() as connection, connection.transaction():
-        await chapters.edit(connection, account, chapter, {"content": "Mine."}, RevisionOrigin.EDITOR)
+        await editing.save_chapter(connection, Quota(billing=True), account, chapter, {"content": "Mine."})
         model.answer(book, 1)
         await shelf.until(WAITS_FOR_A_LOCK)
     await model.wait_until_asked(book, 2)

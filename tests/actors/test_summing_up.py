@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bookgen import editing
 from bookgen.actors.messages import Generate
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
-from bookgen.models import RevisionOrigin
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
-from bookgen.store import chapters
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
 
@@ -60,7 +59,7 @@ async def test_the_digest_of_a_changed_chapter_is_paid_for_once(
     await counting.waits.wait()
     async with shelf.pool.acquire() as connection:
         text = {"content": "The author's own beginning. It is short."}
-        await chapters.edit(connection, account, await shelf.chapter_id(book, 1), text, RevisionOrigin.EDITOR)
+        await editing.save_chapter(connection, Quota(billing=True), account, await shelf.chapter_id(book, 1), text)
 
     counting.let_go.set()
     await shelf.until_status(book, "completed")

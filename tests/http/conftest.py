@@ -25,9 +25,10 @@ from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.checkout import Payments
 from bookgen.billing.quota import Quota
-from bookgen.http.edge.keys import RunEstimate, Services, Site
+from bookgen.http.edge.keys import Services, Site
 from bookgen.http.server import build_app, build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
+from bookgen.models import Estimate, Usage
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import OutboxMailer
 from bookgen.providers.offline import OfflineModel
@@ -220,7 +221,7 @@ async def serving(
             support=Support.over(DOCS, f"{public_url}{PREFIX}/docs/", model),
             limiter=Limiter(budgets, max_callers=max_callers),
             site=Site(public_url=public_url, models=(model.name,), documents=DOCS, **site),
-            estimate=lambda book, chapters: RunEstimate(None, 60 * len(chapters)),
+            estimate=lambda book, chapters: Estimate(None, 60 * len(chapters), calls=0, usage=Usage()),
             unready=lambda: supervisor.unready,
         )
         app = build_app(services, **({"routes": routes} if routes is not None else {}))

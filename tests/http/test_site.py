@@ -3,7 +3,7 @@ import re
 import pytest
 from yarl import URL
 
-from bookgen.http.choices import LANGUAGES, TRIM_SIZES
+from bookgen.http.books_schemas import LANGUAGES, TRIM_SIZES
 from bookgen.http.docs.catalogue import CATALOGUE
 from bookgen.render.trim import TRIMS
 from tests.http.conftest import PREFIX, Api, OpenApi

@@ -1,12 +1,16 @@
 """What a book will take is said before it is written, and an unknown price is said to be unknown."""
 
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from bookgen.models import Usage
 from bookgen.words import count_words
-from bookgen.writing.estimate import estimate
+from bookgen.writing.estimate import Estimates, estimate
 from tests.writing.authored import PROTOCOLS, authored, write_book
-from tests.writing.scripted import obedient, some_material
+from tests.writing.scripted import a_book, obedient, some_material
 
 
 def price(model: str, usage: Usage) -> int | None:
@@ -63,3 +67,41 @@ def test_the_offline_model_is_quick():
     material = some_material(30)
 
     assert estimate(material.book, material.chapters, "offline", lambda *_: 0).seconds < 60
+
+
+class Counted(Estimates):
+    """Says how often it had to work something out, by book."""
+
+    def __init__(self, most=2_000):
+        self.worked_out = Counter()
+        super().__init__("m", price, most=most)
+
+    def work_out(self, book, chapters):
+        self.worked_out[book.id] += 1
+        return super().work_out(book, chapters)
+
+
+def test_an_estimate_is_worked_out_once_for_each_version_of_a_book():
+    estimates = Counted()
+    material = some_material(3)
+    book, chapters = material.book, material.chapters
+    later = chapters[0].updated_at + timedelta(microseconds=1)
+
+    for seen, count in (
+        ((book, chapters), 1),
+        ((book, list(chapters)), 1),
+        ((replace(book, updated_at=later), chapters), 2),
+        ((book, [replace(chapters[0], updated_at=later), *chapters[1:]]), 3),
+        ((book, chapters[:2]), 4),
+    ):
+        assert estimates(*seen) == estimate(*seen, "m", price)
+        assert estimates.worked_out[book.id] == count
+
+
+def test_only_so_many_estimates_are_kept():
+    estimates = Counted(most=2)
+
+    for number in (1, 2, 1, 3, 1, 2):
+        estimates(a_book(id=number), [])
+
+    assert estimates.worked_out.total() == 4

@@ -19,7 +19,7 @@ from bookgen.http.docs.catalogue import BY_CODE
 from bookgen.http.edge import contract
 from bookgen.http.edge.errors import WIRE
 from bookgen.http.edge.routing import LARGEST_ID, Handler, Route, is_id
-from bookgen.http.edge.schemas import Integer, Text
+from bookgen.http.edge.schemas import Integer, String
 
 PREFIX = "/api/v1"
 
@@ -241,4 +241,4 @@ def _bounds_of_integers(_converter: Any, field: Any, **_: Any) -> dict[str, Any]
 
 def _pattern_of_texts(_converter: Any, field: Any, **_: Any) -> dict[str, Any]:
     """PostgreSQL's text cannot hold U+0000; what must not be empty must not be blank either."""
-    return {"pattern": field.pattern} if isinstance(field, Text) else {}
+    return {"pattern": field.pattern} if isinstance(field, String) else {}

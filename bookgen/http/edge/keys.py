@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from bookgen.limits import Limiter, Network, Verdict
-from bookgen.models import Book, Chapter
+from bookgen.models import Book, Chapter, Estimate
 
 if TYPE_CHECKING:
     from bookgen.accounts.service import Accounts, Identity
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from bookgen.publishing import Publisher
     from bookgen.store.database import Database
     from bookgen.support.assistant import Support
-
-
-@dataclass(frozen=True, slots=True)
-class RunEstimate:
-    """What a full run would take. `cost_micros` is None when the model's price is not known."""
-
-    cost_micros: int | None
-    seconds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +67,7 @@ class Services:
     support: Support
     limiter: Limiter
     site: Site
-    estimate: Callable[[Book, Sequence[Chapter]], RunEstimate]
+    estimate: Callable[[Book, Sequence[Chapter]], Estimate]
     unready: Callable[[], str | None] = lambda: None  # why no work should be sent here
 
 
@@ -88,7 +80,7 @@ PUBLISHER: web.AppKey[Publisher] = web.AppKey("publisher")
 SUPPORT: web.AppKey[Support] = web.AppKey("support")
 LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")
 SITE: web.AppKey[Site] = web.AppKey("site")
-ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], RunEstimate]] = web.AppKey("estimate")
+ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], Estimate]] = web.AppKey("estimate")
 UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
 DOCUMENT: web.AppKey[bytes] = web.AppKey("document")  # the encoded OpenAPI document
 

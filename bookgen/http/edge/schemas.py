@@ -73,7 +73,7 @@ _BLANK = r"\s\u001c-\u001f\u0085\ufeff"
 _ENDS = re.compile(rf"\A[{_BLANK}]+|[{_BLANK}]+\Z")
 
 
-class Text(fields.String):
+class String(fields.String):
     """Text of at most `maximum` characters, its ends trimmed. What must not be blank says `minimum=1`."""
 
     def __init__(self, maximum: int, *, minimum: int = 0, trim: bool = True, **kwargs: Any) -> None:
@@ -87,6 +87,11 @@ class Text(fields.String):
         if len(text) > self._maximum:
             raise ValidationError(f"Longer than maximum length {self._maximum}.")
         return _ENDS.sub("", text) if self._trim else text
+
+
+def shown(shape: type[Schema], noun: object, /, **others: Any) -> dict[str, Any]:
+    """A noun in the given shape: each field from `others`, else from the noun's attribute of that name."""
+    return {name: others[name] if name in others else getattr(noun, name) for name in shape._declared_fields}
 
 
 def choice(values: Iterable[str]) -> validate.OneOf:

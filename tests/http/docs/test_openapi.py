@@ -101,7 +101,7 @@ def test_headers_that_are_on_every_answer_are_required() -> None:
 
 
 def test_a_login_takes_an_address_or_a_name() -> None:
-    shape = DOCUMENT["components"]["schemas"]["LoginBody"]
+    shape = DOCUMENT["components"]["schemas"]["Login"]
 
     assert shape["required"] == ["password"]
     assert shape["anyOf"] == [{"required": ["email"]}, {"required": ["username"]}]

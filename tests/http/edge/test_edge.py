@@ -17,14 +17,14 @@ from bookgen.http.edge.contract import json_schema
 from bookgen.http.edge.deprecation import Deprecation
 from bookgen.http.edge.keys import BODY
 from bookgen.http.edge.routing import Route
-from bookgen.http.edge.schemas import Body, Text
+from bookgen.http.edge.schemas import Body, String
 from bookgen.http.routes import ROUTES as ROUTE_TABLE
 from bookgen.limits import Budget, LimitClass
 from tests.http.conftest import UNLIMITED, Api, OpenApi
 
 
 class Note(Body):
-    text = Text(100, required=True)
+    text = String(100, required=True)
 
 
 @json_schema(Note)

@@ -4,20 +4,20 @@ import pytest
 from marshmallow import fields
 
 from bookgen.errors import InvalidInput
-from bookgen.http.books_schemas import BookChanges, BookCreation
-from bookgen.http.edge.schemas import Body, Flag, Integer, Text, load
+from bookgen.http.books_schemas import BookChangesSchema, BookCreationSchema
+from bookgen.http.edge.schemas import Body, Flag, Integer, String, load
 
 
 class Sample(Body):
     number = Integer(minimum=1, maximum=10)
     limit = Integer(from_text=True)
     flag = Flag()
-    name = Text(5, minimum=1)
+    name = String(5, minimum=1)
     inner = fields.List(fields.Nested(lambda: Inner()))
 
 
 class Inner(Body):
-    name = Text(5, minimum=1, required=True)
+    name = String(5, minimum=1, required=True)
 
 
 @pytest.mark.parametrize(("given", "taken"), [(5, 5), (5.0, 5), (1, 1), (10, 10)])
@@ -63,7 +63,7 @@ def test_messages_of_nested_fields_say_where() -> None:
 
 
 def test_a_book_needs_only_its_title() -> None:
-    book = load(BookCreation(), {"title": "A"})
+    book = load(BookCreationSchema(), {"title": "A"})
 
     assert (book["chapter_count"], book["target_word_count"], book["trim_size"]) == (10, None, "6x9")
     assert (book["content_language"], book["genre"]) == ("en", "")
@@ -85,15 +85,15 @@ def test_a_book_needs_only_its_title() -> None:
 )
 def test_a_books_field_keeps_its_bounds(field: str, value: Any) -> None:
     with pytest.raises(InvalidInput) as refused:
-        load(BookCreation(), {"title": "A", field: value})
+        load(BookCreationSchema(), {"title": "A", field: value})
 
     assert list(refused.value.details) == [field]
 
 
 @pytest.mark.parametrize("tag", ["en", "en-GB", "zh-Hant", "pt-BR"])
 def test_a_language_may_have_a_region_or_script(tag: str) -> None:
-    assert load(BookCreation(), {"title": "A", "content_language": tag})["content_language"] == tag
+    assert load(BookCreationSchema(), {"title": "A", "content_language": tag})["content_language"] == tag
 
 
 def test_changes_fill_in_no_defaults() -> None:
-    assert load(BookChanges(), {"genre": "Essay"}) == {"genre": "Essay"}
+    assert load(BookChangesSchema(), {"genre": "Essay"}) == {"genre": "Essay"}

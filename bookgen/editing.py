@@ -1,0 +1,234 @@
+"""Editing: an author's changes to a book, its outline and its chapters.
+
+Each function is one transaction on the given connection. What it needs of these it locks in this order, which is also
+that of starting, steering and finishing a run, so that no two of them wait for each other:
+
+1. the account's slot (`runs.lock_slot`): no run is accepted, and none ends, meanwhile;
+2. the book's newest run (`runs.lock_book`, which takes the slot first);
+3. the book's chapters in order (`chapters.lock_of_book`), or the one chapter (`chapters.lock`);
+4. the book (`books.lock`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bookgen.billing.quota import Quota
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
+from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, RevisionOrigin, Run, RunStatus
+from bookgen.store import books, chapters, material, outlines, revisions, runs
+from bookgen.words import count_words
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+MAX_CHAPTERS = 100
+
+
+async def change_book(
+    connection: Connection, quota: Quota, account_id: int, book_id: int, changes: Mapping[str, Any]
+) -> None:
+    """Changes fields of the book; a new length is shared out over the chapters that are not written yet.
+
+    NotFound; Conflict when the number of chapters is the outline's affair; PlanUpgradeRequired.
+    """
+    async with connection.transaction():
+        if await books.find(connection, account_id, book_id) is None:
+            raise NotFound
+        if "target_word_count" in changes:
+            await runs.lock_slot(connection, account_id)
+        existing = await chapters.lock_of_book(connection, book_id)
+        book = await books.lock(connection, account_id, book_id)
+        if book is None:
+            raise NotFound
+        if existing and changes.get("chapter_count", book.chapter_count) != book.chapter_count:
+            raise Conflict("The outline already has its chapters. Use update-outline to add or remove some.")
+        target = changes.get("target_word_count", book.target_word_count)
+        if target > book.target_word_count:
+            await quota.require_words(connection, account_id, book_id, target)
+        if existing and target != book.target_word_count:
+            await chapters.rebudget(connection, book_id, target)
+        await books.save(connection, book, changes)
+
+
+async def save_chapter(
+    connection: Connection,
+    quota: Quota,
+    account_id: int,
+    chapter_id: int,
+    changes: Mapping[str, Any],
+    origin: RevisionOrigin = RevisionOrigin.EDITOR,
+) -> Chapter:
+    """Changes fields of the chapter; a text that is overwritten is kept as a revision.
+
+    NotFound; PlanUpgradeRequired when its new budget makes the book too long.
+    """
+    async with connection.transaction():
+        if "target_word_count" in changes:
+            await runs.lock_slot(connection, account_id)
+        former = await chapters.lock(connection, account_id, chapter_id)
+        if former is None:
+            raise NotFound
+        chapter = replace(former, **changes)
+        rewritten = chapter.content != former.content
+        if rewritten:
+            await revisions.keep(connection, former, origin)
+            chapter = _counted(chapter)
+        saved = await chapters.save(connection, chapter, rewritten=rewritten)
+        await books.touch(connection, chapter.book_id)
+        if "target_word_count" in changes:
+            await _require_budgets(connection, quota, account_id, chapter.book_id)
+    return saved
+
+
+async def restore_revision(
+    connection: Connection, quota: Quota, account_id: int, chapter_id: int, revision_id: int
+) -> Chapter:
+    """Puts a former text back; the one that it replaces becomes a revision in its turn. NotFound."""
+    revision = await revisions.find(connection, account_id, chapter_id, revision_id)
+    if revision is None:
+        raise NotFound
+    changes = {"content": revision.content}
+    return await save_chapter(connection, quota, account_id, chapter_id, changes, RevisionOrigin.RESTORE)
+
+
+async def revise_outline(
+    connection: Connection,
+    quota: Quota,
+    account_id: int,
+    book_id: int,
+    entries: Sequence[Mapping[str, Any]],
+    *,
+    replace: bool,
+) -> None:
+    """Changes, adds and, with `replace`, removes and reorders chapters as the entries say.
+
+    NotFound; Conflict while model work outside a run is done on the book, or for what a paused run has written;
+    GenerationInProgress while a run writes it; InvalidInput; PlanUpgradeRequired.
+    """
+    async with connection.transaction():
+        state = await runs.lock_book(connection, account_id, book_id, call_seconds=0)
+        if state is None:
+            raise NotFound
+        if state.job:
+            raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
+        if state.run and state.run.status in (RunStatus.QUEUED, RunStatus.RUNNING):
+            raise GenerationInProgress
+        existing = await chapters.lock_of_book(connection, book_id)
+        book = await books.lock(connection, account_id, book_id)
+        if book is None:
+            raise NotFound
+        revised = revised_chapters(book, existing, entries, replace=replace)
+        if state.run and state.run.status is RunStatus.PAUSED:
+            _protect_written(existing, revised, state.run)
+        await material.call_off_job(connection, book_id)
+        await _save_outline(connection, book, revised)
+        await _require_budgets(connection, quota, account_id, book_id)
+
+
+async def _require_budgets(connection: Connection, quota: Quota, account_id: int, book_id: int) -> None:
+    """Budgets are taken as given, but together they buy no longer book than the plan has."""
+    words = await chapters.words_beyond_target(connection, book_id)
+    if words is not None:
+        await quota.require_words(connection, account_id, book_id, words)
+
+
+def _counted(chapter: Chapter) -> Chapter:
+    """The chapter with the word count and the status of its text."""
+    status = ChapterStatus.COMPLETED if chapter.content.strip() else ChapterStatus.PENDING
+    return replace(chapter, word_count=count_words(chapter.content), status=status)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisedChapter:
+    """What stands at one place of a revised outline: a chapter that exists, or one to be made."""
+
+    chapter: Chapter | None
+    title: str
+    summary: str
+    target_word_count: int
+
+    @property
+    def as_before(self) -> bool:
+        before = self.chapter
+        return before is not None and (before.title, before.summary, before.target_word_count) == (
+            self.title,
+            self.summary,
+            self.target_word_count,
+        )
+
+
+def revised_chapters(
+    book: Book, existing: Sequence[Chapter], entries: Sequence[Mapping[str, Any]], *, replace: bool
+) -> list[RevisedChapter]:
+    """The outline as it shall be, in order."""
+    matches = [_match(existing, entry) for entry in entries]
+    named = [chapter.id for chapter in matches if chapter]
+    if len(named) != len(set(named)):
+        raise InvalidInput(chapters=["Two entries name the same chapter."])
+    of_chapter = {chapter.id: entry for chapter, entry in zip(matches, entries, strict=True) if chapter}
+    added = [entry for chapter, entry in zip(matches, entries, strict=True) if chapter is None]
+    count = len(entries) if replace else len(existing) + len(added)
+    if count > MAX_CHAPTERS or (count == 0 and replace):
+        raise InvalidInput(chapters=[f"An outline has 1 to {MAX_CHAPTERS} chapters."])
+    budget = max(1, book.target_word_count // max(1, count))
+    if replace:
+        return [_revised(chapter, entry, budget) for chapter, entry in zip(matches, entries, strict=True)]
+    kept = [_revised(chapter, of_chapter.get(chapter.id, {}), budget) for chapter in existing]
+    return kept + [_revised(None, entry, budget) for entry in added]
+
+
+def _match(existing: Sequence[Chapter], entry: Mapping[str, Any]) -> Chapter | None:
+    """By id, else by number."""
+    by_id = next((chapter for chapter in existing if chapter.id == entry.get("id")), None)
+    return by_id or next((c for c in existing if c.chapter_number == entry.get("chapter_number")), None)
+
+
+def _revised(chapter: Chapter | None, entry: Mapping[str, Any], budget: int) -> RevisedChapter:
+    """`budget` is what a new chapter gets whose entry names none."""
+    if chapter is None and "title" not in entry:
+        raise InvalidInput(chapters=["A new chapter needs a title."])
+    return RevisedChapter(
+        chapter,
+        entry.get("title", chapter.title if chapter else ""),
+        entry.get("summary", chapter.summary if chapter else ""),
+        entry.get("target_word_count", chapter.target_word_count if chapter else budget),
+    )
+
+
+def _protect_written(existing: Sequence[Chapter], revised: Sequence[RevisedChapter], run: Run) -> None:
+    """A paused run's written chapters, and the one whose call is in flight, stay as they are."""
+    left_alone = {
+        each.chapter.id
+        for number, each in enumerate(revised, 1)
+        if each.chapter and each.as_before and each.chapter.chapter_number == number
+    }
+    for chapter in existing:
+        in_flight = run.call_started_at is not None and chapter.chapter_number == run.current_chapter
+        if (chapter.content or in_flight) and chapter.id not in left_alone:
+            raise Conflict(f"Chapter {chapter.chapter_number} is written already; only chapters to come can change.")
+
+
+async def _save_outline(connection: Connection, book: Book, revised: Sequence[RevisedChapter]) -> None:
+    kept = {each.chapter.id: number for number, each in enumerate(revised, 1) if each.chapter}
+    await outlines.remove_others(connection, book.id, list(kept))
+    await outlines.renumber(connection, book.id, kept)
+    for number, each in enumerate(revised, 1):
+        told = (each.title, each.summary, each.target_word_count)
+        if each.chapter is None:
+            await outlines.add_chapter(connection, book.id, number, *told)
+        elif not each.as_before:
+            await outlines.describe_chapter(connection, each.chapter.id, *told)
+    if not revised:
+        return
+    unwritten = any(each.chapter is None or not each.chapter.content for each in revised)
+    await books.save(connection, book, {"chapter_count": len(revised), "status": _status(book.status, unwritten)})
+    await outlines.recount_run(connection, book.id, len(revised))
+
+
+def _status(status: BookStatus, unwritten: bool) -> BookStatus:
+    if status is BookStatus.DRAFT or (status is BookStatus.COMPLETED and unwritten):
+        return BookStatus.OUTLINE
+    return status

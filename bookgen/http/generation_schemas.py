@@ -1,0 +1,63 @@
+"""Shapes of a run: its status, and the answers to starting and steering it."""
+
+from __future__ import annotations
+
+from marshmallow import Schema, fields
+
+from bookgen.http.edge.schemas import choice
+from bookgen.models import RunMode, RunStatus
+
+SHOWN_STATUSES = [status for status in RunStatus if status is not RunStatus.QUEUED]
+
+
+class FailureSchema(Schema):
+    code = fields.String(required=True)
+    message = fields.String(required=True)
+    stage = fields.String(required=True, allow_none=True)
+    chapter_number = fields.Integer(required=True, allow_none=True)
+    retryable = fields.Boolean(required=True)
+
+
+class GenerationProgressSchema(Schema):
+    """GenerationStatus without its outline."""
+
+    generation_status = fields.String(required=True, validate=choice(SHOWN_STATUSES))
+    completed_chapters = fields.Integer(required=True)
+    total_chapters = fields.Integer(required=True)
+    percentage = fields.Float(required=True)
+    status_message = fields.String(required=True)
+    task_id = fields.String(required=True)
+    mode = fields.String(required=True, validate=choice(RunMode))
+    current_chapter = fields.Integer(required=True, allow_none=True)
+    words_written = fields.Integer(required=True)
+    started_at = fields.DateTime(required=True)
+    updated_at = fields.DateTime(required=True)
+    finished_at = fields.DateTime(required=True, allow_none=True)
+    estimated_seconds_remaining = fields.Float(required=True, allow_none=True)
+    failure = fields.Nested(FailureSchema, required=True, allow_none=True)
+
+
+class OutlineItemSchema(Schema):
+    id = fields.Integer(required=True)
+    chapter_number = fields.Integer(required=True)
+    title = fields.String(required=True)
+    has_content = fields.Boolean(required=True)
+    word_count = fields.Integer(required=True)
+
+
+class GenerationStatusSchema(GenerationProgressSchema):
+    outline = fields.List(fields.Nested(OutlineItemSchema), required=True)
+
+
+class GenerationStartSchema(Schema):
+    message = fields.String(required=True)
+    book_id = fields.Integer(required=True)
+    task_id = fields.String(required=True)
+    mode = fields.String(required=True, validate=choice(RunMode))
+
+
+class GenerationSteeredSchema(Schema):
+    message = fields.String(required=True)
+    book_id = fields.Integer(required=True)
+    task_id = fields.String(required=True)
+    generation_status = fields.String(required=True)

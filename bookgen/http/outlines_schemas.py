@@ -1,0 +1,34 @@
+"""Shapes of the edits to an outline."""
+
+from __future__ import annotations
+
+from marshmallow import fields, validate
+
+from bookgen.editing import MAX_CHAPTERS
+from bookgen.http.chapters_schemas import MAX_CHAPTER_WORDS
+from bookgen.http.edge.schemas import Body, Flag, Integer, String
+
+
+class OutlineEntrySchema(Body):
+    id = Integer(minimum=1)
+    chapter_number = Integer(minimum=1)
+    title = String(200, minimum=1)
+    summary = String(5000)
+    target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
+
+
+class OutlineChangesSchema(Body):
+    chapters = fields.List(
+        fields.Nested(OutlineEntrySchema),
+        required=True,
+        validate=validate.Length(max=MAX_CHAPTERS),
+        metadata={"example": [{"chapter_number": 1, "title": "The First Ship"}]},
+    )
+    replace = Flag(load_default=False)
+
+
+class ChapterSelectionSchema(Body):
+    chapter_ids = fields.List(
+        Integer(minimum=1), required=True, validate=validate.Length(min=1, max=MAX_CHAPTERS), metadata={"example": [1]}
+    )
+    instructions = String(2000, load_default="")

@@ -1,0 +1,48 @@
+"""What goes through the payment processor: the portal, invoices, its events; and what every checkout shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.billing.checkout import HostedCheckout, ReturnUrls
+from bookgen.http.edge import bodies, replies
+from bookgen.http.edge.contract import docs, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, PAYMENTS
+from bookgen.http.payments_schemas import InvoiceSchema, PortalSessionSchema, ReceivedSchema
+
+
+@docs(tags=["subscriptions"], summary="Open the billing portal", description="The URL works once and for a short time.")
+@response_schema(PortalSessionSchema)
+@refuses(errors.PaymentsNotConfigured, errors.InvalidInput)
+async def open_portal(request: web.Request) -> web.Response:
+    return replies.json({"url": await request.app[PAYMENTS].portal_url(request[ACCOUNT_ID])})
+
+
+@docs(tags=["subscriptions"], summary="List your 20 newest invoices")
+@response_schema(InvoiceSchema(many=True))
+async def list_payments(request: web.Request) -> web.Response:
+    return replies.json([asdict(invoice) for invoice in await request.app[PAYMENTS].invoices(request[ACCOUNT_ID])])
+
+
+@docs(tags=["webhooks"], summary="Receive a signed event from the payment processor")
+@response_schema(ReceivedSchema)
+@refuses(errors.InvalidInput)
+async def receive(request: web.Request) -> web.Response:
+    """The signature over the raw bytes is the check."""
+    payload = await bodies.read(request)
+    await request.app[PAYMENTS].receive(payload, request.headers.get("Stripe-Signature", ""))
+    return replies.json({"received": True})
+
+
+def return_urls(body: Mapping[str, Any]) -> ReturnUrls:
+    return ReturnUrls(body["success_url"], body["cancel_url"])
+
+
+def session(checkout: HostedCheckout) -> web.Response:
+    """The answer to a checkout that is paid for on the processor's page."""
+    return replies.json({"sessionId": checkout.session_id, "url": checkout.url})

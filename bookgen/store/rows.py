@@ -1,0 +1,55 @@
+"""Rows as the nouns they hold: each field is the column of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from enum import StrEnum
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+
+if TYPE_CHECKING:
+    from asyncpg import Record
+
+N = TypeVar("N")
+
+
+def field_names(noun: type[Any]) -> tuple[str, ...]:
+    """The fields of a dataclass, in order."""
+    return tuple(field.name for field in fields(noun))
+
+
+def columns(names: Sequence[str], table: str = "") -> str:
+    """The names as a list of columns, each of `table` where one is given."""
+    return ", ".join(f"{table}.{name}" if table else name for name in names)
+
+
+def parameters(names: Sequence[str], first: int = 1) -> str:
+    """As many parameters as there are names: `$1, $2` …"""
+    return ", ".join(f"${number}" for number in range(first, first + len(names)))
+
+
+def mapper(noun: type[N]) -> Callable[[Record], N]:
+    """Makes a function that turns a row, whatever else it has, into the dataclass `noun`.
+
+    A field whose type is an enum is made into one; null stays None.
+    """
+    names, hints = field_names(noun), get_type_hints(noun)
+    values_of = itemgetter(*names)
+    enums = [(place, enum) for place, name in enumerate(names) if (enum := _enum(hints[name]))]
+
+    def noun_of(row: Record) -> N:
+        values = list(values_of(row))
+        for place, enum in enums:
+            if values[place] is not None:
+                values[place] = enum(values[place])
+        return noun(*values)
+
+    return noun_of
+
+
+def _enum(hint: Any) -> type[StrEnum] | None:
+    """The enum of a field that is one, or one or None."""
+    return next(
+        (each for each in (hint, *get_args(hint)) if isinstance(each, type) and issubclass(each, StrEnum)), None
+    )
