@@ -251,6 +251,7 @@ def _site(config: Config, public_url: str, model: TextModel) -> Site:
         metrics_token=reveal(config.metrics_token),
         export_defaults=asdict(ExportSettings()),
         documents=documents(),
+        console=config.console == "on",
     )
 
 

@@ -204,6 +204,7 @@ class Config(BaseSettings):
     rate_auth: Rate = setting(
         "BOOKGEN_RATE_AUTH", "20/minute", "a rate like 20/minute", "Registering and signing in, of an address."
     )
+    console: Literal["on", "off"] = setting("BOOKGEN_CONSOLE", "on", "on or off", "The web page at `/`.")
     metrics_token: SecretStr | None = setting(
         "BOOKGEN_METRICS_TOKEN", None, "a token", "Opens `/metrics` to its bearer from anywhere."
     )

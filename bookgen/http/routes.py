@@ -16,6 +16,7 @@ from bookgen.http import (
     site,
     subscriptions,
 )
+from bookgen.http.console import page
 from bookgen.http.docs import checkout_pages, documents, pages
 from bookgen.http.edge import operation
 from bookgen.http.edge.routing import Route
@@ -111,6 +112,8 @@ ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *SITE)
 
 # Outside the API, at the root.
 OUTSIDE: tuple[Route, ...] = (
+    Route("GET", "/", page.index, PUBLIC, public=True),
+    Route("GET", "/console/{version}/{name:.+}", page.asset, None, public=True, quiet=True),
     Route("GET", "/healthz", operation.alive, None, public=True, quiet=True),
     Route("GET", "/readyz", operation.ready, None, public=True, quiet=True),
     Route("GET", "/llms.txt", documents.llms, PUBLIC, public=True),

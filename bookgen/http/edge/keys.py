@@ -42,6 +42,7 @@ class Site:
     metrics_token: str | None = None
     export_defaults: Mapping[str, Any] = field(default_factory=dict)
     deprecation: Deprecation | None = None
+    console: bool = True  # whether the web page is served
     documents: Path | None = None  # the folder of the Markdown files that the support assistant knows
 
     @property

@@ -1,0 +1,88 @@
+// The account: who one is, how one signs in, and how this page looks.
+
+import { patch, post } from "./api.js";
+import { html, useState } from "./hooks.js";
+import { useResource } from "./live.js";
+import { go } from "./router.js";
+import { signOut } from "./session.js";
+import { Check, Field, Heading, Notice, Problem, useWork, Waiting } from "./ui.js";
+
+export default function Account() {
+  const { data: user, error, reload } = useResource("/auth/profile/");
+  if (!user) return html`<${Waiting} error=${error} />`;
+  const leave = async () => {
+    await post("/auth/logout/").catch(() => {}); // what counts is that this device forgets the tokens
+    signOut();
+    go("#/");
+  };
+  return html`
+    <div class="narrow">
+      <div class="row between"><${Heading}>Account<//><button type="button" onClick=${leave}>Sign out</button></div>
+      <${Profile} user=${user} reload=${reload} />
+      <${Password} />
+      <${Looks} />
+      <h2>For programs</h2>
+      <p>Whatever this page does, your programs can do: <a href=${api("docs/")}>the API, with a page to try it</a>.</p>
+    </div>`;
+}
+
+const api = (path) => new URL(`../../api/v1/${path}`, import.meta.url).href;
+
+function Profile({ user, reload }) {
+  const [message, say] = useState("");
+  const { run, busy, error } = useWork(async ({ target }) => {
+    say((await patch("/auth/profile/", Object.fromEntries(new FormData(target)))).message);
+    await reload();
+  });
+  const wrong = error?.fields ?? {};
+  return html`
+    <form onSubmit=${run}>
+      <p class="quiet">You are ${user.username}${user.is_staff ? ", on the staff of this service" : ""}.</p>
+      <${Field} label="First name" name="first_name" autocomplete="given-name" defaultValue=${user.first_name} maxlength="150" wrong=${wrong.first_name} />
+      <${Field} label="Last name" name="last_name" autocomplete="family-name" defaultValue=${user.last_name} maxlength="150" wrong=${wrong.last_name} />
+      <${Field} label="E-mail address" name="email" type="email" autocomplete="email" defaultValue=${user.email} required wrong=${wrong.email}
+        hint=${user.email_verified ? "" : "This address is not verified."} />
+      <${Problem} error=${Object.keys(wrong).length ? null : error} />
+      ${message && html`<${Notice}><p role="status">${message}</p><//>`}
+      <button class="primary" aria-busy=${busy}>Save</button>
+    </form>`;
+}
+
+function Password() {
+  const [message, say] = useState("");
+  const { run, busy, error } = useWork(async ({ target }) => {
+    say((await post("/auth/change-password/", Object.fromEntries(new FormData(target)))).message);
+    target.reset();
+  });
+  const wrong = error?.fields ?? {};
+  return html`
+    <h2>Password</h2>
+    <form onSubmit=${run}>
+      <${Field} label="Password of today" name="current_password" type="password" autocomplete="current-password" required wrong=${wrong.current_password} />
+      <${Field} label="New password" name="new_password" type="password" autocomplete="new-password" minlength="8" maxlength="128" required wrong=${wrong.new_password} />
+      <${Problem} error=${Object.keys(wrong).length ? null : error} />
+      ${message && html`<${Notice}><p role="status">${message}</p><//>`}
+      <button aria-busy=${busy}>Change the password</button>
+    </form>`;
+}
+
+const THEMES = [["", "As the device"], ["light", "Light"], ["dark", "Dark"]];
+
+function Looks() {
+  const [theme, show] = useState(localStorage.getItem("bookgen:theme") ?? "");
+  const [keys, use] = useState(localStorage.getItem("bookgen:keys") !== "off");
+  const pick = ({ target: { value } }) => {
+    localStorage.setItem("bookgen:theme", value);
+    document.documentElement.dataset.theme = value;
+    show(value);
+  };
+  const turn = ({ target: { checked } }) => {
+    localStorage.setItem("bookgen:keys", checked ? "on" : "off");
+    use(checked);
+  };
+  return html`
+    <h2>This page</h2>
+    <${Field} as="select" label="Light or dark" value=${theme} onChange=${pick}>
+      ${THEMES.map(([value, label]) => html`<option value=${value} selected=${value === theme}>${label}</option>`)}<//>
+    <${Check} label="Single keys do things (press ? for the list)" checked=${keys} onChange=${turn} />`;
+}

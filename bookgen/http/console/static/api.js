@@ -1,0 +1,139 @@
+// The REST API as the views see it: JSON in, JSON out, failures as ApiError, waits as the contract asks.
+
+import * as session from "./session.js";
+import { signal } from "./signal.js";
+
+const BASE = new URL("../../api/v1", import.meta.url).href;
+const BACKOFF_SECONDS = [2, 4];
+const LONGEST_WAIT_SECONDS = 60;
+
+export const reachable = signal(true);
+
+export class ApiError extends Error {
+  constructor(status, code, message, details = {}, retryAfter = 0) {
+    super(message);
+    Object.assign(this, { status, code, details, retryAfter });
+  }
+
+  // What the service says about each field of a form.
+  get fields() {
+    return this.code === "VALIDATION_ERROR" ? this.details : {};
+  }
+}
+
+const known = new Map(); // path -> { etag, data }: what a GET answered last
+
+let knownTo = session.current.value?.account.id;
+
+session.current.subscribe((now) => {
+  if (now?.account.id !== knownTo) known.clear();
+  knownTo = now?.account.id;
+});
+
+export const remembered = (path) => known.get(path)?.data;
+
+/** Reads. The same object as before while the service says that nothing changed. */
+export async function get(path, { wait = 0, signal: abort } = {}) {
+  const before = known.get(path);
+  const headers = {};
+  if (before?.etag) headers["If-None-Match"] = before.etag;
+  if (wait) headers.Prefer = `wait=${wait}`;
+  for (let tries = 0; ; tries++) {
+    try {
+      const reply = await send("GET", path, { headers, abort });
+      if (reply.status === 304) return { data: before.data, waited: reply.headers.has("Preference-Applied") };
+      const data = await reply.json();
+      known.set(path, { etag: reply.headers.get("ETag"), data });
+      return { data, waited: reply.headers.has("Preference-Applied") };
+    } catch (error) {
+      const seconds = error.status >= 500 ? BACKOFF_SECONDS[tries] : undefined;
+      if (!seconds || wait) throw error;
+      await sleep(Math.max(seconds + Math.random(), error.retryAfter));
+    }
+  }
+}
+
+/** Changes something; null where the service answers with no body. */
+export async function change(method, path, body) {
+  const reply = await send(method, path, { body });
+  return reply.status === 204 ? null : reply.json();
+}
+
+export const post = (path, body) => change("POST", path, body);
+export const patch = (path, body) => change("PATCH", path, body);
+export const remove = (path) => change("DELETE", path);
+
+/** A file: its name and its bytes. */
+export async function file(path, body) {
+  const reply = await send("POST", path, { body });
+  const [, name] = /filename\*=UTF-8''([^;]+)/.exec(reply.headers.get("Content-Disposition") ?? "") ?? [];
+  return { name: name ? decodeURIComponent(name) : "book", blob: await reply.blob() };
+}
+
+async function send(method, path, { body, headers = {}, abort } = {}) {
+  for (let signedInAgain = false; ; ) {
+    const tokens = session.current.value?.tokens;
+    try {
+      return await once(method, path, body, { ...headers, ...bearer(tokens) }, abort);
+    } catch (error) {
+      if (error.code === "RATE_LIMIT_EXCEEDED" && error.retryAfter <= LONGEST_WAIT_SECONDS) {
+        await sleep(error.retryAfter);
+      } else if (tokens && error.status === 401 && error.code !== "INVALID_CREDENTIALS" && !signedInAgain) {
+        signedInAgain = !(await renewed(tokens, error));
+        if (signedInAgain) await session.signedInAgain();
+      } else {
+        throw error;
+      }
+    }
+  }
+}
+
+const bearer = (tokens) => (tokens ? { Authorization: `Bearer ${tokens.access}` } : {});
+
+async function once(method, path, body, headers, abort) {
+  let reply;
+  try {
+    reply = await fetch(BASE + path, {
+      method,
+      headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: abort,
+      credentials: "same-origin",
+      cache: "no-store",
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    reachable.set(false);
+    throw new ApiError(0, "UNREACHABLE", "The service can’t be reached just now.");
+  }
+  reachable.set(true);
+  if (reply.ok || reply.status === 304) return reply;
+  throw await refusal(reply);
+}
+
+async function refusal(reply) {
+  const told = (await reply.json().catch(() => null))?.error;
+  const wait = Number(reply.headers.get("Retry-After")) || 0;
+  if (!told?.code) return new ApiError(reply.status, "SERVER_ERROR", `The service answered ${reply.status}.`, {}, wait);
+  return new ApiError(reply.status, told.code, told.message, told.details ?? {}, wait);
+}
+
+// One renewal at a time; whoever comes meanwhile gets its pair.
+let renewing = null;
+
+async function renewed(tokens, error) {
+  if (session.current.value?.tokens.access !== tokens.access) return true;
+  if (error.code !== "TOKEN_EXPIRED") return false;
+  renewing ??= once("POST", "/auth/token/refresh/", { refresh: tokens.refresh }, {})
+    .then(async (reply) => session.renew(await reply.json()))
+    .finally(() => (renewing = null));
+  try {
+    await renewing;
+    return true;
+  } catch (failure) {
+    if (failure.status === 401 || failure.status === 403) return false;
+    throw failure;
+  }
+}
+
+export const sleep = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

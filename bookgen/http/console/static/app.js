@@ -1,0 +1,124 @@
+// The page: its frame, and the view that the address names.
+
+import { reachable } from "./api.js";
+import { html, render, useEffect, useErrorBoundary, useKeys, useState } from "./hooks.js";
+import { settings } from "./site.js";
+import { go, route } from "./router.js";
+import { current, ended } from "./session.js";
+import { returned, SignInAgain } from "./sign.js";
+import { useSignal } from "./signal.js";
+import { Dialog, Notice, Spoken, Waiting } from "./ui.js";
+
+// The first part of the address, and what shows it. What a first visit needs is preloaded, the rest on demand.
+const VIEWS = {
+  "": () => import("./shelf.js"),
+  signin: () => import("./sign.js"),
+  sample: () => import("./sample.js"),
+  new: () => import("./idea.js"),
+  books: () => import("./book.js"),
+  account: () => import("./account.js"),
+  plan: () => import("./plan.js"),
+  staff: () => import("./staff.js"),
+};
+const PUBLIC = new Set(["", "signin", "sample", "new"]);
+
+function App() {
+  const [view, ...rest] = useSignal(route).split("/");
+  const session = useSignal(current);
+  const isEnded = useSignal(ended);
+  const name = !(view in VIEWS) ? "missing" : session || PUBLIC.has(view) ? view : "signin";
+  return html`
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+    <${Frame} session=${session} view=${view} />
+    <main id="main" tabindex="-1">
+      <${Unreachable} />
+      <${View} key=${`${name} ${session?.account.id}`} name=${name} rest=${rest} />
+    </main>
+    ${isEnded && html`<${SignInAgain} />`}
+    <${Keys} session=${session} />
+    <${Spoken} />`;
+}
+
+function View({ name, rest }) {
+  const [shown, show] = useState({});
+  const [error] = useErrorBoundary((failure) => console.warn(failure));
+  useEffect(() => {
+    if (name === "missing") show({ view: Missing });
+    else VIEWS[name]().then((module) => show({ view: module.default }), (failure) => show({ failure }));
+  }, [name]);
+  if (error || shown.failure) return html`<${Broken} />`;
+  if (!shown.view) return html`<${Waiting} />`;
+  return html`<${shown.view} rest=${rest} />`;
+}
+
+const Missing = () => html`<h1>There is no such page</h1><p><a href="#/">To the books</a></p>`;
+
+const Broken = () => html`
+  <h1>This page could not be shown</h1>
+  <p>What you typed is kept on this device. The service may have been updated meanwhile.</p>
+  <p><button type="button" class="primary" onClick=${() => location.reload()}>Load the page anew</button></p>`;
+
+function Frame({ session, view }) {
+  const site = useSignal(settings);
+  const link = (to, text) => html`<a href="#/${to}" aria-current=${view === to ? "page" : undefined}>${text}</a>`;
+  return html`
+    <header class="bar">
+      <a class="brand" href="#/">${site?.site_name ?? "bookgen"}</a>
+      <nav aria-label="Main">
+        ${session && link("new", "New book")}
+        ${session && site?.billing_enabled && link("plan", "Plan")}
+        ${session?.account.is_staff && link("staff", "Staff")}
+        ${session ? link("account", "Account") : link("signin", "Sign in")}
+      </nav>
+    </header>`;
+}
+
+function Unreachable() {
+  const is = useSignal(reachable);
+  useEffect(() => {
+    if (is) return undefined;
+    const timer = setInterval(() => settings.refresh(), 3000);
+    return () => clearInterval(timer);
+  }, [is]);
+  if (is) return null;
+  return html`
+    <${Notice} kind="bad">
+      <p role="status">The service can’t be reached just now. This page tries again by itself; what you type is kept on this device.</p>
+    <//>`;
+}
+
+const SHORTCUTS = [
+  ["b", "your books"],
+  ["n", "a new book"],
+  ["j, k", "the next, the previous chapter, page or suggestion"],
+  ["e", "edit the chapter"],
+  ["Ctrl S", "save at once"],
+  ["Alt ↑, Alt ↓", "move a chapter in the outline"],
+  ["?", "this list"],
+];
+
+function Keys({ session }) {
+  const [shown, show] = useState(false);
+  useKeys(({ key }) => {
+    if (key === "?") show(true);
+    if (key === "b") go("#/");
+    if (key === "n" && session) go("#/new");
+  });
+  if (!shown) return null;
+  return html`
+    <${Dialog} title="Keys" onClose=${() => show(false)}>
+      <dl class="keys">${SHORTCUTS.map(([key, does]) => html`<dt><kbd>${key}</kbd></dt><dd>${does}</dd>`)}</dl>
+      <div class="row end"><button type="button" onClick=${() => show(false)}>Close</button></div>
+    <//>`;
+}
+
+// A link to #main would be an address of ours.
+function skip(event) {
+  event.preventDefault();
+  document.querySelector("#main").focus();
+}
+
+document.documentElement.dataset.theme = localStorage.getItem("bookgen:theme") ?? "";
+settings.refresh();
+await returned();
+render(html`<${App} />`, document.querySelector("#app"));

@@ -1,0 +1,89 @@
+// One book: its head, the ways into it, and the part that the address names.
+
+import { html, useCallback, useEffect, useErrorBoundary, useState } from "./hooks.js";
+import { isActive } from "./shelf.js";
+import { inLanguage, words } from "./format.js";
+import { useResource, useStatus } from "./live.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
+import { Cover } from "./tile.js";
+import { spoken, Problem, Waiting } from "./ui.js";
+
+const PARTS = {
+  outline: ["Outline", () => import("./outline.js")],
+  writing: ["Writing", () => import("./writing.js")],
+  read: ["Read and edit", () => import("./contents.js")],
+  proof: ["Proofread", () => import("./proof.js"), (book, site) => site?.features?.proofreading && book.word_count > 0],
+  cover: ["Cover", () => import("./covers.js"), (_, site) => site?.features?.covers],
+  files: ["Files", () => import("./files.js"), (book) => book.word_count > 0],
+  details: ["Details", () => import("./details.js")],
+  chapters: [null, () => import("./chapter.js")],
+  preview: [null, () => import("./preview.js")],
+};
+
+export default function BookView({ rest: [id, part, ...rest] }) {
+  const { data: book, error, reload, set } = useResource(`/books/${id}/`);
+  const status = useRun(id, book, reload);
+  const name = part in PARTS ? part : book && firstPart(book);
+  if (!book) return html`<${Waiting} error=${error} />`;
+  const told = { ...book, generation_progress: status ?? book.generation_progress };
+  const View = { book: told, status: told.generation_progress, reload, set, rest };
+  return html`
+    ${name !== "chapters" && name !== "preview" && html`<${Head} book=${told} name=${name} />`}
+    <${Problem} error=${error?.status ? error : null} />
+    <${Part} key=${name} load=${PARTS[name][1]} given=${View} />`;
+}
+
+function firstPart(book) {
+  if (book.status === "generating") return "writing";
+  if (book.generation_progress?.generation_status === "error") return "writing";
+  return book.word_count > 0 ? "read" : "outline";
+}
+
+/** The run's status as it goes on; the book is read again whenever a chapter was finished or the run changed. */
+function useRun(id, book, reload) {
+  const [status, show] = useState(null);
+  useEffect(() => show(null), [id]);
+  const heard = useCallback((now) => {
+    show((before) => {
+      const last = before ?? book?.generation_progress;
+      if (now.completed_chapters !== last?.completed_chapters || now.generation_status !== last?.generation_status) {
+        spoken.set(now.status_message);
+        reload();
+      }
+      return now;
+    });
+  }, [book, reload]);
+  useEffect(() => show(null), [book?.generation_progress?.task_id, book?.generation_progress?.generation_status]);
+  useStatus(id, book && isActive({ generation_progress: status ?? book.generation_progress }), heard);
+  return status;
+}
+
+function Head({ book, name }) {
+  const site = useSignal(settings);
+  const parts = Object.entries(PARTS).filter(([, [label, , there]]) => label && (!there || there(book, site)));
+  return html`
+    <div class="book-head">
+      <a class="thumb" href="#/books/${book.id}/${parts.some(([key]) => key === "cover") ? "cover" : "details"}" aria-label="Cover of ${book.title}"><${Cover} book=${book} /></a>
+      <div>
+        <p class="quiet"><a href="#/">Your books</a></p>
+        <p class="book-title" ...${inLanguage(book)}>${book.title}</p>
+        <p class="quiet">${[book.author_name, book.word_count ? words(book.word_count) : null].filter(Boolean).join(" · ")}</p>
+      </div>
+    </div>
+    <nav class="tabs" aria-label="The book">
+      ${parts.map(([key, [label]]) => html`<a href="#/books/${book.id}/${key}" aria-current=${key === name ? "page" : undefined}>${label}</a>`)}
+    </nav>`;
+}
+
+function Part({ load, given }) {
+  const [shown, show] = useState({});
+  const [error] = useErrorBoundary((failure) => console.warn(failure));
+  useEffect(() => {
+    load().then((module) => show({ view: module.default }), () => show({ failed: true }));
+  }, [load]);
+  if (error || shown.failed) {
+    return html`<p role="alert">This part could not be shown. <button type="button" class="link" onClick=${() => location.reload()}>Load the page anew</button></p>`;
+  }
+  return shown.view ? html`<${shown.view} ...${given} />` : html`<${Waiting} />`;
+}

@@ -1,0 +1,64 @@
+// A chapter: read, edited, written anew, and its former texts.
+
+import { get, patch, post } from "./api.js";
+import { inLanguage, words } from "./format.js";
+import { Editor } from "./editor.js";
+import { Formers } from "./formers.js";
+import { html, useKeys } from "./hooks.js";
+import { go } from "./router.js";
+import { Confirmed, Heading, Waiting } from "./ui.js";
+import { Prose } from "./prose.js";
+
+export default function Chapter({ book, status, reload, rest: [id, mode = "read"] }) {
+  const at = book.chapters.findIndex((one) => String(one.id) === id);
+  const chapter = book.chapters[at];
+  const address = (one, as) => `#/books/${book.id}/chapters/${one.id}${as ? `/${as}` : ""}`;
+  useKeys(({ key }) => {
+    const next = { j: book.chapters[at + 1], k: book.chapters[at - 1] }[key];
+    if (next) go(address(next));
+    if (key === "e" && chapter && mode !== "edit") go(address(chapter, "edit"));
+  });
+  if (!chapter) return html`<${Waiting} error=${{ status: 404 }} />`;
+  const View = { edit: Editing, former: Formers }[mode] ?? Reading;
+  const step = (one, text) => (one ? html`<a href=${address(one)}>${text}</a>` : html`<span></span>`);
+  return html`
+    <nav class="row between chapter-nav" aria-label="In this book">
+      <a href="#/books/${book.id}/read" dir="auto">${book.title}</a>
+      <span class="row">
+        <a href=${address(chapter)} aria-current=${mode === "read" ? "page" : undefined}>Read</a>
+        <a href=${address(chapter, "edit")} aria-current=${mode === "edit" ? "page" : undefined}>Edit</a>
+        <a href=${address(chapter, "former")} aria-current=${mode === "former" ? "page" : undefined}>Former texts</a>
+      </span>
+    </nav>
+    <${View} key=${`${mode} ${chapter.id}`} book=${book} chapter=${chapter} status=${status} reload=${reload} />
+    ${mode === "read" && html`
+      <nav class="row between" aria-label="Chapters">${step(book.chapters[at - 1], "← Chapter before")}${step(book.chapters[at + 1], "Next chapter →")}</nav>`}`;
+}
+
+function Reading({ book, chapter, status, reload }) {
+  const again = async () => {
+    await post(`/chapters/${chapter.id}/regenerate/`);
+    await reload();
+  };
+  const busy = status?.generation_status === "running";
+  return html`
+    <article class="reading" ...${inLanguage(book)}>
+      <p class="quiet">${chapter.chapter_number}</p>
+      <${Heading} title=${chapter.title}>${chapter.title}<//>
+      ${chapter.content ? html`<${Prose} text=${chapter.content} title=${chapter.title} />` : html`<p class="quiet" lang="en" dir="ltr">There is no text yet. ${chapter.summary}</p>`}
+    </article>
+    ${chapter.content && html`
+      <p class="row reading-foot"><span class="quiet">${words(chapter.word_count)}</span>
+        ${!busy && html`<${Confirmed} kind="link" title="Write this chapter again?" yes="Write it again" work=${again}
+          text="The model writes another text for this chapter, which may take a minute. The text of today is kept as a former text.">Have it written again<//>`}</p>`}`;
+}
+
+function Editing({ book, chapter, reload }) {
+  const path = `/chapters/${chapter.id}/`;
+  return html`
+    <div class="column">
+    <${Heading} title=${`Editing ${chapter.title}`}><span class="unseen">Editing </span><span ...${inLanguage(book)}>${chapter.title}</span><//>
+    <${Editor} book=${book} chapter=${chapter} left=${reload}
+      read=${async () => (await get(path)).data.content} write=${async (content) => (await patch(path, { content })).content} />
+    </div>`;
+}

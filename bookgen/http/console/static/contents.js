@@ -1,0 +1,27 @@
+// The chapters of a book, to be read and edited.
+
+import { count, inLanguage, words } from "./format.js";
+import { html, useKeys } from "./hooks.js";
+import { go } from "./router.js";
+import { Heading } from "./ui.js";
+
+export default function Contents({ book }) {
+  const first = book.chapters.find(({ content }) => content);
+  useKeys(({ key }) => {
+    if (key === "j" && first) go(`#/books/${book.id}/chapters/${first.id}`);
+  });
+  return html`
+    <${Heading}>Read and edit<//>
+    ${first
+      ? html`<p><a class="button primary" href="#/books/${book.id}/chapters/${first.id}">Read from the beginning</a> <a class="button" href="#/books/${book.id}/preview">See the printed pages</a></p>`
+      : html`<p>There is no text yet. <a href="#/books/${book.id}/writing">To the writing</a></p>`}
+    <ol class="plain chapters">
+      ${book.chapters.map((chapter) => html`
+        <li key=${chapter.id} class=${chapter.content ? "done" : ""}>
+          <span class="number">${chapter.chapter_number}</span>
+          <span><a href="#/books/${book.id}/chapters/${chapter.id}" ...${inLanguage(book)}>${chapter.title}</a></span>
+          <span class="quiet">${chapter.content ? words(chapter.word_count) : "no text yet"}</span>
+        </li>`)}
+    </ol>
+    <p class="quiet">${words(book.word_count)} in ${count(book.chapters.filter(({ content }) => content).length, "chapter")}.</p>`;
+}

@@ -1,0 +1,40 @@
+// What is known of a book, changed; the book copied or deleted.
+
+import { patch, post, remove } from "./api.js";
+import { html, useState } from "./hooks.js";
+import { asked, BookFields } from "./idea.js";
+import { useResource } from "./live.js";
+import { go } from "./router.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
+import { Action, Confirmed, Heading, Problem, spoken, useWork } from "./ui.js";
+
+const FIELDS = ["title", "subtitle", "author_name", "genre", "target_audience", "description", "style_notes", "trim_size", "content_language", "target_word_count"];
+
+export default function Details({ book, set }) {
+  const site = useSignal(settings);
+  const { data: options } = useResource("/auth/subscriptions/book-creation-options/");
+  const names = book.chapters.length ? FIELDS : [...FIELDS, "chapter_count"];
+  const [form, fill] = useState(() => Object.fromEntries(names.map((name) => [name, book[name]])));
+  const { run, busy, error } = useWork(async () => {
+    const cleared = Object.fromEntries(names.filter((name) => form[name] === "").map((name) => [name, ""]));
+    const { target_word_count: none, ...texts } = cleared;
+    set(await patch(`/books/${book.id}/`, { ...texts, ...asked(form) }));
+    spoken.set("Saved.");
+  });
+  const changed = names.some((name) => String(form[name]) !== String(book[name]));
+  return html`
+    <${Heading}>Details<//>
+    <form onSubmit=${run}>
+      <${BookFields} form=${form} put=${({ target }) => fill({ ...form, [target.name]: target.value })} site=${site} wrong=${error?.fields ?? {}}
+        most=${options?.max_words ?? 500_000} outlined=${book.chapters.length > 0} />
+      <${Problem} error=${error} />
+      <button class="primary" aria-busy=${busy} disabled=${!changed}>${changed ? "Save" : "Saved"}</button>
+    </form>
+    <h2>The whole book</h2>
+    <div class="row">
+      <${Action} work=${async () => go(`#/books/${(await post(`/books/${book.id}/duplicate/`)).id}`)}>Make a copy<//>
+      <${Confirmed} kind="bad" title="Delete this book?" yes="Delete it" text="The book, its chapters with their former texts, and its covers are deleted. There is no way back."
+        work=${async () => { await remove(`/books/${book.id}/`); go("#/"); }}>Delete the book<//>
+    </div>`;
+}

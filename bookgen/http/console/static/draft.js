@@ -1,0 +1,212 @@
+// A chapter's text while it is edited. Every change is kept on this device at once and stays there until the service
+// has it. The service is read before it is written to: what somebody else wrote there meanwhile is a conflict, shown
+// as two texts, and never overwritten unseen.
+
+const REST_SECONDS = 30; // every save makes a former text, so a save is worth waiting for
+const RETRY_SECONDS = 5;
+const PREFIX = "bookgen:draft";
+
+// This page load. Its lock tells the others that it lives (where the browser has locks).
+const PAGE = Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join("");
+const lock = (page) => `bookgen:page:${page}`;
+globalThis.navigator?.locks?.request(lock(PAGE), () => new Promise(() => {}));
+
+/** Pages that are open now; null where the browser does not say. */
+async function openPages() {
+  const held = (await globalThis.navigator?.locks?.query())?.held;
+  return held ? new Set(held.map(({ name }) => name)) : null;
+}
+
+const schedule = (work, milliseconds) => setTimeout(work, milliseconds);
+
+export class Draft {
+  /**
+   * `read()` gives the text that the service has, `write(text)` stores one and gives it as stored; both throw errors
+   * with a `status`. `changed` is called whenever the draft looks different. `page` is this editor's own name.
+   */
+  constructor({ account, chapter, served, read, write, changed = () => {}, storage = localStorage, later = schedule, page = PAGE }) {
+    Object.assign(this, { read, write, changed, storage, later, page });
+    this.place = `${PREFIX}:${account}:${chapter}:`;
+    this.text = served;
+    this.base = served; // what the service had when this text was begun or last saved
+    this.saved = served; // the text that the service was given last
+    this.sent = []; // texts on their way, whose arrival was never heard of
+    this.state = "saved"; // saved, local, saving, conflict, gone
+    this.theirs = null; // in a conflict, what the service has
+    this.error = null;
+    this.others = []; // texts of other pages, or set aside: { key, text, at }
+    this.timer = null;
+    this.working = null;
+  }
+
+  get dirty() {
+    return this.text !== this.saved;
+  }
+
+  /** Takes up what an earlier page of this chapter left unsaved, and finds what others have. */
+  async open() {
+    const open = await openPages();
+    const [own, left] = [this.#records().find(({ key }) => key === this.#key), this.#records().filter(({ key }) => key !== this.#key)];
+    if (own && !this.dirty) this.#take(own); // this chapter was left with no way to the service
+    const orphans = left.filter(({ page }) => open && page && !open.has(lock(page)));
+    const [newest] = orphans.sort((a, b) => b.at - a.at);
+    if (newest && !this.dirty) this.#take(newest);
+    this.others = left.filter((record) => record !== newest && record.text !== this.saved);
+    this.changed();
+  }
+
+  type(text) {
+    this.text = text;
+    if (this.state !== "conflict" && this.state !== "gone") this.state = this.dirty ? "local" : "saved";
+    this.#keep();
+    this.#plan(REST_SECONDS);
+    this.changed();
+  }
+
+  /** Now, or as soon as what is under way is done. Resolves when the text is there or can't be for now. */
+  async save() {
+    if (this.working) await this.working;
+    if (!this.dirty || this.state === "conflict" || this.state === "gone") return;
+    this.working = this.#send().finally(() => (this.working = null));
+    await this.working;
+  }
+
+  /** Looks whether the service has another text by now. */
+  async look() {
+    if (this.working || this.state === "conflict" || this.state === "gone") return;
+    const there = await this.read();
+    if (this.working || this.#isOurs(there)) return;
+    if (this.dirty) this.#conflict(there);
+    else this.#settle(there, there);
+  }
+
+  /** Ends a conflict. The text that is not chosen is kept aside until it is thrown away. */
+  async choose(mine) {
+    const theirs = this.theirs;
+    this.theirs = null;
+    this.base = theirs;
+    if (mine) {
+      this.state = "local";
+      this.#keep();
+      await this.save(); // the other text becomes a former text of the chapter
+    } else {
+      this.#setAside(this.text);
+      this.#settle(theirs, theirs);
+    }
+  }
+
+  /** Puts a text of another page or one that was set aside in the place of this one, which is set aside in its turn. */
+  use(other) {
+    if (this.dirty) this.#setAside(this.text);
+    this.#drop(other);
+    this.type(other.text);
+  }
+
+  discard(other) {
+    this.#drop(other);
+    this.changed();
+  }
+
+  close() {
+    clearTimeout(this.timer);
+  }
+
+  async #send() {
+    const text = this.text;
+    this.#show("saving");
+    try {
+      const there = await this.read();
+      if (!this.#isOurs(there)) return this.#conflict(there);
+      this.sent.push(text);
+      this.#keep();
+      return this.#settle(there === text ? there : await this.write(text), text);
+    } catch (error) {
+      this.error = error;
+      if (error.status === 404) return this.#show("gone");
+      this.#plan(RETRY_SECONDS);
+      return this.#show("local");
+    }
+  }
+
+  /** The service has `base`, which is what it made of `text`. */
+  #settle(base, text) {
+    const untouched = this.text === text || !this.dirty;
+    Object.assign(this, { base, saved: text, sent: [], error: null });
+    if (untouched) this.text = text;
+    else this.#plan(REST_SECONDS);
+    this.#keep();
+    this.#show(this.dirty ? "local" : "saved");
+  }
+
+  #isOurs(there) {
+    return there === this.base || there === this.text || this.sent.includes(there);
+  }
+
+  #conflict(theirs) {
+    this.theirs = theirs;
+    this.#keep();
+    this.#show("conflict");
+  }
+
+  #show(state) {
+    this.state = state;
+    this.changed();
+  }
+
+  #plan(seconds) {
+    clearTimeout(this.timer);
+    this.timer = this.later(() => this.save(), seconds * 1000);
+  }
+
+  get #key() {
+    return this.place + this.page;
+  }
+
+  #keep() {
+    if (!this.dirty) return this.storage.removeItem(this.#key);
+    const { text, base, saved, sent, page } = this;
+    return this.#store(this.#key, { text, base, saved, sent, page, at: Date.now() });
+  }
+
+  #store(key, record) {
+    try {
+      this.storage.setItem(key, JSON.stringify(record));
+      this.full = false;
+    } catch {
+      this.full = true; // no room on this device: the service is the only place left
+      this.#plan(0);
+    }
+  }
+
+  #setAside(text) {
+    const record = { text, at: Date.now() };
+    const key = `${this.place}aside-${record.at.toString(36)}${Math.trunc(Math.random() * 1e6).toString(36)}`;
+    this.#store(key, record);
+    this.others = [...this.others, { key, ...record }];
+  }
+
+  #drop(other) {
+    this.storage.removeItem(other.key);
+    this.others = this.others.filter(({ key }) => key !== other.key);
+  }
+
+  #take({ key, text, base, saved, sent }) {
+    const served = this.base;
+    Object.assign(this, { text, base, saved, sent });
+    if (served === text) this.#settle(served, text);
+    else if (!this.#isOurs(served)) this.#conflict(served);
+    else this.type(text);
+    if (key !== this.#key) this.storage.removeItem(key);
+  }
+
+  #records() {
+    const keys = Array.from({ length: this.storage.length }, (_, at) => this.storage.key(at));
+    return keys.filter((key) => key.startsWith(this.place)).flatMap((key) => {
+      try {
+        return [{ key, ...JSON.parse(this.storage.getItem(key)) }];
+      } catch {
+        return [];
+      }
+    });
+  }
+}

@@ -1,0 +1,105 @@
+// The calm editor: one column of text, and a line that says where the text is.
+
+import { reachable } from "./api.js";
+import { TwoTexts } from "./compare.js";
+import { Draft } from "./draft.js";
+import { count, inLanguage, since } from "./format.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./hooks.js";
+import { current } from "./session.js";
+import { Action, Notice } from "./ui.js";
+
+export function Editor({ book, chapter, read, write, left }) {
+  const draft = useDraft(chapter, read, write, left);
+  const area = useRef();
+  useLayoutEffect(() => grow(area.current), [draft?.text]);
+  if (!draft) return null;
+  const keys = (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "s") {
+      event.preventDefault();
+      draft.save();
+    }
+  };
+  if (draft.state === "conflict") return html`<${Conflict} draft=${draft} language=${inLanguage(book)} />`;
+  return html`
+    <${Others} draft=${draft} language=${inLanguage(book)} />
+    <textarea ref=${area} class="page-like" aria-label="Text of the chapter, in Markdown" spellcheck="true" ...${inLanguage(book)}
+      value=${draft.text} onInput=${(event) => draft.type(event.target.value)} onKeyDown=${keys}></textarea>
+    <div class="row between sticky">
+      <span class="state ${draft.state}" role="status">${said(draft)}</span>
+      <span class="row"><span class="quiet">${count(rough(draft.text), "word")}</span>
+        <button type="button" class="primary" disabled=${!draft.dirty || draft.state === "gone"} onClick=${() => draft.save()}>Save</button></span>
+    </div>`;
+}
+
+function said({ state, error, full, dirty }) {
+  if (full && dirty) return "This device has no room left: the text is only in this page until it is saved.";
+  if (state === "saving") return "Saving …";
+  if (state === "gone") return "This chapter was replaced or deleted. Your text is kept on this device: copy it from here.";
+  if (state === "local") return error ? `Kept on this device. ${error.message} It is tried again by itself.` : "Kept on this device, saved soon.";
+  return "Saved.";
+}
+
+function Conflict({ draft, language }) {
+  return html`
+    <${Notice} kind="bad">
+      <p role="alert"><b>This chapter was changed elsewhere while you edited it.</b> Both texts are here; neither is lost, whichever you go on with.</p>
+      <div class="row">
+        <${Action} kind="primary" work=${() => draft.choose(true)}>Go on with mine<//>
+        <${Action} work=${() => draft.choose(false)}>Go on with the other<//>
+      </div>
+    <//>
+    <${TwoTexts} left=${draft.theirs} right=${draft.text} leftName="The other text" rightName="Mine" language=${language} />`;
+}
+
+function Others({ draft, language }) {
+  const [shown, show] = useState(null);
+  if (draft.others.length === 0) return null;
+  const other = draft.others.find(({ key }) => key === shown);
+  return html`
+    <${Notice}>
+      ${draft.others.map((one) => html`
+        <div key=${one.key} class="row between">
+          <span>A text of this chapter that was not saved, ${since(one.at)}</span>
+          <span class="row">
+            <button type="button" class="link" aria-expanded=${one.key === shown} onClick=${() => show(one.key === shown ? null : one.key)}>Compare</button>
+            <button type="button" class="link" onClick=${() => draft.use(one)}>Go on with it</button>
+            <button type="button" class="link" onClick=${() => draft.discard(one)}>Throw it away</button>
+          </span>
+        </div>`)}
+    <//>
+    ${other && html`<${TwoTexts} left=${other.text} right=${draft.text} leftName="Not saved" rightName="In the editor" language=${language} />`}`;
+}
+
+function useDraft(chapter, read, write, left) {
+  const [draft, set] = useState(null);
+  const [, redraw] = useState(0);
+  const leave = useRef(left);
+  leave.current = left;
+  useEffect(() => {
+    const changed = () => redraw((n) => n + 1);
+    const mine = new Draft({ account: current.value.account.id, chapter: chapter.id, served: chapter.content, read, write, changed });
+    const look = () => document.hidden || mine.look().catch(() => {});
+    const again = (is) => is && mine.save();
+    mine.open().then(() => set(mine)).then(look);
+    const stop = reachable.subscribe(again);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      stop();
+      document.removeEventListener("visibilitychange", look);
+      mine.close();
+      mine.save().then(() => leave.current?.());
+    };
+  }, [chapter.id]);
+  return draft;
+}
+
+const rough = (text) => (text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{N}][\p{L}\p{N}\p{M}’'-]*/gu) ?? []).length;
+
+// Where the browser does not let a field grow with its text by style alone.
+function grow(area) {
+  if (!area || CSS.supports("field-sizing", "content")) return;
+  const before = scrollY;
+  area.style.height = "auto";
+  area.style.height = `${area.scrollHeight + 4}px`;
+  scrollTo(scrollX, before);
+}

@@ -1,0 +1,25 @@
+// Preact's hooks under one name, and the few that it lacks.
+
+import { html, render, useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
+
+export { html, render, useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState };
+
+let ids = 0;
+
+/** A name for an element, the same for as long as the component lives. */
+export const useId = () => useState(() => `i${++ids}`)[0];
+
+/** Calls `heard` on a key that is pressed anywhere, but where text is typed. */
+export function useKeys(heard) {
+  const latest = useRef(heard);
+  latest.current = heard;
+  useEffect(() => {
+    const listen = (event) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
+      if (localStorage.getItem("bookgen:keys") !== "off") latest.current(event);
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, []);
+}

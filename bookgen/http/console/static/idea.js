@@ -1,0 +1,101 @@
+// A new book: its idea and what else is known of it. What is typed is kept until the book is made.
+
+import { post } from "./api.js";
+import { number } from "./format.js";
+import { html, useState } from "./hooks.js";
+import { useResource } from "./live.js";
+import { go } from "./router.js";
+import { current } from "./session.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
+import { Field, Heading, Notice, Problem, useWork } from "./ui.js";
+
+const KEY = "bookgen:idea";
+
+export const keptIdea = () => JSON.parse(localStorage.getItem(KEY) ?? "{}");
+export const keepIdea = (idea) => localStorage.setItem(KEY, JSON.stringify(idea));
+
+const DEFAULTS = { title: "", description: "", chapter_count: 10, content_language: language(), trim_size: "6x9" };
+
+export default function NewBook() {
+  const session = useSignal(current);
+  const site = useSignal(settings);
+  const [form, fill] = useState(() => ({ ...DEFAULTS, ...keptIdea() }));
+  const { data: options } = useResource(session ? "/auth/subscriptions/book-creation-options/" : null);
+  const put = ({ target }) => {
+    const next = { ...form, [target.name]: target.value };
+    fill(next);
+    keepIdea(next);
+  };
+  const { run, busy, error } = useWork(async () => {
+    if (!session) return go("#/signin/new");
+    const book = await post("/books/", asked(form));
+    localStorage.removeItem(KEY);
+    return go(`#/books/${book.id}/outline`);
+  });
+  const most = options?.max_words ?? 500_000;
+  const length = Number(form.target_word_count) || Math.min(20_000, most);
+  return html`
+    <div class="narrow wide">
+      <${Heading}>A new book<//>
+      ${options && !options.can_create && html`<${Notice} kind="bad"><p>Your plan has no book left in this period, and there are no credits.
+        <a href="#/plan">See your plan</a></p><//>`}
+      <form onSubmit=${run}>
+        <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}} most=${most} />
+        <p class="quiet">${number(Math.round(length / (form.chapter_count || 1)))} words a chapter, on average.
+          ${session ? "" : " You need an account for the next step; what you typed here stays."}</p>
+        <${Problem} error=${error} />
+        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Make the draft" : "Sign in and go on"}</button>
+          <a href="#/">Back</a></div>
+      </form>
+    </div>`;
+}
+
+/** The fields that a book is made of, for a new one and for one that is changed. */
+export function BookFields({ form, put, site, wrong, most, outlined = false }) {
+  const field = (name) => ({ name, value: form[name] ?? "", onInput: put, wrong: wrong[name] });
+  return html`
+    <${Field} label="Title" maxlength="200" required dir="auto" hint="A working title will do." ...${field("title")} />
+    <${Field} as="textarea" rows="5" label="What is it about?" maxlength="5000" dir="auto" ...${field("description")}
+      hint="The more you say, the more the book is yours: people, places, what happens, how it ends." />
+    <div class="columns">
+      ${!outlined && html`<${Field} label="Chapters" type="number" min="1" max="100" required ...${field("chapter_count")} />`}
+      <${Field} label="Words in all" type="number" min="1" max=${most} placeholder=${Math.min(20_000, most)} ...${field("target_word_count")}
+        hint="At most ${number(most)}." />
+      <${Field} as="select" label="Language" ...${field("content_language")}>${languages(site, form.content_language)}<//>
+    </div>
+    <details open=${Boolean(form.genre || form.target_audience || form.style_notes)}>
+      <summary>Genre, readers, style, size</summary>
+      <div class="columns">
+        <${Field} label="Genre" maxlength="100" list="genres" ...${field("genre")} />
+        <${Field} label="Readers" maxlength="200" ...${field("target_audience")} />
+        <${Field} label="Subtitle" maxlength="200" dir="auto" ...${field("subtitle")} />
+        <${Field} label="Author’s name" maxlength="200" dir="auto" ...${field("author_name")} />
+      </div>
+      <datalist id="genres">${site?.genres.map((genre) => html`<option value=${genre} />`)}</datalist>
+      <${Field} as="textarea" rows="3" label="Style" maxlength="2000" dir="auto" ...${field("style_notes")}
+        hint="Voice, tense, point of view, what to avoid." />
+      <${Field} as="select" label="Page size" ...${field("trim_size")}>${site?.trim_sizes.map(
+        (size) => html`<option value=${size.value} selected=${size.value === form.trim_size}>${size.label}</option>`,
+      )}<//>
+    </details>`;
+}
+
+function languages(site, chosen) {
+  const known = site?.languages ?? [{ value: chosen, label: chosen }];
+  const all = known.some(({ value }) => value === chosen) ? known : [...known, { value: chosen, label: chosen }];
+  return all.map(({ value, label }) => html`<option value=${value} selected=${value === chosen}>${label}</option>`);
+}
+
+/** A form as the service takes it: numbers as numbers, nothing for what was left empty. */
+export function asked(form) {
+  const given = Object.entries(form).filter(([, value]) => value !== "" && value !== null);
+  return Object.fromEntries(given.map(([name, value]) => [name, NUMBERS.has(name) ? Number(value) : value]));
+}
+
+const NUMBERS = new Set(["chapter_count", "target_word_count"]);
+
+function language() {
+  const own = navigator.language.split("-")[0];
+  return ["de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sv", "tr", "ru", "uk", "el", "vi", "zh", "ja", "ko", "ar", "he", "hi"].includes(own) ? own : "en";
+}

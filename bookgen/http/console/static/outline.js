@@ -1,0 +1,177 @@
+// The outline: read, edited, reordered, reworked. Edits are kept on this device until the service has them.
+
+import { post } from "./api.js";
+import { cost, count, duration, inLanguage, words } from "./format.js";
+import { html, useEffect, useRef, useState } from "./hooks.js";
+import { go } from "./router.js";
+import { current } from "./session.js";
+import { Action, Check, Confirmed, Field, Heading, Notice, Problem, spoken, useWork } from "./ui.js";
+
+export default function Outline({ book, status, set, reload }) {
+  const running = status?.generation_status === "running";
+  if (book.chapters.length === 0) return html`<${FirstOutline} book=${book} set=${set} />`;
+  return running ? html`<${ReadOnly} book=${book} />` : html`<${Editor} key=${book.id} book=${book} status=${status} set=${set} reload=${reload} />`;
+}
+
+function FirstOutline({ book, set }) {
+  const draft = async () => set(await post(`/books/${book.id}/generate-outline/`));
+  return html`
+    <${Heading}>Outline<//>
+    <p>Next comes the outline: ${count(book.chapter_count, "chapter")}, each with a title and what happens in it. You change it as you like before anything is written.</p>
+    ${book.description && html`<blockquote ...${inLanguage(book)}>${book.description}</blockquote>`}
+    <div class="row">
+      <${Action} kind="primary" busy="Drafting the outline …" work=${draft}>Draft the outline<//>
+      <a href="#/books/${book.id}/details">Change the idea first</a>
+    </div>`;
+}
+
+const ReadOnly = ({ book }) => html`
+  <${Heading}>Outline<//>
+  <${Notice}><p>The book is being written. <a href="#/books/${book.id}/writing">Pause it</a> to change the chapters to come.</p><//>
+  <ol class="plain outline">${book.chapters.map((chapter) => html`
+    <li key=${chapter.id}><b ...${inLanguage(book)}>${chapter.chapter_number}. ${chapter.title}</b><p ...${inLanguage(book)}>${chapter.summary}</p></li>`)}</ol>`;
+
+function Editor({ book, status, set, reload }) {
+  const { entries, edit, dirty, forget } = useEntries(book);
+  const [chosen, choose] = useState(() => new Set());
+  const paused = status?.generation_status === "paused";
+  const fixed = (entry) => paused && Boolean(book.chapters.find(({ id }) => id === entry.id)?.content);
+  const save = useWork(async () => {
+    set(await post(`/books/${book.id}/update-outline/`, { chapters: entries.map(wire), replace: true }));
+    forget();
+    spoken.set("The outline is saved.");
+  });
+  const toggle = (id) => choose((old) => new Set(old.has(id) ? [...old].filter((one) => one !== id) : [...old, id]));
+  const written = book.chapters.filter(({ content }) => content).length;
+  return html`
+    <${Heading}>Outline<//>
+    ${paused && html`<${Notice}><p>Writing is paused: chapters that are not written yet can be changed. <a href="#/books/${book.id}/writing">To the writing</a></p><//>`}
+    <ol class="plain outline">
+      ${entries.map((entry, at) => html`
+        <${Entry} key=${entry.key} entry=${entry} at=${at} entries=${entries} edit=${edit} book=${book} fixed=${fixed(entry)}
+          chosen=${chosen.has(entry.id)} toggle=${entry.id && !dirty ? () => toggle(entry.id) : null} />`)}
+    </ol>
+    <p><button type="button" onClick=${() => edit([...entries, fresh()])} disabled=${entries.length >= 100}>Add a chapter</button></p>
+    <${Problem} error=${save.error} />
+    ${dirty
+      ? html`
+        <div class="row sticky">
+          <button type="button" class="primary" aria-busy=${save.busy} onClick=${save.run}>Save the outline</button>
+          <button type="button" onClick=${forget}>Undo the changes</button>
+          <span class="quiet">Kept on this device until you save.</span>
+        </div>`
+      : html`
+        ${chosen.size > 0 && html`<${Rework} book=${book} ids=${[...chosen]} set=${set} done=${() => choose(new Set())} />`}
+        <div class="row">
+          ${!paused && html`<${Start} book=${book} written=${written} reload=${reload} />`}
+          ${!paused && html`
+            <${Confirmed} title="Draft the outline anew?" yes="Draft it anew" text=${written
+              ? `All ${count(book.chapters.length, "chapter")} are replaced, with the ${count(written, "text")} that ${written === 1 ? "is" : "are"} written.`
+              : `All ${count(book.chapters.length, "chapter")} are replaced.`}
+              work=${async () => set(await post(`/books/${book.id}/generate-outline/`))}>Draft it anew<//>`}
+        </div>`}`;
+}
+
+function Start({ book, written, reload }) {
+  const left = book.chapters.length - written;
+  const begin = async () => {
+    await post(`/books/${book.id}/generate/`);
+    await reload();
+    go(`#/books/${book.id}/writing`);
+  };
+  if (left === 0) return html`<a class="button primary" href="#/books/${book.id}/read">Read the book</a>`;
+  return html`
+    <span class="row">
+      <${Action} kind="primary" work=${begin}>${written ? `Write the other ${count(left, "chapter")}` : "Write the book"}<//>
+      ${!written && html`<span class="quiet">${estimate(book)}</span>`}
+    </span>`;
+}
+
+export function estimate(book) {
+  const parts = [book.estimated_seconds ? duration(book.estimated_seconds) : null];
+  if (book.estimated_cost_micros > 0) parts.push(`about ${cost(book.estimated_cost_micros, book.usage.currency)}`);
+  const told = parts.filter(Boolean).join(", ");
+  return told && `It takes ${told}.`;
+}
+
+function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
+  const item = useRef();
+  const change = (name) => (event) => edit(entries.map((one) => (one === entry ? { ...entry, [name]: event.target.value } : one)));
+  const move = (by) => {
+    const to = at + by;
+    if (to < 0 || to >= entries.length) return;
+    const next = [...entries];
+    next.splice(to, 0, ...next.splice(at, 1));
+    edit(next);
+    spoken.set(`Chapter ${at + 1} is now chapter ${to + 1}.`);
+    // The element moves with its key, and a browser may drop the focus on the way.
+    const focused = document.activeElement;
+    requestAnimationFrame(() => item.current?.contains(focused) && focused.focus());
+  };
+  const keys = (event) => {
+    if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown") || fixed) return;
+    event.preventDefault();
+    move(event.key === "ArrowUp" ? -1 : 1);
+  };
+  const name = `chapter ${at + 1}`;
+  return html`
+    <li ref=${item} onKeyDown=${keys} class="card entry">
+      <b class="number">${at + 1}</b>
+      ${fixed
+        ? html`<div><p ...${inLanguage(book)}><b>${entry.title}</b></p><p class="quiet" ...${inLanguage(book)}>${entry.summary}</p></div>`
+        : html`
+          <div>
+            <div class="row top">
+              <${Field} label="Title" maxlength="200" value=${entry.title} onInput=${change("title")} ...${inLanguage(book)} />
+              <${Field} class="short" label="Words" type="number" min="1" max="100000" value=${entry.target_word_count ?? ""} onInput=${change("target_word_count")} />
+            </div>
+            <${Field} as="textarea" class="grows" label="What happens" rows="2" maxlength="5000" value=${entry.summary} onInput=${change("summary")} ...${inLanguage(book)} />
+          </div>`}
+      <div class="row tight">
+        ${toggle && html`<${Check} label="Rework" aria-label="Rework ${name}" checked=${chosen} onChange=${toggle} />`}
+        <button type="button" class="icon" aria-label="Move ${name} up" disabled=${at === 0 || fixed} onClick=${() => move(-1)}>↑</button>
+        <button type="button" class="icon" aria-label="Move ${name} down" disabled=${at === entries.length - 1 || fixed} onClick=${() => move(1)}>↓</button>
+        <button type="button" class="icon" aria-label="Remove ${name}" disabled=${entries.length === 1 || fixed}
+          onClick=${() => edit(entries.filter((one) => one !== entry))}>×</button>
+      </div>
+    </li>`;
+}
+
+function Rework({ book, ids, set, done }) {
+  const [instructions, write] = useState("");
+  const rework = async () => {
+    set(await post(`/books/${book.id}/regenerate-chapters/`, { chapter_ids: ids, instructions }));
+    done();
+  };
+  const texts = book.chapters.filter(({ id, content }) => ids.includes(id) && content).length;
+  return html`
+    <div class="card">
+      <${Field} as="textarea" rows="2" maxlength="2000" label="What should be different? (${count(ids.length, "chapter")})" value=${instructions}
+        onInput=${(event) => write(event.target.value)} hint=${texts ? `${count(texts, "written text")} will be cleared and kept as a former text; the next run writes anew.` : ""} />
+      <${Action} kind="primary" busy="Reworking …" work=${rework}>Rework ${count(ids.length, "chapter")}<//>
+    </div>`;
+}
+
+let keys = 0;
+const fresh = () => ({ key: `new${++keys}`, title: "", summary: "" });
+const wire = ({ id, title, summary, target_word_count }) => ({
+  ...(id && { id }),
+  title: title.trim() || "Untitled",
+  summary,
+  ...(target_word_count && { target_word_count: Number(target_word_count) }),
+});
+
+/** The outline as it is being edited; what is not saved yet survives a reload. */
+function useEntries(book) {
+  const place = `bookgen:outline:${current.value.account.id}:${book.id}`;
+  const served = book.chapters.map(({ id, title, summary, target_word_count }) => ({ key: `c${id}`, id, title, summary, target_word_count }));
+  const [edited, show] = useState(() => JSON.parse(localStorage.getItem(place) ?? "null"));
+  // A chapter that the service no longer has would come back as a new one, which is what its author wants.
+  const ids = new Set(served.map(({ id }) => id));
+  const entries = edited?.map((entry) => (entry.id && !ids.has(entry.id) ? { ...entry, id: undefined } : entry)) ?? served;
+  useEffect(() => {
+    if (edited) localStorage.setItem(place, JSON.stringify(edited));
+    else localStorage.removeItem(place);
+  }, [edited, place]);
+  return { entries, edit: show, dirty: edited !== null, forget: () => show(null) };
+}

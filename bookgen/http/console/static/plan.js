@@ -1,0 +1,124 @@
+// What the account may do and has paid for: plan, usage, credits, add-ons, invoices. Paying is done on the payment
+// processor's own page.
+
+import { post } from "./api.js";
+import { count, date, number, price, words } from "./format.js";
+import { html, useState } from "./hooks.js";
+import { useResource } from "./live.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
+import { Action, Heading, Notice, Waiting } from "./ui.js";
+
+const UNLIMITED = -1;
+const METERS = [
+  ["books_created", "books_per_month", "Books"],
+  ["ai_images_generated", "ai_images_per_month", "Images"],
+  ["ai_edits_used", "ai_edits_per_month", "AI edits"],
+  ["proofreading_checks_used", "proofreading_checks_per_month", "Proofreading checks"],
+];
+
+export default function Plan() {
+  const billing = useSignal(settings)?.billing_enabled;
+  const { data: now, error } = useResource("/auth/subscriptions/current/");
+  const { data: plans } = useResource(billing ? "/auth/subscriptions/plans/" : null);
+  const { data: wallet } = useResource(billing ? "/auth/credits/balance/" : null);
+  const { data: packages } = useResource(billing ? "/auth/credits/packages/" : null);
+  const { data: addons } = useResource(billing ? "/auth/addons/available/" : null);
+  const { data: owned } = useResource(billing ? "/auth/addons/my_addons/" : null);
+  if (!now) return html`<${Waiting} error=${error} />`;
+  return html`
+    <${Heading}>Plan<//>
+    <section class="card" aria-label="Your plan">
+      <h2>${now.plan.name}</h2>
+      ${now.status === "past_due" && html`<${Notice} kind="bad"><p>The last payment failed. The plan is kept for 7 days: look at your card in the billing portal.</p><//>`}
+      <p class="quiet">${now.plan.description} This period ends on ${date(now.usage.period_end)}.</p>
+      <dl class="facts">${METERS.map(([used, limit, name]) => html`<${Meter} key=${used} name=${name} used=${now.usage[used]} limit=${now.limits[limit]} />`)}</dl>
+      ${billing && now.plan.slug !== "free" && html`<${Action} work=${async () => leave((await post("/auth/subscriptions/portal/")).url)}>Card, bills and cancelling<//>`}
+    </section>
+    ${plans && html`<${Plans} plans=${plans} now=${now} />`}
+    ${packages && html`<${Credits} packages=${packages} wallet=${wallet} />`}
+    ${addons?.length > 0 && html`<${Addons} addons=${addons} owned=${owned ?? []} />`}
+    ${billing && html`<${Invoices} />`}`;
+}
+
+function Meter({ name, used, limit }) {
+  const told = limit === UNLIMITED ? `${number(used)}, no limit` : `${number(used)} of ${number(limit)}`;
+  return html`<div><dt>${name}</dt><dd>${told}</dd>${limit > 0 && html`<meter min="0" max=${limit} value=${used} aria-label=${name}></meter>`}</div>`;
+}
+
+function Plans({ plans, now }) {
+  const [interval, pick] = useState("monthly");
+  const yearly = interval === "yearly";
+  const sold = plans.filter(({ slug }) => slug !== "free");
+  const buy = (plan) => async () => {
+    const bought = await post("/auth/subscriptions/checkout/", { plan: plan.slug, interval });
+    leave(bought.url ?? bought.redirect_url);
+  };
+  return html`
+    <h2>Plans</h2>
+    <fieldset class="checks"><legend class="unseen">Paid</legend>
+      ${["monthly", "yearly"].map((one) => html`<label class="check"><input type="radio" name="interval" checked=${one === interval} onChange=${() => pick(one)} /> <span>${one}</span></label>`)}
+    </fieldset>
+    <ul class="plain formats">
+      ${sold.map((plan) => html`
+        <li key=${plan.id} class="card">
+          <h3>${plan.name}</h3>
+          <p><b>${price(yearly ? plan.price_yearly : plan.price_monthly)}</b> <span class="quiet">${yearly ? "a year" : "a month"}</span></p>
+          <p class="quiet">${plan.description}</p>
+          <ul>
+            <li>${count(plan.features.books_per_month, "book")} a month, up to ${words(plan.features.max_word_count_per_book)} each</li>
+            <li>${plan.features.export_formats.map((format) => format.toUpperCase()).join(", ")}${plan.features.watermark ? ", with a watermark" : ""}</li>
+          </ul>
+          ${plan.slug === now.plan.slug ? html`<p><b>Your plan</b></p>` : html`<${Action} kind="primary" aria-label="Choose ${plan.name}" work=${buy(plan)}>Choose<//>`}
+        </li>`)}
+    </ul>`;
+}
+
+function Credits({ packages, wallet }) {
+  const { data: rows } = useResource("/auth/credits/transactions/");
+  const buy = (one) => async () => leave((await post("/auth/credits/checkout/", { package: one.slug })).url);
+  return html`
+    <h2>Credits</h2>
+    <p>${wallet ? `You have ${count(wallet.balance, "credit")}.` : ""} A credit pays for one book beyond the plan.</p>
+    <ul class="plain formats">
+      ${packages.map((one) => html`
+        <li key=${one.id} class="card"><h3>${one.name}</h3><p><b>${price(one.price_cents / 100)}</b> <span class="quiet">${count(one.credits, "credit")}, books up to ${words(one.words_per_book)}</span></p>
+          <${Action} aria-label="Buy ${one.name}" work=${buy(one)}>Buy<//></li>`)}
+    </ul>
+    ${rows?.length > 0 && html`
+      <details><summary>What came and went</summary>
+        <div class="scroll"><table><thead><tr><th>Day</th><th>What</th><th>Credits</th><th>Balance</th></tr></thead>
+          <tbody>${rows.map((row) => html`<tr key=${row.id}><td>${date(row.created_at)}</td><td>${row.description}</td><td>${row.amount > 0 ? "+" : ""}${row.amount}</td><td>${row.balance_after}</td></tr>`)}</tbody></table></div>
+      </details>`}`;
+}
+
+function Addons({ addons, owned }) {
+  const has = (addon) => owned.find((one) => one.addon.id === addon.id && one.billing_type === "monthly" && one.status === "active");
+  const buy = (addon, type) => async () => leave((await post("/auth/addons/checkout/", { addon: addon.slug, billing_type: type })).url);
+  return html`
+    <h2>Add-ons</h2>
+    <ul class="plain formats">
+      ${addons.map((addon) => html`
+        <li key=${addon.id} class="card"><h3>${addon.name}</h3><p class="quiet">${addon.description}</p>
+          ${has(addon)
+            ? html`<p><b>Yours</b></p>`
+            : html`<div class="row">
+                ${addon.price_monthly && html`<${Action} aria-label="${addon.name}, monthly" work=${buy(addon, "monthly")}>${price(addon.price_monthly)} a month<//>`}
+                ${addon.price_per_use && html`<${Action} aria-label="${addon.name}, one use" work=${buy(addon, "per_use")}>${price(addon.price_per_use)} a use<//>`}
+              </div>`}
+        </li>`)}
+    </ul>`;
+}
+
+function Invoices() {
+  const { data: invoices } = useResource("/auth/subscriptions/payments/");
+  if (!invoices?.length) return null;
+  return html`
+    <h2>Invoices</h2>
+    <div class="scroll"><table><thead><tr><th>Day</th><th>Number</th><th>Amount</th><th>State</th><th><span class="unseen">File</span></th></tr></thead>
+      <tbody>${invoices.map((one) => html`
+        <tr key=${one.id}><td>${date(one.created_at)}</td><td>${one.number ?? "–"}</td><td>${price(one.amount, one.currency)}</td><td>${one.status}</td>
+          <td>${(one.invoice_pdf ?? one.hosted_invoice_url) && html`<a href=${one.invoice_pdf ?? one.hosted_invoice_url} rel="noreferrer">Invoice ${one.number}</a>`}</td></tr>`)}</tbody></table></div>`;
+}
+
+const leave = (url) => location.assign(url);

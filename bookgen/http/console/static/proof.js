@@ -1,0 +1,116 @@
+// Proofreading: a report is made, and its suggestions are worked through one by one, each seen before it is applied.
+
+import { get, post, remove } from "./api.js";
+import { count, inLanguage, number, time } from "./format.js";
+import { html, useEffect, useKeys, useRef, useState } from "./hooks.js";
+import { useResource } from "./live.js";
+import { Action, Confirmed, Field, Heading, Notice, Progress, spoken, useWork, Problem, Waiting } from "./ui.js";
+
+const OPEN = new Set(["pending", "running"]);
+const SEVERITIES = ["critical", "major", "minor", "info"];
+
+export default function Proof({ book, reload }) {
+  const { data: reports, error, reload: again } = useResource(`/proofreading-reports/?book=${book.id}`, (listed) => listed?.some(({ status }) => OPEN.has(status)));
+  const [chosen, choose] = useState(null);
+  if (!reports) return html`<${Waiting} error=${error} />`;
+  const report = reports.find(({ id }) => id === chosen) ?? reports[0];
+  const start = async () => {
+    const made = await post("/proofreading-reports/", { book: book.id });
+    choose(made.id);
+    await again();
+  };
+  return html`
+    <${Heading}>Proofread<//>
+    <div class="row">
+      <${Action} kind=${report ? "" : "primary"} work=${start}>${report ? "Check the book again" : "Check the book"}<//>
+      ${reports.length > 1 && html`
+        <${Field} as="select" label="Report" value=${report.id} onChange=${(event) => choose(Number(event.target.value))}>
+          ${reports.map(({ id, created_at: at }) => html`<option value=${id} selected=${id === report.id}>${time(at)}</option>`)}<//>`}
+    </div>
+    ${report && html`<${Report} key=${report.id} book=${book} report=${report} again=${again} reload=${reload} />`}`;
+}
+
+function Report({ book, report, again, reload }) {
+  const away = async () => {
+    await remove(`/proofreading-reports/${report.id}/`);
+    await again();
+  };
+  return html`
+    <section aria-label="Report">
+      ${OPEN.has(report.status) && html`<p role="status">The book is being read. You may close this page.</p><${Progress} label="Read, percent" value=${report.progress} />`}
+      ${report.status === "error" && html`<${Notice} kind="bad"><p>${report.failure?.message ?? "The check failed."} Check the book again.</p><//>`}
+      ${report.summary && html`<p class="lead" ...${inLanguage(book)}>${report.summary}</p>`}
+      ${report.status === "completed" && html`<${Suggestions} book=${book} report=${report} reload=${reload} />`}
+      <p><${Confirmed} kind="link" title="Delete this report?" yes="Delete it" text="What was applied stays." work=${away}>Delete this report<//></p>
+    </section>`;
+}
+
+function Suggestions({ book, report, reload }) {
+  const [severity, limit] = useState("");
+  const [page, turn] = useState(1);
+  const path = `/proofreading-reports/${report.id}/suggestions/?status=pending&page=${page}${severity && `&severity=${severity}`}`;
+  const { data, error, reload: again } = useResource(path);
+  const [at, go] = useState(0);
+  const all = data?.results ?? [];
+  const index = Math.min(at, all.length - 1);
+  const after = async () => {
+    if (all.length === 1 && page > 1) turn(page - 1);
+    await Promise.all([again(), reload()]);
+  };
+  const decide = (verb) => async (one) => {
+    const { status } = await post(`/proofreading-reports/${report.id}/suggestions/${one.id}/${verb}/`);
+    spoken.set(status === "stale" ? "The text has changed meanwhile: nothing was done." : verb === "apply" ? "Applied." : "Dismissed.");
+    await after();
+  };
+  const apply = useWork(() => decide("apply")(all[index]));
+  const dismiss = useWork(() => decide("dismiss")(all[index]));
+  useKeys(({ key }) => {
+    if (key === "j") go(Math.min(all.length - 1, index + 1));
+    if (key === "k") go(Math.max(0, index - 1));
+    if (key === "a" && all[index]) apply.run();
+    if (key === "d" && all[index]) dismiss.run();
+  });
+  if (!data) return html`<${Waiting} error=${error} />`;
+  const inBulk = async () => {
+    const told = await post(`/proofreading-reports/${report.id}/apply/`, { severity: [severity] });
+    spoken.set(`${count(told.applied, "change")} applied.`);
+    await after();
+  };
+  return html`
+    <div class="row between">
+      <p role="status">${data.count ? `${count(data.count, "suggestion")} left. ${number(index + 1 + (page - 1) * 20)} is shown.` : "Nothing is left to decide."}</p>
+      <${Field} as="select" label="Which" value=${severity} onChange=${(event) => { limit(event.target.value); turn(1); go(0); }}>
+        <option value="">all</option>${SEVERITIES.map((one) => html`<option value=${one} selected=${one === severity}>${one}</option>`)}<//>
+    </div>
+    ${all[index] && html`<${Suggestion} key=${all[index].id} book=${book} report=${report} one=${all[index]} apply=${apply} dismiss=${dismiss} />`}
+    <div class="row">
+      <button type="button" disabled=${index <= 0} onClick=${() => go(index - 1)}>Before</button>
+      <button type="button" disabled=${index >= all.length - 1} onClick=${() => go(index + 1)}>Next</button>
+      ${data.previous && html`<button type="button" onClick=${() => { turn(page - 1); go(0); }}>Page before</button>`}
+      ${data.next && html`<button type="button" onClick=${() => { turn(page + 1); go(0); }}>Next page</button>`}
+      ${severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply them" text="${count(data.count, "change")}. Every chapter’s text of today is kept as a former text." work=${inBulk}>Apply all ${severity}<//>`}
+    </div>
+    <p class="quiet">Keys: j and k move, a applies, d dismisses.</p>`;
+}
+
+function Suggestion({ book, report, one, apply, dismiss }) {
+  const [shown, show] = useState(null);
+  const card = useRef();
+  useEffect(() => {
+    get(`/proofreading-reports/${report.id}/suggestions/${one.id}/preview/`).then(({ data }) => show(data), () => show({}));
+    card.current.scrollIntoView({ block: "nearest" });
+  }, []);
+  const before = shown?.before ?? one.original_text;
+  const after = shown?.after ?? one.suggested_text;
+  return html`
+    <article class="card suggestion" ref=${card} aria-live="polite">
+      <p class="quiet">${one.severity}, ${one.type} · <a href="#/books/${book.id}/chapters/${one.chapter}">Chapter ${one.chapter_number}</a></p>
+      <p class="reading-line" ...${inLanguage(book)}>${shown?.context_before}<del>${before}</del> <ins>${after}</ins>${shown?.context_after}</p>
+      <p>${one.explanation}</p>
+      <${Problem} error=${apply.error ?? dismiss.error} />
+      <div class="row">
+        <button type="button" class="primary" aria-busy=${apply.busy} onClick=${apply.run}>Apply</button>
+        <button type="button" aria-busy=${dismiss.busy} onClick=${dismiss.run}>Dismiss</button>
+      </div>
+    </article>`;
+}

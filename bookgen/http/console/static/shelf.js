@@ -1,0 +1,58 @@
+// The shelf: every book with its cover and how far it is.
+
+import { count, number, since, words } from "./format.js";
+import { html, useState } from "./hooks.js";
+import { useResource } from "./live.js";
+import { current } from "./session.js";
+import { useSignal } from "./signal.js";
+import { Cover } from "./tile.js";
+import { Heading, Problem, Progress, Waiting } from "./ui.js";
+import { Welcome } from "./welcome.js";
+
+const MANY = 12;
+
+export default function Shelf() {
+  const session = useSignal(current);
+  return session ? html`<${Books} session=${session} />` : html`<${Welcome} />`;
+}
+
+function Books({ session }) {
+  const { data: books, error } = useResource("/books/", (listed) => listed?.some(isActive));
+  const [sought, seek] = useState("");
+  if (!books) return html`<${Waiting} error=${error} />`;
+  if (books.length === 0) return html`<${Welcome} session=${session} />`;
+  const found = books.filter((book) => `${book.title} ${book.author_name} ${book.genre}`.toLowerCase().includes(sought.toLowerCase()));
+  return html`
+    <div class="row between">
+      <${Heading}>Your books<//>
+      <a class="button primary" href="#/new">New book</a>
+    </div>
+    <${Problem} error=${error?.status ? error : null} />
+    ${books.length > MANY && html`<p><input type="search" aria-label="Find a book" placeholder="Find a book" value=${sought} onInput=${(event) => seek(event.target.value)} /></p>`}
+    <p class="unseen" role="status">${sought && count(found.length, "book")}</p>
+    <ul class="shelf">${found.map((book) => html`<${Spine} key=${book.id} book=${book} />`)}</ul>`;
+}
+
+export const isActive = (book) => ["running", "paused"].includes(book.generation_progress?.generation_status);
+
+function Spine({ book }) {
+  const run = book.generation_progress;
+  return html`
+    <li>
+      <a href="#/books/${book.id}">
+        <${Cover} book=${book} />
+        <span class="title" dir="auto">${book.title}</span>
+        <span class="quiet">${state(book, run)}</span>
+        ${isActive(book) && html`<${Progress} label="Written" value=${run.percentage} />`}
+      </a>
+    </li>`;
+}
+
+function state(book, run) {
+  if (run?.generation_status === "error") return "Stuck: needs you";
+  if (run?.generation_status === "paused") return `Paused at ${number(run.percentage)} %`;
+  if (book.status === "generating") return run?.status_message.startsWith("Waiting") ? "Waiting its turn" : `Writing, ${number(run?.percentage ?? 0)} %`;
+  if (book.status === "completed") return words(book.word_count);
+  if (book.status === "outline") return book.word_count ? `${words(book.word_count)} so far` : `Outline of ${count(book.chapters_count, "chapter")}`;
+  return `Draft, ${since(book.created_at)}`;
+}

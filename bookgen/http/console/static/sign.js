@@ -1,0 +1,144 @@
+// Signing in, registering, and asking for a new password.
+
+import { post } from "./api.js";
+import { html, useEffect, useState } from "./hooks.js";
+import { go, instead } from "./router.js";
+import { current, signIn, signOut } from "./session.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
+import { Check, Dialog, Field, Heading, Notice, Problem, useWork } from "./ui.js";
+
+const GOOGLE = "https://accounts.google.com/o/oauth2/v2/auth";
+const STATE = "bookgen:google-state";
+
+export default function Sign({ rest }) {
+  const [tab, show] = useState(rest[0] === "new" ? "register" : "login");
+  const session = useSignal(current);
+  const site = useSignal(settings);
+  useEffect(() => {
+    if (session) instead(rest[0] === "new" ? "#/new" : "#/");
+  }, [session]);
+  if (tab === "forgot") return html`<${Forgot} back=${() => show("login")} />`;
+  const isNew = tab === "register";
+  return html`
+    <div class="narrow">
+      <${Heading}>${isNew ? "Make an account" : "Sign in"}<//>
+      ${isNew ? html`<${Register} />` : html`<${Login} forgot=${() => show("forgot")} />`}
+      ${site?.google_client_id && html`<${Google} client=${site.google_client_id} />`}
+      ${isNew
+        ? html`<p class="quiet">You have an account? <button type="button" class="link" onClick=${() => show("login")}>Sign in</button></p>`
+        : site?.registration_enabled !== false &&
+          html`<p class="quiet">New here? <button type="button" class="link" onClick=${() => show("register")}>Make an account</button></p>`}
+    </div>`;
+}
+
+function Login({ forgot }) {
+  const { run, busy, error } = useWork(async ({ target }) => {
+    const { name, password, kept } = Object.fromEntries(new FormData(target));
+    await enter(post("/auth/login/", { [name.includes("@") ? "email" : "username"]: name, password }), kept === "on");
+  });
+  return html`
+    <form onSubmit=${run}>
+      <${Field} label="E-mail address or username" name="name" autocomplete="username" required />
+      <${Field} label="Password" name="password" type="password" autocomplete="current-password" required />
+      <${Check} label="Keep me signed in on this device" name="kept" />
+      <${Problem} error=${error} />
+      <div class="row"><button class="primary" aria-busy=${busy}>Sign in</button>
+        <button type="button" class="link" onClick=${forgot}>Forgot the password?</button></div>
+    </form>`;
+}
+
+function Register() {
+  const [message, say] = useState("");
+  const { run, busy, error } = useWork(async ({ target }) => {
+    const { kept, ...form } = Object.fromEntries(new FormData(target));
+    const reply = await post("/auth/register/", form);
+    if (reply.tokens) await enter(reply, kept === "on");
+    else say(reply.message);
+  });
+  if (message) return html`<${Notice}><p role="status">${message}</p><//>`;
+  const wrong = error?.fields ?? {};
+  return html`
+    <form onSubmit=${run}>
+      <${Field} label="Username" name="username" autocomplete="username" minlength="3" maxlength="150" required wrong=${wrong.username} />
+      <${Field} label="E-mail address" name="email" type="email" autocomplete="email" required wrong=${wrong.email} />
+      <${Field} label="Password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="128"
+        required hint="At least 8 characters." wrong=${wrong.password} />
+      <${Check} label="Keep me signed in on this device" name="kept" />
+      <${Problem} error=${Object.keys(wrong).length ? null : error} />
+      <button class="primary" aria-busy=${busy}>Make the account</button>
+    </form>`;
+}
+
+function Forgot({ back }) {
+  const [message, say] = useState("");
+  const { run, busy, error } = useWork(async ({ target }) => {
+    say((await post("/auth/forgot-password/", Object.fromEntries(new FormData(target)))).message);
+  });
+  return html`
+    <div class="narrow">
+      <${Heading}>A new password<//>
+      ${message
+        ? html`<${Notice}><p role="status">${message}</p><//>`
+        : html`
+          <form onSubmit=${run}>
+            <${Field} label="E-mail address of your account" name="email" type="email" autocomplete="email" required />
+            <${Problem} error=${error} />
+            <button class="primary" aria-busy=${busy}>Send me a link</button>
+          </form>`}
+      <p><button type="button" class="link" onClick=${back}>Back to signing in</button></p>
+    </div>`;
+}
+
+/** Over the view that the reader is in: signed in again, everything goes on where it was. */
+export function SignInAgain() {
+  const name = current.value?.account.username ?? "";
+  const { run, busy, error } = useWork(async ({ target }) => {
+    const { password } = Object.fromEntries(new FormData(target));
+    await enter(post("/auth/login/", { username: name, password }), current.value.kept);
+  });
+  const leave = () => {
+    signOut();
+    go("#/signin");
+  };
+  return html`
+    <${Dialog} title="Your sign-in has ended" closable=${false}>
+      <p>Nothing is lost: what you typed is kept, and you go on where you are.</p>
+      <form onSubmit=${run}>
+        <input class="unseen" name="username" autocomplete="username" value=${name} readonly tabindex="-1" aria-hidden="true" />
+        <${Field} label="Password of ${name}" name="password" type="password" autocomplete="current-password" required autofocus />
+        <${Problem} error=${error} />
+        <div class="row end"><button type="button" onClick=${leave}>Sign out</button>
+          <button class="primary" aria-busy=${busy}>Sign in again</button></div>
+      </form>
+    <//>`;
+}
+
+// By way of Google's own page, which sends the reader back here: no script of theirs ever runs in ours.
+function Google({ client }) {
+  const { run, error } = useWork(async () => {
+    const state = crypto.getRandomValues(new Uint32Array(4)).join("");
+    sessionStorage.setItem(STATE, state);
+    const asked = { client_id: client, redirect_uri: home(), response_type: "token", scope: "openid email profile", state };
+    location.assign(`${GOOGLE}?${new URLSearchParams(asked)}`);
+  });
+  return html`<p><button type="button" onClick=${run}>Sign in with Google</button></p><${Problem} error=${error} />`;
+}
+
+const home = () => location.origin + location.pathname;
+
+/** Takes what Google put behind the #, if that is where the reader comes from. */
+export async function returned() {
+  const told = new URLSearchParams(location.hash.slice(1));
+  if (!told.has("state") || told.get("state") !== sessionStorage.getItem(STATE)) return;
+  sessionStorage.removeItem(STATE);
+  instead("#/");
+  if (told.has("access_token")) await enter(post("/auth/google/", { access_token: told.get("access_token") }), false);
+}
+
+async function enter(asked, kept) {
+  const reply = await asked;
+  const before = current.value;
+  signIn(reply, kept);
+  if (before && before.account.id !== reply.user.id) go("#/");
+}

@@ -1,0 +1,146 @@
+// What every view is made of: buttons that do something, fields, notices, dialogs, progress.
+
+import { html, useEffect, useId, useRef, useState } from "./hooks.js";
+import { signal, useSignal } from "./signal.js";
+
+export const spoken = signal(""); // what a screen reader says next, without the focus going there
+
+/** A button whose work takes a while. While it does, it says so and is not pressed twice; what fails is shown by it. */
+export function Action({ work, children, kind = "", busy: busyWords = "One moment …", ...rest }) {
+  const { run, busy, error } = useWork(work);
+  return html`
+    <span class="action">
+      <button type="button" class=${kind} aria-busy=${busy} ...${rest} onClick=${run}>${busy ? busyWords : children}</button>
+      <${Problem} error=${error} />
+    </span>`;
+}
+
+/** `run` does the work once at a time; `error` is what became of the last try. */
+export function useWork(work) {
+  const [state, show] = useState({ busy: false, error: null });
+  const going = useRef(false);
+  const mounted = useRef(true);
+  useEffect(() => () => (mounted.current = false), []);
+  const run = async (event) => {
+    event?.preventDefault?.();
+    if (going.current) return;
+    going.current = true;
+    show({ busy: true, error: null });
+    let error = null;
+    try {
+      await work(event);
+    } catch (failure) {
+      error = failure;
+    }
+    going.current = false;
+    if (mounted.current) show({ busy: false, error });
+  };
+  return { run, ...state };
+}
+
+const REMEDY = {
+  PLAN_UPGRADE_REQUIRED: ["See the plans", "#/plan"],
+  QUOTA_EXCEEDED: ["See your plan", "#/plan"],
+  quota_exceeded: ["See your plan", "#/plan"],
+};
+const NEXT = {
+  UNREACHABLE: "What you typed is kept. Try again in a moment.",
+  UPSTREAM_AI_ERROR: "The model’s provider failed or refused. Try again; if it stays so, ask whoever runs this service.",
+  SERVER_ERROR: "Try again. If it stays so, ask whoever runs this service to look at its log.",
+  SERVICE_UNAVAILABLE: "The service is busy or starting. Try again in a moment.",
+};
+
+/** What went wrong, and what to do next. */
+export function Problem({ error }) {
+  if (!error) return null;
+  const [name, link] = REMEDY[error.code] ?? [];
+  const details = Object.entries(error.fields ?? {}).flatMap(([, told]) => (Array.isArray(told) ? told : []));
+  return html`
+    <div class="notice bad" role="alert">
+      <p>${error.message}${details.length > 0 && html` ${details.join(" ")}`} ${NEXT[error.code]}</p>
+      ${link && html`<p><a href=${link}>${name}</a></p>`}
+    </div>`;
+}
+
+export function Notice({ kind = "", children }) {
+  return html`<div class="notice ${kind}">${children}</div>`;
+}
+
+/** A labelled field. `as` is input, textarea or select; what is wrong with it is read out with it. */
+export function Field({ label, hint, wrong, as = "input", children, class: kind = "", ...rest }) {
+  const id = useId();
+  const about = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(" ");
+  return html`
+    <div class="field ${kind}">
+      <label for=${id}>${label}</label>
+      <${as} id=${id} aria-describedby=${about || undefined} aria-invalid=${wrong ? "true" : undefined} ...${rest}>${children}<//>
+      ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+      ${wrong && html`<p class="wrong" id="${id}-wrong">${[].concat(wrong).join(" ")}</p>`}
+    </div>`;
+}
+
+export function Check({ label, ...rest }) {
+  return html`<label class="check"><input type="checkbox" ...${rest} /> <span>${label}</span></label>`;
+}
+
+/** Asks before something that can't be taken back; focus goes in and comes back. */
+export function Dialog({ title, onClose, closable = true, children }) {
+  const dialog = useRef();
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current.showModal();
+    return () => before?.focus?.();
+  }, []);
+  return html`
+    <dialog ref=${dialog} aria-labelledby=${id} onCancel=${(event) => { event.preventDefault(); if (closable) onClose(); }}>
+      <h2 id=${id}>${title}</h2>
+      ${children}
+    </dialog>`;
+}
+
+/** A button that asks first. */
+export function Confirmed({ title, text, yes, work, children, kind = "", ...rest }) {
+  const [asking, ask] = useState(false);
+  const close = () => ask(false);
+  return html`
+    <button type="button" class=${kind} ...${rest} onClick=${() => ask(true)}>${children}</button>
+    ${asking && html`
+      <${Dialog} title=${title} onClose=${close}>
+        <p>${text}</p>
+        <div class="row end">
+          <button type="button" onClick=${close}>Cancel</button>
+          <${Action} kind="primary" work=${async () => { await work(); close(); }}>${yes}<//>
+        </div>
+      <//>`}`;
+}
+
+export function Progress({ label, value }) {
+  return html`<progress aria-label=${label} max="100" value=${value}></progress>`;
+}
+
+/** The one heading of a view. It takes the focus when the view opens, so that a reader starts there. */
+export function Heading({ children, title }) {
+  const heading = useRef();
+  const name = title ?? (typeof children === "string" ? children : "");
+  useEffect(() => {
+    document.title = name ? `${name} · bookgen` : "bookgen";
+  }, [name]);
+  useEffect(() => {
+    if (document.querySelector("dialog[open]")) return;
+    heading.current.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, []);
+  return html`<h1 tabindex="-1" ref=${heading}>${children}</h1>`;
+}
+
+/** What a view shows until its data is there, or instead of it. */
+export function Waiting({ error, children = "Loading …" }) {
+  if (!error) return html`<p class="quiet" role="status">${children}</p>`;
+  if (error.status !== 404) return html`<${Problem} error=${error} />`;
+  return html`<${Notice}><p>This isn’t here any more, or it belongs to another account. <a href="#/">To your books</a></p><//>`;
+}
+
+export function Spoken() {
+  return html`<div class="unseen" role="status" aria-live="polite">${useSignal(spoken)}</div>`;
+}

@@ -1,0 +1,139 @@
+// The writing, watched and steered: how far it is, why it waits or failed, and what to do next.
+
+import { post } from "./api.js";
+import { cost, count, duration, inLanguage, number, since, words } from "./format.js";
+import { html } from "./hooks.js";
+import { Action, Confirmed, Heading, Notice, Progress } from "./ui.js";
+import { estimate } from "./outline.js";
+
+export default function Writing({ book, status, reload }) {
+  return html`
+    <${Heading}>Writing<//>
+    ${status ? html`<${Run} book=${book} status=${status} reload=${reload} />` : html`<${NotYet} book=${book} reload=${reload} />`}
+    ${book.chapters.length > 0 && html`<${Chapters} book=${book} status=${status} />`}
+    <${Findings} book=${book} />`;
+}
+
+function NotYet({ book, reload }) {
+  if (book.chapters.length === 0) {
+    return html`<p>A book is written from its outline. <a href="#/books/${book.id}/outline">Draft the outline first</a></p>`;
+  }
+  return html`
+    <p>Nothing is written yet. ${estimate(book)}</p>
+    <div class="row">
+      <${Command} book=${book} name="generate" reload=${reload} kind="primary">Write the book<//>
+      <a href="#/books/${book.id}/outline">Look over the outline first</a>
+    </div>`;
+}
+
+function Run({ book, status, reload }) {
+  const is = status.generation_status;
+  const waits = is === "running" && status.status_message.startsWith("Waiting");
+  return html`
+    <section class="run ${is}" aria-label="The run">
+      <p class="state">${waits ? status.status_message : said(status)}</p>
+      <${Progress} label="Chapters written, percent" value=${status.percentage} />
+      <dl class="facts">
+        <div><dt>Chapters</dt><dd>${number(status.completed_chapters)} of ${number(status.total_chapters)}</dd></div>
+        <div><dt>Words</dt><dd>${number(status.words_written)}</dd></div>
+        ${is === "running" && !waits && html`<div><dt>Time left</dt><dd>${status.estimated_seconds_remaining == null ? "known after the first chapter" : duration(status.estimated_seconds_remaining)}</dd></div>`}
+        <div><dt>Cost so far</dt><dd>${spent(book.usage)}</dd></div>
+      </dl>
+      ${waits && html`<p>One book of an account is written at a time, in the order in which they were started. <a href="#/">See which</a></p>`}
+      ${is === "error" && html`<${Failed} book=${book} failure=${status.failure} reload=${reload} />`}
+      <${Controls} book=${book} status=${status} reload=${reload} />
+      ${is === "running" && html`<p class="quiet">You may close this page: the writing goes on. Last change ${since(status.updated_at)}.</p>`}
+    </section>`;
+}
+
+const said = (status) => (status.generation_status === "error" ? `Stopped by a failure after ${number(status.completed_chapters)} of ${count(status.total_chapters, "chapter")}.` : status.status_message);
+
+function spent(usage) {
+  if (usage.unknown_price) return usage.cost_micros ? `${cost(usage.cost_micros, usage.currency)} and more: a price is not known` : "The price of this model is not known";
+  return cost(usage.cost_micros, usage.currency);
+}
+
+function Controls({ book, status, reload }) {
+  const give = { book, reload };
+  const stop = html`
+    <${Confirmed} title="Stop the writing?" yes="Stop" work=${() => command(book, "stop-generation", reload)}
+      text="The chapter in work is given up; finished chapters stay. You can go on later.">Stop<//>`;
+  switch (status.generation_status) {
+    case "running":
+      return html`<div class="row"><${Command} ...${give} name="pause-generation">Pause<//>${stop}</div>`;
+    case "paused":
+      return html`<div class="row"><${Command} ...${give} name="resume-generation" kind="primary">Go on writing<//>${stop}
+        <a href="#/books/${book.id}/outline">Change what comes</a></div>`;
+    case "stopped":
+      return html`<div class="row"><${Command} ...${give} name="generate" kind="primary">Go on writing<//></div>`;
+    case "error":
+      return null;
+    default:
+      return html`
+        <div class="row"><a class="button primary" href="#/books/${book.id}/read">Read the book</a><a class="button" href="#/books/${book.id}/files">Take it with you</a>
+          <${Confirmed} title="Write the whole book again?" yes="Write it again" work=${() => command(book, "generate", reload)}
+            text="Every chapter is written anew. The texts of today are kept as former texts.">Write it again<//></div>`;
+  }
+}
+
+const ADVICE = {
+  quota_exceeded: ["Your plan has no book left in this period.", "See your plan", "#/plan"],
+  QUOTA_EXCEEDED: ["Your plan’s allowance is used up.", "See your plan", "#/plan"],
+  PLAN_UPGRADE_REQUIRED: ["This needs another plan.", "See the plans", "#/plan"],
+};
+
+function Failed({ book, failure, reload }) {
+  const [text, name, link] = ADVICE[failure?.code] ?? [];
+  return html`
+    <${Notice} kind="bad">
+      <p><b>Why:</b> ${failure?.message ?? "The reason is not known."}</p>
+      <p><b>What next:</b> ${text ?? (failure?.retryable
+        ? "Nothing is lost. Try again: it goes on with the chapter that failed, and finished ones are not written twice."
+        : "The same call would fail again. Change what it trips over (often the summary of the chapter, or the idea) and write on.")}</p>
+      <div class="row">
+        <${Command} book=${book} name=${failure?.retryable ? "resume-generation" : "generate"} reload=${reload} kind="primary">${failure?.retryable ? "Try again" : "Write on"}<//>
+        ${failure?.retryable === false && html`<a href="#/books/${book.id}/outline">Change the outline</a>`}
+        ${link && html`<a href=${link}>${name}</a>`}
+      </div>
+    <//>`;
+}
+
+const Command = ({ book, name, reload, kind, children }) =>
+  html`<${Action} kind=${kind} work=${() => command(book, name, reload)}>${children}<//>`;
+
+async function command(book, name, reload) {
+  try {
+    await post(`/books/${book.id}/${name}/`);
+  } catch (error) {
+    // The state has moved on meanwhile, or an earlier try arrived after all: what is true is shown instead.
+    if (error.code !== "CONFLICT" && error.code !== "GENERATION_IN_PROGRESS") throw error;
+  } finally {
+    await reload();
+  }
+}
+
+function Chapters({ book, status }) {
+  const live = new Map((status?.outline ?? []).map((item) => [item.id, item]));
+  return html`
+    <h2>Chapters</h2>
+    <ol class="plain chapters">
+      ${book.chapters.map((chapter) => {
+        const item = live.get(chapter.id) ?? { has_content: Boolean(chapter.content), word_count: chapter.word_count };
+        const now = status?.generation_status === "running" && status.current_chapter === chapter.chapter_number;
+        return html`
+          <li key=${chapter.id} class=${item.has_content ? "done" : now ? "now" : ""}>
+            <span class="number">${chapter.chapter_number}</span>
+            <span ...${inLanguage(book)}>${item.has_content ? html`<a href="#/books/${book.id}/chapters/${chapter.id}">${chapter.title}</a>` : chapter.title}</span>
+            <span class="quiet">${item.has_content ? words(item.word_count) : now ? "being written" : "to come"}</span>
+          </li>`;
+      })}
+    </ol>`;
+}
+
+function Findings({ book }) {
+  if (!book.quality?.length) return null;
+  return html`
+    <details><summary>${count(book.quality.length, "thing")} the quality check noticed and left</summary>
+      <ul>${book.quality.map((found) => html`<li>Chapter ${found.chapter_number}: ${found.detail} <q ...${inLanguage(book)}>${found.excerpt}</q></li>`)}</ul>
+    </details>`;
+}

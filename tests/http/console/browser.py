@@ -1,0 +1,201 @@
+"""A real Chromium, driven as a reader drives it, that keeps what it complained of and whom it asked."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from selenium import webdriver
+from selenium.common.exceptions import JavascriptException
+from selenium.webdriver.common.keys import Keys
+
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+    "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+)  # fmt: skip
+MODULES = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "bookgen-axe/node_modules"
+AXE = MODULES / "axe-core/axe.min.js"
+PATIENCE_SECONDS = 20
+MOST_TABS = 150
+
+# What the page's policy refused, noted from its first moment on.
+WATCH = """
+window.refused = [];
+document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) =>
+  window.refused.push(`${violatedDirective} ${blockedURI} ${sample}`));
+"""
+# Resolves as soon as the condition holds; it is looked at whenever the document changes.
+UNTIL = """
+const [condition, values, done] = [new Function("values", `return (${arguments[0]})`), arguments[1], arguments[2]];
+const look = () => { const found = condition(values); if (found) { watcher.disconnect(); done(found); } return found; };
+const watcher = new MutationObserver(look);
+if (!look()) watcher.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
+"""
+JUDGE = """
+const done = arguments[0];
+axe.run({ resultTypes: ["violations"] }).then(done, (error) => done({ error: String(error) }));
+"""
+NAMED = """
+[...document.querySelectorAll("a, button, input, textarea, select, summary")].filter((one) => {
+  if (!one.checkVisibility()) return false;
+  const name = one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent ?? one.textContent;
+  return name.trim() === values[0];
+})[0]
+"""
+
+
+def missing() -> list[str]:
+    """What a test in a browser needs and this machine lacks, each with how to get it."""
+    wanted = {
+        "chromium (apt-get install chromium)": shutil.which("chromium"),
+        "chromedriver (apt-get install chromium-driver)": shutil.which("chromedriver"),
+        f"axe-core (npm install --prefix {MODULES.parent} axe-core)": AXE.exists(),
+    }
+    return [name for name, found in wanted.items() if not found]
+
+
+def start() -> webdriver.Chrome:
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(shutil.which("chromium"))
+    for flag in (*FLAGS, f"--user-data-dir={tempfile.mkdtemp(prefix='bookgen-chromium-')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(shutil.which("chromedriver"))))
+    driver.set_script_timeout(PATIENCE_SECONDS)
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+    return driver
+
+
+class Page:
+    """The page at `url` in a browser. Every step waits for what it needs to be there."""
+
+    def __init__(self, driver: webdriver.Chrome, url: str) -> None:
+        self.driver = driver
+        self.url = url
+        self.expected: list[str] = []  # parts of complaints that the test provokes
+
+    async def open(self, view: str = "") -> None:
+        """A view in the page as it is; the first one loads it."""
+        await self._do(self.driver.get, f"{self.url}/#/{view}")
+        await self.until("document.querySelector('h1')")
+
+    async def load(self, view: str = "") -> None:
+        """The page anew."""
+        await self._do(self.driver.get, "about:blank")
+        await self.open(view)
+
+    async def script(self, source: str, *values: Any) -> Any:
+        return await self._do(self.driver.execute_script, source, *values)
+
+    async def until(self, condition: str, *values: Any) -> Any:
+        try:
+            return await self._do(self.driver.execute_async_script, UNTIL, condition, values)
+        except JavascriptException as error:
+            raise AssertionError(f"{condition} {values}: {error.msg}") from error
+        except Exception as error:
+            told = f"not within {PATIENCE_SECONDS} s: {condition} {values}"
+            raise AssertionError(f"{told}\n{await self.text()}") from error
+
+    async def sees(self, text: str) -> None:
+        await self.until("document.body.innerText.includes(values[0])", text)
+
+    async def misses(self, text: str) -> None:
+        await self.until("!document.body.innerText.includes(values[0])", text)
+
+    async def named(self, name: str) -> Any:
+        """The link, button or field of that name."""
+        return await self.until(NAMED, name)
+
+    async def press(self, name: str) -> None:
+        element = await self.until(f"(() => {{ const one = {NAMED}; return one && !one.disabled && one }})()", name)
+        await self._do(element.click)
+
+    async def fill(self, name: str, text: str) -> None:
+        field = await self.named(name)
+        await self._do(field.send_keys, Keys.CONTROL + "a", Keys.DELETE)
+        await self._do(field.send_keys, text)
+
+    async def value(self, name: str) -> str:
+        return str(await self._do((await self.named(name)).get_property, "value"))
+
+    async def text(self) -> str:
+        return str(await self.script("return document.body.innerText"))
+
+    async def keys(self, *keys: str) -> None:
+        """To whatever has the focus."""
+        await self._do(lambda: self.driver.switch_to.active_element.send_keys(*keys))
+
+    async def tab_to(self, name: str) -> None:
+        """As far as it takes, from where the focus is."""
+        await self.named(name)
+        for _ in range(MOST_TABS):
+            await self.keys(Keys.TAB)
+            if await self.script(f"const values = [arguments[0]]; return document.activeElement === {NAMED}", name):
+                return
+        raise AssertionError(f"the keyboard does not get to {name!r}")
+
+    async def look(self) -> None:
+        """As if the tab had just come to the front: what is polled is asked for at once."""
+        await self.script("document.dispatchEvent(new Event('visibilitychange'))")
+
+    async def width(self, width: int, height: int = 900) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        await self._do(self.driver.execute_cdp_cmd, "Emulation.setDeviceMetricsOverride", metrics)
+
+    async def scheme(self, scheme: str) -> None:
+        chosen = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in chosen.items()]
+        await self._do(self.driver.execute_cdp_cmd, "Emulation.setEmulatedMedia", {"features": features})
+
+    async def offline(self, is_offline: bool) -> None:
+        conditions = {"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        await self._do(self.driver.execute_cdp_cmd, "Network.enable", {})
+        await self._do(self.driver.execute_cdp_cmd, "Network.emulateNetworkConditions", conditions)
+
+    async def downloads_to(self, folder: Path) -> None:
+        told = {"behavior": "allow", "downloadPath": str(folder)}
+        await self._do(self.driver.execute_cdp_cmd, "Browser.setDownloadBehavior", told)
+
+    async def picture(self, path: Path) -> None:
+        shot = await self._do(self.driver.execute_cdp_cmd, "Page.captureScreenshot", {"captureBeyondViewport": True})
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    async def findings(self) -> list[str]:
+        """What axe finds wrong with the view as it is."""
+        await self._do(self.driver.execute_script, AXE.read_text())
+        told = await self._do(self.driver.execute_async_script, JUDGE)
+        assert "error" not in told, told
+        return [f"{one['id']}: {node['html'][:160]}" for one in told["violations"] for node in one["nodes"]]
+
+    async def complaints(self) -> list[str]:
+        """Errors of the console and refusals of the policy, but for those that the test provokes."""
+        entries = await self._do(self.driver.get_log, "browser")
+        told = [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
+        told += await self.script("return window.refused ?? []")
+        return [one for one in told if not any(part in one for part in self.expected)]
+
+    async def strangers(self) -> list[str]:
+        """Addresses of other hosts that were asked for anything."""
+        events = await self._do(self.driver.get_log, "performance")
+        asked = [urlsplit(url) for url in _asked(events)]
+        own = urlsplit(self.url).netloc
+        return [url.geturl() for url in asked if url.scheme in ("http", "https") and url.netloc != own]
+
+    async def _do(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.to_thread(work, *arguments)
+
+
+def _asked(events: list[dict[str, Any]]) -> Iterator[str]:
+    for event in events:
+        message = json.loads(event["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            yield message["params"]["request"]["url"]

@@ -1,0 +1,70 @@
+"""The page in a real Chromium, before the real service. Without a browser its tests are skipped; in CI they fail."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import PASSWORD, Api
+from tests.http.console import browser
+from tests.http.console.browser import Page
+
+OpenPage = Callable[[Api], Awaitable[Page]]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    if lacking := browser.missing():
+        message = f"The browser's tests need {'; '.join(lacking)}."
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    for chatty in ("selenium", "urllib3"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    driver = browser.start()
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+async def open_page(chromium: Any) -> AsyncIterator[OpenPage]:
+    """Opens the page of a service, 1280 pixels wide and in the light; nothing may be wrong with it in the end."""
+    pages: list[Page] = []
+
+    async def open_page(api: Api) -> Page:
+        page = Page(chromium, str(api.client.make_url("")).rstrip("/"))
+        pages.append(page)
+        await page.width(1280)
+        await page.scheme("light")
+        await page.load()
+        await page.complaints()
+        await page.strangers()
+        return page
+
+    yield open_page
+    for page in pages:
+        complaints, strangers = await page.complaints(), await page.strangers()
+        await page.offline(False)
+        await page.script("localStorage.clear(); sessionStorage.clear()")
+        assert (complaints, strangers) == ([], [])
+
+
+@pytest.fixture
+async def page(open_page: OpenPage, visitor: Api) -> Page:
+    """Nobody in particular, before a service with the offline model."""
+    return await open_page(visitor)
+
+
+async def sign_in(page: Page, api: Api, name: str = "ada") -> Api:
+    """A new account's own page."""
+    account = await api.as_new_account(name)
+    await page.open("signin")
+    await page.fill("E-mail address or username", name)
+    await page.fill("Password", PASSWORD)
+    await page.press("Sign in")
+    await page.misses("Forgot the password?")
+    return account

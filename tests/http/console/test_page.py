@@ -1,0 +1,112 @@
+"""How the page is served: its policy, its addresses, its weight."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import PurePosixPath
+
+import pytest
+
+from bookgen.http.console.page import CONTENT_TYPES, PRELOADED, assets
+from tests.http.conftest import Api, OpenApi
+
+MOST_BYTES = 60_000
+
+
+def folder() -> str:
+    return f"/console/{assets().version}"
+
+
+def imports(name: str, pattern: str) -> set[str]:
+    """Files that a module names, as names of ours."""
+    source, here = assets().files[name].plain.decode(), PurePosixPath(name).parent
+    found = re.findall(pattern, source, re.MULTILINE)
+    return {str(PurePosixPath(*_flat((here / one).parts))) for one in found}
+
+
+def _flat(parts: tuple[str, ...]) -> list[str]:
+    flat: list[str] = []
+    for part in parts:
+        if part == "..":
+            flat.pop()
+        elif part != ".":
+            flat.append(part)
+    return flat
+
+
+STATIC = r"""^(?:import|export) [^;'"]*from ["'](\.[^"']+)["']"""
+DYNAMIC = r"""import\(["'](\.[^"']+)["']\)"""
+
+
+async def test_the_page_lets_nothing_inline_run_and_asks_no_other_host(visitor: Api) -> None:
+    reply = await visitor.get("/", prefix="")
+
+    policy = reply.headers["Content-Security-Policy"]
+    assert reply.status == 200
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert not re.search(rb"<script(?![^>]* src=)|<style| on[a-z]+=| style=|https?://", reply.raw)
+
+
+async def test_the_page_is_asked_for_anew_and_its_files_never_again(visitor: Api) -> None:
+    page = await visitor.get("/", prefix="")
+    names = re.findall(r'(?:href|src)="(/console/[^"]+)"', page.raw.decode())
+    files = [await visitor.get(name, prefix="") for name in names]
+
+    assert page.headers["Cache-Control"] == "no-cache"
+    assert {file.status for file in files} == {200}
+    assert {file.headers["Cache-Control"] for file in files} == {"public, max-age=31536000, immutable"}
+
+
+async def test_a_file_of_another_version_is_not_there(visitor: Api) -> None:
+    assert (await visitor.get(f"{folder()}/app.js", prefix="")).status == 200
+    assert (await visitor.get("/console/0123456789abcdef/app.js", prefix="")).code == "NOT_FOUND"
+    assert (await visitor.get(f"{folder()}/../page.py", prefix="")).code == "NOT_FOUND"
+
+
+async def test_a_file_is_compressed_for_who_can_read_that(visitor: Api) -> None:
+    plain = await visitor.get(f"{folder()}/app.js", prefix="", headers={"Accept-Encoding": "identity"})
+    packed = await visitor.get(f"{folder()}/app.js", prefix="", headers={"Accept-Encoding": "gzip"})
+
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert plain.raw == packed.raw == assets().files["app.js"].plain  # the client has unpacked it
+
+
+async def test_the_page_is_left_out_where_the_operator_says_so(open_api: OpenApi) -> None:
+    api = await open_api(console=False)
+
+    assert (await api.get("/", prefix="")).code == "NOT_FOUND"
+    assert (await api.get(f"{folder()}/app.js", prefix="")).code == "NOT_FOUND"
+
+
+async def test_the_page_works_below_a_path(open_api: OpenApi) -> None:
+    api = await open_api(public_url="https://example.org/books")
+
+    page = (await api.get("/", prefix="")).raw.decode()
+
+    assert f'src="/books{folder()}/app.js"' in page
+
+
+def test_a_first_visit_weighs_no_more_than_sixty_kilobytes() -> None:
+    files = [*(f"{module}.js" for module in PRELOADED), "console.css", "icon.svg"]
+
+    assert sum(len(assets().files[name].compressed) for name in files) <= MOST_BYTES
+
+
+def test_what_a_first_visit_imports_is_preloaded() -> None:
+    preloaded = {f"{module}.js" for module in PRELOADED}
+
+    assert {found for name in preloaded for found in imports(name, STATIC)} <= preloaded
+
+
+@pytest.mark.parametrize("name", [name for name in assets().files if name.endswith(".js")])
+def test_a_module_imports_what_there_is(name: str) -> None:
+    assert imports(name, STATIC) | imports(name, DYNAMIC) <= assets().files.keys()
+
+
+def test_every_file_is_served_as_what_it_is() -> None:
+    for name, asset in assets().files.items():
+        assert asset.content_type == CONTENT_TYPES[PurePosixPath(name).suffix]
+        assert gzip.decompress(asset.compressed) == asset.plain

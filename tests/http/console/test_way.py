@@ -1,0 +1,113 @@
+"""The whole way in a browser, by keyboard alone: from an idea to files."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.http.conftest import Api
+from tests.http.console.browser import Page
+
+PDF = b"%PDF-"
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+async def test_an_idea_becomes_files_by_keyboard_alone(page: Page, width: int, tmp_path: Path) -> None:
+    await page.width(width)
+    await page.downloads_to(tmp_path)
+
+    await page.tab_to("What is your book about?")
+    await page.keys("A widow smuggles salt over the Alps.")
+    await page.tab_to("Go on")
+    await page.keys(Keys.ENTER)
+
+    await page.sees("A new book")
+    await page.tab_to("Title")
+    await page.keys("The Salt Road")
+    await page.tab_to("Chapters")
+    await page.keys(Keys.CONTROL + "a", Keys.NULL, "3")
+    await page.tab_to("Words in all")
+    await page.keys("900")
+    await page.tab_to("Sign in and go on")
+    await page.keys(Keys.ENTER)
+
+    await page.sees("Make an account")
+    for field, text in (("Username", "ada"), ("E-mail address", "ada@example.com"), ("Password", "correct horse 7")):
+        await page.tab_to(field)
+        await page.keys(text)
+    await page.keys(Keys.ENTER)
+
+    await page.sees("A new book")
+    assert await page.value("Title") == "The Salt Road"
+    await page.tab_to("Make the draft")
+    await page.keys(Keys.ENTER)
+    await page.tab_to("Draft the outline")
+    await page.keys(Keys.ENTER)
+
+    await page.sees("Write the book")
+    first = await page.script("return document.querySelector('.entry input').value")
+    await page.tab_to("Move chapter 1 down")
+    await page.keys(Keys.ENTER)
+    await page.tab_to("Save the outline")
+    await page.keys(Keys.ENTER)
+    await page.sees("Write the book")
+    second = await page.script("return document.querySelectorAll('.entry input[maxlength]')[1].value")
+    assert second == first
+
+    await page.tab_to("Write the book")
+    await page.keys(Keys.ENTER)
+    await page.sees("Writing")
+    await page.until("location.hash.endsWith('/writing')")
+    await page.look()
+    await page.sees("Completed. All 3 chapters are written.")
+
+    await page.tab_to("Read the book")
+    await page.keys(Keys.ENTER)
+    await page.sees("Read from the beginning")
+    await page.keys("j")
+    await page.until("document.querySelector('article h1')")
+    await page.keys("e")
+    await page.tab_to("Text of the chapter, in Markdown")
+    await page.keys(Keys.CONTROL + Keys.HOME, Keys.NULL, "Salt. ")
+    await page.keys(Keys.CONTROL + "s", Keys.NULL)
+    await page.sees("Saved.")
+    await page.tab_to("Read")
+    await page.keys(Keys.ENTER)
+    await page.until("document.querySelector('article')?.innerText.includes('Salt. ')")
+
+    await page.tab_to("The Salt Road")
+    await page.keys(Keys.ENTER)
+    await page.tab_to("Files")
+    await page.keys(Keys.ENTER)
+    for name in ("PDF", "EPUB", "Word"):
+        await page.tab_to(f"Download as {name}")
+        await page.keys(Keys.ENTER)
+        await page.sees("Download")
+    files = await _files(tmp_path, 3)
+    assert {file.name for file in files} == {"The Salt Road.pdf", "The Salt Road.epub", "The Salt Road.docx"}
+    assert (tmp_path / "The Salt Road.pdf").read_bytes().startswith(PDF)
+    assert await page.script("return document.documentElement.scrollWidth") <= width
+
+
+async def test_a_visitor_reads_the_sample_book(page: Page, visitor: Api) -> None:
+    demo = (await visitor.get("/books/demo/")).body
+
+    await page.press("Read a sample book first")
+    await page.sees(demo["title"])
+    await page.press("Read it")
+    await page.sees(demo["chapters"][0]["title"])
+    await page.keys("j")
+    await page.sees(demo["chapters"][1]["title"])
+
+
+async def _files(folder: Path, number: int) -> list[Path]:
+    """What the browser has stored, once it is all there."""
+    async with asyncio.timeout(20):
+        while True:
+            files = [path for path in folder.iterdir() if path.suffix not in (".crdownload", ".tmp")]
+            if len(files) == number:
+                return files
+            await asyncio.sleep(0.1)
