@@ -14,7 +14,8 @@ from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, NotFound
 from bookgen.models import Book, Plan
-from bookgen.render.job import FORMATS, Job
+from bookgen.render.formats import FORMATS
+from bookgen.render.job import Job
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings, parse_settings
 from bookgen.render.trim import TRIMS
@@ -56,7 +57,7 @@ class Publisher:
         job = await self._job(format, book, parse_settings(settings), plan)
         body = await self._made(job)
         await exports.count(self._database.http, account_id, format)
-        return ExportedFile(body, FORMATS[format], file_name(book.title, format), job.digest)
+        return ExportedFile(body, FORMATS[format].content_type, file_name(book.title, format), job.digest)
 
     async def preview(self, account_id: int, book_id: int, settings: Mapping[str, Any]) -> ExportedFile:
         """The first pages with PREVIEW across them, on every plan."""
@@ -64,7 +65,7 @@ class Publisher:
         plan = await self._quota.plan(self._database.http, account_id)
         job = await self._job(PREVIEW, book, parse_settings(settings), plan)
         body = await self._made(job)
-        return ExportedFile(body, FORMATS["pdf"], file_name(f"{book.title} (preview)", "pdf"), job.digest)
+        return ExportedFile(body, FORMATS["pdf"].content_type, file_name(f"{book.title} (preview)", "pdf"), job.digest)
 
     async def preview_data(self, account_id: int, book_id: int) -> bytes:
         """The pages as HTML, as the PDF would have them, in JSON: megabytes that are not taken apart on the loop."""

@@ -1,17 +1,19 @@
 """Counting words in any script.
 
-Scripts that put no spaces between words are counted by the equivalents that publishers use:
-characters per English word (`CHARACTERS_PER_WORD`). Everything else is a run of letters, marks and
-digits, joined by an apostrophe, a hyphen or a full stop between digits.
+Scripts that put no spaces between words are counted by characters (`CHARACTERS_PER_WORD`), as those who
+write them and their word processors do. Everything else is a run of letters, marks and digits, joined by an
+apostrophe, a hyphen or a full stop between digits.
 """
 
 import re
 import unicodedata
 
-# Printed-text equivalents: how many characters of the script carry what one English word carries.
-CHARACTERS_PER_WORD = {"han_kana": 1.7, "thai_lao_khmer_myanmar": 4.5}
+# How many characters are one word: in Chinese and Japanese each is, in the others as many as an English word says.
+CHARACTERS_PER_WORD = {"han_kana": 1.0, "thai_lao_khmer_myanmar": 4.5}
 
-_HAN_KANA = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+_HAN_KANA = (
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
 _SEA = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _HAN_KANA_CHARACTER = re.compile(f"[{_HAN_KANA}]")
 _SEA_CHARACTER = re.compile(f"[{_SEA}]")

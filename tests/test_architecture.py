@@ -11,6 +11,8 @@ PACKAGE = Path(__file__).parent.parent / "bookgen"
 NOUNS = {"models", "errors", "words"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
+# What callers may choose from: data that stands beside what is made of it.
+CHOICES = {"render.formats", "render.trim"}
 SERVICE = {"billing", "store", "writing", "render"} | PROTOCOLS | NOUNS
 SERVICES = {"accounts", "editing", "publishing", "support"}
 MAY_IMPORT = {
@@ -30,7 +32,7 @@ MAY_IMPORT = {
     "publishing": SERVICE,
     "editing": {"billing", "store"} | NOUNS,
     "actors": {"writing", "billing", "store"} | PROTOCOLS | NOUNS,
-    "http": {"actors", "billing", "store", "limits", "telemetry"} | SERVICES | NOUNS,
+    "http": {"actors", "billing", "store", "limits", "telemetry"} | SERVICES | CHOICES | NOUNS,
     "client": {"errors", "words"},
 }
 # The composition root and the commands see everything.

@@ -28,10 +28,11 @@ from bookgen.words import count_words, measure
         ("می\u200cخواهم بروم", 2),
         (unicodedata.normalize("NFD", "Tôi đã đến trường học."), 5),
         ("snake_case and_more", 4),
-        ("她把灯留在窗台上等他回来了呢吧吗", 9),  # 16 characters at 1.7
-        ("彼女はランプを置いた", 6),
+        ("她把灯留在窗台上等他回来了呢吧吗。", 16),
+        ("彼女はランプを置いた", 10),
+        ("人々は佐々木さん、と呼んだ〇", 13),
         ("เขาเดินไปที่ท่าเรือ", 4),  # 18 characters at 4.5
-        ("她有 3 盏 lamps", 4),
+        ("她有 3 盏 lamps", 5),
     ],
 )
 def test_words_are_counted_as_readers_count_them(text, words):

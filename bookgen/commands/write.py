@@ -20,10 +20,11 @@ from bookgen.client.client import ApiError, Client, InvalidRequest, Unauthentica
 from bookgen.commands.own_server import own_server
 from bookgen.commands.progress import Display, make_display
 from bookgen.errors import StartupError
+from bookgen.render.formats import FORMATS
+from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 from bookgen.store.postgres.keyfile import kept_secret
 
 SAMPLE = "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY or OPENAI_API_KEY."
-FORMATS = ("pdf", "docx", "epub")
 # Two accounts, because a sample is no book to go on with once there is a model.
 WRITER, SAMPLER = "writer", "sampler"
 LOCAL_AUTHOR = "Anonymous"
@@ -51,8 +52,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chapters", type=int, metavar="N", help="1 to 100 (10)")
     parser.add_argument("--words", type=int, metavar="N", help="length of the whole book (20000)")
     parser.add_argument("--language", metavar="TAG", help="such as en, de, pt, ja (en)")
-    parser.add_argument("--trim", metavar="SIZE", help="such as 6x9, 5x8, a5 (6x9)")
-    parser.add_argument("--format", type=_formats, default=FORMATS, metavar="LIST", help="pdf,docx,epub (all)")
+    parser.add_argument("--trim", metavar="SIZE", help=f"{', '.join(TRIMS)} ({DEFAULT_TRIM})")
+    formats = ",".join(FORMATS)
+    parser.add_argument("--format", type=_formats, default=tuple(FORMATS), metavar="LIST", help=f"{formats} (all)")
     parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (this one)")
     parser.add_argument("--new", action="store_true", help="write a finished book of that title once more")
     parser.add_argument("--server", type=_url, metavar="URL", help="a running server, instead of one of its own")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from marshmallow import Schema, fields, validate
 
@@ -12,6 +12,7 @@ from bookgen.http.chapters_schemas import ChapterSchema, shown_chapter
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import Book, BookStatus, Chapter, Estimate, FundingSource
+from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 
 MAX_WORDS = 2**31 - 1  # what the column holds; how much of it one may have is the plan's affair
 DEFAULT_WORDS = 20_000
@@ -51,28 +52,6 @@ GENRES = (
 )  # fmt: skip
 
 
-class TrimSize(NamedTuple):
-    value: str
-    label: str
-    width_mm: float
-    height_mm: float
-
-
-TRIM_SIZES = (
-    TrimSize("5x8", "5 × 8 in", 127.0, 203.2),
-    TrimSize("5.25x8", "5.25 × 8 in", 133.35, 203.2),
-    TrimSize("5.5x8.5", "5.5 × 8.5 in (digest)", 139.7, 215.9),
-    TrimSize("6x9", "6 × 9 in (trade paperback)", 152.4, 228.6),
-    TrimSize("6.14x9.21", "6.14 × 9.21 in (royal)", 155.96, 233.93),
-    TrimSize("7x10", "7 × 10 in", 177.8, 254.0),
-    TrimSize("8x10", "8 × 10 in", 203.2, 254.0),
-    TrimSize("8.5x8.5", "8.5 × 8.5 in (square)", 215.9, 215.9),
-    TrimSize("8.5x11", "8.5 × 11 in (letter)", 215.9, 279.4),
-    TrimSize("a5", "A5", 148.0, 210.0),
-    TrimSize("a4", "A4", 210.0, 297.0),
-)
-
-
 class BookCreationSchema(Body):
     title = String(200, minimum=1, required=True, metadata={"example": "The Lighthouse of Forgotten Names"})
     subtitle = String(200, load_default="")
@@ -90,7 +69,7 @@ class BookCreationSchema(Body):
         load_default=None,
         metadata={"description": "Defaults to 20,000 or the caller's maximum, whichever is less."},
     )
-    trim_size = fields.String(load_default="6x9", validate=choice(size.value for size in TRIM_SIZES))
+    trim_size = fields.String(load_default=DEFAULT_TRIM, validate=choice(TRIMS))
     content_language = fields.String(
         load_default="en",
         validate=validate.Regexp(LANGUAGE_TAG, error="Not a BCP 47 tag of a language in /public-settings/."),

@@ -11,43 +11,35 @@ from bookgen import errors
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, file_response, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, PUBLISHER
-from bookgen.http.edge.routing import path_id
+from bookgen.http.edge.routing import Handler, path_id
 from bookgen.http.exports_schemas import ExportRequestSchema, PreviewDataSchema
 from bookgen.publishing import ExportedFile
+from bookgen.render.formats import FORMATS, Format
 
-PDF = "application/pdf"
-DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-EPUB = "application/epub+zip"
 _ABOUT = "The body of the answer is the file; errors are JSON. Settings that are not named keep their defaults."
 
 
-@docs(tags=["export"], summary="Export the book as a PDF", description=_ABOUT)
-@json_schema(ExportRequestSchema)
-@file_response(PDF, "The PDF, sized to the trim")
-@refuses(errors.PlanUpgradeRequired, errors.Conflict)
-async def export_pdf(request: web.Request) -> web.Response:
-    return await _export(request, "pdf")
+def _exporter(format: Format) -> Handler:
+    """The handler that answers a book in that format."""
+
+    @docs(tags=["export"], summary=f"Export the book as {format.noun}", description=_ABOUT)
+    @json_schema(ExportRequestSchema)
+    @file_response(format.content_type, "The file")
+    @refuses(errors.PlanUpgradeRequired, errors.Conflict)
+    async def export(request: web.Request) -> web.Response:
+        book_id, settings = path_id(request), request[BODY]["settings"]
+        return _file(await request.app[PUBLISHER].export(request[ACCOUNT_ID], book_id, format.name, settings))
+
+    export.__name__ = f"export_{format.name}"
+    return export
 
 
-@docs(tags=["export"], summary="Export the book as a Word document", description=_ABOUT)
-@json_schema(ExportRequestSchema)
-@file_response(DOCX, "The document")
-@refuses(errors.PlanUpgradeRequired, errors.Conflict)
-async def export_docx(request: web.Request) -> web.Response:
-    return await _export(request, "docx")
-
-
-@docs(tags=["export"], summary="Export the book as an EPUB", description=_ABOUT)
-@json_schema(ExportRequestSchema)
-@file_response(EPUB, "The EPUB 3 file")
-@refuses(errors.PlanUpgradeRequired, errors.Conflict)
-async def export_epub(request: web.Request) -> web.Response:
-    return await _export(request, "epub")
+EXPORTS = tuple(map(_exporter, FORMATS.values()))
 
 
 @docs(tags=["export"], summary="The first ten pages as a PDF, marked PREVIEW", description=_ABOUT)
 @json_schema(ExportRequestSchema)
-@file_response(PDF, "The PDF")
+@file_response(FORMATS["pdf"].content_type, "The PDF")
 @refuses(errors.Conflict)
 async def preview_pdf(request: web.Request) -> web.Response:
     settings = request[BODY]["settings"]
@@ -59,11 +51,6 @@ async def preview_pdf(request: web.Request) -> web.Response:
 @refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:
     return replies.encoded(await request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request)))
-
-
-async def _export(request: web.Request, format: str) -> web.Response:
-    settings = request[BODY]["settings"]
-    return _file(await request.app[PUBLISHER].export(request[ACCOUNT_ID], path_id(request), format, settings))
 
 
 def _file(file: ExportedFile) -> web.Response:

@@ -79,9 +79,10 @@ BOOKS: tuple[Route, ...] = (
 )
 
 EXPORTS: tuple[Route, ...] = (
-    Route("POST", "/books/{id}/export_pdf/", exports.export_pdf, EXPENSIVE, gate="export_formats, watermark"),
-    Route("POST", "/books/{id}/export_docx/", exports.export_docx, EXPENSIVE, gate="export_formats, watermark"),
-    Route("POST", "/books/{id}/export_epub/", exports.export_epub, EXPENSIVE, gate="export_formats, watermark"),
+    *(
+        Route("POST", f"/books/{{id}}/{export.__name__}/", export, EXPENSIVE, gate="export_formats, watermark")
+        for export in exports.EXPORTS
+    ),
     Route("POST", "/books/{id}/preview_pdf/", exports.preview_pdf, EXPENSIVE),
     Route("GET", "/books/{id}/preview-data/", exports.preview_data, READ),
 )

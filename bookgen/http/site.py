@@ -5,12 +5,13 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen.http.books import with_progress
-from bookgen.http.books_schemas import GENRES, LANGUAGES, TRIM_SIZES
+from bookgen.http.books_schemas import GENRES, LANGUAGES
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, json_schema, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPPORT
 from bookgen.http.edge.schemas import shown
 from bookgen.http.site_schemas import AnswerSchema, PublicSettingsSchema, QuestionSchema, SourceSchema, StatsSchema
+from bookgen.render.trim import TRIMS
 from bookgen.store import books, exports, stats
 
 RECENT_BOOKS = 5
@@ -50,7 +51,10 @@ async def public_settings(request: web.Request) -> web.Response:
         "stripe_publishable_key": site.stripe_publishable_key,
         "models": list(site.models),
         "genres": list(GENRES),
-        "trim_sizes": [size._asdict() for size in TRIM_SIZES],
+        "trim_sizes": [
+            {"value": trim.name, "label": trim.label, "width_mm": trim.width_mm, "height_mm": trim.height_mm}
+            for trim in TRIMS.values()
+        ],
         "languages": [{"value": tag, "label": label} for tag, label in LANGUAGES.items()],
         "export_settings": dict(site.export_defaults),
         "features": {

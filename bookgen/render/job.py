@@ -10,27 +10,18 @@ from importlib.metadata import version
 import orjson
 
 from bookgen.models import Book, Chapter
-from bookgen.render.docx.writer import write_docx
-from bookgen.render.epub.writer import write_epub
+from bookgen.render.edition import Edition
 from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
+from bookgen.render.formats import FORMATS
 from bookgen.render.languages import language
-from bookgen.render.layout.compose import lay_out, paginate
-from bookgen.render.layout.page import Pagination
-from bookgen.render.manuscript import manuscript
-from bookgen.render.model import Illustration, Manuscript, Picture
-from bookgen.render.pdf.wrap import write_wrap
+from bookgen.render.manuscript import last_change, manuscript
+from bookgen.render.model import Illustration, Picture
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 
 # Raise it when the same manuscript comes out differently.
-RENDERER = "5"
-
-FORMATS = {
-    "pdf": "application/pdf",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "epub": "application/epub+zip",
-}
+RENDERER = "6"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +50,7 @@ class Job:
             self.watermark,
             self.author,
             *(book.id, book.title, book.subtitle, book.genre, book.description),
-            *(book.trim_size, book.content_language, book.created_at.year),
+            *(book.trim_size, book.content_language, book.created_at.year, last_change(book, self.chapters)),
             *((chapter.id, chapter.chapter_number, chapter.title, chapter.content) for chapter in self.chapters),
         ):
             seen.update(repr(value).encode("utf-8", "surrogatepass"))
@@ -86,40 +77,12 @@ def perform(job: Job) -> bytes:
         cover=job.cover,
         illustrations=job.illustrations if job.settings.include_illustrations else (),
     )
-    match job.kind:
-        case "docx":
-            return write_docx(text, _pagination(job, text), job.settings)
-        case "epub":
-            return write_epub(text, _pagination(job, text), job.settings)
-    layout = lay_out(text, job.settings)
-    _paginations[_layout_key(job)] = layout.pagination
+    edition = Edition(text, job.settings, replace(job, kind="").digest)
     match job.kind:
         case "pages":
-            pages = html_pages(layout, rtl=language(text.language).rtl)
+            pages = html_pages(edition.layout, rtl=language(text.language).rtl)
             return orjson.dumps({"page_count": len(pages), "pages": pages})
         case "preview":
-            return write_pdf(text, layout, job.settings, preview=True)
-        case "pdf" if job.settings.cover_wrap:
-            return write_wrap(text, layout, job.settings)
+            return write_pdf(text, edition.layout, job.settings, preview=True)
         case _:
-            return write_pdf(text, layout, job.settings)
-
-
-_PAGINATIONS = 64
-_paginations: dict[str, Pagination] = {}
-
-
-def _pagination(job: Job, text: Manuscript) -> Pagination:
-    """Where the printed pages are; a book that this process has laid out is not laid out again for it."""
-    key = _layout_key(job)
-    known = _paginations.get(key)
-    if known is None:
-        known = _paginations[key] = paginate(text, job.settings)
-    return known
-
-
-def _layout_key(job: Job) -> str:
-    """The same for every format of one book; makes room for itself."""
-    while len(_paginations) >= _PAGINATIONS:
-        del _paginations[next(iter(_paginations))]
-    return replace(job, kind="").digest
+            return FORMATS[job.kind].write(edition)

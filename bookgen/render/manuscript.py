@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from bookgen.models import Book, Chapter
 from bookgen.render.characters import one_line
@@ -33,6 +34,7 @@ def manuscript(
         language=book.content_language,
         trim=book.trim_size,
         year=book.created_at.year,
+        changed=last_change(book, chapters),
         subject=one_line(book.genre),
         description=one_line(book.description),
         chapters=tuple(
@@ -43,6 +45,12 @@ def manuscript(
         cover=cover,
         watermark=WATERMARK if watermark else "",
     )
+
+
+def last_change(book: Book, chapters: Sequence[Chapter]) -> datetime:
+    """In UTC and whole seconds, which is what every format can carry."""
+    last = max([book.updated_at, *(chapter.updated_at for chapter in chapters)])
+    return last.astimezone(UTC).replace(microsecond=0)
 
 
 def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[Illustration]) -> Section:

@@ -7,6 +7,7 @@ Everything here is frozen and picklable; it crosses into the worker processes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Manuscript:
+    """A book as every writer walks it. `year` is its copyright's, `changed` its last change, in UTC."""
+
     id: str
     title: str
     subtitle: str
@@ -150,6 +153,7 @@ class Manuscript:
     language: str
     trim: str
     year: int
+    changed: datetime
     subject: str
     description: str
     chapters: tuple[Section, ...]

@@ -7,6 +7,7 @@ import contextlib
 import os
 import pickle
 import sys
+from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from pathlib import Path
 from typing import Any
@@ -106,8 +107,10 @@ def _search_path() -> str:
 class _Worker:
     """One process. `usable` is false from the moment a job goes in until its answer is out."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, stdin: StreamWriter, stdout: StreamReader) -> None:
         self._process = process
+        self._stdin = stdin
+        self._stdout = stdout
         self.usable = False
         self.jobs = 0
 
@@ -123,7 +126,9 @@ class _Worker:
             env=os.environ | {"BOOKGEN_RENDER_MEMORY": str(memory), "PYTHONPATH": _search_path()},
             start_new_session=True,  # a Ctrl-C in the terminal is for the service, which then closes us
         )
-        worker = cls(process)
+        if process.stdin is None or process.stdout is None:
+            raise OSError("the worker has no pipes")
+        worker = cls(process, process.stdin, process.stdout)
         try:
             await worker._receive()
         except BaseException:
@@ -137,22 +142,18 @@ class _Worker:
         return self._process.pid
 
     async def ask(self, data: bytes) -> Answer:
-        stdin = self._process.stdin
-        assert stdin is not None
         self.usable = False
-        stdin.write(LENGTH.pack(len(data)))
-        stdin.write(data)
-        await stdin.drain()
+        self._stdin.write(LENGTH.pack(len(data)))
+        self._stdin.write(data)
+        await self._stdin.drain()
         answer = await self._receive()
         self.jobs += 1
         self.usable = True
         return answer
 
     async def _receive(self) -> Answer:
-        stdout = self._process.stdout
-        assert stdout is not None
-        head = await stdout.readexactly(LENGTH.size)
-        data = await stdout.readexactly(LENGTH.unpack(head)[0])
+        head = await self._stdout.readexactly(LENGTH.size)
+        data = await self._stdout.readexactly(LENGTH.unpack(head)[0])
         answer: Answer = await asyncio.to_thread(pickle.loads, data)
         return answer
 

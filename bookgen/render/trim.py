@@ -18,42 +18,45 @@ SAFE = 0.5 * INCH  # IngramSpark: no text nearer to the trim, folios and running
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """A page size in points, with the body size that reads well on it."""
+    """A page size in points, as callers read it, with the body size that reads well on it."""
 
     name: str
+    label: str
     width: float
     height: float
     font_size: float
 
     @property
     def width_mm(self) -> float:
-        return round(self.width / MM, 1)
+        return round(self.width / MM, 2)
 
     @property
     def height_mm(self) -> float:
-        return round(self.height / MM, 1)
+        return round(self.height / MM, 2)
 
 
-def _inches(name: str, width: float, height: float, font_size: float) -> Trim:
-    return Trim(name, round(width * INCH, 2), round(height * INCH, 2), font_size)
+def _inches(width: float, height: float, font_size: float, known_as: str = "") -> Trim:
+    label = f"{width:g} × {height:g} in" + f" ({known_as})" * bool(known_as)
+    return Trim(f"{width:g}x{height:g}", label, round(width * INCH, 2), round(height * INCH, 2), font_size)
 
 
 TRIMS = {
     trim.name: trim
     for trim in (
-        _inches("5x8", 5, 8, 10),
-        _inches("5.25x8", 5.25, 8, 10),
-        _inches("5.5x8.5", 5.5, 8.5, 10.5),
-        _inches("6x9", 6, 9, 10.5),
-        _inches("6.14x9.21", 6.14, 9.21, 11),
-        _inches("7x10", 7, 10, 11),
-        _inches("8x10", 8, 10, 11.5),
-        _inches("8.5x8.5", 8.5, 8.5, 12),
-        _inches("8.5x11", 8.5, 11, 12),
-        Trim("a5", round(148 * MM, 2), round(210 * MM, 2), 10.5),
-        Trim("a4", round(210 * MM, 2), round(297 * MM, 2), 12),
+        _inches(5, 8, 10),
+        _inches(5.25, 8, 10),
+        _inches(5.5, 8.5, 10.5, "digest"),
+        _inches(6, 9, 10.5, "trade paperback"),
+        _inches(6.14, 9.21, 11, "royal"),
+        _inches(7, 10, 11),
+        _inches(8, 10, 11.5),
+        _inches(8.5, 8.5, 12, "square"),
+        _inches(8.5, 11, 12, "letter"),
+        Trim("a5", "A5", round(148 * MM, 2), round(210 * MM, 2), 10.5),
+        Trim("a4", "A4", round(210 * MM, 2), round(297 * MM, 2), 12),
     )
 }
+DEFAULT_TRIM = "6x9"
 
 # KDP's smallest inside margin by page count, in inches.
 _INSIDE = ((150, 0.375), (300, 0.5), (500, 0.625), (700, 0.75), (math.inf, 0.875))

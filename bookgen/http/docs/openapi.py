@@ -34,7 +34,7 @@ TAGS = {
     "generation": "The run that writes a book, watched by polling.",
     "chapters": "Chapters and the editor's save path.",
     "revisions": "Former texts of chapters.",
-    "export": "Files: PDF, DOCX, EPUB, and the preview.",
+    "export": "The book as a file, and the preview.",
     "site": "Statistics, settings, support and this document.",
     "admin": "For staff.",
     "webhooks": "What the payment processor calls.",

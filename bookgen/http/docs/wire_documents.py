@@ -13,7 +13,7 @@ A book goes through these calls:
 2. `POST /books/{id}/generate-outline/` plans its chapters; `update-outline` and `regenerate-chapters` change the plan.
 3. `POST /books/{id}/generate/` starts the writing and answers 202 at once.
 4. `GET /books/{id}/generation-status/` tells how far it is: poll every 15 to 30 seconds until `completed`.
-5. `POST /books/{id}/export_pdf/`, `export_docx/`, `export_epub/` answer the files.
+5. `POST /books/{id}/export_pdf/`, and the like for every other format, answer the files.
 
 Every path ends in a slash; a slashless one answers 301, and a POST loses its body there. Lists are bare arrays.
 Unknown request keys are dropped. An error is `{"error": {code, message, status, details?, documentation_url}}`:

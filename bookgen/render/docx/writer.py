@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from datetime import datetime
 from typing import Any
 
 import docx
@@ -25,7 +24,6 @@ from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import INCH
 
 _PART_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.{}+xml"
-_WHEN = datetime(2000, 1, 1)
 _KINDS = ("default", "even", "first")
 
 
@@ -265,7 +263,7 @@ class _Writer:
         properties.keywords = ""
         properties.last_modified_by = "bookgen"
         properties.revision = 1
-        properties.created = properties.modified = _WHEN
+        properties.created = properties.modified = book.changed
 
 
 def _break(section: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import uuid
-from datetime import datetime
 from html import escape
 from typing import Any
 
@@ -19,7 +18,6 @@ from bookgen.render.layout.page import Pagination
 from bookgen.render.model import Block, Figure, ItemList, Manuscript, Picture, Quote, Section
 from bookgen.render.settings import ExportSettings
 
-_WHEN = datetime(2000, 1, 1)
 _PACKAGE = "EPUB/content.opf"
 _SUMMARY = (
     "Reflowable text with headings, landmarks, a table of contents, page numbers of the printed book "
@@ -91,7 +89,12 @@ class _Writer:
         book.prefixes = ["a11y: http://www.idpf.org/epub/vocab/package/a11y/#", "schema: http://schema.org/"]
         buffer = io.BytesIO()
         # not write_epub(): that one swallows errors of the file system
-        options = {"mtime": _WHEN, "epub3_pages": False, "raise_exceptions": True, "compresslevel": 0}
+        options = {
+            "mtime": self._manuscript.changed,
+            "epub3_pages": False,
+            "raise_exceptions": True,
+            "compresslevel": 0,
+        }
         writer = epub.EpubWriter(buffer, book, options)
         writer.process()
         writer.write()

@@ -30,7 +30,7 @@ class Source:
 
     def path(self, *, bold: bool, italic: bool) -> Path:
         file = ((self.regular, self.italic), (self.bold, self.bold_italic))[bold][italic]
-        return (_package_folder(self.package) if self.package else self.folder) / file
+        return (package_folder(self.package) / "files" if self.package else self.folder) / file
 
     @property
     def release(self) -> str:
@@ -51,11 +51,11 @@ class Source:
 
 
 @cache
-def _package_folder(package: str) -> Path:
+def package_folder(package: str) -> Path:
     spec = find_spec(package)
-    folders = spec.submodule_search_locations if spec else None
-    assert folders, package
-    return Path(next(iter(folders))) / "files"
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"No package {package!r}.", name=package)
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def _variable(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
+
+from bookgen.render.fonts.families import package_folder
 
 _DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _PARTS = re.compile(r"(\d?)(\D?)")
@@ -73,11 +74,8 @@ def patterns(language: str) -> Patterns | None:
 @cache
 def _dictionaries() -> dict[str, Path]:
     """By name, and by language alone the first of its countries."""
-    spec = find_spec("pyphen")
-    assert spec
-    assert spec.origin
     found: dict[str, Path] = {}
-    for path in sorted(Path(spec.origin).with_name("dictionaries").glob("hyph_*.dic")):
+    for path in sorted((package_folder("pyphen") / "dictionaries").glob("hyph_*.dic")):
         name = path.stem.removeprefix("hyph_").lower()
         found[name] = path
         found.setdefault(name.split("_")[0], path)

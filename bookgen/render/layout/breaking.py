@@ -168,15 +168,13 @@ def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> 
     """Line by line, as full as each will go; never fails."""
     ends: list[Place] = []
     start = 0.0
-    candidate: Place | None = None
+    waiting: list[Place] = []  # the furthest end that the line has room for
     for place in places(words, hyphenate):
-        while candidate and place.width - start > measures(len(ends)):
-            ends.append(candidate)
-            start = candidate.next_width
-            candidate = None
-        candidate = place
-    assert candidate
-    return [*ends, candidate]
+        if waiting and place.width - start > measures(len(ends)):
+            ends += waiting
+            start = waiting[0].next_width
+        waiting = [place]
+    return ends + waiting
 
 
 class _Node(NamedTuple):

@@ -102,7 +102,7 @@ class _Composer:
         matter = FrontMatter(self._setter, self._manuscript, structure)
         pages: list[Page] = []
         if settings.include_cover and self._manuscript.cover and settings.profile == "digital":
-            pages += [matter.cover(), Page("title")]
+            pages += [matter.cover(self._manuscript.cover), Page("title")]
         if settings.include_title_page:
             pages += [matter.half_title(), Page("title"), matter.title()]
         if settings.include_copyright_page:

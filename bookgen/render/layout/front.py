@@ -10,7 +10,7 @@ from bookgen.render.layout.lines import Align, Line, Tail
 from bookgen.render.layout.page import Link, Page, Placed
 from bookgen.render.layout.rows import Element, Image, Text
 from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
-from bookgen.render.model import Manuscript, Section
+from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.settings import ExportSettings
 
 _COPYRIGHT_SIGN = "©"
@@ -31,10 +31,8 @@ class FrontMatter:
         self._structure = structure
         self._geometry = setter.geometry
 
-    def cover(self) -> Page:
+    def cover(self, picture: Picture) -> Page:
         page = Page("cover")
-        picture = self._manuscript.cover
-        assert picture is not None
         element = self._structure.child("Figure", alt=f"{self._manuscript.title}, {self._manuscript.author}")
         trim = self._geometry.trim
         page.placed.append(Placed(Image(picture, 0.0, 0.0, trim.width, trim.height, element), 0.0, 0.0))

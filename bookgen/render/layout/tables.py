@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
@@ -54,7 +55,11 @@ def table_rows(
         head[0].marks.append(Rule(start, total, geometry.lead * 0.78))
         head[-1].marks.append(Rule(start, total, -geometry.lead * 0.3))
     rows = [row for cells in table.rows for row in lay(cells, "TD")]
-    repeated = tuple(Row(marks=[_furniture(mark) for mark in row.marks], units=row.units) for row in head)
+    # a repeated head is not the table's text a second time
+    repeated = tuple(
+        Row([replace(mark, element=None) if isinstance(mark, Text) else mark for mark in row.marks], row.units)
+        for row in head
+    )
     for row in rows[1:]:
         row.head = repeated
     rows = head + rows
@@ -63,14 +68,6 @@ def table_rows(
     for row in rows[-3:-1]:
         row.keep = True
     return rows
-
-
-def _furniture(mark: Text | Rule | object) -> Text | Rule:
-    """A repeated head is not the table's text a second time."""
-    if isinstance(mark, Text):
-        return Text(mark.line, mark.x, mark.size, None, mark.dy)
-    assert isinstance(mark, Rule)
-    return mark
 
 
 def _row(

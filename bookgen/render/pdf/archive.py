@@ -11,7 +11,6 @@ from bookgen.render.model import Manuscript
 from bookgen.render.pdf.canvas import BareCanvas
 
 _PRODUCER = "ReportLab PDF Library - (opensource)"
-_WHEN = "2000-01-01T00:00:00Z"  # reportlab's fixed date; the two must agree
 
 # The profile that Little CMS makes, free of any right, with the header of version 2, which is what PDF/A-1 takes.
 _SRGB = Path(__file__).with_name("srgb.icc")
@@ -43,6 +42,7 @@ _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 def describe(canvas: BareCanvas, manuscript: Manuscript) -> None:
     """The document information that readers show; XMP must say the same."""
+    canvas.date(manuscript.changed)
     canvas.setTitle(manuscript.title)
     canvas.setAuthor(manuscript.author)
     canvas.setCreator("bookgen")
@@ -89,6 +89,6 @@ def _xmp(manuscript: Manuscript) -> bytes:
         "keywords": keywords(manuscript),
         "language": manuscript.language,
         "producer": _PRODUCER,
-        "when": _WHEN,
+        "when": manuscript.changed.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     return _XMP.format(**{name: escape(value, quote=False) for name, value in values.items()}).encode("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from datetime import datetime
 from io import BytesIO
 from typing import Any
 
@@ -53,6 +54,11 @@ class BareCanvas(Canvas):
     @property
     def document(self) -> Any:
         return self._doc  # type: ignore[attr-defined]
+
+    def date(self, when: datetime) -> None:
+        """The file's dates, and its identifier with them; `when` is in UTC."""
+        self.document._timeStamp.YMDhms = when.timetuple()[:6]
+        self.document.updateSignature(when.isoformat())
 
     def draw(self, operators: list[str]) -> None:
         self._code.extend(operators)  # type: ignore[attr-defined]

@@ -1,0 +1,47 @@
+"""The formats a book is exported in, an entry each: paths, plans, commands, file names and documents go by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bookgen.render.docx.writer import write_docx
+from bookgen.render.edition import Edition
+from bookgen.render.epub.writer import write_epub
+from bookgen.render.pdf.wrap import write_wrap
+from bookgen.render.pdf.writer import write_pdf
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """`name` is its plan key, its path's ending and its file's; `noun` stands for one in a sentence."""
+
+    name: str
+    noun: str
+    content_type: str
+    write: Callable[[Edition], bytes]
+
+
+def _pdf(edition: Edition) -> bytes:
+    write = write_wrap if edition.settings.cover_wrap else write_pdf
+    return write(edition.manuscript, edition.layout, edition.settings)
+
+
+def _docx(edition: Edition) -> bytes:
+    return write_docx(edition.manuscript, edition.pagination, edition.settings)
+
+
+def _epub(edition: Edition) -> bytes:
+    return write_epub(edition.manuscript, edition.pagination, edition.settings)
+
+
+_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+FORMATS = {
+    entry.name: entry
+    for entry in (
+        Format("pdf", "a PDF", "application/pdf", _pdf),
+        Format("docx", "a Word document", _WORD, _docx),
+        Format("epub", "an EPUB", "application/epub+zip", _epub),
+    )
+}
