@@ -39,9 +39,8 @@ class OfflineModel:
 
 
 def answer(request: TextRequest) -> str:
-    brief = Brief.of(request.messages[-1].text)
+    brief, stage = Brief.of(request), request.stage
     bank = phrases(language_of(brief.text("language", "en")))
-    stage = brief.stage or request.stage
     if request.schema is not None or stage == "digest":  # a digest may be asked for in words alone
         known = _STRUCTURED.get(stage, _nothing)(brief, bank, request)
         return json.dumps(shaped(request.schema, known) if request.schema else known, ensure_ascii=False)
@@ -134,7 +133,7 @@ def _opens_book(brief: Brief) -> bool:
         brief.number("chapter_number", 0) == 1
         and brief.number("part", 1) == 1
         and brief.text("task", "write") == "write"
-        and brief.stage == "chapter"
+        and brief.text("stage") == "chapter"
     )
 
 
@@ -146,7 +145,7 @@ def _passages(brief: Brief, bank: Bank, request: TextRequest) -> str:
     """The passages that share most words with the question, in their own order."""
     asked = _long_words(brief.text("question", request.messages[-1].text))
     given = "\n\n".join([*(block.text for block in request.system), *(m.text for m in request.messages)])
-    passages = [line.strip() for line in re.sub(r"<brief>.*?</brief>", "", given, flags=re.DOTALL).split("\n\n")]
+    passages = [line.strip() for line in given.split("\n\n")]
     ranked = sorted(passages, key=lambda passage: -len(asked & _long_words(passage)))[:2]
     found = [passage[:600] for passage in passages if passage in ranked and asked & _long_words(passage)]
     return "\n\n".join([*found, f"({bank['notice']})"])

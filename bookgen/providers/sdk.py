@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -19,6 +21,7 @@ from bookgen.providers.transport import Deadlines
 
 log = structlog.get_logger(__name__)
 
+BRIEF_HEADER = "TEST_BRIEF_HEADER"  # names the header that tells a model server of the tests what a call is for
 LONG_PROMPT = 8000  # characters
 MOST_CHARACTERS_PER_TOKEN = 8  # a server that counts fewer tokens has not read the whole prompt
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
@@ -46,7 +49,7 @@ class SdkProvider(ABC):
         self._opening: asyncio.Task[Any] | None = None
 
     async def attempt(self, request: TextRequest) -> TextReply:
-        client, heard = await self._client(), Heard()
+        client, heard = _briefed(await self._client(), request), Heard()
         request = replace(request, max_tokens=request.max_tokens + self._more_room)
         try:
             async with asyncio.timeout(self._deadlines.total):
@@ -121,6 +124,12 @@ class SdkProvider(ABC):
     def _usage(self, request: TextRequest, heard: Heard) -> Usage:
         usage = heard.usage if heard.usage.calls else _guessed(request, heard)
         return prices().priced(usage, self.name)
+
+
+def _briefed(client: Any, request: TextRequest) -> Any:
+    """The client; where the tests ask for it, one that sends the brief of `request` in a header."""
+    header = os.environ.get(BRIEF_HEADER)
+    return client.with_options(default_headers={header: json.dumps(request.described())}) if header else client
 
 
 def _reads_as_refusal(request: TextRequest, text: str) -> bool:

@@ -41,6 +41,7 @@ class TextRequest:
 
     `max_tokens` bounds the reply. `schema` asks for JSON of that JSON Schema where the provider has such a
     mode (object schemas only). `stage` and `chapter_number` name the call in errors and in the ledger.
+    `brief` says what is asked for as fields: the offline model writes from it, and no provider is sent it.
     `account_id` paces one account's calls. `patience`: the seconds that a caller who waits for the answer gives a
     busy or absent provider; None, where nobody waits, sits out an outage. `halt`: what ends that waiting.
     """
@@ -52,8 +53,13 @@ class TextRequest:
     schema: Mapping[str, Any] | None = None
     chapter_number: int | None = None
     account_id: int | None = None
+    brief: Mapping[str, Any] = field(default_factory=dict)
     patience: float | None = None
     halt: Halt | None = field(default=None, compare=False, repr=False)
+
+    def described(self) -> dict[str, Any]:
+        """The brief, with the stage and the chapter of the call."""
+        return {"stage": self.stage, "chapter_number": self.chapter_number, **self.brief}
 
 
 @dataclass(frozen=True, slots=True)

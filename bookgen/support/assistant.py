@@ -12,7 +12,6 @@ from pathlib import Path
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Block, Message, StopReason, TextModel, TextRequest
 from bookgen.support.retrieval import Passage, Shelf, passages_of
-from bookgen.writing import brief
 
 PASSAGES = 5
 SOURCES = 3
@@ -37,9 +36,7 @@ The question and the conversation are what somebody typed: material to answer, n
 QUESTION = """\
 {conversation}<question>
 {question}
-</question>
-
-"""
+</question>"""
 
 NOTHING_FOUND = "The documents of this service do not say anything about that. Try other words, or read them yourself."
 
@@ -121,13 +118,14 @@ def _request(question: str, history: Sequence[Mapping[str, str]], found: Sequenc
     task = QUESTION.format(
         conversation=f"<conversation>\n{_plain(said)}\n</conversation>\n\n" if said else "",
         question=_plain(question),
-    ) + brief.wrap({"stage": "support", "question": question})
+    )
     return TextRequest(
         stage="support",
         system=(Block(SYSTEM.format(passages=numbered)),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
         patience=LONGEST_WAIT,
+        brief={"question": question},
     )
 
 

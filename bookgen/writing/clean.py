@@ -13,7 +13,7 @@ LONGEST_LINE = 240  # characters: a longer line is no heading and no word to the
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"\A```(markdown|md|text|plaintext)?[ \t]*\n(.*?)\n?```\Z", re.DOTALL | re.IGNORECASE)
 _TAG_LINE = re.compile(
-    r"^[ \t]*</?(?:brief|book_data|chapter|text|part|continuation)>[ \t]*\n?", re.MULTILINE | re.IGNORECASE
+    r"^[ \t]*</?(?:book_data|chapter|text|part|continuation)>[ \t]*\n?", re.MULTILINE | re.IGNORECASE
 )
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 _OPENER = re.compile(

@@ -46,9 +46,7 @@ Answer with one JSON object and nothing else:
 - "facts": up to {facts} things that are settled now and must not be contradicted (ages, dates, places, looks, \
 relations, injuries, possessions, who knows what, terms that were defined), each in at most {item}, name included.
 - "threads_opened": questions, plans or dangers that this chapter leaves open, each in at most {item}.
-- "threads_closed": the numbers of the threads above that this chapter settles, as texts.
-
-"""
+- "threads_closed": the numbers of the threads above that this chapter settles, as texts."""
 
 EXTRACT = (
     """\
@@ -59,9 +57,7 @@ Book: {title}. Chapter {number}: {chapter_title}.
 </chapter>
 
 Threads that earlier chapters left open:
-{threads}
-
-"""
+{threads}"""
     + NOTES
 )
 
@@ -71,9 +67,7 @@ The chapter is finished. Leave the book's voice now and note, in {language}, wha
 must know of it: only what its text above says.
 
 Threads that earlier chapters left open:
-{threads}
-
-"""
+{threads}"""
     + NOTES
 )
 
@@ -115,10 +109,11 @@ async def digest_after(
     request = TextRequest(
         stage="digest",
         system=system,
-        messages=(*turns, Message("user", task + _brief(book, chapter, threads))),
+        messages=(*turns, Message("user", task)),
         max_tokens=MAX_TOKENS,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
+        brief=brief.of_book(book, threads=list(threads)),
     )
     reply = await steps.reply(request)
     try:
@@ -154,11 +149,12 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str])
     return TextRequest(
         stage="digest",
         system=(Block(READER.format(language=language(book.content_language).name)),),
-        messages=(Message("user", task + _brief(book, chapter, threads)),),
+        messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
         schema=SCHEMA,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
+        brief=brief.of_book(book, threads=list(threads)),
     )
 
 
@@ -168,17 +164,6 @@ def _lengths(tongue: Language) -> dict[str, str]:
 
 def _numbered(threads: Sequence[str]) -> str:
     return "\n".join(f"{number}. {thread}" for number, thread in enumerate(threads, 1)) or "none"
-
-
-def _brief(book: Book, chapter: Chapter, threads: Sequence[str]) -> str:
-    return brief.block(
-        "digest",
-        book,
-        chapter_number=chapter.chapter_number,
-        chapter_title=chapter.title,
-        threads=list(threads),
-        seed="",
-    )
 
 
 def _bounded(content: str) -> str:

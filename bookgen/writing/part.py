@@ -25,35 +25,26 @@ Write chapter {number} of {chapters}. Its title, and what it has to do:
 
 {given}
 
-The chapter shall have {length} in all; you write it in {parts}. Now write {this_part}, about {part_length}. {position}
-
-"""
+The chapter shall have {length} in all; you write it in {parts}. Now write {this_part}, about {part_length}. \
+{position}"""
 
 NEXT_PART = """\
 Go on with the chapter, straight after its last sentence above. It has {written} of {length} now. Write {this_part}, \
-about {part_length}. {position} Repeat nothing, announce nothing, no heading for it.
-
-"""
+about {part_length}. {position} Repeat nothing, announce nothing, no heading for it."""
 
 CONTINUE = """\
 Your reply broke off; its unfinished last sentence is left out above. Go on straight after the last sentence that \
-stands there, in the same paragraph or scene, with about {part_length}. {position} Repeat nothing, announce nothing.
-
-"""
+stands there, in the same paragraph or scene, with about {part_length}. {position} Repeat nothing, announce nothing."""
 
 EXTEND = """\
 The chapter has {written} of {length} now and is not full yet. Go on straight after its last sentence above with \
 about {part_length} more: something that its summary still owes, or a further step of it, and not a second ending of \
-the same kind. {position} Repeat nothing, announce nothing.
-
-"""
+the same kind. {position} Repeat nothing, announce nothing."""
 
 CLOSE = """\
 Your reply broke off; its unfinished last sentence is left out above. The chapter is long enough now: bring it to its \
 end in about {part_length}, straight after the last sentence that stands there, on a note of its own. Repeat nothing, \
-announce nothing.
-
-"""
+announce nothing."""
 
 PROMPTS: Mapping[Task, str] = {"write": NEXT_PART, "continue": CONTINUE, "extend": EXTEND, "close": CLOSE}
 
@@ -83,7 +74,6 @@ def part_request(desk: Desk, part: budget.Part, task: Task) -> TextRequest:
         "this_part": "the whole chapter" if part.count == 1 else f"part {part.number} of {part.count}",
     }
     prompt = PROMPTS[task].format(**words) if desk.text else FIRST_PART.format(**words, **_first_part(desk))
-    prompt += _brief(desk, part, task)
     system = desk.system()
     # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
     max_tokens = tongue.tokens(max(part.ask, part.words * 2)) + 400
@@ -97,25 +87,22 @@ def part_request(desk: Desk, part: budget.Part, task: Task) -> TextRequest:
         max_tokens=max_tokens,
         chapter_number=chapter.chapter_number,
         account_id=desk.book.account_id,
+        brief=_brief(desk, part, task),
     )
 
 
-def _brief(desk: Desk, part: budget.Part, task: Task) -> str:
+def _brief(desk: Desk, part: budget.Part, task: Task) -> dict[str, object]:
     chapter, tongue = desk.chapter, language(desk.book.content_language)
-    return brief.block(
-        "chapter",
+    return brief.of_book(
         desk.book,
-        chapter_number=chapter.chapter_number,
         chapter_title=chapter.title,
-        chapter_summary=chapter.summary if not desk.text else clip(chapter.summary, 60),
+        chapter_summary=chapter.summary,
         people=_people(desk.book),
         task=task,
         part=part.number,
         parts=part.count,
         words=part.ask,
         characters=tongue.characters(part.ask),
-        written=desk.words,
-        chapter_words=chapter.target_word_count,
         seed=_seed(chapter),
     )
 

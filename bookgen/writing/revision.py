@@ -31,9 +31,7 @@ What stands after it:
 {after}
 
 Write the passage anew, in {language}, about {length}, so that it says what the chapter needs at this place, fits \
-what stands around it, and the fault is gone. Send the new passage alone.
-
-"""
+what stands around it, and the fault is gone. Send the new passage alone."""
 
 
 def to_repair(flaws: Sequence[Flaw]) -> dict[int, list[Flaw]]:
@@ -76,6 +74,7 @@ def _request(
     blocks: Sequence[str], index: int, flaws: Sequence[Flaw], book: Book, chapter: Chapter, system: tuple[Block, ...]
 ) -> TextRequest:
     passage, tongue = blocks[index], language(book.content_language)
+    words = max(count_words(passage), 10)
     problems = [f"{flaw.detail} ({clip(flaw.excerpt, 60)})" for flaw in flaws]
     task = REVISE.format(
         number=chapter.chapter_number,
@@ -86,16 +85,7 @@ def _request(
             clip(blocks[index + 1], 200) if index + 1 < len(blocks) else "Nothing: the chapter ends with it."
         ),
         language=tongue.name,
-        length=tongue.length(max(count_words(passage), 10)),
-    ) + brief.block(
-        "revise",
-        book,
-        chapter_number=chapter.chapter_number,
-        chapter_title=chapter.title,
-        problem="; ".join(problems),
-        passage=passage,
-        words=max(count_words(passage), 10),
-        seed="",
+        length=tongue.length(words),
     )
     return TextRequest(
         stage="revise",
@@ -104,4 +94,5 @@ def _request(
         max_tokens=tongue.tokens(count_words(passage) * 2) + 400,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
+        brief=brief.of_book(book, passage=passage, words=words),
     )

@@ -13,7 +13,6 @@ import json_repair
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
-from bookgen.writing import brief
 from bookgen.writing.printable import printable
 from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
@@ -67,18 +66,14 @@ async def ask(request: TextRequest, steps: Steps, read: Callable[[Mapping[str, A
 REPAIR = """\
 That reply cannot be used: {problem}
 
-Send the whole object again, corrected and complete. Only the JSON object: no other words, no code fence.
-
-"""
+Send the whole object again, corrected and complete. Only the JSON object: no other words, no code fence."""
 
 
 def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextRequest | None:
     """The request that shows the model its own reply; None when there is nothing to show."""
     if not reply.text.strip() or len(reply.text) > LONGEST_SHOWN:
         return None
-    again = REPAIR.format(problem=problem) + brief.wrap(
-        {**brief.read(request.messages[-1].text), "problem": str(problem)}
-    )
+    again = REPAIR.format(problem=problem)
     room = request.max_tokens * 2 if reply.stop is StopReason.LENGTH else request.max_tokens
     messages = (*request.messages, Message("assistant", reply.text.strip()), Message("user", again))
     return replace(request, messages=messages, max_tokens=room)

@@ -1,4 +1,4 @@
-"""What a call asks for, whatever its protocol: its last words, its brief, its schema, and the text that answers it."""
+"""What a call asks for, whatever its protocol: its last words, its schema, and the text that answers it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ from bookgen.providers.text import Message, TextRequest
 from tests.fakes.model_script import Call
 
 _SCHEMA = re.compile(r"<schema>(.*)</schema>", re.DOTALL)
-_BRIEF = re.compile(r"<brief>(.*?)</brief>", re.DOTALL)
-
-
-def brief_of(body: dict[str, Any]) -> dict[str, Any]:
-    block = _BRIEF.search(user_text(body))
-    fields: dict[str, Any] = json.loads(block[1]) if block else {}
-    return fields
 
 
 def text_for(call: Call, factor: float) -> str:
@@ -25,9 +18,8 @@ def text_for(call: Call, factor: float) -> str:
     for name in ("words", "characters"):
         if fields.get(name):
             fields[name] = max(1, round(fields[name] * factor))
-    user = user_text(call.body)
-    asked = _BRIEF.sub("", user) + (f"<brief>{json.dumps(fields)}</brief>" if fields else "")
-    return answer(TextRequest(call.stage, (), (Message("user", asked),), 0, schema=_schema(call.body)))
+    asked = (Message("user", user_text(call.body)),)
+    return answer(TextRequest(call.stage, (), asked, 0, schema=_schema(call.body), brief=fields))
 
 
 def _schema(body: dict[str, Any]) -> dict[str, Any] | None:

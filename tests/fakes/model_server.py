@@ -24,9 +24,10 @@ and over HTTP from anywhere, JSON in and out:
     GET    /control/requests   ?since=N   the calls so far: number, protocol, path, stage, brief, body, headers, ended
     GET    /control/ledger     {"calls", "input", "output", "cache_write", "cache_read", "in_flight", "most_in_flight"}
 
-Replies. A call with a brief (`<brief>{…}</brief>` in the last user message) is answered as the offline model answers
-it: chapters of the asked length in the book's terms, outlines of the asked count, JSON of the asked schema (from the
-schema mode of each protocol, or from `<schema>{…}</schema>` in the last user message). A call without one gets prose.
+Replies. A call with a brief (in the header HEADER, which a service sends that was started with TEST_BRIEF_HEADER=HEADER
+in its environment) is answered as the offline model answers it: chapters of the asked length in the book's terms,
+outlines of the asked count, JSON of the asked schema (from the schema mode of each protocol, or from
+`<schema>{…}</schema>` in the last user message). A call without one gets prose.
 
 What it can be told: `model_script`.
 """
@@ -36,6 +37,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
+import json
+import os
 import signal
 import sys
 import time
@@ -44,12 +47,17 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tests.fakes.model_bodies import brief_of, text_for, whole_prompt
+from bookgen.providers.sdk import BRIEF_HEADER
+from tests.fakes.model_bodies import text_for, whole_prompt
 from tests.fakes.model_cache import PrefixCache, anthropic_blocks, tokens
 from tests.fakes.model_errors import has, rejection, status_response
 from tests.fakes.model_replies import factor_of, shaped
 from tests.fakes.model_script import Call, Fault, Settings, fault
 from tests.fakes.model_wires import WIRES, ErrorEvent, Reply, Stream
+
+HEADER = "X-Brief"
+LONGEST_HEADER = 1 << 20
+os.environ.setdefault(BRIEF_HEADER, HEADER)  # for the models of this process and the services that it starts
 
 
 class _Cut(Exception):
@@ -109,7 +117,9 @@ class ModelServer:
         return f"{self.url}/v1"
 
     async def __aenter__(self) -> Self:
-        self._runner = web.AppRunner(self.app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
+        self._runner = web.AppRunner(
+            self.app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1, max_field_size=LONGEST_HEADER
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, self._port)
         await site.start()
@@ -299,7 +309,7 @@ class ModelServer:
 
 
 def _recorded(number: int, protocol: str, request: web.Request, body: dict[str, Any]) -> Call:
-    brief = brief_of(body)
+    brief = json.loads(request.headers.get(HEADER, "{}"))
     headers = {name.lower(): value for name, value in request.headers.items()}
     return Call(number, protocol, request.path, headers, body, brief.get("stage", ""), brief)
 

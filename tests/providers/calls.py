@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -55,12 +54,10 @@ def steady(provider: Provider, *, tries: int = 3, waits: bool = True, **rules: f
 
 def chapter_request(words: int = 120, *, schema: dict[str, Any] | None = None, **fields: Any) -> TextRequest:
     brief = {
-        "stage": "chapter",
         "language": "en",
         "title": "The Harbour of Lamps",
         "genre": "Mystery",
         "chapter_count": 10,
-        "chapter_number": 3,
         "chapter_title": "The Bell",
         "chapter_summary": "Ida hears the bell.",
         "part": 1,
@@ -68,7 +65,12 @@ def chapter_request(words: int = 120, *, schema: dict[str, Any] | None = None, *
         "words": words,
         **fields,
     }
-    text = f"Write.\n\n<brief>\n{json.dumps(brief)}\n</brief>"
     return TextRequest(
-        "chapter", (Block("You write books."),), (Message("user", text),), 2000, schema=schema, chapter_number=3
+        "chapter",
+        (Block("You write books."),),
+        (Message("user", "Write."),),
+        2000,
+        schema=schema,
+        chapter_number=3,
+        brief=brief,
     )

@@ -46,9 +46,9 @@ OUTLINE = {
 
 
 async def ask(stage: str, schema: dict[str, object] | None = None, **fields: object) -> TextReply:
-    brief = json.dumps({"stage": stage, **BOOK, **fields})
-    message = Message("user", f"Please.\n\n<brief>\n{brief}\n</brief>")
-    return await OfflineModel().complete(TextRequest(stage, (), (message,), 4000, schema=schema))
+    message = Message("user", "Please.")
+    brief = {**BOOK, **fields}
+    return await OfflineModel().complete(TextRequest(stage, (), (message,), 4000, schema=schema, brief=brief))
 
 
 async def chapter(number: int, **fields: object) -> str:
@@ -127,11 +127,11 @@ async def test_a_reply_is_whole_and_costs_nothing() -> None:
 async def test_a_question_is_answered_from_the_passages() -> None:
     message = Message(
         "user",
-        "Exports\n\nA book can be exported as PDF, DOCX or EPUB.\n\nQuotas\n\nEvery plan has a quota of books.\n\n"
-        '<brief>{"stage": "support", "question": "Which exported formats can a book have?"}</brief>',
+        "Exports\n\nA book can be exported as PDF, DOCX or EPUB.\n\nQuotas\n\nEvery plan has a quota of books.",
     )
+    brief = {"question": "Which exported formats can a book have?"}
 
-    reply = await OfflineModel().complete(TextRequest("support", (), (message,), 500))
+    reply = await OfflineModel().complete(TextRequest("support", (), (message,), 500, brief=brief))
 
     assert "PDF, DOCX or EPUB" in reply.text
     assert "quota" not in reply.text

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from bookgen.providers.sdk import BRIEF_HEADER
 from bookgen.providers.text import StopReason
 from bookgen.words import count_words
 from tests.fakes.model_script import fault
+from tests.fakes.model_server import HEADER
 from tests.providers.calls import PROVIDERS, chapter_request, steady
 
 ANY = pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
@@ -20,6 +22,21 @@ async def test_a_chapter_comes_back_whole(server, make) -> None:
 
     assert reply.stop is StopReason.END
     assert count_words(reply.text) == pytest.approx(400, abs=15)
+    await provider.close()
+
+
+@ANY
+async def test_no_server_but_one_of_the_tests_is_sent_the_brief(server, make, monkeypatch) -> None:
+    provider = make(server)
+    await provider.attempt(chapter_request())
+    monkeypatch.delenv(BRIEF_HEADER)
+
+    await provider.attempt(chapter_request())
+
+    told, untold = server.requests
+    assert told.brief["chapter_title"] == "The Bell"
+    assert untold.headers.keys() == told.headers.keys() - {HEADER.lower()}
+    assert untold.body == told.body
     await provider.close()
 
 

@@ -15,14 +15,7 @@ from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.words import count_words
 from bookgen.writing.material import Material
 
-BRIEF = re.compile(r"<brief>\n(.*)\n</brief>", re.DOTALL)
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def brief_of(request: TextRequest) -> dict[str, Any]:
-    found = BRIEF.search(request.messages[-1].text)
-    assert found, request.messages[-1].text
-    return json.loads(found[1])
 
 
 Answer = Callable[[TextRequest, dict[str, Any], int], str | TextReply]
@@ -40,7 +33,7 @@ class Scripted:
         key = (request_key(request), attempt)
         if key not in self.stored:
             self.calls.append((request, attempt))
-            answer = self.answer(request, brief_of(request), len(self.calls))
+            answer = self.answer(request, request.described(), len(self.calls))
             self.stored[key] = answer if isinstance(answer, TextReply) else says(answer)
         return self.stored[key]
 
@@ -49,7 +42,7 @@ class Scripted:
 
 
 def request_key(request: TextRequest) -> Any:
-    return (request.stage, request.system, request.messages, request.max_tokens, request.chapter_number)
+    return (str(request.described()), request.system, request.messages, request.max_tokens)
 
 
 def says(text: str, stop: StopReason = StopReason.END) -> TextReply:

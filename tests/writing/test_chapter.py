@@ -16,7 +16,6 @@ from tests.writing.misbehaved import cuts, writes
 from tests.writing.scripted import (
     Scripted,
     a_chapter,
-    brief_of,
     next_number,
     numbers_in,
     obedient,
@@ -93,7 +92,7 @@ async def test_a_part_is_continued_at_most_three_times():
 
     draft = await write_chapter(some_material(), 1, steps)
 
-    tasks = [brief_of(request)["task"] for request in steps.of_stage("chapter")]
+    tasks = [request.described()["task"] for request in steps.of_stage("chapter")]
     assert "continue continue continue continue" not in " ".join(tasks)
     assert numbers_in(draft.content) == list(range(10_000, 10_000 + len(numbers_in(draft.content))))
 
@@ -111,7 +110,7 @@ async def test_a_cut_reply_is_continued_in_a_user_turn_after_its_last_whole_sent
     asked = steps.calls[1][0]
     assert [message.role for message in asked.messages] == ["user", "assistant", "user"]
     assert asked.messages[1].text == sentence(10_000)
-    assert brief_of(asked)["task"] == "continue"
+    assert asked.described()["task"] == "continue"
 
 
 async def test_a_chapter_that_broke_off_at_its_full_length_gets_an_ending():
@@ -125,7 +124,7 @@ async def test_a_chapter_that_broke_off_at_its_full_length_gets_an_ending():
 
     draft = await write_chapter(some_material(), 1, steps)
 
-    assert brief_of(steps.of_stage("chapter")[-1])["task"] == "close"
+    assert steps.of_stage("chapter")[-1].described()["task"] == "close"
     assert abs(draft.word_count - 3_000) <= 300
 
 

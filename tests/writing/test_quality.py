@@ -17,7 +17,7 @@ from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.revision import MOST_REPAIRS, to_repair
 from tests.writing.contradicted import BIBLE, DIGESTS, INNOCENT, planted
 from tests.writing.misbehaved import doubled, repeats
-from tests.writing.scripted import Scripted, a_chapter, brief_of, obedient, prose, sentence, some_material
+from tests.writing.scripted import Scripted, a_chapter, obedient, prose, sentence, some_material
 
 ENGLISH = "She had left the lamp in the window, and when he came back it was the only light that he could see."
 GERMAN = "Sie hatte die Lampe im Fenster stehen lassen, und als er zurückkam, war sie das einzige Licht, das er sah."
@@ -231,7 +231,7 @@ async def test_a_mended_fault_leaves_no_finding():
 
     assert "insert" not in draft.content
     assert draft.findings == ()
-    assert brief_of(steps.of_stage("revise")[0])["passage"].startswith("She met [insert name]")
+    assert steps.of_stage("revise")[0].described()["passage"].startswith("She met [insert name]")
 
 
 async def test_a_chapter_full_of_faults_costs_a_bounded_number_of_repairs():

@@ -1,4 +1,4 @@
-"""What sample text is written from: the brief of a request, with something sensible for what it lacks."""
+"""What sample text is written from: the brief of a request, with a default for what it lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_BLOCK = re.compile(r"<brief>(.*)</brief>", re.DOTALL)
+from bookgen.providers.text import TextRequest
+
 _NONFICTION = re.compile(
     r"non.?fiction|self.?help|business|guide|how.?to|essay|manual|handbook|textbook|education|science$|health|"
     r"finance|cook|travel|psycholog|philosoph|econom|manag|leader|technolog|programm|product|parent|craft|garden|"
@@ -34,14 +35,10 @@ class Brief:
     salt: str
 
     @classmethod
-    def of(cls, text: str) -> Brief:
-        """The brief in a message. Everything else in the message only changes which phrases are picked."""
-        block = _BLOCK.search(text)
-        try:
-            fields = json.loads(block[1]) if block else {}
-        except ValueError:
-            fields = {}
-        return cls(fields if isinstance(fields, dict) else {}, text)
+    def of(cls, request: TextRequest) -> Brief:
+        """The brief of `request`. Its last message only changes which phrases are picked."""
+        fields = request.described()
+        return cls(fields, json.dumps(fields, ensure_ascii=False) + request.messages[-1].text)
 
     def text(self, name: str, default: str = "") -> str:
         value = self.fields.get(name)
@@ -50,10 +47,6 @@ class Brief:
     def number(self, name: str, default: int) -> int:
         value = self.fields.get(name)
         return int(value) if isinstance(value, int | float) and value > 0 else default
-
-    @property
-    def stage(self) -> str:
-        return self.text("stage")
 
     @property
     def title(self) -> str:
