@@ -14,13 +14,13 @@ from bookgen.writing.window import tokens
 
 Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usage with a model; None: price unknown
 
-TURN = 310  # tokens of a user's turn that goes on with a chapter, brief included
-TASK = 480  # … of the one that begins it, beside the tail, the threads and what is to be avoided
+TURN = 85  # tokens of a user's turn that goes on with a chapter
+TASK = 280  # … of the one that begins it, beside the tail, the threads and what is to be avoided
 TAIL = 250
 THREAD = 16
 EDGES = 200  # openings and endings to avoid
 DIGEST = 130  # of a chapter's digest as later calls are given it
-NOTES = 390  # of the turn that asks for the digest
+NOTES = 200  # of the turn that asks for the digest
 DIGEST_REPLY = 180
 EXTRA_CALLS = 0.12  # writing calls beyond the plan: lengths missed, cut replies, repairs
 EXTRA_WORDS = 0.05  # written and not kept
