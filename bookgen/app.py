@@ -37,7 +37,8 @@ from bookgen.models import Usage
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import build_mailer
 from bookgen.providers.prices import prices
-from bookgen.providers.registry import ModelSettings, build_text_model, without_price
+from bookgen.providers.registry import PROVIDERS, ModelSettings, build_text_model, without_price
+from bookgen.providers.sdk import Access
 from bookgen.providers.text import TextModel
 from bookgen.publishing import Publisher
 from bookgen.render.settings import ExportSettings
@@ -186,10 +187,7 @@ def build_payments(
 
 def build_model(config: Config, *, tries: int | None = None) -> TextModel:
     settings = ModelSettings(
-        anthropic_key=reveal(config.anthropic_api_key) or "",
-        anthropic_url=config.anthropic_base_url or "",
-        openai_key=reveal(config.openai_api_key) or "",
-        openai_url=config.openai_base_url or "",
+        access={name: Access(*config.access(name)) for name in PROVIDERS},
         timeout=config.model_timeout,
         retries=tries or config.model_retries,
         concurrency=config.model_concurrency,

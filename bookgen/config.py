@@ -71,9 +71,12 @@ Url = Annotated[
 Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$")]
 Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
 Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
-TextModelName = Annotated[str, StringConstraints(pattern=r"^(auto|offline|(anthropic|openai|offline):\S+)$")]
+PROVIDERS = ("anthropic", "openai")  # of text; each has NAME_API_KEY and NAME_BASE_URL
+_NAMED = "|".join(PROVIDERS)
+_MODELS = [f"{name}:MODEL" for name in PROVIDERS]
+TextModelName = Annotated[str, StringConstraints(pattern=rf"^(auto|offline|({_NAMED}|offline):\S+)$")]
 ImageModelName = Annotated[str, StringConstraints(pattern=r"^(auto|offline|openai:\S+)$")]
-FallbackName = Annotated[str, StringConstraints(pattern=r"^(offline|(anthropic|openai|offline):\S+)?$")]
+FallbackName = Annotated[str, StringConstraints(pattern=rf"^(offline|({_NAMED}|offline):\S+)?$")]
 
 
 def setting(name: str | AliasChoices, default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
@@ -112,14 +115,14 @@ class Config(BaseSettings):
     )
 
     model: TextModelName = setting(
-        "BOOKGEN_MODEL", "auto", "auto, offline, anthropic:MODEL or openai:MODEL",
+        "BOOKGEN_MODEL", "auto", f"auto, offline, {' or '.join(_MODELS)}",
         "Who writes. `auto`: Anthropic if its key is set, else OpenAI if its key is set, else offline.",
     )  # fmt: skip
     image_model: ImageModelName = setting(
         "BOOKGEN_IMAGE_MODEL", "auto", "auto, offline or openai:MODEL", "Who paints covers and illustrations."
     )
     fallback_model: FallbackName = setting(
-        "BOOKGEN_FALLBACK_MODEL", "", "anthropic:MODEL, openai:MODEL or offline",
+        "BOOKGEN_FALLBACK_MODEL", "", f"{', '.join(_MODELS)} or offline",
         "Used when the first model refuses or stays away.",
     )  # fmt: skip
     anthropic_api_key: SecretStr | None = setting("ANTHROPIC_API_KEY", None, "a key", "Anthropic's key.")
@@ -225,6 +228,10 @@ class Config(BaseSettings):
     def billing_enabled(self) -> bool:
         return self.billing == "on" or (self.billing == "auto" and self.stripe_secret_key is not None)
 
+    def access(self, provider: str) -> tuple[str, str]:
+        """The provider's key and address; empty is not set."""
+        return reveal(getattr(self, f"{provider}_api_key")) or "", getattr(self, f"{provider}_base_url") or ""
+
 
 def load(env_file: Path | None = Path(".env")) -> Config:
     """The settings, or a StartupError with a line for each that is wrong."""
@@ -284,13 +291,9 @@ def _wrong(error: ValidationError) -> Iterable[str]:
 
 def _keyless(config: Config) -> Iterable[str]:
     """Models that are named but can't be asked: a server of one's own may do without a key, a provider's does not."""
-    reachable = {
-        "anthropic": config.anthropic_api_key or config.anthropic_base_url,
-        "openai": config.openai_api_key or config.openai_base_url,
-    }
     for field in ("model", "fallback_model", "image_model"):
         provider = getattr(config, field).partition(":")[0]
-        if provider in reachable and not reachable[provider]:
+        if provider in PROVIDERS and not any(config.access(provider)):
             yield f"{names()[field]}={getattr(config, field)} needs {provider.upper()}_API_KEY."
 
 

@@ -10,9 +10,9 @@ from bookgen.models import Usage
 from bookgen.providers.attempt import Heard, counted
 from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
-from bookgen.providers.sdk import SdkProvider
+from bookgen.providers.sdk import Access, SdkProvider
 from bookgen.providers.text import Block, Message, StopReason, TextRequest
-from bookgen.providers.transport import BoundedClient, Deadlines
+from bookgen.providers.transport import Deadlines
 from bookgen.providers.whole import parts, whole_reply
 
 BASE_URL = "https://api.anthropic.com"
@@ -34,30 +34,20 @@ _STOPS = {
 
 
 class AnthropicProvider(SdkProvider):
+    provider = "anthropic"
+
     def __init__(
-        self,
-        model: str,
-        *,
-        key: str = "",
-        base_url: str = "",
-        deadlines: Deadlines | None = None,
-        connections: int = 16,
+        self, model: str, access: Access | None = None, *, deadlines: Deadlines | None = None, connections: int = 16
     ) -> None:
-        super().__init__("anthropic", model, deadlines or Deadlines())
-        self._key, self._connections = key, connections
-        self._base_url = (base_url or BASE_URL).rstrip("/").removesuffix("/v1")
+        super().__init__(model, access, deadlines=deadlines, connections=connections)
+        self._base_url = (self._access.url or BASE_URL).rstrip("/").removesuffix("/v1")
         self._most_tokens = MOST_TOKENS
         self._unknown: set[str] = set()  # parts of output_config that this model or server does not know
 
     def _open(self) -> Any:
         import anthropic
 
-        return anthropic.AsyncAnthropic(
-            api_key=self._key or "none",
-            base_url=self._base_url,
-            max_retries=0,
-            http_client=BoundedClient(self._deadlines, connections=self._connections),
-        )
+        return anthropic.AsyncAnthropic(base_url=self._base_url, **self._client_options())
 
     async def _ask(self, client: Any, request: TextRequest, heard: Heard) -> StopReason | None:
         while True:

@@ -9,9 +9,9 @@ from bookgen.providers.attempt import Heard
 from bookgen.providers.failures import said
 from bookgen.providers.openai_chat import ChatProtocol
 from bookgen.providers.openai_responses import ResponsesProtocol
-from bookgen.providers.sdk import SdkProvider
+from bookgen.providers.sdk import Access, SdkProvider
 from bookgen.providers.text import StopReason, TextRequest
-from bookgen.providers.transport import BoundedClient, Deadlines
+from bookgen.providers.transport import Deadlines
 
 BASE_URL = "https://api.openai.com/v1"
 MOST_LESSONS = 8
@@ -21,19 +21,19 @@ Protocol = Literal["responses", "chat"]
 class OpenAIProvider(SdkProvider):
     """`protocol` None: Responses at OpenAI itself; elsewhere Chat, or Responses where only that is answered."""
 
+    provider = "openai"
+
     def __init__(
         self,
         model: str,
+        access: Access | None = None,
         *,
-        key: str = "",
-        base_url: str = "",
         deadlines: Deadlines | None = None,
         connections: int = 16,
         protocol: Protocol | None = None,
     ) -> None:
-        super().__init__("openai", model, deadlines or Deadlines())
-        self._key, self._connections = key, connections
-        self._base_url = _with_version(base_url or BASE_URL)
+        super().__init__(model, access, deadlines=deadlines, connections=connections)
+        self._base_url = _with_version(self._access.url or BASE_URL)
         official = urlsplit(self._base_url).hostname == urlsplit(BASE_URL).hostname
         self._protocols: dict[Protocol, ResponsesProtocol | ChatProtocol] = {
             "responses": ResponsesProtocol(model, official=official),
@@ -45,12 +45,7 @@ class OpenAIProvider(SdkProvider):
     def _open(self) -> Any:
         import openai
 
-        return openai.AsyncOpenAI(
-            api_key=self._key or "none",
-            base_url=self._base_url,
-            max_retries=0,
-            http_client=BoundedClient(self._deadlines, connections=self._connections),
-        )
+        return openai.AsyncOpenAI(base_url=self._base_url, **self._client_options())
 
     async def _ask(self, client: Any, request: TextRequest, heard: Heard) -> StopReason | None:
         for _ in range(MOST_LESSONS):

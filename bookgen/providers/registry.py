@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bookgen.errors import StartupError
-from bookgen.providers.attempt import Provider
+from bookgen.providers.anthropic import AnthropicProvider
 from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.offline import NAME as OFFLINE
 from bookgen.providers.offline import OfflineModel
+from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.prices import prices
 from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.sdk import Access, SdkProvider
 from bookgen.providers.text import TextModel
 from bookgen.providers.transport import Deadlines
 
 AUTO = "auto"
+# In the order in which `auto` looks for a key. A provider's settings are NAME_API_KEY and NAME_BASE_URL.
+PROVIDERS: Mapping[str, type[SdkProvider]] = {"anthropic": AnthropicProvider, "openai": OpenAIProvider}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """`retry_delay`: the first of 2, 4, 8 … seconds between tries."""
+    """`access` by provider. `timeout` and `retry_delay`, the first of 2, 4, 8 … between tries, in seconds."""
 
-    anthropic_key: str = field(default="", repr=False)
-    anthropic_url: str = ""
-    openai_key: str = field(default="", repr=False)
-    openai_url: str = ""
+    access: Mapping[str, Access] = field(default_factory=dict)
     timeout: float = 180
     retries: int = 4
     concurrency: int = 16
@@ -34,7 +36,7 @@ class ModelSettings:
 
 
 def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") -> TextModel:
-    """`spec`: `auto`, `offline`, `anthropic:MODEL` or `openai:MODEL`; a provider alone means its default model."""
+    """`spec`: `auto`, `offline` or `PROVIDER:MODEL`; a provider alone means its default model."""
     first = _model(chosen(spec, settings), settings, waits=not fallback)
     if not fallback:
         return first
@@ -48,46 +50,27 @@ def without_price(model: TextModel) -> list[str]:
 
 
 def chosen(spec: str, settings: ModelSettings) -> str:
-    """What `auto` stands for."""
+    """What `auto` stands for: the first provider that has a key."""
     if spec != AUTO:
         return spec
-    if settings.anthropic_key:
-        return "anthropic"
-    return "openai" if settings.openai_key else OFFLINE
+    return next((name for name in PROVIDERS if name in settings.access and settings.access[name].key), OFFLINE)
 
 
 def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
-    provider, _, model = spec.partition(":")
-    if provider == OFFLINE:
+    name, _, model = spec.partition(":")
+    if name == OFFLINE:
         return OfflineModel()
+    if name not in PROVIDERS:
+        raise StartupError(f"There is no model provider {name!r}; it is {', '.join(PROVIDERS)} or {OFFLINE}.")
+    provider = PROVIDERS[name](
+        model or prices().defaults.get(name, ""),
+        settings.access.get(name, Access()),
+        deadlines=Deadlines.of(settings.timeout),
+        connections=settings.concurrency,
+    )
     return RetryingModel(
-        _provider(provider, model or prices().defaults.get(provider, ""), settings),
+        provider,
         pacing=Pacing(concurrency=settings.concurrency, requests_per_minute=settings.requests_per_minute),
         rules=RetryRules(tries=settings.retries, first_delay=settings.retry_delay),
         waits=waits,
     )
-
-
-def _provider(provider: str, model: str, settings: ModelSettings) -> Provider:
-    deadlines = Deadlines.of(settings.timeout)
-    if provider == "anthropic":
-        from bookgen.providers.anthropic import AnthropicProvider
-
-        return AnthropicProvider(
-            model,
-            key=settings.anthropic_key,
-            base_url=settings.anthropic_url,
-            deadlines=deadlines,
-            connections=settings.concurrency,
-        )
-    if provider == "openai":
-        from bookgen.providers.openai import OpenAIProvider
-
-        return OpenAIProvider(
-            model,
-            key=settings.openai_key,
-            base_url=settings.openai_url,
-            deadlines=deadlines,
-            connections=settings.concurrency,
-        )
-    raise StartupError(f"There is no model provider {provider!r}; it is anthropic, openai or offline.")

@@ -7,8 +7,8 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import structlog
 
@@ -17,7 +17,7 @@ from bookgen.providers.attempt import CallFailed, Failure, Heard
 from bookgen.providers.failures import failure_of, filtered
 from bookgen.providers.prices import prices
 from bookgen.providers.text import StopReason, TextReply, TextRequest
-from bookgen.providers.transport import Deadlines
+from bookgen.providers.transport import BoundedClient, Deadlines
 
 log = structlog.get_logger(__name__)
 
@@ -38,12 +38,25 @@ _REFUSES = re.compile(
 _ANSWERS_TO_PEOPLE = ("support",)
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where a provider is reached and with which key. An empty `url` is the provider's own."""
+
+    key: str = field(default="", repr=False)
+    url: str = ""
+
+
 class SdkProvider(ABC):
     """`name` is `provider:model`, as in settings, ledger and price table."""
 
-    def __init__(self, provider: str, model: str, deadlines: Deadlines) -> None:
-        self.name = f"{provider}:{model}"
-        self._model, self._deadlines = model, deadlines
+    provider: ClassVar[str]
+
+    def __init__(
+        self, model: str, access: Access | None = None, *, deadlines: Deadlines | None = None, connections: int = 16
+    ) -> None:
+        self.name = f"{self.provider}:{model}"
+        self._model, self._access = model, access or Access()
+        self._deadlines, self._connections = deadlines or Deadlines(), connections
         self._told_of_window = False
         self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
         self._opening: asyncio.Task[Any] | None = None
@@ -75,6 +88,14 @@ class SdkProvider(ABC):
     @abstractmethod
     def _open(self) -> Any:
         """The SDK's client. Imports the SDK and reads the trust store, so it runs in a thread."""
+
+    def _client_options(self) -> dict[str, Any]:
+        """What both SDKs' clients are made with; their own retries are off."""
+        return {
+            "api_key": self._access.key or "none",
+            "max_retries": 0,
+            "http_client": BoundedClient(self._deadlines, connections=self._connections),
+        }
 
     @abstractmethod
     async def _ask(self, client: Any, request: TextRequest, heard: Heard) -> StopReason | None:

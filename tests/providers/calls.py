@@ -12,6 +12,7 @@ from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.sdk import Access
 from bookgen.providers.text import Block, Message, Spent, TextRequest
 from bookgen.providers.transport import Deadlines
 from tests.fakes.model_server import ModelServer
@@ -22,17 +23,16 @@ MakeProvider = Callable[..., Provider]
 
 
 def anthropic(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
-    return AnthropicProvider("claude-sonnet-5-5", key="k", base_url=server.anthropic_url, deadlines=deadlines)
+    return AnthropicProvider("claude-sonnet-5-5", Access("k", server.anthropic_url), deadlines=deadlines)
 
 
 def responses(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
-    return OpenAIProvider(
-        "gpt-6.1-terra", key="k", base_url=server.openai_url, deadlines=deadlines, protocol="responses"
-    )
+    access = Access("k", server.openai_url)
+    return OpenAIProvider("gpt-6.1-terra", access, deadlines=deadlines, protocol="responses")
 
 
 def chat(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
-    return OpenAIProvider("local", base_url=f"{server.url}/some/gateway/v1", deadlines=deadlines)
+    return OpenAIProvider("local", Access(url=f"{server.url}/some/gateway/v1"), deadlines=deadlines)
 
 
 PROVIDERS: dict[str, MakeProvider] = {"anthropic": anthropic, "responses": responses, "chat": chat}

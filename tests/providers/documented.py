@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.attempt import Provider
 from bookgen.providers.openai import OpenAIProvider
+from bookgen.providers.sdk import Access
 from bookgen.providers.text import StopReason
 from bookgen.providers.transport import Deadlines
 from tests.fakes.model_script import Fault, fault
@@ -52,13 +53,13 @@ FAULTS = [
 def thinking(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
     """A local server that thinks aloud in the text."""
     server.configure(reasoning="First the harbour, then the bell.", think_tags=True)
-    return OpenAIProvider("local", base_url=server.url, deadlines=deadlines)
+    return OpenAIProvider("local", Access(url=server.url), deadlines=deadlines)
 
 
 def bare(server: ModelServer, deadlines: Deadlines | None = None) -> Provider:
     """A local server that tells no usage and sends few letters at a time."""
     server.configure(usage=False, chunk=40)
-    return OpenAIProvider("local", base_url=server.url, deadlines=deadlines)
+    return OpenAIProvider("local", Access(url=server.url), deadlines=deadlines)
 
 
 PROFILES = {**PROVIDERS, "chat, thinking aloud": thinking, "chat, no usage": bare}

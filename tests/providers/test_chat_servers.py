@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.openai import OpenAIProvider
+from bookgen.providers.sdk import Access
 from bookgen.providers.text import Block, StopReason
 from tests.fakes.model_script import fault
 from tests.fakes.model_wires import WIRES
@@ -34,7 +35,7 @@ async def test_only_fields_that_every_server_knows_are_sent(server) -> None:
 
 
 async def test_openai_itself_is_asked_in_its_own_fields(server) -> None:
-    provider = OpenAIProvider("gpt-6.1-terra", key="k")
+    provider = OpenAIProvider("gpt-6.1-terra", Access("k"))
 
     body = provider._protocols["responses"].body(chapter_request(schema=SCHEMA))
 
@@ -44,7 +45,7 @@ async def test_openai_itself_is_asked_in_its_own_fields(server) -> None:
 
 
 async def test_a_url_without_a_version_is_given_one(server) -> None:
-    provider = OpenAIProvider("local", base_url=server.url)
+    provider = OpenAIProvider("local", Access(url=server.url))
 
     await provider.attempt(chapter_request())
 

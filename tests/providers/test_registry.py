@@ -7,30 +7,32 @@ import sys
 
 import pytest
 
+from bookgen.config import PROVIDERS as WITH_SETTINGS
 from bookgen.errors import StartupError, UpstreamAIError
-from bookgen.providers.registry import ModelSettings, build_text_model, without_price
+from bookgen.providers.registry import PROVIDERS, ModelSettings, build_text_model, without_price
+from bookgen.providers.sdk import Access
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request
 
 
 @pytest.mark.parametrize(
-    ("spec", "keys", "name"),
+    ("spec", "access", "name"),
     [
         ("auto", {}, "offline"),
-        ("auto", {"anthropic_key": "k", "openai_key": "k"}, "anthropic:claude-sonnet-5-5"),
-        ("auto", {"openai_key": "k"}, "openai:gpt-6.1-terra"),
-        ("offline", {"anthropic_key": "k"}, "offline"),
-        ("anthropic:claude-opus-5-5", {"openai_key": "k"}, "anthropic:claude-opus-5-5"),
-        ("openai:llama3:8b", {"openai_url": "http://localhost:11434"}, "openai:llama3:8b"),
+        ("auto", {"anthropic": Access("k"), "openai": Access("k")}, "anthropic:claude-sonnet-5-5"),
+        ("auto", {"openai": Access("k")}, "openai:gpt-6.1-terra"),
+        ("offline", {"anthropic": Access("k")}, "offline"),
+        ("anthropic:claude-opus-5-5", {"openai": Access("k")}, "anthropic:claude-opus-5-5"),
+        ("openai:llama3:8b", {"openai": Access(url="http://localhost:11434")}, "openai:llama3:8b"),
     ],
 )
-def test_a_setting_names_the_model(spec, keys, name) -> None:
-    assert build_text_model(spec, ModelSettings(**keys)).name == name
+def test_a_setting_names_the_model(spec, access, name) -> None:
+    assert build_text_model(spec, ModelSettings(access)).name == name
 
 
 def test_models_whose_calls_no_cap_can_count_are_named() -> None:
-    keys = ModelSettings(anthropic_key="k", openai_key="k")
+    keys = ModelSettings({"anthropic": Access("k"), "openai": Access("k")})
 
     assert without_price(build_text_model("anthropic", keys)) == []
     assert without_price(build_text_model("offline", keys)) == []
@@ -40,6 +42,11 @@ def test_models_whose_calls_no_cap_can_count_are_named() -> None:
 def test_an_unknown_provider_stops_the_start() -> None:
     with pytest.raises(StartupError, match="anthropic, openai or offline"):
         build_text_model("mystery:model", ModelSettings())
+
+
+def test_every_provider_has_its_settings_and_its_name() -> None:
+    assert tuple(PROVIDERS) == WITH_SETTINGS
+    assert all(provider.provider == name for name, provider in PROVIDERS.items())
 
 
 async def test_what_the_first_model_refuses_the_second_writes(server) -> None:
@@ -103,21 +110,20 @@ def test_building_a_model_imports_no_sdk() -> None:
     code = """
 import sys
 from bookgen.providers.registry import ModelSettings, build_text_model
-build_text_model("anthropic:a", ModelSettings(anthropic_key="k"), fallback="openai:b")
+from bookgen.providers.sdk import Access
+build_text_model("anthropic:a", ModelSettings({"anthropic": Access("k")}), fallback="openai:b")
 assert not {"anthropic", "openai"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_keys_are_not_in_the_settings_text() -> None:
-    assert "secret" not in repr(ModelSettings(anthropic_key="secret", openai_key="secret"))
+    assert "secret" not in repr(ModelSettings({"anthropic": Access("secret")}))
 
 
 def settings(server) -> ModelSettings:
     return ModelSettings(
-        anthropic_key="k",
-        anthropic_url=server.anthropic_url,
-        openai_url=server.openai_url,
+        {"anthropic": Access("k", server.anthropic_url), "openai": Access(url=server.openai_url)},
         timeout=5,
         retries=2,
         retry_delay=0.01,

@@ -9,6 +9,7 @@ from typing import Any
 
 from bookgen.models import Usage
 from bookgen.providers.registry import ModelSettings, build_text_model
+from bookgen.providers.sdk import Access
 from bookgen.providers.text import Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.material import ChapterDraft, Material
@@ -79,10 +80,10 @@ async def authored(answer: Answer, protocol: str, model: str = "scripted") -> As
         client = build_text_model(
             f"{protocol}:{model}",
             ModelSettings(
-                anthropic_key=f"key-{CANARY}",
-                anthropic_url=server.anthropic_url,
-                openai_key=f"key-{CANARY}",
-                openai_url=server.openai_url,
+                {
+                    "anthropic": Access(f"key-{CANARY}", server.anthropic_url),
+                    "openai": Access(f"key-{CANARY}", server.openai_url),
+                }
             ),
         )
         try:

@@ -12,6 +12,7 @@ from bookgen.actors.resources import CostCaps
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
 from bookgen.providers.registry import ModelSettings, build_text_model
+from bookgen.providers.sdk import Access
 
 
 def test_a_busy_port_is_said_in_one_line() -> None:
@@ -85,7 +86,7 @@ async def test_a_failing_drain_is_not_hidden() -> None:
 
 
 def test_a_cap_that_cannot_stop_a_model_is_said_at_the_start() -> None:
-    model = build_text_model("openai:llama3", ModelSettings(openai_key="k"), fallback="offline")
+    model = build_text_model("openai:llama3", ModelSettings({"openai": Access("k")}), fallback="offline")
 
     with capture_logs() as logs:
         app._warn_of_idle_caps(CostCaps(book=12_500_000), model)
