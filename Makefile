@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
 INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -qq --disable-pip-version-check)
 
-.PHONY: book test serve pythons chaos contract pages clean
+.PHONY: book test serve pythons chaos contract covers pages clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -37,6 +37,10 @@ chaos: .venv/.test
 # The running service judged by its own OpenAPI document: every check, 20,000 requests.
 contract: .venv/.test
 	$(BIN)/python -m tests.http.judge
+
+# Ten thousand covers judged from their boxes and their pixels.
+covers: .venv/.test
+	$(BIN)/python -m tests.render.cover.judge
 
 # Pages of the book in out/ as pictures, for the README.
 pages: .venv/.test

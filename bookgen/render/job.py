@@ -10,6 +10,7 @@ from importlib.metadata import version
 import orjson
 
 from bookgen.models import Book, Chapter
+from bookgen.render.cover.job import CoverJob, FinishedCover, make_cover
 from bookgen.render.edition import Edition
 from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
 from bookgen.render.formats import FORMATS
@@ -67,7 +68,12 @@ _RELEASES = tuple(
 )
 
 
-def perform(job: Job) -> bytes:
+def perform(job: Job | CoverJob) -> bytes | FinishedCover:
+    """What a worker is asked for."""
+    return make_cover(job) if isinstance(job, CoverJob) else export(job)
+
+
+def export(job: Job) -> bytes:
     """The file; for "pages" the pages as HTML, in JSON."""
     text = manuscript(
         job.book,

@@ -27,6 +27,7 @@ class Source:
     optical: float | None = None
     variable: bool = True
     index: int = 0
+    weights: tuple[float, float] = (400.0, 700.0)  # of its regular and its bold letters
 
     def path(self, *, bold: bool, italic: bool) -> Path:
         file = ((self.regular, self.italic), (self.bold, self.bold_italic))[bold][italic]
@@ -44,7 +45,7 @@ class Source:
     def axes(self, *, bold: bool, display: bool = False) -> dict[str, float]:
         if not self.variable:
             return {}
-        axes = {"wght": 700.0 if bold else 400.0}
+        axes = {"wght": self.weights[bold]}
         if self.optical is not None:
             axes["opsz"] = 40.0 if display else self.optical
         return axes

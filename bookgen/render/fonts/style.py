@@ -76,7 +76,19 @@ class Style:
             known = self.words[text] = self._shape(text)
         return known
 
-    def _shape(self, text: str) -> Shaped:
+    def glyphs(self, text: str) -> list[tuple[int, float, float]]:
+        """Each glyph of a word, and where it stands from the word's start, per mille of the nominal size."""
+        buffer = self._buffer(text)
+        factor = self.face.per_mille * self.scale
+        found: list[tuple[int, float, float]] = []
+        x = 0.0
+        for info, position in zip(buffer.glyph_infos, buffer.glyph_positions, strict=True):
+            found.append((info.codepoint, x + position.x_offset * factor, position.y_offset * factor))
+            x += position.x_advance * factor + self.tracking * self.scale
+        return found
+
+    def _buffer(self, text: str) -> hb.Buffer:
+        """The word, shaped."""
         buffer = hb.Buffer()
         buffer.add_str(text)
         buffer.guess_segment_properties()
@@ -88,6 +100,10 @@ class Style:
         if self.language:
             buffer.language = self.language
         hb.shape(self.face.hb_font, buffer, self.features)
+        return buffer
+
+    def _shape(self, text: str) -> Shaped:
+        buffer = self._buffer(text)
         if self._measuring:
             advances = sum(position.x_advance for position in buffer.glyph_positions)
             return (advances * self.face.per_mille + self.tracking * len(buffer.glyph_infos)) * self.scale, ""

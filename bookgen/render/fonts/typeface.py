@@ -28,13 +28,14 @@ Pieces = tuple[tuple[str, Style], ...]
 class Typeface:
     """Opens a font file only when its first character is asked for.
 
-    A character that no font has is refused; where text is only measured, `measuring`, it takes the room of a sign.
+    `body` sets the text instead of the face that `font` names. A character that no font has is refused; where text
+    is only measured, `measuring`, it takes the room of a sign.
     """
 
-    def __init__(self, font: str, language: str = "", *, measuring: bool = False) -> None:
+    def __init__(self, font: str, language: str = "", *, body: Source | None = None, measuring: bool = False) -> None:
         self._measuring = measuring
         self.place = ""  # where in the book the text is from, for a refusal
-        self._body = BY_LANGUAGE.get(language.split("-")[0].lower(), BY_SETTING[font])
+        self._body = BY_LANGUAGE.get(language.split("-")[0].lower(), body or BY_SETTING[font])
         self._language = language
         self._faces: dict[str, Face] = {}
         self._styles: dict[tuple[object, ...], Style] = {}
@@ -88,7 +89,7 @@ class Typeface:
 
     def _mixed(self, text: str, style: Style, kind: dict[str, Any]) -> Iterator[tuple[str, Style]]:
         current, held = style, ""
-        for cluster in _clusters(text):
+        for cluster in clusters(text):
             wanted = style if _covers(style.face, cluster) else self._helper(cluster, kind)
             if wanted is not current and held:
                 yield held, current
@@ -133,7 +134,7 @@ class Typeface:
         return face
 
 
-def _clusters(text: str) -> Iterator[str]:
+def clusters(text: str) -> Iterator[str]:
     """Letters with the marks and joiners that sit on them."""
     held = ""
     for character in text:

@@ -1,0 +1,1 @@
+"""Covers: composed and drawn here, lettered by the interior's own typesetter."""

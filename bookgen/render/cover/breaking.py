@@ -1,0 +1,193 @@
+"""A title's lines: broken where the sense allows it, and as even as they can be."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bookgen.render.characters import is_wide
+from bookgen.render.cover.faces import DisplayFace
+from bookgen.render.fonts.hyphens import Hyphens
+from bookgen.render.fonts.typeface import Pieces, Typeface, clusters
+from bookgen.render.layout.bidi import has_rtl, parts
+from bookgen.render.layout.tokens import SPACE_WIDTH
+from bookgen.render.layout.words import units
+
+# What a line should not end with: it belongs to the word behind it.
+_LEANING_WORDS = """
+a an the of and or in on to for from with by at as my your our his her its their is no not but nor than
+der die das des dem den ein eine einer eines einem einen und oder im am auf aus von vom zu zum zur mit für bei ohne
+über unter vor nach le la les un une de du et ou à au aux en sur sous dans par pour sans el los las una unos unas y
+o del al con para sin lo gli i uno e da di della dei delle nel nella per tra os um uma do dos das na no nas nos em
+com het een van op te voor met w z na od ze we u k s v ke ku se po pri det ett och av på till för med bir ve ile bu
+в на и с к о от до за по из у не ни для над под та й з із зі від ο η το οι τα του της των και στο στη με για από
+של את על אל עם في من إلى على عن
+"""
+_LEANING = frozenset(_LEANING_WORDS.split())
+_PARTICLES = frozenset("のはをにがでとへもや的之与和與的了")
+_ENDS = ":：;；—–.!?！？。"
+_PAUSES = ",，、،"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is never parted. `width` and `gap`, the room behind it within a line, are per mille of the type size.
+
+    `cost` of a line's end behind it; `hyphen`: such a line shows one.
+    """
+
+    pieces: Pieces
+    width: float
+    gap: float
+    cost: float
+    hyphen: Pieces = ()
+
+    @property
+    def ended(self) -> float:
+        """How wide it is at a line's end."""
+        return self.width + sum(style.word(text)[0] for text, style in self.hyphen)
+
+
+Lines = list[Sequence[Unit]]
+
+
+class Units:
+    """The units of texts in one typeface."""
+
+    def __init__(self, typeface: Typeface, language: str, face: DisplayFace, kind: Mapping[str, Any]) -> None:
+        self._typeface, self._kind = typeface, kind
+        self._hyphens = Hyphens(language)
+        self._tracking = face.tracking
+
+    def of(self, text: str, widest: float) -> list[Unit]:
+        """`widest`: what a line may measure at the least size that is wanted; longer words are divided for it."""
+        found: list[Unit] = []
+        for word in text.split():
+            found += self._word(word, widest)
+        return found
+
+    def _word(self, word: str, widest: float) -> list[Unit]:
+        if not word.isascii() and any(map(is_wide, word)) and not _is_korean(word):
+            cut = [part for part, _ in units(word)]
+            whole = [self._unit(part, 0.0, _between(part, after)) for part, after in itertools.pairwise([*cut, ""])]
+            return [*whole[:-1], self._unit(cut[-1], SPACE_WIDTH, _behind(cut[-1]))]
+        unit = self._unit(word, SPACE_WIDTH, _behind(word))
+        if unit.width <= widest or has_rtl(word):
+            return [unit] if unit.width <= widest else self._anywhere(word, widest)
+        return self._hyphenated(word, widest)
+
+    def _hyphenated(self, word: str, widest: float) -> list[Unit]:
+        places = [0, *self._hyphens(word), len(word)]
+        hyphen = self._pieces("‐")
+        found: list[Unit] = []
+        for start, end in itertools.pairwise(places):
+            last = end == len(word)
+            part = self._unit(word[start:end], SPACE_WIDTH * last, _behind(word) if last else 60.0)
+            if part.width > widest * 0.9:
+                return self._anywhere(word, widest)
+            found.append(part if last else Unit(part.pieces, part.width, 0.0, 60.0, hyphen))
+        return found
+
+    def _anywhere(self, word: str, widest: float) -> list[Unit]:
+        """A word that nothing divides: as many letters as a line holds."""
+        found: list[Unit] = []
+        held = ""
+        for letter in clusters(word):
+            if held and self._unit(held + letter, 0.0, 0.0).width > widest * 0.9:
+                found.append(self._unit(held, 0.0, 60.0))
+                held = ""
+            held += letter
+        return [*found, self._unit(held, SPACE_WIDTH, _behind(word))]
+
+    def _unit(self, text: str, gap: float, cost: float) -> Unit:
+        pieces = self._pieces(text)
+        letters = sum(len(part) for part, _ in pieces) if spaced(text) else 0
+        width = sum(style.word(part)[0] for part, style in pieces) + self._tracking * letters
+        return Unit(pieces, width, gap + self._tracking * bool(gap), cost)
+
+    def _pieces(self, text: str) -> Pieces:
+        whole = parts(text) if has_rtl(text) else [text]
+        return tuple(piece for part in whole for piece in self._typeface.pieces(part, **self._kind))
+
+
+def spaced(text: str) -> bool:
+    """Whether its letters may stand apart: those of Latin, Greek and Cyrillic do."""
+    return all(character < "\u0530" or "\u1e00" <= character < "\u2070" for character in text)
+
+
+def broken(units: Sequence[Unit], count: int, evenness: float) -> Lines | None:
+    """In exactly `count` lines at the least cost, uneven lines costing `evenness`; None where there are fewer units."""
+    if count > len(units):
+        return None
+    reach = [0.0]
+    for unit in units:
+        reach.append(reach[-1] + unit.width + unit.gap)
+    mean = reach[-1] / count
+    widest = max(mean * 1.6, max(unit.ended for unit in units))
+    costs: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
+    for number in range(1, count + 1):
+        row: dict[int, tuple[float, int]] = {}
+        for end in range(number, len(units) - (count - number) + 1):
+            if (end == len(units)) != (number == count):
+                continue
+            found = _cheapest(units, reach, costs[-1], end, mean, widest, evenness)
+            if found:
+                row[end] = found
+        costs.append(row)
+    if len(units) not in costs[-1]:
+        return None
+    ends = [len(units)]
+    for row in reversed(costs[1:]):
+        ends.append(row[ends[-1]][1])
+    ends.reverse()
+    return [units[start:end] for start, end in itertools.pairwise(ends)]
+
+
+def _cheapest(
+    units: Sequence[Unit],
+    reach: Sequence[float],
+    before: dict[int, tuple[float, int]],
+    end: int,
+    mean: float,
+    widest: float,
+    evenness: float,
+) -> tuple[float, int] | None:
+    """The cost of everything up to a line that ends before unit `end`, and where that line starts."""
+    last = units[end - 1]
+    cost = last.cost if end < len(units) else 0.0
+    best: tuple[float, int] | None = None
+    for start in range(end - 1, -1, -1):
+        width = reach[end - 1] + last.ended - reach[start]
+        if width > widest:
+            break
+        known = before.get(start)
+        if known is None:
+            continue
+        total = known[0] + evenness * (width / mean - 1.0) ** 2 + cost
+        if best is None or total < best[0]:
+            best = total, start
+    return best
+
+
+def _behind(word: str) -> float:
+    """What a line's end behind a word costs."""
+    if word[-1] in _ENDS:
+        return -12.0
+    if word[-1] in _PAUSES:
+        return -6.0
+    return 70.0 if word.casefold().strip("«»“”\"'(¿¡") in _LEANING else 0.0
+
+
+def _between(part: str, after: str) -> float:
+    """What a line's end between ideographs costs."""
+    if part[-1] in _ENDS + _PAUSES:
+        return -8.0
+    if after[:1] in _PARTICLES:
+        return 25.0
+    return 0.0 if part[-1] in _PARTICLES else 8.0
+
+
+def _is_korean(word: str) -> bool:
+    return all("\uac00" <= letter <= "\ud7af" for letter in word if is_wide(letter))

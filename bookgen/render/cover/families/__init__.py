@@ -1,0 +1,68 @@
+"""The families of designs, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bookgen.render.cover import faces
+from bookgen.render.cover.families.arches import arches
+from bookgen.render.cover.families.botanical import botanical
+from bookgen.render.cover.families.clothbound import clothbound
+from bookgen.render.cover.families.constellation import constellation
+from bookgen.render.cover.families.contours import contours
+from bookgen.render.cover.families.horizon import horizon
+from bookgen.render.cover.families.pebbles import pebbles
+from bookgen.render.cover.families.poster import poster
+from bookgen.render.cover.families.rays import rays
+from bookgen.render.cover.families.rosette import rosette
+from bookgen.render.cover.families.scallops import scallops
+from bookgen.render.cover.families.skyline import skyline
+from bookgen.render.cover.families.swiss import swiss
+from bookgen.render.cover.families.tiles import tiles
+from bookgen.render.cover.palettes import DARK, LIGHT, Palette
+from bookgen.render.cover.sheet import Sheet, Typography
+
+_SERIF = Typography(faces.PLAYFAIR, faces.SERIF_ITALIC, faces.SERIF_CAPITALS)
+_SOFT = Typography(faces.FRAUNCES, faces.SERIF_TEXT, faces.SERIF_TEXT)
+_BOOKISH = Typography(faces.CORMORANT, faces.SERIF_ITALIC, faces.SERIF_CAPITALS)
+_ENGRAVED = Typography(faces.CINZEL, faces.SERIF_ITALIC, faces.SERIF_CAPITALS)
+_FAT = Typography(faces.ABRIL, faces.SERIF_TEXT, faces.SANS_CAPITALS)
+_GROTESK = Typography(faces.SPARTAN, faces.SANS_TEXT, faces.SANS_TEXT)
+_MODERN = Typography(faces.MONTSERRAT, faces.SANS_TEXT, faces.SANS_TEXT)
+_CAPITALS = Typography(faces.MONTSERRAT_CAPITALS, faces.SANS_TEXT, faces.SANS_CAPITALS)
+_NARROW = Typography(faces.BEBAS, faces.SANS_TEXT, faces.SANS_CAPITALS)
+_TALL = Typography(faces.OSWALD, faces.SANS_TEXT, faces.SANS_CAPITALS)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A way to compose a cover, with the palettes and the typography that suit it.
+
+    `genres`: parts of the names of genres that it is the first choice for.
+    """
+
+    name: str
+    compose: Callable[[Sheet], None]
+    palettes: tuple[Palette, ...]
+    typography: tuple[Typography, ...]
+    genres: tuple[str, ...]
+
+
+FAMILIES = (
+    Family("horizon", horizon, DARK, (_SERIF, _SOFT), ("fiction", "travel", "adventure", "western", "novel")),
+    Family("tiles", tiles, LIGHT, (_GROTESK, _MODERN), ("business", "technology", "education", "science", "computer")),
+    Family("rosette", rosette, DARK[:4], (_ENGRAVED,), ("history", "historical", "classic", "fantasy", "religion")),
+    Family("contours", contours, DARK + LIGHT[:3], (_MODERN, _TALL), ("nature", "travel", "geography", "outdoor")),
+    Family("rays", rays, LIGHT, (_FAT, _NARROW), ("adventure", "children", "humor", "cook", "young")),
+    Family("scallops", scallops, DARK[:1] + DARK[5:] + LIGHT[:4], (_SOFT, _FAT), ("poetry", "essay", "literary")),
+    Family("botanical", botanical, LIGHT[:6], (_BOOKISH, _SOFT), ("romance", "health", "garden", "poetry", "cook")),
+    Family("swiss", swiss, LIGHT + DARK[4:], (_GROTESK, _CAPITALS), ("business", "design", "art", "essay", "politic")),
+    Family("constellation", constellation, DARK, (_CAPITALS, _TALL), ("science fiction", "sci-fi", "science", "space")),
+    Family("skyline", skyline, DARK, (_NARROW, _TALL, _SERIF), ("crime", "thriller", "mystery", "noir", "horror")),
+    Family("clothbound", clothbound, DARK[:4] + LIGHT[:4], (_BOOKISH, _SERIF), ("classic", "memoir", "biography")),
+    Family("arches", arches, DARK + LIGHT[:2], (_SERIF, _BOOKISH), ("mystery", "fantasy", "literary", "philosophy")),
+    Family("pebbles", pebbles, LIGHT[:6], (_SOFT, _MODERN), ("self", "health", "spiritual", "psychology", "family")),
+    Family("poster", poster, LIGHT + DARK, (_NARROW, _GROTESK, _TALL), ("politic", "manifesto", "sport", "music")),
+)
+ROOMIEST = FAMILIES[-1]  # for a title that no other can show large enough

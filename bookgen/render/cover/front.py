@@ -1,0 +1,45 @@
+"""A book's front cover: which family, palette and faces, and the drawing that they make."""
+
+from __future__ import annotations
+
+import random
+
+from bookgen.render.characters import one_line
+from bookgen.render.cover.drawing import Drawing
+from bookgen.render.cover.families import FAMILIES, ROOMIEST, Family
+from bookgen.render.cover.sheet import LEAST_CAPITAL, Copy, Sheet
+
+
+def family_of(seed: str, genre: str, variant: int, style: str = "") -> Family:
+    """The family of a book's so-manieth variant: those for its genre first, then the others, none of them twice
+    before all were there. A `style` that names a family is that family.
+    """
+    wanted = style.casefold()
+    for family in FAMILIES:
+        if family.name in wanted:
+            return family
+    chance = random.Random(f"family {seed}")
+    order = sorted(FAMILIES, key=lambda family: (not _suits(family, genre), chance.random()))
+    return order[variant % len(order)]
+
+
+def draw_front(copy: Copy, *, seed: str, family: Family, variant: int, width: float, height: float) -> Drawing:
+    """In pixels. The same for the same arguments, in every process."""
+    copy = Copy(one_line(copy.title), one_line(copy.subtitle), one_line(copy.author), copy.language)
+    for each in (family, ROOMIEST):
+        drawing = Drawing(width, height)
+        chance = random.Random(f"{seed} {family.name} {variant}")
+        palette, typography = chance.choice(family.palettes), chance.choice(family.typography)
+        each.compose(Sheet(drawing, copy, palette, typography, chance))
+        if _title_height(drawing) >= LEAST_CAPITAL * width:
+            break
+    return drawing
+
+
+def _title_height(drawing: Drawing) -> float:
+    return next(lettering.height for lettering in drawing.letterings if lettering.role == "title")
+
+
+def _suits(family: Family, genre: str) -> bool:
+    genre = genre.casefold()
+    return any(word in genre for word in family.genres)

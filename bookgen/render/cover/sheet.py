@@ -1,0 +1,218 @@
+"""The sheet that a family composes on: its drawing, its colours, its chance, and where its texts stand."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bookgen.render.cover.breaking import spaced
+from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contrast, readable
+from bookgen.render.cover.drawing import Box, Drawing, Lettering
+from bookgen.render.cover.faces import NARROW, DisplayFace
+from bookgen.render.cover.lettering import SetText, Typesetter
+from bookgen.render.cover.palettes import Palette
+from bookgen.render.layout.bidi import is_rtl
+
+# Shares of the sheet's width.
+LEAST_CAPITAL = 0.06  # of a title: 9 pixels and a little in a thumbnail of 160
+_LARGEST_TITLE = 0.22
+_SUBTITLE, _AUTHOR = 0.043, 0.052
+_LEAST_BESIDE = 0.02
+_LESSER = 0.5  # of their usual sizes, for what stands beside a very long title
+_GAP = 0.04
+
+# Shares of its height that a title is given one after the other, until it is large enough.
+_TITLE_SHARES = (0.5, 0.62, 0.8)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What a cover says. `language` is a BCP 47 tag; an empty subtitle or author is left out."""
+
+    title: str
+    subtitle: str
+    author: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Typography:
+    title: DisplayFace
+    subtitle: DisplayFace
+    author: DisplayFace
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A cover's texts at their sizes."""
+
+    title: SetText
+    subtitle: SetText | None
+    author: SetText | None
+    gap: float
+
+    @property
+    def head(self) -> float:
+        """The height of title and subtitle."""
+        return self.title.height + (self.gap + self.subtitle.height if self.subtitle else 0.0)
+
+    @property
+    def height(self) -> float:
+        """Of everything under each other."""
+        return self.head + (self.gap * 2 + self.author.height if self.author else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Texts in their places. `free`: the part of the sheet between them, from edge to edge."""
+
+    texts: Texts
+    head_top: float
+    author_top: float
+    x: float
+    align: float
+    free: Box
+
+    @property
+    def head_bottom(self) -> float:
+        return self.head_top + self.texts.head
+
+
+class Sheet:
+    """`chance` is seeded by the book, so that the same book has the same cover. `unit`: a hundredth of the width."""
+
+    def __init__(
+        self, drawing: Drawing, copy: Copy, palette: Palette, typography: Typography, chance: random.Random
+    ) -> None:
+        self.drawing, self.copy, self.palette = drawing, copy, palette
+        self.typography, self.chance = typography, chance
+        self.unit = drawing.width / 100
+        self._typesetters: dict[DisplayFace, Typesetter] = {}
+
+    @property
+    def page(self) -> Box:
+        return self.drawing.page
+
+    @property
+    def rtl(self) -> bool:
+        return is_rtl(self.copy.title)
+
+    def texts(self, measure: float, height: float, share: float, largest: float = _LARGEST_TITLE) -> Texts:
+        """In a measure; the title takes up to `share` of the height, more where it would be too small."""
+        for lesser in (1.0, _LESSER):
+            texts = self._texts(measure, height, share, largest, lesser)
+            if texts.title.capital >= LEAST_CAPITAL * self.drawing.width:
+                break
+        return texts
+
+    def _texts(self, measure: float, height: float, share: float, largest: float, lesser: float) -> Texts:
+        """With what stands beside the title at so much of its usual size."""
+        gap = self.drawing.width * _GAP * lesser
+        subtitle = self._beside(self.copy.subtitle, self.typography.subtitle, measure, height, _SUBTITLE * lesser)
+        author = self._beside(self.copy.author, self.typography.author, measure, height, _AUTHOR * lesser)
+        room = height - sum(text.height + gap * 2 for text in (author, subtitle) if text)
+        faces = (self.typography.title, NARROW) if spaced(self.copy.title) else (self.typography.title,)
+        tries = itertools.product(faces, (share, *_TITLE_SHARES, 1.0))
+        for face, each in tries:
+            title = self._title(face, measure, min(max(each, share) * height, room), largest)
+            if title.capital >= LEAST_CAPITAL * self.drawing.width:
+                break
+        return Texts(title, subtitle, author, gap)
+
+    def _title(self, face: DisplayFace, measure: float, height: float, largest: float) -> SetText:
+        width = self.drawing.width
+        least = LEAST_CAPITAL * width / 0.7
+        return self._typesetter(face).fitted(self.copy.title, measure, height, largest * width, least)
+
+    def _typesetter(self, face: DisplayFace) -> Typesetter:
+        if face not in self._typesetters:
+            self._typesetters[face] = Typesetter(face, self.copy.language)
+        return self._typesetters[face]
+
+    def _beside(self, text: str, face: DisplayFace, measure: float, height: float, largest: float) -> SetText | None:
+        """A lesser text, in one line as long as that is not too small, else in a few."""
+        if not text:
+            return None
+        width = self.drawing.width
+        setter = self._typesetter(face)
+        one_line = setter.fitted(text, measure, largest * width * 1.3, largest * width, _LEAST_BESIDE * width)
+        if one_line.size >= largest * width * 0.7:
+            return one_line
+        return setter.fitted(text, measure, height * 0.12, largest * width * 0.8, _LEAST_BESIDE * width)
+
+    def place(
+        self,
+        *,
+        margin: float = 8.0,
+        top: float = 8.0,
+        foot: float = 7.0,
+        align: float = 0.5,
+        head: str = "top",
+        author: str = "foot",
+        share: float = 0.36,
+        largest: float = _LARGEST_TITLE,
+    ) -> Placed:
+        """Title and subtitle at the `head` end of the sheet, the author at the other or above them.
+
+        `largest`: the title's size by the sheet's width. `margin`, `top` and `foot` in units; `align` 0 is where
+        reading starts.
+        """
+        unit, page = self.unit, self.page
+        zone = Box(margin * unit, top * unit, page.right - margin * unit, page.bottom - foot * unit)
+        texts = self.texts(zone.width, zone.height, share, largest)
+        side = 1.0 - align if self.rtl else align
+        x = zone.left + zone.width * side
+        tall = texts.author.height if texts.author else 0.0
+        above = tall + texts.gap * 1.6 if texts.author and author == "top" and head == "top" else 0.0
+        below = tall + texts.gap * 1.6 if texts.author and author == "foot" and head == "foot" else 0.0
+        head_top = zone.top + above if head == "top" else zone.bottom - below - texts.head
+        author_top = zone.top if author == "top" else zone.bottom - tall
+        if head == "top":
+            free_top, free_bottom = head_top + texts.head, author_top if author == "foot" and tall else page.bottom
+        else:
+            free_top, free_bottom = author_top + tall if author == "top" and tall else 0.0, head_top
+        gap = texts.gap * 1.5
+        free = Box(
+            0.0,
+            free_top + gap * (free_top > 0),
+            page.right,
+            free_bottom - gap * (free_bottom < page.bottom),
+        )
+        return Placed(texts, head_top, author_top, x, side, free)
+
+    def stack(self, zone: Box, share: float = 0.7) -> Placed:
+        """Everything under each other, centred in a box."""
+        texts = self.texts(zone.width, zone.height, share)
+        top = zone.top + (zone.height - texts.height) / 2
+        return Placed(texts, top, top + texts.head + texts.gap * 2, zone.center[0], 0.5, zone)
+
+    def letter(
+        self,
+        placed: Placed,
+        ground: Sequence[Colour] = (),
+        *,
+        title: Colour | None = None,
+        subtitle: Colour | None = None,
+        author: Colour | None = None,
+        author_ground: Colour | None = None,
+    ) -> None:
+        """Draws the texts in the wanted colours, as far as they read well on the ground."""
+        grounds = tuple(ground) or (self.palette.ground,)
+        ink, texts = self.palette.ink, placed.texts
+        self._draw("title", texts.title, placed, placed.head_top, title or ink, grounds, TITLE_CONTRAST)
+        if texts.subtitle:
+            top = placed.head_top + texts.title.height + texts.gap
+            self._draw("subtitle", texts.subtitle, placed, top, subtitle or ink, grounds, CONTRAST)
+        if texts.author:
+            own = (author_ground,) if author_ground else grounds
+            self._draw("author", texts.author, placed, placed.author_top, author or ink, own, CONTRAST)
+
+    def _draw(
+        self, role: str, text: SetText, placed: Placed, top: float, ink: Colour, grounds: Sequence[Colour], least: float
+    ) -> None:
+        ink = readable(ink, min(grounds, key=lambda ground: contrast(ink, ground)), least)
+        worst = min(grounds, key=lambda ground: contrast(ink, ground))
+        path, box = text.placed(placed.x, top, placed.align)
+        self.drawing.letterings.append(Lettering(role, path, box, ink, worst, text.capital, text.missing))

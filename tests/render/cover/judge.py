@@ -1,0 +1,147 @@
+"""Judges many covers from their boxes and from their pixels: `python -m tests.render.cover.judge [COUNT]`.
+
+`make covers` judges ten thousand. What is looked for stands in `faults`; the exit code is 1 when one was found.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import imagehash
+import numpy as np
+from PIL import Image, ImageFilter
+
+from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, contrast
+from bookgen.render.cover.drawing import Box, Drawing, Lettering
+from bookgen.render.cover.families import FAMILIES
+from bookgen.render.cover.front import draw_front, family_of
+from bookgen.render.cover.job import HEIGHT, WIDTH, CoverJob, make_cover
+from bookgen.render.cover.raster import raster
+from bookgen.render.cover.sheet import Copy
+from tests.render.cover.books import WORDS, book
+
+THUMBNAIL = 160
+LEAST_CAPITAL = 9  # pixels in the thumbnail
+MARGIN = 0.025  # of the width
+LOOKED_AT = 400  # pixels wide, when pixels are judged
+SEEN = 24  # how far from its ground a pixel of ink is, by the widest channel
+NEAR = 6  # bits of 64 in which two covers differ at least
+
+
+def faults(drawing: Drawing, copy: Copy) -> Iterator[str]:
+    """What is wrong with a drawing, from its boxes and from its pixels."""
+    yield from boxes(drawing, copy)
+    yield from pixels(drawing)
+
+
+def boxes(drawing: Drawing, copy: Copy) -> Iterator[str]:
+    safe = drawing.page.inset(MARGIN * drawing.width)
+    expected = ["title", *(["subtitle"] if copy.subtitle else []), *(["author"] if copy.author else [])]
+    if sorted(each.role for each in drawing.letterings) != sorted(expected):
+        yield "a text is missing"
+    for each in drawing.letterings:
+        if not each.box.within(safe):
+            yield f"the {each.role} leaves the safe area"
+        if each.missing:
+            yield f"the {each.role} has {each.missing} letters that no font has"
+        if contrast(each.ink, each.ground) < _least(each):
+            yield f"the {each.role} has a contrast of {contrast(each.ink, each.ground):.1f}"
+        if each.role == "title" and each.height * THUMBNAIL / drawing.width < LEAST_CAPITAL:
+            yield f"the title is {each.height * THUMBNAIL / drawing.width:.1f} pixels high in a thumbnail"
+    for one, other in itertools.combinations(drawing.letterings, 2):
+        if one.box.overlaps(other.box):
+            yield f"{one.role} and {other.role} overlap"
+
+
+def pixels(drawing: Drawing) -> Iterator[str]:
+    """The ink that a text really leaves, and what is really around it."""
+    art = _pixels(_only(drawing))
+    taken = np.zeros(art.shape[:2], bool)
+    for each in drawing.letterings:
+        ink = np.abs(_pixels(_only(drawing, each)).astype(int) - art).max(axis=2) > SEEN
+        if not ink.any():
+            yield f"the {each.role} leaves no ink"
+            continue
+        if (ink & taken).any():
+            yield f"the {each.role} lies on another text"
+        taken |= ink
+        if ink[0].any() or ink[-1].any() or ink[:, 0].any() or ink[:, -1].any():
+            yield f"the {each.role} runs off the page"
+        if not _box(ink, drawing).within(each.box.inset(-4 * drawing.width / LOOKED_AT)):
+            yield f"the {each.role} has ink outside of its box"
+        around = art[_grown(ink)].astype(float)
+        worst = min((_contrast(each.ink, shade) for shade in np.unique(around, axis=0)), default=21.0)
+        if worst < _least(each) - 0.2:
+            yield f"the {each.role} stands on a contrast of {worst:.1f}"
+
+
+def alike(seed: str, copy: Copy, genre: str) -> int:
+    """In how many of 64 bits the two most similar of a book's first three covers differ."""
+    found = []
+    for variant in range(3):
+        drawing = draw(seed, copy, genre, variant)
+        found.append(imagehash.phash(raster(drawing, LOOKED_AT)))
+    return min(one - other for one, other in itertools.combinations(found, 2))
+
+
+def draw(seed: str, copy: Copy, genre: str, variant: int) -> Drawing:
+    family = family_of(seed, genre, variant)
+    return draw_front(copy, seed=seed, family=family, variant=variant, width=WIDTH, height=HEIGHT)
+
+
+def _least(each: Lettering) -> float:
+    return TITLE_CONTRAST if each.role == "title" else CONTRAST
+
+
+def _only(drawing: Drawing, *letterings: Lettering) -> Drawing:
+    return Drawing(drawing.width, drawing.height, drawing.shapes, list(letterings))
+
+
+def _pixels(drawing: Drawing) -> np.ndarray:
+    return np.asarray(raster(drawing, LOOKED_AT))
+
+
+def _box(ink: np.ndarray, drawing: Drawing) -> Box:
+    scale = drawing.width / LOOKED_AT
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    return Box(columns[0] * scale, rows[0] * scale, (columns[-1] + 1) * scale, (rows[-1] + 1) * scale)
+
+
+def _grown(ink: np.ndarray) -> np.ndarray:
+    """The ink and what touches it."""
+    return np.asarray(Image.fromarray(ink.astype(np.uint8) * 255).filter(ImageFilter.MaxFilter(5))) > 0
+
+
+def _contrast(ink: tuple[int, int, int], shade: np.ndarray) -> float:
+    return contrast(ink, (int(shade[0]), int(shade[1]), int(shade[2])))
+
+
+def main(count: int) -> int:
+    found: Counter[str] = Counter()
+    closest, slowest, total = 64, 0.0, 0.0
+    timed = 0
+    for number in range(count):
+        seed, copy, genre = book(number)
+        family = FAMILIES[number % len(FAMILIES)]
+        drawing = draw_front(copy, seed=seed, family=family, variant=number % 4, width=WIDTH, height=HEIGHT)
+        for fault in faults(drawing, copy):
+            found[fault] += 1
+            print(f"{seed} {family.name} {copy.language} {len(copy.title)} characters: {fault}")
+        if number % 20 == 0:
+            closest = min(closest, alike(seed, copy, genre))
+            started = time.process_time()
+            make_cover(CoverJob(copy, seed, genre, number))
+            seconds = time.process_time() - started
+            slowest, total, timed = max(slowest, seconds), total + seconds, timed + 1
+    print(f"{count} covers, {len(FAMILIES)} families, {len(WORDS)} scripts: {sum(found.values())} faults")
+    print(f"CPU of a cover with its thumbnail: {total / timed:.2f} s, the slowest of {timed} {slowest:.2f} s")
+    print(f"The most similar two variants of one of {timed} books differ in {closest} of 64 bits")
+    return bool(found) or closest < NEAR
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000))

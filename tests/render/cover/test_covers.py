@@ -1,0 +1,126 @@
+"""Covers that are drawn here: nothing cut, nothing hidden, everything readable, in every script."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from bookgen.errors import InvalidInput
+from bookgen.render.cover.breaking import Units, broken
+from bookgen.render.cover.colour import TITLE_CONTRAST, contrast
+from bookgen.render.cover.faces import PLAYFAIR
+from bookgen.render.cover.families import FAMILIES
+from bookgen.render.cover.front import draw_front, family_of
+from bookgen.render.cover.job import CoverJob, make_cover
+from bookgen.render.cover.palettes import DARK, LIGHT
+from bookgen.render.cover.raster import svg
+from bookgen.render.cover.sheet import Copy
+from bookgen.render.fonts.typeface import Typeface
+from bookgen.render.pool import RenderPool
+from tests.render.cover.books import WORDS, book
+from tests.render.cover.judge import NEAR, alike, boxes, draw, pixels
+
+HARBOUR = Copy("The Patient Harbour", "A novel of copper and weather", "Ingrid Lindqvist", "en")
+
+
+def drawn(copy: Copy, family: str = "swiss", variant: int = 0, width: float = 1600, height: float = 2560):
+    found = next(each for each in FAMILIES if each.name == family)
+    return draw_front(copy, seed="a book", family=found, variant=variant, width=width, height=height)
+
+
+@pytest.mark.parametrize("family", [family.name for family in FAMILIES])
+def test_no_text_of_a_family_is_cut_hidden_overlapped_or_too_small_in_any_script(family: str) -> None:
+    place = [each.name for each in FAMILIES].index(family)
+    for number in range(place, 18 * 7, 14):
+        _, copy, _ = book(number)
+        assert list(boxes(drawn(copy, family, number), copy)) == [], (number, copy)
+
+
+@pytest.mark.parametrize("family", [family.name for family in FAMILIES])
+def test_a_familys_pixels_bear_out_its_boxes(family: str) -> None:
+    for number in (1, 11):
+        _, copy, _ = book(number)
+        assert list(pixels(drawn(copy, family, number))) == [], (number, copy)
+
+
+@pytest.mark.parametrize("language", sorted(WORDS))
+def test_every_script_leaves_ink_where_its_box_is(language: str) -> None:
+    number = list(WORDS).index(language)
+    _, copy, _ = book(number)
+
+    assert list(pixels(drawn(copy, "poster"))) == []
+
+
+def test_a_title_of_two_hundred_characters_is_whole_and_large_enough() -> None:
+    for copy in (
+        Copy("港" * 200, "副題" * 40, "著者", "ja"),
+        Copy("W" * 200, "", "", "en"),
+        Copy("Meaningful words " * 11 + "and an end.", "With a subtitle " * 8, "Somebody", "en"),
+    ):
+        assert list(boxes(drawn(copy, "rosette"), copy)) == []
+
+
+def test_the_same_book_has_the_same_covers_in_every_process() -> None:
+    assert svg(draw("seed", HARBOUR, "Crime", 1)) == svg(draw("seed", HARBOUR, "Crime", 1))
+    assert svg(draw("seed", HARBOUR, "Crime", 1)) != svg(draw("another", HARBOUR, "Crime", 1))
+
+
+def test_three_variants_of_a_book_are_three_compositions() -> None:
+    for number in range(6):
+        seed, copy, genre = book(number)
+        assert len({family_of(seed, genre, variant).name for variant in range(3)}) == 3
+        assert alike(seed, copy, genre) >= NEAR
+
+
+def test_a_genres_own_families_come_first() -> None:
+    first = {family_of(f"book {number}", "Crime and thriller", 0).name for number in range(20)}
+
+    assert first == {"skyline"}
+
+
+def test_a_style_that_names_a_family_is_followed() -> None:
+    assert family_of("seed", "Crime", 0, "something botanical, please").name == "botanical"
+
+
+@pytest.mark.parametrize("palette", DARK + LIGHT, ids=lambda palette: palette.name)
+def test_a_palettes_ink_reads_on_its_ground(palette) -> None:
+    assert contrast(palette.ink, palette.ground) >= TITLE_CONTRAST
+
+
+def test_no_line_ends_on_an_article_or_a_preposition_where_another_break_is_nearly_as_even() -> None:
+    typeface = Typeface("serif", "en", body=PLAYFAIR.source)
+    units = Units(typeface, "en", PLAYFAIR, {"bold": True}).of("Letters from the Winter Library of a Lost River", 1e9)
+
+    lines = broken(units, 3, 100.0)
+
+    assert lines
+    ends = [line[-1].pieces[0][0] for line in lines]
+    assert not {"from", "the", "of", "a"} & set(ends)
+
+
+def test_a_title_breaks_behind_its_colon() -> None:
+    typeface = Typeface("serif", "en", body=PLAYFAIR.source)
+    units = Units(typeface, "en", PLAYFAIR, {"bold": True}).of("The Harbour: A Long Patient Story", 1e9)
+
+    lines = broken(units, 2, 100.0)
+
+    assert lines
+    assert lines[0][-1].pieces[0][0] == "Harbour:"
+
+
+async def test_a_worker_process_makes_a_cover_and_its_thumbnail() -> None:
+    pool = RenderPool(workers=1)
+    try:
+        made = await pool.run(CoverJob(HARBOUR, "seed", "Crime", 0))
+    finally:
+        await pool.close()
+
+    with Image.open(io.BytesIO(made.picture.data)) as image, Image.open(io.BytesIO(made.thumbnail.data)) as small:
+        assert (image.format, image.size, image.mode) == ("JPEG", (1600, 2560), "RGB")
+        assert (small.format, small.size) == ("JPEG", (400, 640))
+    assert made.style == "skyline"
+
+
+def test_a_letter_that_no_font_has_is_refused_by_its_name() -> None:
+    with pytest.raises(InvalidInput, match="no available font"):
+        make_cover(CoverJob(Copy("A \U0001e2c0 sign", "", "", "en"), "seed", "", 0))
