@@ -12,7 +12,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 
 from bench.writing import continuity, cost, faults, lengths, quality, replies, seams
-from bench.writing.row import Row, Size
+from bench.writing.row import Measure, Size
 from bookgen import telemetry
 
 FULL = Size(chapters=30, words=3_000, replies=500, books=50)
@@ -30,7 +30,7 @@ SCENARIOS = {
 }
 
 
-async def rows(size: Size, names: Sequence[str]) -> AsyncIterator[Row]:
+async def rows(size: Size, names: Sequence[str]) -> AsyncIterator[Measure]:
     for name in names:
         async for row in SCENARIOS[name](size):
             yield row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from bench.writing.row import Row, Size
+from bench.writing.row import Measure, Size
 from bookgen.words import count_words
 from bookgen.writing.contradictions import contradictions
 from bookgen.writing.material import Material
@@ -18,14 +18,14 @@ from tests.writing.scripted import obedient, some_material
 WORDS = 100_000
 
 
-async def rows(size: Size) -> AsyncIterator[Row]:
+async def rows(size: Size) -> AsyncIterator[Measure]:
     for protocol in PROTOCOLS:
         async with authored(obedient, protocol) as (server, steps):
             _, material = await write_book(some_material(size.chapters, words=size.words), steps)
         calls = [call for call in server.requests if call.stage == "chapter"]
         whole = sum(_is_given_all(call, material) for call in calls)
         largest = max(tokens(sent(call)) for call in calls)
-        yield Row(
+        yield Measure(
             "continuity on the wire",
             protocol,
             f"all of it in {whole / len(calls):.1%} of {len(calls)} calls, {largest} tokens at most",
@@ -35,7 +35,7 @@ async def rows(size: Size) -> AsyncIterator[Row]:
     seen = sum(bool(contradictions(each, BIBLE, DIGESTS)) for each in planted())
     text = plain_prose(WORDS, also=INNOCENT)
     alarms = len(contradictions(text, BIBLE, DIGESTS)) * 100_000 / count_words(text)
-    yield Row(
+    yield Measure(
         "planted contradictions",
         "rules",
         f"{seen} of 100 flagged, {alarms:.1f} false alarms per 100k words",

@@ -6,7 +6,7 @@ import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from bench.writing.row import Row, Size
+from bench.writing.row import Measure, Size
 from bookgen.models import Usage
 from bookgen.providers.prices import prices
 from bookgen.writing.estimate import estimate
@@ -18,14 +18,14 @@ from tests.writing.scripted import obedient, some_material
 MODELS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-terra"}
 
 
-async def rows(size: Size) -> AsyncIterator[Row]:
+async def rows(size: Size) -> AsyncIterator[Measure]:
     for protocol in PROTOCOLS:
         yield await _cache(size, protocol)
     for protocol in PROTOCOLS:
         yield await _estimates(size, protocol)
 
 
-async def _cache(size: Size, protocol: str) -> Row:
+async def _cache(size: Size, protocol: str) -> Measure:
     async with authored(obedient, protocol, MODELS[protocol]) as (server, steps):
         await write_book(some_material(size.chapters, words=size.words), steps)
     used, told = steps.usage, server.ledger
@@ -41,7 +41,7 @@ async def _cache(size: Size, protocol: str) -> Row:
     cached = price(name, replace(used, output_tokens=0)) or 0
     uncached = price(name, Usage(input_tokens=whole)) or 0
     read, saved = used.cache_read_tokens / whole, 1 - cached / uncached
-    return Row(
+    return Measure(
         "input read from the cache",
         protocol,
         f"{read:.1%} read, {saved:.1%} lower input cost, ledger {'equal' if equal else 'differs'}",
@@ -56,7 +56,7 @@ def price(name: str, usage: Usage) -> int | None:
     return None if found is None else replace(found, above=None).of(usage)
 
 
-async def _estimates(size: Size, protocol: str) -> Row:
+async def _estimates(size: Size, protocol: str) -> Measure:
     rng = random.Random(f"estimates {protocol}")
     near, misses = 0, []
     name = f"{protocol}:{MODELS[protocol]}"
@@ -69,7 +69,7 @@ async def _estimates(size: Size, protocol: str) -> Row:
         miss = (foreseen.cost_micros or 0) / actual - 1
         misses.append(miss)
         near += abs(miss) <= 0.15
-    return Row(
+    return Measure(
         f"estimate of {size.books} mixed books",
         protocol,
         f"{near / size.books:.0%} within 15 %, {min(misses):+.0%} to {max(misses):+.0%}",

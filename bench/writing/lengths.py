@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 
-from bench.writing.row import Row, Size
+from bench.writing.row import Measure, Size
 from tests.writing.authored import PROTOCOLS, authored, write_book
 from tests.writing.misbehaved import writes
 from tests.writing.scripted import obedient, some_material
@@ -13,13 +13,13 @@ from tests.writing.scripted import obedient, some_material
 BAR = ">= 95 % within 10 %, book within 3 %, <= 1.35 x calls"
 
 
-async def rows(size: Size) -> AsyncIterator[Row]:
+async def rows(size: Size) -> AsyncIterator[Measure]:
     for protocol in PROTOCOLS:
         for language in ("en", "zh", "ja", "th"):
             yield await _row(size, protocol, language)
 
 
-async def _row(size: Size, protocol: str, language: str) -> Row:
+async def _row(size: Size, protocol: str, language: str) -> Measure:
     material = some_material(size.chapters, words=size.words, content_language=language)
     async with authored(obedient, protocol) as (server, steps):
         await write_book(material, steps)
@@ -30,7 +30,7 @@ async def _row(size: Size, protocol: str, language: str) -> Row:
         calls = len(server.requests)
     near = sum(abs(draft.word_count - size.words) <= size.words * 0.1 for draft in drafts) / len(drafts)
     book = sum(draft.word_count for draft in drafts) / (size.words * size.chapters)
-    return Row(
+    return Measure(
         f"length, {language}",
         protocol,
         f"{near:.0%} within 10 %, book {book - 1:+.2%}, {calls / ideal:.2f} x calls",

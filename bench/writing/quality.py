@@ -6,13 +6,13 @@ import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from bench.writing.row import Row, Size
+from bench.writing.row import Measure, Size
 from tests.writing.authored import PROTOCOLS, authored, write_book
 from tests.writing.misbehaved import doubled, repeats
 from tests.writing.scripted import some_material
 
 
-async def rows(size: Size) -> AsyncIterator[Row]:
+async def rows(size: Size) -> AsyncIterator[Measure]:
     for protocol in PROTOCOLS:
         material = some_material(size.chapters, words=size.words)
         async with authored(repeats(random.Random(1)), protocol) as (_, steps):
@@ -24,7 +24,7 @@ async def rows(size: Size) -> AsyncIterator[Row]:
         async with authored(repeats(random.Random(1)), protocol) as (_, steps):
             drafts, _ = await write_book(material, steps)
         before, after = doubled(plain), doubled([draft.content for draft in drafts])
-        yield Row(
+        yield Measure(
             "a repetitive model",
             protocol,
             f"{before} doubled sentences become {after} ({after / max(before, 1) - 1:+.0%})",

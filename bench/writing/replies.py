@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import AsyncIterator
 
-from bench.writing.row import Row, Size
+from bench.writing.row import Measure, Size
 from bookgen.errors import UpstreamAIError
 from bookgen.writing.outline import draft_outline
 from tests.writing.authored import PROTOCOLS, authored
@@ -16,7 +16,7 @@ from tests.writing.scripted import a_book, outline_reply
 ASKED = [chapter["title"] for chapter in json.loads(outline_reply({"first": 1, "last": 10}))["chapters"]]
 
 
-async def rows(size: Size) -> AsyncIterator[Row]:
+async def rows(size: Size) -> AsyncIterator[Measure]:
     for protocol in PROTOCOLS:
         rng = random.Random(protocol)
         seen: set[str] = set()
@@ -41,7 +41,7 @@ async def rows(size: Size) -> AsyncIterator[Row]:
                 recovered += 1
                 defaults += [chapter.title for chapter in outline.chapters] != ASKED
                 seen.add(outline.chapters[0].title)
-        yield Row(
+        yield Measure(
             f"{size.replies} malformed replies",
             protocol,
             f"{recovered / size.replies:.1%} recovered, {most - 1} more calls at most, {defaults} silent defaults",

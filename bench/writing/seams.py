@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 
-from bench.writing.row import Row, Size
+from bench.writing.row import Measure, Size
 from bookgen.writing.sentences import is_finished
 from tests.fakes.model_script import Call
 from tests.writing.authored import PROTOCOLS, authored, write_book
@@ -13,7 +13,7 @@ from tests.writing.misbehaved import cuts
 from tests.writing.scripted import numbers_in, some_material
 
 
-async def rows(size: Size) -> AsyncIterator[Row]:
+async def rows(size: Size) -> AsyncIterator[Measure]:
     for protocol in PROTOCOLS:
         async with authored(cuts(random.Random(protocol)), protocol) as (server, steps):
             drafts, _ = await write_book(some_material(size.chapters, words=size.words), steps)
@@ -21,7 +21,7 @@ async def rows(size: Size) -> AsyncIterator[Row]:
         broken = sum(not is_finished(text) for text in texts)
         seams = sum(numbers_in(text) != list(_from(numbers_in(text))) for text in texts)
         most = _longest_run(server.requests)
-        yield Row(
+        yield Measure(
             "replies cut, 40 % + 5 % hidden",
             protocol,
             f"{broken} end in mid-sentence, {seams} with words doubled or missing, {most} continuations at most",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bookgen.models import Usage
-from bookgen.providers.attempt import Heard, counted
+from bookgen.providers.attempt import PartialReply, counted
 from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
 from bookgen.providers.sdk import Access, SdkProvider
@@ -49,7 +49,7 @@ class AnthropicProvider(SdkProvider):
 
         return anthropic.AsyncAnthropic(base_url=self._base_url, **self._client_options())
 
-    async def _ask(self, client: Any, request: TextRequest, heard: Heard) -> StopReason | None:
+    async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         while True:
             sent = self._options(request)
             try:
@@ -66,7 +66,7 @@ class AnthropicProvider(SdkProvider):
                 if not self._learned(error, sent):
                     raise
         async with stream:
-            return await _listen(stream, heard)
+            return await _listen(stream, partial)
 
     def _options(self, request: TextRequest) -> dict[str, Any]:
         options: dict[str, Any] = {"effort": EFFORT}
@@ -116,34 +116,34 @@ def _block(part: Block | Message, marked: bool) -> dict[str, Any]:
     return {**block, "cache_control": {"type": "ephemeral"}} if marked else block
 
 
-def _hear_whole(heard: Heard, message: Any) -> StopReason | None:
+def _read_whole(partial: PartialReply, message: Any) -> StopReason | None:
     reason = getattr(message, "stop_reason", None)
-    heard.events = int(reason is not None)
-    heard.text.extend(part.text for part in parts(message, "content") if getattr(part, "type", "") == "text")
-    _hear_usage(heard, getattr(message, "usage", None))
+    partial.events = int(reason is not None)
+    partial.text.extend(part.text for part in parts(message, "content") if getattr(part, "type", "") == "text")
+    _read_usage(partial, getattr(message, "usage", None))
     return _STOPS.get(reason, StopReason.LENGTH) if reason else None
 
 
-async def _listen(stream: Any, heard: Heard) -> StopReason | None:
+async def _listen(stream: Any, partial: PartialReply) -> StopReason | None:
     if (whole := await whole_reply(stream)) is not None:
-        return _hear_whole(heard, whole)
+        return _read_whole(partial, whole)
     reason, finished = None, False
     async for event in stream:
-        heard.events += 1
+        partial.events += 1
         match event.type:
             case "message_start":
-                _hear_usage(heard, getattr(event.message, "usage", None))
+                _read_usage(partial, getattr(event.message, "usage", None))
             case "content_block_delta" if event.delta.type == "text_delta":
-                heard.text.append(event.delta.text)
+                partial.text.append(event.delta.text)
             case "message_delta":
                 reason = event.delta.stop_reason
-                _hear_usage(heard, getattr(event, "usage", None))
+                _read_usage(partial, getattr(event, "usage", None))
             case "message_stop":
                 finished = True
     return _STOPS.get(reason, StopReason.LENGTH) if finished and reason else None
 
 
-def _hear_usage(heard: Heard, told: Any) -> None:
+def _read_usage(partial: PartialReply, told: Any) -> None:
     """The counts are running totals; the last one told holds."""
     if told is None:
         return
@@ -155,4 +155,4 @@ def _hear_usage(heard: Heard, told: Any) -> None:
     }
     counts = {ours: getattr(told, theirs, None) for ours, theirs in fields.items()}
     known: dict[str, Any] = {name: counted(count) for name, count in counts.items() if count is not None}
-    heard.usage = replace(heard.usage if heard.usage.calls else Usage(calls=1), **known)
+    partial.usage = replace(partial.usage if partial.usage.calls else Usage(calls=1), **known)

@@ -10,7 +10,7 @@ from bookgen.models import Usage
 from bookgen.providers.text import TextReply, TextRequest
 
 
-class Failure(StrEnum):
+class FailureKind(StrEnum):
     BUSY = "busy"  # 429: wait as long as it says; costs no try
     AWAY = "away"  # 408, 5xx, no connection, too slow, cut: try again
     GARBLED = "garbled"  # an answer that nobody can read: try again, but somebody is there
@@ -20,7 +20,9 @@ class Failure(StrEnum):
 class CallFailed(Exception):
     """`retry_after`: seconds, as the provider asked. `usage`: what it had told before the call broke."""
 
-    def __init__(self, message: str, failure: Failure, *, retry_after: float | None = None, detail: str = "") -> None:
+    def __init__(
+        self, message: str, failure: FailureKind, *, retry_after: float | None = None, detail: str = ""
+    ) -> None:
         super().__init__(message)
         self.failure = failure
         self.retry_after = retry_after
@@ -29,7 +31,7 @@ class CallFailed(Exception):
 
 
 @dataclass(slots=True)
-class Heard:
+class PartialReply:
     """What a reply said so far. It outlives a call that breaks, whose tokens are paid all the same."""
 
     text: list[str] = field(default_factory=list)

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx2
 
-from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.transport import ReplyTooLarge
 
 MOST_DETAIL = 500
@@ -42,17 +42,17 @@ def failure_of(error: Exception) -> CallFailed:
         return _of_status(status, error)
     detail = f"{type(error).__name__}: {error}"[:MOST_DETAIL]
     if isinstance(error, TimeoutError):
-        return CallFailed("took too long", Failure.AWAY, detail=detail)
+        return CallFailed("took too long", FailureKind.AWAY, detail=detail)
     cause = error.__cause__ or error
     if isinstance(cause, ReplyTooLarge):
-        return CallFailed("sent far more than was asked", Failure.GARBLED, detail=detail)
+        return CallFailed("sent far more than was asked", FailureKind.GARBLED, detail=detail)
     if isinstance(cause, httpx2.TimeoutException):
-        return CallFailed("did not answer in time", Failure.AWAY, detail=detail)
+        return CallFailed("did not answer in time", FailureKind.AWAY, detail=detail)
     if isinstance(cause, httpx2.HTTPError | httpx2.StreamError | OSError):
-        return CallFailed("could not be reached or broke off", Failure.AWAY, detail=detail)
+        return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail)
     if _said_by_provider(error):
         return _of_event(error, detail)
-    return CallFailed("sent something that is not a model's answer", Failure.GARBLED, detail=detail)
+    return CallFailed("sent something that is not a model's answer", FailureKind.GARBLED, detail=detail)
 
 
 def filtered(error: Exception) -> bool:
@@ -81,10 +81,10 @@ def _of_status(status: int, error: Exception) -> CallFailed:
     headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", {})
     wait, detail = retry_after(headers), said(error)[:MOST_DETAIL]
     if status == 429 and not _SPENT.search(said(error)):
-        return CallFailed("is busy", Failure.BUSY, retry_after=wait, detail=detail)
+        return CallFailed("is busy", FailureKind.BUSY, retry_after=wait, detail=detail)
     if status in (408, 409) or status >= 500:
-        return CallFailed(f"answered {status}", Failure.AWAY, retry_after=wait, detail=detail)
-    return CallFailed(_denial(status, error), Failure.DENIED, detail=detail)
+        return CallFailed(f"answered {status}", FailureKind.AWAY, retry_after=wait, detail=detail)
+    return CallFailed(_denial(status, error), FailureKind.DENIED, detail=detail)
 
 
 def _denial(status: int, error: Exception) -> str:
@@ -111,10 +111,10 @@ def _of_event(error: Exception, detail: str) -> CallFailed:
     inner = body.get("error", body) if isinstance(body, dict) else {}
     kind = f"{inner.get('type', '')} {inner.get('code', '')}" if isinstance(inner, dict) else ""
     if any(word in kind for word in _BUSY_EVENTS):
-        return CallFailed("is busy", Failure.BUSY, detail=detail)
+        return CallFailed("is busy", FailureKind.BUSY, detail=detail)
     if any(word in kind for word in _DENIED_EVENTS):
-        return CallFailed("refused the request", Failure.DENIED, detail=detail)
-    return CallFailed("failed in mid-answer", Failure.AWAY, detail=detail)
+        return CallFailed("refused the request", FailureKind.DENIED, detail=detail)
+    return CallFailed("failed in mid-answer", FailureKind.AWAY, detail=detail)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from bookgen.providers.attempt import Heard
+from bookgen.providers.attempt import PartialReply
 from bookgen.providers.failures import said
 from bookgen.providers.openai_chat import ChatProtocol
 from bookgen.providers.openai_responses import ResponsesProtocol
@@ -47,7 +47,7 @@ class OpenAIProvider(SdkProvider):
 
         return openai.AsyncOpenAI(base_url=self._base_url, **self._client_options())
 
-    async def _ask(self, client: Any, request: TextRequest, heard: Heard) -> StopReason | None:
+    async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         for _ in range(MOST_LESSONS):
             protocol = self._protocols[self._spoken]
             body = protocol.body(request)
@@ -59,7 +59,7 @@ class OpenAIProvider(SdkProvider):
                 continue
             self._sure = True
             async with stream:
-                return await protocol.listen(stream, heard)
+                return await protocol.listen(stream, partial)
         raise RuntimeError("the server rejects one field after the other")
 
     def _learned_protocol(self, error: Exception) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-from bookgen.providers.attempt import Heard
+from bookgen.providers.attempt import PartialReply
 from bookgen.providers.failures import output_limit, said, too_long
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.schema import strict
@@ -104,30 +104,30 @@ class ChatProtocol:
         self._thinking_room = min(max(left, 0), self._thinking_room - 1)
         return True
 
-    async def listen(self, stream: Any, heard: Heard) -> StopReason | None:
+    async def listen(self, stream: Any, partial: PartialReply) -> StopReason | None:
         finish, refused = None, False
         async for chunk in _chunks(stream):
-            heard.events += 1
+            partial.events += 1
             told = getattr(chunk, "usage", None)
-            _hear_usage(heard, told)
+            _read_usage(partial, told)
             details = getattr(told, "completion_tokens_details", None)
             self._thinks = self._thinks or bool(getattr(details, "reasoning_tokens", None))
             for choice in getattr(chunk, "choices", None) or ():
                 finish = choice.finish_reason or finish
                 said_now = getattr(choice, "delta", None) or getattr(choice, "message", None)
-                refused = self._hear(heard, said_now) or refused
-        heard.text[:] = [_without_thoughts("".join(heard.text))]
+                refused = self._read_delta(partial, said_now) or refused
+        partial.text[:] = [_without_thoughts("".join(partial.text))]
         if finish is None or finish.lower() in _BROKE_OFF:
             return None
         return StopReason.REFUSAL if refused else _STOPS.get(finish.lower(), StopReason.END)
 
-    def _hear(self, heard: Heard, delta: Any) -> bool:
+    def _read_delta(self, partial: PartialReply, delta: Any) -> bool:
         """True: the model refuses."""
         if delta is None:
             return False
-        heard.text.append(getattr(delta, "content", None) or "")
+        partial.text.append(getattr(delta, "content", None) or "")
         thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
-        self._thinks = self._thinks or bool(thought) or "<think" in heard.text[-1]
+        self._thinks = self._thinks or bool(thought) or "<think" in partial.text[-1]
         return bool(getattr(delta, "refusal", None))
 
     def _messages(self, request: TextRequest) -> list[dict[str, str]]:
@@ -161,8 +161,8 @@ def _without_thoughts(text: str) -> str:
     return _UNFINISHED_THOUGHT.sub("", text)
 
 
-def _hear_usage(heard: Heard, told: Any) -> None:
+def _read_usage(partial: PartialReply, told: Any) -> None:
     if told is None or getattr(told, "prompt_tokens", None) is None:
         return
     details = getattr(told, "prompt_tokens_details", None)
-    heard.usage = usage_of(told.prompt_tokens, getattr(told, "completion_tokens", None), details)
+    partial.usage = usage_of(told.prompt_tokens, getattr(told, "completion_tokens", None), details)

@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from bookgen.providers.attempt import CallFailed, Failure, Heard
+from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
 from bookgen.providers.failures import output_limit, said
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.schema import strict
@@ -56,26 +56,26 @@ class ResponsesProtocol:
         self._unknown |= named
         return bool(named)
 
-    async def listen(self, stream: Any, heard: Heard) -> StopReason | None:
+    async def listen(self, stream: Any, partial: PartialReply) -> StopReason | None:
         if (whole := await whole_reply(stream)) is not None:
-            return _hear_whole(heard, whole)
+            return _read_whole(partial, whole)
         refused, stop, asides = False, None, set()
         async for event in stream:
-            heard.events += 1
+            partial.events += 1
             match event.type:
                 case "response.output_item.added" if _is_aside(event.item):
                     asides.add(event.output_index)
                 case "response.output_text.delta" if event.output_index not in asides:
-                    heard.text.append(event.delta)
+                    partial.text.append(event.delta)
                 case "response.refusal.delta" | "response.refusal.done":
                     refused = True
                 case "response.completed" | "response.incomplete":
-                    _hear_usage(heard, event.response)
-                    heard.text[:] = heard.text or _texts(event.response)  # some tell it at the end alone
+                    _read_usage(partial, event.response)
+                    partial.text[:] = partial.text or _texts(event.response)  # some tell it at the end alone
                     refused = refused or _has_refusal(event.response)
                     stop = _stop_of(event.response)
                 case "response.failed":
-                    return _failed(heard, event.response)
+                    return _failed(partial, event.response)
                 case "error":
                     return _refusal_or_raise(event)
         return StopReason.REFUSAL if refused and stop is not None else stop
@@ -90,12 +90,12 @@ class ResponsesProtocol:
         return fields
 
 
-def _hear_whole(heard: Heard, response: Any) -> StopReason | None:
+def _read_whole(partial: PartialReply, response: Any) -> StopReason | None:
     if getattr(response, "status", "") in ("failed", "cancelled"):
-        return _failed(heard, response)
-    heard.events = len(parts(response, "output"))
-    heard.text.extend(_texts(response))
-    _hear_usage(heard, response)
+        return _failed(partial, response)
+    partial.events = len(parts(response, "output"))
+    partial.text.extend(_texts(response))
+    _read_usage(partial, response)
     return StopReason.REFUSAL if _has_refusal(response) else _stop_of(response)
 
 
@@ -126,9 +126,9 @@ def _is_aside(item: Any) -> bool:
     return getattr(item, "phase", None) == "commentary"
 
 
-def _failed(heard: Heard, response: Any) -> StopReason:
-    _hear_usage(heard, response)
-    heard.events += 1
+def _failed(partial: PartialReply, response: Any) -> StopReason:
+    _read_usage(partial, response)
+    partial.events += 1
     return _refusal_or_raise(getattr(response, "error", None))
 
 
@@ -138,15 +138,15 @@ def _refusal_or_raise(error: Any) -> StopReason:
     if _POLICIES.search(code):
         return StopReason.REFUSAL
     if "rate_limit" in code:
-        raise CallFailed("is busy", Failure.BUSY, detail=message)
+        raise CallFailed("is busy", FailureKind.BUSY, detail=message)
     if "invalid" in code or "insufficient_quota" in code:
-        raise CallFailed("refused the request", Failure.DENIED, detail=message)
-    raise CallFailed("failed in mid-answer", Failure.AWAY, detail=message)
+        raise CallFailed("refused the request", FailureKind.DENIED, detail=message)
+    raise CallFailed("failed in mid-answer", FailureKind.AWAY, detail=message)
 
 
-def _hear_usage(heard: Heard, response: Any) -> None:
+def _read_usage(partial: PartialReply, response: Any) -> None:
     told = getattr(response, "usage", None)
     if told is None:
         return
     details = getattr(told, "input_tokens_details", None)
-    heard.usage = usage_of(told.input_tokens, told.output_tokens, details)
+    partial.usage = usage_of(told.input_tokens, told.output_tokens, details)

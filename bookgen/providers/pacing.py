@@ -12,15 +12,15 @@ from aiolimiter import AsyncLimiter
 MOST_ACCOUNTS = 1000
 
 
-class Turnstile:
-    """Lets one through at a time, account by account in turn, first come first served within an account."""
+class FairQueue:
+    """Lets one through at a time, account by account, first come first served within an account."""
 
     def __init__(self) -> None:
         self._free = True
         self._waiting: OrderedDict[int | None, deque[asyncio.Future[None]]] = OrderedDict()
 
     @asynccontextmanager
-    async def passage(self, account_id: int | None) -> AsyncIterator[None]:
+    async def place(self, account_id: int | None) -> AsyncIterator[None]:
         await self._take(account_id)
         try:
             yield
@@ -31,32 +31,32 @@ class Turnstile:
         if self._free:
             self._free = False
             return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(account_id, deque()).append(turn)
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(account_id, deque()).append(waiter)
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
-            self._leave(account_id, turn)
+            self._leave(account_id, waiter)
             raise
 
-    def _leave(self, account_id: int | None, turn: asyncio.Future[None]) -> None:
-        if turn.done() and not turn.cancelled():
+    def _leave(self, account_id: int | None, waiter: asyncio.Future[None]) -> None:
+        if waiter.done() and not waiter.cancelled():
             self._next()
             return
         queue = self._waiting.get(account_id, deque())
-        if turn in queue:
-            queue.remove(turn)
+        if waiter in queue:
+            queue.remove(waiter)
         if not queue:
             self._waiting.pop(account_id, None)
 
     def _next(self) -> None:
         while self._waiting:
             account_id, queue = self._waiting.popitem(last=False)
-            turn = queue.popleft()
+            waiter = queue.popleft()
             if queue:
                 self._waiting[account_id] = queue
-            if not turn.done():
-                turn.set_result(None)
+            if not waiter.done():
+                waiter.set_result(None)
                 return
         self._free = True
 
@@ -64,22 +64,22 @@ class Turnstile:
 class Pacing:
     """Calls at once, and requests a minute, spaced evenly so that no minute has more of them.
 
-    Everybody waits at the turnstile, which is fair; the limiters behind it are not, so one at a time waits there.
+    Everybody waits at the queue, which is fair; the limiters behind it are not, so one at a time waits there.
     """
 
     def __init__(self, *, concurrency: int, requests_per_minute: int = 0) -> None:
-        self._turnstile = Turnstile()
+        self._turnstile = FairQueue()
         self._slots = asyncio.Semaphore(concurrency)
         self._interval = 60 / requests_per_minute if requests_per_minute else 0.0
         self._provider = AsyncLimiter(1, self._interval) if requests_per_minute else None
         self._accounts: OrderedDict[int | None, AsyncLimiter] = OrderedDict()
 
     @asynccontextmanager
-    async def turn(self, account_id: int | None) -> AsyncIterator[None]:
+    async def slot(self, account_id: int | None) -> AsyncIterator[None]:
         if self._provider is not None:
             await self._account(account_id).acquire()
         async with AsyncExitStack() as held:
-            async with self._turnstile.passage(account_id):
+            async with self._turnstile.place(account_id):
                 await held.enter_async_context(self._slots)
                 if self._provider is not None:
                     await self._provider.acquire()

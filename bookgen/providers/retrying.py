@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.attempt import CallFailed, Failure, Provider
+from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.pacing import Pacing
@@ -101,12 +101,12 @@ class RetryingModel:
                     spent.append(Spent(self.name, failed.usage))
                 failures += failure.costs_a_try
                 self._log(request, failed, failures)
-                if failed.failure is Failure.DENIED or failures >= self._rules.tries:
+                if failed.failure is FailureKind.DENIED or failures >= self._rules.tries:
                     raise self._error(request, failed, spent) from failed
                 async with halt.waiting():
                     await self._back_off(failure, failures)
             except _OutOfPatience as tired:
-                raise self._error(request, CallFailed(str(tired), Failure.AWAY), spent) from None
+                raise self._error(request, CallFailed(str(tired), FailureKind.AWAY), spent) from None
             else:
                 if reply is not None:
                     return replace(reply, also=tuple(spent))
@@ -119,19 +119,19 @@ class RetryingModel:
         try:
             async with AsyncExitStack() as turn:
                 async with halt.waiting():
-                    await turn.enter_async_context(self._pacing.turn(request.account_id))
+                    await turn.enter_async_context(self._pacing.slot(request.account_id))
                 if not probe and not (self._breaker.closed and self._gate.is_open):
                     return None
                 reply = await self._provider.attempt(request)
         except CallFailed as failed:
-            if failed.failure is Failure.AWAY:
+            if failed.failure is FailureKind.AWAY:
                 self._breaker.failed()
             else:
                 self._breaker.succeeded()
-            if failed.failure is Failure.BUSY:
+            if failed.failure is FailureKind.BUSY:
                 asked = self._rules.busy_delay if failed.retry_after is None else failed.retry_after
                 self._gate.shut(min(asked, self._rules.longest_wait))
-            costs_a_try = not probe and failed.failure is not Failure.BUSY
+            costs_a_try = not probe and failed.failure is not FailureKind.BUSY
             if not costs_a_try:
                 patience.spend(asyncio.get_running_loop().time() - tried)
             raise _Failed(failed, costs_a_try=costs_a_try) from failed
@@ -158,7 +158,7 @@ class RetryingModel:
 
     def _log(self, request: TextRequest, failed: CallFailed, failures: int) -> None:
         # Nothing but an operator ends a denial: a key, a balance, a model's name.
-        level = log.error if failed.failure is Failure.DENIED else log.warning
+        level = log.error if failed.failure is FailureKind.DENIED else log.warning
         level(
             "model_call_failed",
             model=self.name,
@@ -175,7 +175,7 @@ class RetryingModel:
             f"The model provider {failed}.",
             stage=request.stage,
             chapter_number=request.chapter_number,
-            retryable=failed.failure is not Failure.DENIED,
+            retryable=failed.failure is not FailureKind.DENIED,
             spent=tuple(spent),
         )
 

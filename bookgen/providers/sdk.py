@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import structlog
 
 from bookgen.models import Usage
-from bookgen.providers.attempt import CallFailed, Failure, Heard
+from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
 from bookgen.providers.failures import failure_of, filtered
 from bookgen.providers.prices import prices
 from bookgen.providers.text import StopReason, TextReply, TextRequest
@@ -62,18 +62,18 @@ class SdkProvider(ABC):
         self._opening: asyncio.Task[Any] | None = None
 
     async def attempt(self, request: TextRequest) -> TextReply:
-        client, heard = _briefed(await self._client(), request), Heard()
+        client, partial = _briefed(await self._client(), request), PartialReply()
         request = replace(request, max_tokens=request.max_tokens + self._more_room)
         try:
             async with asyncio.timeout(self._deadlines.total):
-                stop = await self._ask(client, request, heard)
-            self._tell_of_a_short_window(request, heard.usage)
-            return self._reply(request, heard, stop)
+                stop = await self._ask(client, request, partial)
+            self._tell_of_a_short_window(request, partial.usage)
+            return self._reply(request, partial, stop)
         except Exception as error:
             if filtered(error):
-                return TextReply("", StopReason.REFUSAL, self._usage(request, heard), self.name)
+                return TextReply("", StopReason.REFUSAL, self._usage(request, partial), self.name)
             failed = failure_of(error)
-            failed.usage = prices().priced(heard.usage, self.name) if heard.usage.calls else Usage()
+            failed.usage = prices().priced(partial.usage, self.name) if partial.usage.calls else Usage()
             raise failed from error
 
     async def close(self) -> None:
@@ -98,7 +98,7 @@ class SdkProvider(ABC):
         }
 
     @abstractmethod
-    async def _ask(self, client: Any, request: TextRequest, heard: Heard) -> StopReason | None:
+    async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         """Sends the request and listens to the end. None: the reply ended without saying why."""
 
     async def _client(self) -> Any:
@@ -108,24 +108,24 @@ class SdkProvider(ABC):
             return await asyncio.shield(self._opening)
         except Exception as error:
             self._opening = None
-            raise CallFailed("cannot be asked from here", Failure.DENIED, detail=repr(error)) from error
+            raise CallFailed("cannot be asked from here", FailureKind.DENIED, detail=repr(error)) from error
 
-    def _reply(self, request: TextRequest, heard: Heard, stop: StopReason | None) -> TextReply:
-        text = "".join(heard.text)
-        if not heard.events:
-            raise CallFailed("sent something that is not a model's answer", Failure.GARBLED)
+    def _reply(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> TextReply:
+        text = "".join(partial.text)
+        if not partial.events:
+            raise CallFailed("sent something that is not a model's answer", FailureKind.GARBLED)
         if stop is None:
-            raise CallFailed("broke off in mid-answer", Failure.AWAY)
+            raise CallFailed("broke off in mid-answer", FailureKind.AWAY)
         if stop is StopReason.END and _reads_as_refusal(request, text):
             stop = StopReason.REFUSAL
         if stop is StopReason.REFUSAL:
-            return TextReply("", stop, self._usage(request, heard), self.name)
+            return TextReply("", stop, self._usage(request, partial), self.name)
         if not text.strip() and stop is StopReason.LENGTH:
             self._more_room = min(max(2 * self._more_room, LEAST_MORE_ROOM), MOST_MORE_ROOM)
-            raise CallFailed("used all its tokens up before it wrote a word", Failure.GARBLED)
+            raise CallFailed("used all its tokens up before it wrote a word", FailureKind.GARBLED)
         if not text.strip():
-            raise CallFailed("sent an empty answer", Failure.GARBLED)
-        return TextReply(text, stop, self._usage(request, heard), self.name)
+            raise CallFailed("sent an empty answer", FailureKind.GARBLED)
+        return TextReply(text, stop, self._usage(request, partial), self.name)
 
     def _tell_of_a_short_window(self, request: TextRequest, told: Usage) -> None:
         """Ollama reads what fits its window and drops the rest of a prompt without a word."""
@@ -142,8 +142,8 @@ class SdkProvider(ABC):
             advice="Give the model a longer context; with Ollama: OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
         )
 
-    def _usage(self, request: TextRequest, heard: Heard) -> Usage:
-        usage = heard.usage if heard.usage.calls else _guessed(request, heard)
+    def _usage(self, request: TextRequest, partial: PartialReply) -> Usage:
+        usage = partial.usage if partial.usage.calls else _guessed(request, partial)
         return prices().priced(usage, self.name)
 
 
@@ -160,9 +160,9 @@ def _reads_as_refusal(request: TextRequest, text: str) -> bool:
     return bool(_REFUSES.match(text.strip()))
 
 
-def _guessed(request: TextRequest, heard: Heard) -> Usage:
+def _guessed(request: TextRequest, partial: PartialReply) -> Usage:
     """By the length of the texts, where a server does not say."""
-    written = sum(len(piece) for piece in heard.text)
+    written = sum(len(piece) for piece in partial.text)
     return Usage(calls=1, input_tokens=_tokens(_characters(request)), output_tokens=_tokens(written))
 
 

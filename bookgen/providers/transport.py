@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 
@@ -52,8 +52,8 @@ class BoundedClient(httpx2.AsyncClient):
                 response = await super().send(request, stream=True, **options)
         except TimeoutError:
             raise httpx2.ReadTimeout(f"no answer within {self._deadlines.first_byte:g} s", request=request) from None
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _BoundedStream(response.stream, request, self._deadlines, self._most_bytes)
+        inner = cast(httpx2.AsyncByteStream, response.stream)
+        response.stream = _BoundedStream(inner, request, self._deadlines, self._most_bytes)
         if not stream:
             await response.aread()
         return response

@@ -6,7 +6,7 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.attempt import CallFailed, FailureKind
 
 
 async def whole_reply(stream: Any) -> Any | None:
@@ -19,7 +19,7 @@ async def whole_reply(stream: Any) -> Any | None:
     except ValueError:
         reply = None
     if not isinstance(reply, SimpleNamespace):
-        raise CallFailed("sent something that is not a model's answer", Failure.GARBLED)
+        raise CallFailed("sent something that is not a model's answer", FailureKind.GARBLED)
     return reply
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Block, Message, StopReason, TextModel, TextRequest
-from bookgen.support.retrieval import Passage, Shelf, passages_of
+from bookgen.support.retrieval import Passage, PassageIndex, passages_of
 
 PASSAGES = 5
 SOURCES = 3
@@ -42,15 +42,15 @@ NOTHING_FOUND = "The documents of this service do not say anything about that. T
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CitedPage:
     title: str
     url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SupportAnswer:
     answer: str
-    sources: tuple[Source, ...]
+    sources: tuple[CitedPage, ...]
 
 
 class Support:
@@ -65,7 +65,7 @@ class Support:
         most_a_day: int = MOST_A_DAY,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._shelf = Shelf(passages)
+        self._index = PassageIndex(passages)
         self._model = model if model and model.name != "offline" else None
         self._places = asyncio.Semaphore(AT_ONCE)
         self._most_a_day = most_a_day
@@ -80,14 +80,14 @@ class Support:
         files = [file for file in sorted(folder.glob("*.md")) if file.stem not in FOR_ENGINEERS]
         return cls([each for file in files for each in passages_of(file, url)], model)
 
-    async def ask(self, question: str, history: Sequence[Mapping[str, str]] = ()) -> Answer:
-        found = self._shelf.best(" ".join([*_asked_before(history), question]), PASSAGES)
+    async def ask(self, question: str, history: Sequence[Mapping[str, str]] = ()) -> SupportAnswer:
+        found = self._index.best(" ".join([*_asked_before(history), question]), PASSAGES)
         if self._model and self._may_ask_model():
             try:
-                return await self._from_model(self._model, question, history, found or self._shelf.first(PASSAGES))
+                return await self._from_model(self._model, question, history, found or self._index.first(PASSAGES))
             except (UpstreamAIError, TimeoutError):
                 pass
-        return _from_passages(question, found, self._shelf)
+        return _from_passages(question, found, self._index)
 
     def _may_ask_model(self) -> bool:
         today = self._now().date()
@@ -98,7 +98,7 @@ class Support:
 
     async def _from_model(
         self, model: TextModel, question: str, history: Sequence[Mapping[str, str]], found: Sequence[Passage]
-    ) -> Answer:
+    ) -> SupportAnswer:
         request = _request(question, history, found)
         async with asyncio.timeout(LONGEST_WAIT):
             await self._places.acquire()
@@ -108,8 +108,8 @@ class Support:
             self._places.release()
         text = reply.text.strip()
         if reply.stop is StopReason.REFUSAL or not text:
-            return _from_passages(question, found, self._shelf)
-        return Answer(text, _sources(_cited(text, found)))
+            return _from_passages(question, found, self._index)
+        return SupportAnswer(text, _sources(_cited(text, found)))
 
 
 def _request(question: str, history: Sequence[Mapping[str, str]], found: Sequence[Passage]) -> TextRequest:
@@ -142,14 +142,14 @@ def _cited(text: str, found: Sequence[Passage]) -> list[Passage]:
     return [found[number - 1] for number in numbers if 1 <= number <= len(found)] or list(found)
 
 
-def _from_passages(question: str, found: Sequence[Passage], shelf: Shelf) -> Answer:
+def _from_passages(question: str, found: Sequence[Passage], index: PassageIndex) -> SupportAnswer:
     if not found:
-        return Answer(NOTHING_FOUND, _sources(shelf.first(SOURCES)))
-    return Answer("\n\n".join(_extract(each, question, shelf) for each in found[:2]), _sources(found))
+        return SupportAnswer(NOTHING_FOUND, _sources(index.first(SOURCES)))
+    return SupportAnswer("\n\n".join(_extract(each, question, index) for each in found[:2]), _sources(found))
 
 
-def _extract(passage: Passage, question: str, shelf: Shelf) -> str:
-    said = shelf.telling(passage, question, EXTRACT)
+def _extract(passage: Passage, question: str, index: PassageIndex) -> str:
+    said = index.telling(passage, question, EXTRACT)
     short = (
         each if len(each) <= LONGEST_STATEMENT else each[: each.rfind(" ", 0, LONGEST_STATEMENT)] + " …"
         for each in said
@@ -157,5 +157,5 @@ def _extract(passage: Passage, question: str, shelf: Shelf) -> str:
     return "\n".join([f"{passage.title}:", *short])
 
 
-def _sources(passages: Sequence[Passage]) -> tuple[Source, ...]:
-    return tuple(dict.fromkeys(Source(each.title, each.url) for each in passages))[:SOURCES]
+def _sources(passages: Sequence[Passage]) -> tuple[CitedPage, ...]:
+    return tuple(dict.fromkeys(CitedPage(each.title, each.url) for each in passages))[:SOURCES]

@@ -100,7 +100,7 @@ def statements(text: str) -> list[str]:
     return found
 
 
-class Shelf:
+class PassageIndex:
     """Passages that can be asked."""
 
     def __init__(self, passages: Sequence[Passage]) -> None:

@@ -10,7 +10,7 @@ from bookgen.models import Chapter, Digest
 from bookgen.providers.text import CallsHalted, Message, StopReason, TextReply
 from bookgen.words import count_words
 from bookgen.writing import budget, clean, continuity, conversation, quality, residue, revision, seam, sentences
-from bookgen.writing.desk import Desk
+from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material
 from bookgen.writing.part import Task, part_request
@@ -33,11 +33,11 @@ async def write_chapter(
     """
     chapter = _chapter(material, chapter_number)
     digests = await continuity.digests_before(material, chapter_number, steps)
-    desk = Desk(material, chapter, digests, await quality.avoid(material, chapter))
-    content = await _write(desk, steps, on_words or (lambda words: None))
-    content, findings = await _mended(desk, content, steps)
+    draft = WorkingDraft(material, chapter, digests, await quality.avoid(material, chapter))
+    content = await _write(draft, steps, on_words or (lambda words: None))
+    content, findings = await _mended(draft, content, steps)
     try:
-        digest = await _digest(desk, content, steps)
+        digest = await _digest(draft, content, steps)
     except CallsHalted:
         if _more_to_write(material, chapter):
             raise
@@ -60,82 +60,82 @@ def _more_to_write(material: Material, chapter: Chapter) -> bool:
     return any(not each.content.strip() or each.rewrite_run is not None for each in later)
 
 
-async def _write(desk: Desk, steps: Steps, on_words: Callable[[int], None]) -> str:
+async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None]) -> str:
     """Call after call until the chapter is long enough, or its calls are used up."""
     done = continuations = empty = 0
     task: Task = "write"
-    for _ in range(budget.most_calls(desk.aim)):
-        part = budget.next_part(desk.aim, desk.words, done, desk.pace)
+    for _ in range(budget.most_calls(draft.aim)):
+        part = budget.next_part(draft.aim, draft.words, done, draft.pace)
         if part is None and task == "continue":
-            part, task = budget.closing_part(desk.aim, desk.words, done), "close"
+            part, task = budget.closing_part(draft.aim, draft.words, done), "close"
         if part is None:
             break
         # Threads: a long book's prompt and a long reply take longer than the event loop may wait.
-        request = await asyncio.to_thread(part_request, desk, part, task)
+        request = await asyncio.to_thread(part_request, draft, part, task)
         reply = await steps.reply(request, attempt=empty)
         raise_if_refused(reply, request)
-        kept, cut = await asyncio.to_thread(_keep, desk, reply)
+        kept, cut = await asyncio.to_thread(_keep, draft, reply)
         if not kept and empty == MOST_EMPTY:
             break
         if not kept:
             empty += 1
             continue
-        desk.turns = [*request.messages, Message("assistant", kept)]
-        on_words(desk.words)
+        draft.turns = [*request.messages, Message("assistant", kept)]
+        on_words(draft.words)
         if not cut:
-            desk.pace.learn(part.ask, count_words(kept))
+            draft.pace.learn(part.ask, count_words(kept))
         empty, continuations = 0, continuations + 1 if cut else 0
         if cut and continuations <= MOST_CONTINUATIONS and task != "close":
             task = "continue"
         else:
             task, continuations, done = "write" if part.number < part.count else "extend", 0, done + 1
-    if not desk.text:
+    if not draft.text:
         raise UpstreamAIError(
             "The model sent no text for this chapter.",
             stage="chapter",
-            chapter_number=desk.chapter.chapter_number,
+            chapter_number=draft.chapter.chapter_number,
             retryable=True,
         )
-    return _fitted(desk)
+    return _fitted(draft)
 
 
-def _keep(desk: Desk, reply: TextReply) -> tuple[str, bool]:
+def _keep(draft: WorkingDraft, reply: TextReply) -> tuple[str, bool]:
     """The whole sentences of a reply that are new, and whether it was cut, admitted or not."""
-    piece = clean.prose(reply.text, desk.chapter, opening=not desk.text)
+    piece = clean.prose(reply.text, draft.chapter, opening=not draft.text)
     cut = reply.stop is StopReason.LENGTH or not sentences.is_finished(piece)
     whole = sentences.complete(piece) if cut else piece
-    kept = seam.without_overlap(desk.text, whole)
+    kept = seam.without_overlap(draft.text, whole)
     if kept:
         broken_off = piece[len(whole) :]
         in_paragraph = bool(broken_off.strip()) and "\n\n" not in broken_off[: -len(broken_off.lstrip())]
-        desk.add(kept, same_paragraph=cut and in_paragraph)
+        draft.add(kept, same_paragraph=cut and in_paragraph)
     return kept, cut
 
 
-def _fitted(desk: Desk) -> str:
+def _fitted(draft: WorkingDraft) -> str:
     """The text, cut at a sentence end when it is far too long."""
-    if desk.words <= desk.aim * (1 + budget.OVERLONG):
-        return desk.text
-    return sentences.cut_to(desk.text, desk.aim, slack=budget.NEAR_ENOUGH)
+    if draft.words <= draft.aim * (1 + budget.OVERLONG):
+        return draft.text
+    return sentences.cut_to(draft.text, draft.aim, slack=budget.NEAR_ENOUGH)
 
 
-async def _digest(desk: Desk, content: str, steps: Steps) -> Digest | None:
+async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | None:
     """Noted in the conversation that wrote the chapter, unless its text was changed or shortened since."""
-    threads = continuity.open_threads(desk.digests)
-    if content != desk.text or not conversation.is_whole(desk.turns):
-        return await continuity.digest_of(desk.book, desk.chapter, content, threads, steps)
-    turns = conversation.marked(desk.turns)
-    return await continuity.digest_after(desk.book, desk.chapter, content, threads, desk.system(), turns, steps)
+    threads = continuity.open_threads(draft.digests)
+    if content != draft.text or not conversation.is_whole(draft.turns):
+        return await continuity.digest_of(draft.book, draft.chapter, content, threads, steps)
+    turns = conversation.marked(draft.turns)
+    return await continuity.digest_after(draft.book, draft.chapter, content, threads, draft.system(), turns, steps)
 
 
-async def _mended(desk: Desk, content: str, steps: Steps) -> tuple[str, list[Finding]]:
+async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str, list[Finding]]:
     """The chapter after one repair of each passage that the quality gate faults, and what is still to be said."""
-    content = residue.without_residue(content, desk.chapter)
-    flaws = await quality.inspect(content, desk.material, desk.chapter, desk.digests)
+    content = residue.without_residue(content, draft.chapter)
+    flaws = await quality.inspect(content, draft.material, draft.chapter, draft.digests)
     if repairs := revision.to_repair(flaws):
-        blocks = paragraphs(content)
+        blocks, system = paragraphs(content), draft.system()
         for index, found in repairs.items():
-            blocks[index] = await revision.revise(blocks, index, found, desk.book, desk.chapter, desk.system(), steps)
+            blocks[index] = await revision.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
         content = "\n\n".join(blocks)
-        flaws = await quality.inspect(content, desk.material, desk.chapter, desk.digests)
+        flaws = await quality.inspect(content, draft.material, draft.chapter, draft.digests)
     return content, [each.finding() for each in flaws[:MOST_FINDINGS]]

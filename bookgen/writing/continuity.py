@@ -10,9 +10,9 @@ from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message, StopReason, TextRequest
 from bookgen.writing import brief, sentences, structured
 from bookgen.writing.fingerprint import content_hash
-from bookgen.writing.language import Language, language
+from bookgen.writing.language import ProseLanguage, language
 from bookgen.writing.material import Material
-from bookgen.writing.refusal import Refused, raise_if_refused
+from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import UnusableReply
 from bookgen.writing.window import clip
@@ -104,8 +104,8 @@ async def digest_after(
     It has no schema, since another schema is another prefix to them. When the notes cannot be read, the chapter is
     read anew, with one.
     """
-    tongue = language(book.content_language)
-    task = SUM_UP.format(language=tongue.name, threads=_numbered(threads), facts=MOST_FACTS, **_lengths(tongue))
+    lang = language(book.content_language)
+    task = SUM_UP.format(language=lang.name, threads=_numbered(threads), facts=MOST_FACTS, **_lengths(lang))
     request = TextRequest(
         stage="digest",
         system=system,
@@ -120,7 +120,7 @@ async def digest_after(
         raise_if_refused(reply, request)
         notes = await structured.parse(reply.text, cut=reply.stop is StopReason.LENGTH)
         return _read(notes, chapter.chapter_number, content_hash(content), threads)
-    except (structured.Malformed, Refused):
+    except (structured.Malformed, ModelRefused):
         return await digest_of(book, chapter, content, threads, steps)
 
 
@@ -132,7 +132,7 @@ async def digest_of(book: Book, chapter: Chapter, content: str, threads: Sequenc
             steps,
             partial(_read, number=chapter.chapter_number, fingerprint=content_hash(content), threads=threads),
         )
-    except (UnusableReply, Refused):
+    except (UnusableReply, ModelRefused):
         return None
 
 
@@ -158,8 +158,8 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str])
     )
 
 
-def _lengths(tongue: Language) -> dict[str, str]:
-    return {"summary": tongue.between(60, 90), "item": tongue.length(15)}
+def _lengths(lang: ProseLanguage) -> dict[str, str]:
+    return {"summary": lang.between(60, 90), "item": lang.length(15)}
 
 
 def _numbered(threads: Sequence[str]) -> str:

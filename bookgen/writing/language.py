@@ -67,7 +67,7 @@ _TOKENS_PER_OTHER_WORD = 3.5
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class ProseLanguage:
     """`characters_per_word` is None where words are separated by spaces."""
 
     tag: str
@@ -98,9 +98,9 @@ class Language:
         return round(words * self.tokens_per_word * 0.92)
 
 
-def language(tag: str) -> Language:
+def language(tag: str) -> ProseLanguage:
     primary = tag.lower().replace("_", "-").split("-")[0]
-    return Language(
+    return ProseLanguage(
         tag,
         f"{NAMES[primary]} ({tag})" if primary in NAMES else f"the language with the tag {tag}",
         _BY_CHARACTER.get(primary),

@@ -9,7 +9,7 @@ from bookgen.models import Book, Chapter
 from bookgen.providers.text import Message, TextRequest
 from bookgen.words import count_words
 from bookgen.writing import brief, budget, context, continuity, conversation, sentences
-from bookgen.writing.desk import Desk
+from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.window import WINDOW, clip, tokens
@@ -63,46 +63,46 @@ def _position(part: budget.Part) -> str:
     return _WHOLE if part.count == 1 else _ENDS
 
 
-def part_request(desk: Desk, part: budget.Part, task: Task) -> TextRequest:
-    chapter, tongue = desk.chapter, language(desk.book.content_language)
+def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequest:
+    chapter, lang = draft.chapter, language(draft.book.content_language)
     words = {
-        "length": tongue.length(chapter.target_word_count),
-        "written": tongue.length(desk.words),
-        "part_length": tongue.length(part.ask),
+        "length": lang.length(chapter.target_word_count),
+        "written": lang.length(draft.words),
+        "part_length": lang.length(part.ask),
         "position": _position(part),
         "parts": "one go" if part.count == 1 else f"{part.count} parts",
         "this_part": "the whole chapter" if part.count == 1 else f"part {part.number} of {part.count}",
     }
-    prompt = PROMPTS[task].format(**words) if desk.text else FIRST_PART.format(**words, **_first_part(desk))
-    system = desk.system()
+    prompt = PROMPTS[task].format(**words) if draft.text else FIRST_PART.format(**words, **_first_part(draft))
+    system = draft.system()
     # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
-    max_tokens = tongue.tokens(max(part.ask, part.words * 2)) + 400
+    max_tokens = lang.tokens(max(part.ask, part.words * 2)) + 400
     taken = sum(tokens(block.text) for block in system) + tokens(prompt) + max_tokens
     most = min(WINDOW - taken - FOR_THE_DIGEST, conversation.MOST)
-    turns = conversation.within(conversation.marked(desk.turns), most)
+    turns = conversation.within(conversation.marked(draft.turns), most)
     return TextRequest(
         stage="chapter",
         system=system,
         messages=(*turns, Message("user", prompt, cache=True)),
         max_tokens=max_tokens,
         chapter_number=chapter.chapter_number,
-        account_id=desk.book.account_id,
-        brief=_brief(desk, part, task),
+        account_id=draft.book.account_id,
+        brief=_brief(draft, part, task),
     )
 
 
-def _brief(desk: Desk, part: budget.Part, task: Task) -> dict[str, object]:
-    chapter, tongue = desk.chapter, language(desk.book.content_language)
+def _brief(draft: WorkingDraft, part: budget.Part, task: Task) -> dict[str, object]:
+    chapter, lang = draft.chapter, language(draft.book.content_language)
     return brief.of_book(
-        desk.book,
+        draft.book,
         chapter_title=chapter.title,
         chapter_summary=chapter.summary,
-        people=_people(desk.book),
+        people=_people(draft.book),
         task=task,
         part=part.number,
         parts=part.count,
         words=part.ask,
-        characters=tongue.characters(part.ask),
+        characters=lang.characters(part.ask),
         seed=_seed(chapter),
     )
 
@@ -141,27 +141,27 @@ another way in, other scenes or examples, other words. It began like this:
 {opening}"""
 
 
-def _first_part(desk: Desk) -> dict[str, object]:
-    chapter, chapters = desk.chapter, desk.material.chapters
+def _first_part(draft: WorkingDraft) -> dict[str, object]:
+    chapter, chapters = draft.chapter, draft.material.chapters
     return {
         "number": chapter.chapter_number,
         "chapters": len(chapters),
         "summary": _task(chapter),
-        "given": "\n\n".join(_given(desk)),
+        "given": "\n\n".join(_given(draft)),
     }
 
 
-def _given(desk: Desk) -> Iterator[str]:
+def _given(draft: WorkingDraft) -> Iterator[str]:
     """What stands around the chapter, as far as there is any."""
-    chapter = desk.chapter
-    following = next((one for one in desk.material.chapters if one.chapter_number == chapter.chapter_number + 1), None)
+    chapter = draft.chapter
+    following = next((one for one in draft.material.chapters if one.chapter_number == chapter.chapter_number + 1), None)
     yield NEXT_CHAPTER.format(summary=_task(following)) if following else LAST_CHAPTER
-    if threads := continuity.open_threads(desk.digests):
+    if threads := continuity.open_threads(draft.digests):
         lines = "\n".join(f"- {thread}" for thread in threads)
         yield (THREADS if following else LAST_THREADS).format(threads=context.data(lines))
-    if desk.avoid:
-        yield AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in desk.avoid)))
-    if tail := _tail(desk):
+    if draft.avoid:
+        yield AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in draft.avoid)))
+    if tail := _tail(draft):
         yield TAIL.format(tail=context.data(tail))
     if chapter.content.strip():
         yield FORMER.format(opening=context.data(clip(chapter.content, 120)))
@@ -171,12 +171,12 @@ def _task(chapter: Chapter) -> str:
     return context.data(f"{chapter.title}\n{chapter.summary}".strip())
 
 
-def _tail(desk: Desk) -> str:
+def _tail(draft: WorkingDraft) -> str:
     """The last words of the chapter before, from the beginning of a sentence."""
     before = [
         each
-        for each in desk.material.chapters
-        if each.chapter_number < desk.chapter.chapter_number and each.content.strip()
+        for each in draft.material.chapters
+        if each.chapter_number < draft.chapter.chapter_number and each.content.strip()
     ]
     if not before:
         return ""

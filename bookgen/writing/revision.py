@@ -10,7 +10,7 @@ from bookgen.words import count_words
 from bookgen.writing import brief, clean, context, sentences
 from bookgen.writing.flaw import Flaw
 from bookgen.writing.language import language
-from bookgen.writing.refusal import Refused, raise_if_refused
+from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip
 
@@ -57,7 +57,7 @@ async def revise(
     try:
         reply = await steps.reply(request)
         raise_if_refused(reply, request)
-    except Refused:
+    except ModelRefused:
         return blocks[index]
     passage = clean.prose(reply.text, chapter, opening=index == 0)
     if reply.stop is StopReason.LENGTH or not sentences.is_finished(passage):
@@ -73,7 +73,7 @@ def _fits(passage: str, former: str) -> bool:
 def _request(
     blocks: Sequence[str], index: int, flaws: Sequence[Flaw], book: Book, chapter: Chapter, system: tuple[Block, ...]
 ) -> TextRequest:
-    passage, tongue = blocks[index], language(book.content_language)
+    passage, lang = blocks[index], language(book.content_language)
     words = max(count_words(passage), 10)
     problems = [f"{flaw.detail} ({clip(flaw.excerpt, 60)})" for flaw in flaws]
     task = REVISE.format(
@@ -84,14 +84,14 @@ def _request(
         after=context.data(
             clip(blocks[index + 1], 200) if index + 1 < len(blocks) else "Nothing: the chapter ends with it."
         ),
-        language=tongue.name,
-        length=tongue.length(words),
+        language=lang.name,
+        length=lang.length(words),
     )
     return TextRequest(
         stage="revise",
         system=system,
         messages=(Message("user", task),),
-        max_tokens=tongue.tokens(count_words(passage) * 2) + 400,
+        max_tokens=lang.tokens(count_words(passage) * 2) + 400,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
         brief=brief.of_book(book, passage=passage, words=words),

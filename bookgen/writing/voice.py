@@ -105,14 +105,14 @@ _HEADINGS_OF = {_NON_FICTION: _HEADINGS, _UNDECIDED: _HEADINGS_OR_SCENES}
 
 def craft(book: Book) -> str:
     """The first words of every call that writes prose. They depend on nothing but the book's own fields."""
-    tongue = language(book.content_language)
+    lang = language(book.content_language)
     kind = kind_of(book.genre)
     return CRAFT.format(
-        language=tongue.name,
+        language=lang.name,
         kind=kind,
         readers=_readers(book),
         headings=_HEADINGS_OF.get(kind, _PLAIN_HEADINGS),
-        example=tongue.length(800),
+        example=lang.length(800),
     )
 
 

@@ -13,7 +13,7 @@ from bookgen.actors.messages import Generate, Pause, Resume
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
-from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
@@ -133,7 +133,7 @@ class Down:
 
     async def attempt(self, request: TextRequest) -> TextReply:
         self.tried.set()
-        raise CallFailed("is away", Failure.AWAY)
+        raise CallFailed("is away", FailureKind.AWAY)
 
     async def close(self) -> None:
         pass

@@ -42,7 +42,7 @@ from typing import Any
 
 
 @dataclasses.dataclass
-class Fault:
+class ScriptedFault:
     kind: str
     times: int = 1
     stage: str | None = None
@@ -58,9 +58,9 @@ class Fault:
         )
 
 
-def fault(kind: str, /, **fields: Any) -> Fault:
+def fault(kind: str, /, **fields: Any) -> ScriptedFault:
     named = {key: fields.pop(key) for key in ("times", "stage", "chapter_number", "protocol") if key in fields}
-    return Fault(kind, options=fields, **named)
+    return ScriptedFault(kind, options=fields, **named)
 
 
 @dataclasses.dataclass

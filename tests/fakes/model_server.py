@@ -52,8 +52,8 @@ from tests.fakes.model_bodies import text_for, whole_prompt
 from tests.fakes.model_cache import PrefixCache, anthropic_blocks, tokens
 from tests.fakes.model_errors import has, rejection, status_response
 from tests.fakes.model_replies import factor_of, shaped
-from tests.fakes.model_script import Call, Fault, Settings, fault
-from tests.fakes.model_wires import WIRES, ErrorEvent, Reply, Stream
+from tests.fakes.model_script import Call, ScriptedFault, Settings, fault
+from tests.fakes.model_wires import WIRES, ErrorEvent, Stream, WireReply
 
 HEADER = "X-Brief"
 LONGEST_HEADER = 1 << 20
@@ -83,10 +83,10 @@ class ModelServer:
         self.arrivals: list[float] = []
         self.ledger = dict.fromkeys(("calls", "input", "output", "cache_write", "cache_read"), 0)
         self.in_flight = self.most_in_flight = 0
-        self._script: list[Fault] = []
+        self._script: list[ScriptedFault] = []
         self._cache = PrefixCache()
 
-    def script(self, *steps: Fault) -> None:
+    def script(self, *steps: ScriptedFault) -> None:
         self._script += [dataclasses.replace(step) for step in steps]
 
     def forget_script(self) -> None:
@@ -185,7 +185,7 @@ class ModelServer:
             return await self._whole(wire, call, reply, options)
         return await self._streamed(request, wire, call, reply, options)
 
-    def _next_step(self, call: Call) -> Fault | None:
+    def _next_step(self, call: Call) -> ScriptedFault | None:
         step = next((step for step in self._script if step.matches(call)), None)
         if step is not None:
             step.times -= 1
@@ -193,14 +193,14 @@ class ModelServer:
                 self._script.remove(step)
         return step
 
-    async def _whole(self, wire: Any, call: Call, reply: Reply, options: dict[str, Any]) -> web.Response:
+    async def _whole(self, wire: Any, call: Call, reply: WireReply, options: dict[str, Any]) -> web.Response:
         if call.fault in ("cut", "stall", "error_event"):
             raise _Cut
         self._count(reply.usage, calls=1)
         return web.json_response(wire.message(reply))
 
     async def _streamed(
-        self, request: web.Request, wire: Any, call: Call, reply: Reply, options: dict[str, Any]
+        self, request: web.Request, wire: Any, call: Call, reply: WireReply, options: dict[str, Any]
     ) -> web.StreamResponse:
         stream = Stream(request)
         await stream.open()
@@ -249,7 +249,7 @@ class ModelServer:
             case "broken_event":
                 await stream.send('{"type": "content_block_delta", "delta":', "content_block_delta")
 
-    async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> Reply:
+    async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> WireReply:
         text = await asyncio.to_thread(text_for, call, factor_of(self.settings.length_factor, call))
         text, stop = shaped(text, call.protocol, kind, options)
         reasoning = self.settings.reasoning
@@ -259,7 +259,7 @@ class ModelServer:
         usage = self._usage(call, text) if told else None
         said = self.settings
         model = call.body.get("model", "")
-        return Reply(text, stop, model, usage, reasoning, said.reasoning_tokens, said.commentary, said.deltas)
+        return WireReply(text, stop, model, usage, reasoning, said.reasoning_tokens, said.commentary, said.deltas)
 
     def _usage(self, call: Call, text: str) -> dict[str, int]:
         model = str(call.body.get("model"))

@@ -14,7 +14,7 @@ _ids = itertools.count(1)
 
 
 @dataclass
-class Reply:
+class WireReply:
     """`stop` is end, length, refusal or filter, or a protocol's own word. `usage` None leaves the usage out."""
 
     text: str
@@ -61,7 +61,7 @@ class Stream:
 class AnthropicWire:
     name = "anthropic"
 
-    def message(self, reply: Reply) -> dict[str, Any]:
+    def message(self, reply: WireReply) -> dict[str, Any]:
         stops = {"end": "end_turn", "length": "max_tokens", "refusal": "refusal", "filter": "refusal"}
         stop = stops.get(reply.stop, reply.stop)
         details = {"type": "refusal", "category": "general_harms", "explanation": "scripted"}
@@ -85,7 +85,7 @@ class AnthropicWire:
             "output_tokens": usage["output"],
         }
 
-    async def stream(self, stream: Stream, reply: Reply, pieces: AsyncIterator[str]) -> None:
+    async def stream(self, stream: Stream, reply: WireReply, pieces: AsyncIterator[str]) -> None:
         whole = self.message(reply)
         start = {**whole, "content": [], "stop_reason": None, "stop_details": None}
         if "usage" in whole:
@@ -129,7 +129,7 @@ class AnthropicWire:
 class ResponsesWire:
     name = "responses"
 
-    def message(self, reply: Reply) -> dict[str, Any]:
+    def message(self, reply: WireReply) -> dict[str, Any]:
         part: dict[str, Any] = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
         if reply.stop == "refusal":
             part = {"type": "refusal", "refusal": reply.text or "I can't help with that."}
@@ -154,7 +154,7 @@ class ResponsesWire:
         }
         return response if reply.usage is None else {**response, "usage": self.usage(reply.usage)}
 
-    def _aside(self, reply: Reply) -> dict[str, Any]:
+    def _aside(self, reply: WireReply) -> dict[str, Any]:
         part = {"type": "output_text", "text": reply.commentary, "annotations": [], "logprobs": []}
         whole = {"id": "msg_0", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
         return {**whole, "phase": "commentary"}
@@ -168,7 +168,7 @@ class ResponsesWire:
             "total_tokens": sum(usage.values()),
         }
 
-    async def stream(self, stream: Stream, reply: Reply, pieces: AsyncIterator[str]) -> None:
+    async def stream(self, stream: Stream, reply: WireReply, pieces: AsyncIterator[str]) -> None:
         whole, number = self.message(reply), itertools.count()
 
         async def event(kind: str, **fields: object) -> None:
@@ -207,7 +207,7 @@ class ResponsesWire:
 class ChatWire:
     name = "chat"
 
-    def message(self, reply: Reply) -> dict[str, Any]:
+    def message(self, reply: WireReply) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": None}
         if reply.stop == "refusal":
             message |= {"content": None, "refusal": reply.text or "I can't help with that."}
@@ -231,7 +231,7 @@ class ChatWire:
             "total_tokens": sum(usage.values()),
         }
 
-    async def stream(self, stream: Stream, reply: Reply, pieces: AsyncIterator[str]) -> None:
+    async def stream(self, stream: Stream, reply: WireReply, pieces: AsyncIterator[str]) -> None:
         whole = self.message(reply)
 
         async def chunk(delta: dict[str, Any], finish: str | None = None) -> None:

@@ -10,7 +10,7 @@ from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.sdk import Access
 from bookgen.providers.text import StopReason
 from bookgen.providers.transport import Deadlines
-from tests.fakes.model_script import Fault, fault
+from tests.fakes.model_script import ScriptedFault, fault
 from tests.fakes.model_server import ModelServer
 from tests.providers.calls import PROVIDERS, QUICK, chapter_request, steady
 
@@ -21,13 +21,13 @@ TRIES = 3
 class Documented:
     """`ends`: the stop reason of the reply, or "denied" or "away" for an error; `calls`: HTTP calls until then."""
 
-    step: Fault
+    step: ScriptedFault
     ends: str
     calls: int
     waits: float = 0.0
 
 
-def _passing(*steps: Fault) -> list[Documented]:
+def _passing(*steps: ScriptedFault) -> list[Documented]:
     return [Documented(step, StopReason.END, 2) for step in steps]
 
 
@@ -66,7 +66,7 @@ PROFILES = {**PROVIDERS, "chat, thinking aloud": thinking, "chat, no usage": bar
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FaultOutcome:
     ends: str
     text: str
     calls: int
@@ -76,7 +76,7 @@ class Outcome:
         return (self.ends, self.calls) == (documented.ends, documented.calls) and self.waited >= documented.waits
 
 
-async def outcome(profile: str, documented: Documented) -> Outcome:
+async def outcome(profile: str, documented: Documented) -> FaultOutcome:
     async with ModelServer() as server:
         server.script(documented.step)
         timed = documented.step.kind in ("hang", "stall", "drip")
@@ -90,4 +90,4 @@ async def outcome(profile: str, documented: Documented) -> Outcome:
         finally:
             await model.close()
         first, last = server.arrivals[0], server.arrivals[-1]
-        return Outcome(ends, text, len(server.requests), last - first)
+        return FaultOutcome(ends, text, len(server.requests), last - first)

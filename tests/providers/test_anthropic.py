@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.text import Block, Message, StopReason
 from tests.fakes.model_script import fault
 from tests.providers.calls import anthropic, chapter_request
@@ -145,6 +145,6 @@ async def test_a_client_that_cannot_be_made_is_a_failed_call(server, monkeypatch
     monkeypatch.undo()
     reply = await provider.attempt(chapter_request())
 
-    assert failed.value.failure is Failure.DENIED
+    assert failed.value.failure is FailureKind.DENIED
     assert reply.text
     await provider.close()

@@ -8,7 +8,7 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
@@ -33,7 +33,7 @@ class Outage:
         self._at_once -= 1
         self._lasting -= 1
         if self._lasting >= 0:
-            raise CallFailed("is away", Failure.AWAY)
+            raise CallFailed("is away", FailureKind.AWAY)
         return TextReply("text", StopReason.END, Usage(calls=1), self.name)
 
     async def close(self) -> None:

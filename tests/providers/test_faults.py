@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import StopReason
@@ -151,7 +151,7 @@ async def assert_ends_within(provider, least: float, most: float) -> None:
         await provider.attempt(chapter_request(600))
 
     assert least <= time.monotonic() - started <= most
-    assert failed.value.failure is Failure.AWAY
+    assert failed.value.failure is FailureKind.AWAY
     await provider.close()
 
 
@@ -163,7 +163,7 @@ async def test_a_server_that_is_not_there_is_away(server, make) -> None:
     with pytest.raises(CallFailed) as failed:
         await provider.attempt(chapter_request())
 
-    assert failed.value.failure is Failure.AWAY
+    assert failed.value.failure is FailureKind.AWAY
     await provider.close()
 
 

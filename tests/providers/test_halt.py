@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bookgen.models import Usage
-from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.halt import Halt
@@ -23,7 +23,7 @@ class Gate:
 
     name = "gate"
 
-    def __init__(self, failing: Failure | None = None) -> None:
+    def __init__(self, failing: FailureKind | None = None) -> None:
         self.failing = failing
         self.tried = 0
         self.trying, self.let_go = asyncio.Event(), asyncio.Event()
@@ -47,13 +47,13 @@ def patient(provider: Gate) -> RetryingModel:
     return RetryingModel(
         provider,
         pacing=Pacing(concurrency=1),
-        breaker=CircuitBreaker(threshold=1, open_seconds=60) if provider.failing is Failure.AWAY else None,
+        breaker=CircuitBreaker(threshold=1, open_seconds=60) if provider.failing is FailureKind.AWAY else None,
         rules=RetryRules(first_delay=60, busy_delay=60),
     )
 
 
-@pytest.mark.parametrize("failing", [Failure.AWAY, Failure.BUSY, Failure.GARBLED])
-async def test_a_call_that_failed_is_not_tried_again_and_what_it_used_is_told(failing: Failure) -> None:
+@pytest.mark.parametrize("failing", [FailureKind.AWAY, FailureKind.BUSY, FailureKind.GARBLED])
+async def test_a_call_that_failed_is_not_tried_again_and_what_it_used_is_told(failing: FailureKind) -> None:
     provider, halt = Gate(failing), Halt()
     call = asyncio.create_task(patient(provider).complete(replace(chapter_request(), halt=halt)))
     await provider.trying.wait()
@@ -68,8 +68,8 @@ async def test_a_call_that_failed_is_not_tried_again_and_what_it_used_is_told(fa
     assert [spent.usage.output_tokens for spent in halted.value.spent] == [7]
 
 
-@pytest.mark.parametrize("failing", [Failure.AWAY, Failure.BUSY, Failure.GARBLED])
-async def test_a_wait_for_the_next_try_ends_at_once(failing: Failure) -> None:
+@pytest.mark.parametrize("failing", [FailureKind.AWAY, FailureKind.BUSY, FailureKind.GARBLED])
+async def test_a_wait_for_the_next_try_ends_at_once(failing: FailureKind) -> None:
     provider, halt = Gate(failing), Halt()
     provider.let_go.set()
     call = asyncio.create_task(patient(provider).complete(replace(chapter_request(), halt=halt)))
@@ -118,7 +118,7 @@ async def test_a_call_under_way_is_answered_and_one_after_the_halt_is_cleared_to
 
 
 async def test_no_other_model_stands_in_for_a_call_that_is_not_wanted() -> None:
-    first, second, halt = Gate(Failure.DENIED), Gate(), Halt()
+    first, second, halt = Gate(FailureKind.DENIED), Gate(), Halt()
     second.let_go.set()
     call = asyncio.create_task(
         FallbackModel(patient(first), patient(second)).complete(replace(chapter_request(), halt=halt))

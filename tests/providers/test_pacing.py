@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from bookgen.providers.pacing import Pacing, Turnstile
+from bookgen.providers.pacing import FairQueue, Pacing
 
 
 async def test_accounts_are_served_in_turn() -> None:
-    turnstile, served = Turnstile(), []
+    queue, served = FairQueue(), []
 
     async def call(account: int) -> None:
-        async with turnstile.passage(account):
+        async with queue.place(account):
             served.append(account)
             await asyncio.sleep(0)
 
@@ -25,7 +25,7 @@ async def test_no_more_calls_run_at_once_than_are_allowed() -> None:
 
     async def call(account: int) -> None:
         nonlocal running, most
-        async with pacing.turn(account):
+        async with pacing.slot(account):
             running += 1
             most = max(most, running)
             await asyncio.sleep(0.001)
@@ -37,28 +37,28 @@ async def test_no_more_calls_run_at_once_than_are_allowed() -> None:
 
 
 async def test_who_gives_up_waiting_leaves_no_gap() -> None:
-    turnstile = Turnstile()
-    async with turnstile.passage(1):
-        waiting = [asyncio.create_task(_hold(turnstile, account)) for account in (1, 2)]
+    queue = FairQueue()
+    async with queue.place(1):
+        waiting = [asyncio.create_task(_hold(queue, account)) for account in (1, 2)]
         await asyncio.sleep(0)
         waiting[0].cancel()
         await asyncio.sleep(0)
 
     async with asyncio.timeout(1):
         assert await waiting[1]
-        async with turnstile.passage(3):
+        async with queue.place(3):
             pass
 
 
 async def test_a_turn_given_to_a_caller_that_just_left_is_passed_on() -> None:
-    turnstile = Turnstile()
-    async with turnstile.passage(1):
-        leaving = asyncio.create_task(_hold(turnstile, 2))
+    queue = FairQueue()
+    async with queue.place(1):
+        leaving = asyncio.create_task(_hold(queue, 2))
         await asyncio.sleep(0)
     leaving.cancel()
     await asyncio.gather(leaving, return_exceptions=True)
 
-    async with asyncio.timeout(1), turnstile.passage(3):
+    async with asyncio.timeout(1), queue.place(3):
         pass
 
 
@@ -66,7 +66,7 @@ async def test_one_accounts_burst_leaves_room_in_the_minute_for_others() -> None
     pacing, done = Pacing(concurrency=99, requests_per_minute=600), []
 
     async def call(account: int) -> None:
-        async with pacing.turn(account):
+        async with pacing.slot(account):
             done.append(account)
 
     greedy = [asyncio.create_task(call(1)) for _ in range(50)]
@@ -79,6 +79,6 @@ async def test_one_accounts_burst_leaves_room_in_the_minute_for_others() -> None
     await asyncio.gather(*greedy, return_exceptions=True)
 
 
-async def _hold(turnstile: Turnstile, account: int) -> bool:
-    async with turnstile.passage(account):
+async def _hold(queue: FairQueue, account: int) -> bool:
+    async with queue.place(account):
         return True

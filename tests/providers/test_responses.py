@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bookgen.providers.attempt import CallFailed, Failure
+from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.text import StopReason
 from bookgen.words import count_words
 from tests.fakes.model_script import fault
@@ -48,7 +48,11 @@ async def test_a_policy_that_ends_a_reply_is_a_refusal(server, code) -> None:
 
 @pytest.mark.parametrize(
     ("code", "failure"),
-    [("server_error", Failure.AWAY), ("rate_limit_exceeded", Failure.BUSY), ("insufficient_quota", Failure.DENIED)],
+    [
+        ("server_error", FailureKind.AWAY),
+        ("rate_limit_exceeded", FailureKind.BUSY),
+        ("insufficient_quota", FailureKind.DENIED),
+    ],
 )
 async def test_a_reply_that_fails_says_whether_to_try_again(server, code, failure) -> None:
     server.script(fault("error_event", code=code))

@@ -16,7 +16,7 @@ from bookgen.writing.material import ChapterDraft, Material
 from tests.canaries import CANARY
 from tests.fakes.model_script import Call
 from tests.fakes.model_server import ModelServer
-from tests.fakes.model_wires import Reply
+from tests.fakes.model_wires import WireReply
 from tests.providers.calls import used
 from tests.writing.scripted import Answer, request_key
 
@@ -24,17 +24,17 @@ PROTOCOLS = ("anthropic", "openai")
 _STOPS = {StopReason.END: "end", StopReason.LENGTH: "length", StopReason.REFUSAL: "refusal"}
 
 
-class Author(ModelServer):
+class ScriptServer(ModelServer):
     """A model server whose replies are those of a script."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__()
         self.answer = answer
 
-    async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> Reply:
+    async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> WireReply:
         answer = self.answer(_request(call), call.brief, call.number)
         text, stop = (answer.text, _STOPS[answer.stop]) if isinstance(answer, TextReply) else (answer, "end")
-        return Reply(text, stop, call.body.get("model", ""), self._usage(call, text))
+        return WireReply(text, stop, call.body.get("model", ""), self._usage(call, text))
 
 
 def _request(call: Call) -> TextRequest:
@@ -75,8 +75,8 @@ class Paid:
 
 
 @contextlib.asynccontextmanager
-async def authored(answer: Answer, protocol: str, model: str = "scripted") -> AsyncIterator[tuple[Author, Paid]]:
-    async with Author(answer) as server:
+async def authored(answer: Answer, protocol: str, model: str = "scripted") -> AsyncIterator[tuple[ScriptServer, Paid]]:
+    async with ScriptServer(answer) as server:
         client = build_text_model(
             f"{protocol}:{model}",
             ModelSettings(

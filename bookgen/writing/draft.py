@@ -1,4 +1,4 @@
-"""What lies before the writer of one chapter."""
+"""A chapter while it is written: what it is given, and its text so far."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bookgen.writing.seam import join
 
 
 @dataclass(slots=True)
-class Desk:
-    """What is given, and what is written so far."""
+class WorkingDraft:
+    """A chapter while it is written. `avoid`: sentences that earlier chapters have worn out."""
 
     material: Material
     chapter: Chapter
