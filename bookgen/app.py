@@ -76,7 +76,7 @@ async def serve(config: Config, *, least_free: int = LEAST_FREE) -> None:
         await service.supervisor.start()
         gc.collect()
         gc.freeze()  # what is alive now stays alive: the collector need not walk it again
-        stop = closing.enter_context(serving.Stop().listening())
+        stop = closing.enter_context(serving.StopSignal().listening())
         print(f"bookgen is ready at {serving.address(bound)} ({_summary(config, service)})", flush=True)
         await stop.asked.wait()
         log.info("draining", seconds=config.drain_seconds)

@@ -1,6 +1,7 @@
 """Who may import whom, as `docs/architecture.md` says."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +53,39 @@ def test_a_room_imports_only_what_lies_below(room: str) -> None:
     }
 
     assert not strangers
+
+
+@pytest.mark.parametrize(
+    ("part", "below"),
+    [
+        ("edge/*.py", "edge"),
+        ("docs/*.py", "edge|docs"),
+        ("*_schemas.py", r"edge|\w+_schemas"),
+        ("demo/*.py", r"edge|\w+_schemas"),
+    ],
+)
+def test_what_http_is_made_of_points_one_way(part: str, below: str) -> None:
+    strangers = {
+        f"{file.name}: {name}"
+        for file in (PACKAGE / "http").glob(part)
+        for name in imported(file)
+        if name.startswith("http") and not re.match(rf"http\.({below})\b", name)
+    }
+
+    assert not strangers
+
+
+def test_the_form_of_a_request_or_an_answer_is_found_beside_its_handlers() -> None:
+    elsewhere = {
+        f"{file.relative_to(PACKAGE)}: {node.name}"
+        for file in files("http")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(base, ast.Name) and base.id.endswith(("Schema", "Body")) for base in node.bases)
+        and not file.stem.endswith("_schemas")
+    }
+
+    assert elsewhere == {"http/edge/schemas.py: Body"}
 
 
 @pytest.mark.parametrize(

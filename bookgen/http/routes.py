@@ -17,7 +17,7 @@ from bookgen.http import (
     subscriptions,
 )
 from bookgen.http.console import page
-from bookgen.http.docs import checkout_pages, documents, pages
+from bookgen.http.docs import documents, pages
 from bookgen.http.edge import operation
 from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass
@@ -123,7 +123,7 @@ OUTSIDE: tuple[Route, ...] = (
     Route("GET", "/verify-email/{uid}/{token}/", pages.verify_email, PUBLIC, public=True),
     Route("GET", "/reset-password/{uid}/{token}/", pages.reset_password, PUBLIC, public=True),
     Route("GET", "/magic-login/{uid}/{token}/", pages.magic_login, PUBLIC, public=True),
-    Route("GET", "/checkout/success/", checkout_pages.success, PUBLIC, public=True),
-    Route("GET", "/checkout/canceled/", checkout_pages.canceled, PUBLIC, public=True),
-    Route("GET", "/checkout/done/", checkout_pages.done, PUBLIC, public=True),
+    Route("GET", "/checkout/success/", pages.checkout_success, PUBLIC, public=True),
+    Route("GET", "/checkout/canceled/", pages.checkout_canceled, PUBLIC, public=True),
+    Route("GET", "/checkout/done/", pages.portal_done, PUBLIC, public=True),
 )

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from bookgen.http.docs import openapi
 from bookgen.http.edge import bodies, keys, replies
-from bookgen.http.edge.connection import Server
+from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.crowd import Crowd
 from bookgen.http.edge.deadlines import HeadDeadline
@@ -47,19 +47,21 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     return app
 
 
-class Runner(web.AppRunner):
+class BoundedRunner(web.AppRunner):
     """aiohttp's runner, with bounds on connections and request heads, and our words for what cannot be read."""
 
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
         crowd = Crowd(self.app[keys.SITE].trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
-        server = Server(self.app, made.request_handler, crowd, request_factory=made.request_factory, **self._kwargs)
+        server = BoundedServer(
+            self.app, made.request_handler, crowd, request_factory=made.request_factory, **self._kwargs
+        )
         HeadDeadline(server, HEAD_SECONDS)
         return server
 
 
 def build_runner(app: web.Application) -> web.AppRunner:
-    return Runner(
+    return BoundedRunner(
         app,
         access_log=None,
         keepalive_timeout=KEEPALIVE_SECONDS,

@@ -1,4 +1,7 @@
-"""The pages that mailed links open. They ask before they act, so that a mail scanner uses no link up."""
+"""The pages that mailed links open, and those that a buyer comes back to unless the caller named others.
+
+A mailed link's page asks before it acts, so that a mail scanner uses no link up.
+"""
 
 from __future__ import annotations
 
@@ -49,14 +52,17 @@ PAGE = """\
 <body>
 <main>
 <h1>{title}</h1>
-<form data-method="{method}">{fields}<button>{action}</button></form>
-<output role="status"></output>
-<noscript>This page needs JavaScript to talk to the service.</noscript>
+{body}
 </main>
-<script>{script}</script>
 </body>
 </html>
 """
+
+FORM = """\
+<form data-method="{method}">{fields}<button>{action}</button></form>
+<output role="status"></output>
+<noscript>This page needs JavaScript to talk to the service.</noscript>
+<script>{script}</script>"""
 
 PASSWORD_FIELD = (
     '<label>New password, at least 8 characters<input type="password" name="new_password" minlength="8" '
@@ -75,17 +81,38 @@ CSP = (
 
 
 async def verify_email(request: web.Request) -> web.Response:
-    return _page(title="Verify your e-mail address", method="GET", action="Verify my address")
+    return _form("Verify your e-mail address", "GET", "Verify my address")
 
 
 async def reset_password(request: web.Request) -> web.Response:
-    return _page(title="Set a new password", method="POST", action="Set it", fields=PASSWORD_FIELD)
+    return _form("Set a new password", "POST", "Set it", PASSWORD_FIELD)
 
 
 async def magic_login(request: web.Request) -> web.Response:
-    return _page(title="Sign in", method="POST", action="Sign in")
+    return _form("Sign in", "POST", "Sign in")
 
 
-def _page(*, title: str, method: str, action: str, fields: str = "") -> web.Response:
-    html = PAGE.format(title=title, method=method, action=action, fields=fields, style=STYLE, script=SCRIPT)
+async def checkout_success(request: web.Request) -> web.Response:
+    return _page(
+        "Thank you",
+        "<p>What you bought is yours as soon as the payment is confirmed, which takes a moment. "
+        "If you bought without an account, look for our mail: it signs you in. "
+        "If your address has an account here already, no mail comes: log in as always.</p>",
+    )
+
+
+async def checkout_canceled(request: web.Request) -> web.Response:
+    return _page("Nothing was bought", "<p>You left the payment page, and nothing was charged.</p>")
+
+
+async def portal_done(request: web.Request) -> web.Response:
+    return _page("All done", "<p>You may close this page.</p>")
+
+
+def _form(title: str, method: str, action: str, fields: str = "") -> web.Response:
+    return _page(title, FORM.format(method=method, action=action, fields=fields, script=SCRIPT))
+
+
+def _page(title: str, body: str) -> web.Response:
+    html = PAGE.format(title=title, style=STYLE, body=body)
     return web.Response(text=html, content_type="text/html", headers={"Content-Security-Policy": CSP})

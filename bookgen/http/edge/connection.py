@@ -25,7 +25,7 @@ BYTES_A_SECOND = 8 * 1024
 LARGE_ANSWER = 64 * 1024
 
 
-class Server(web.Server):
+class BoundedServer(web.Server):
     """aiohttp's, with connections of ours."""
 
     def __init__(self, app: web.Application, handler: Any, crowd: Crowd, **options: Any) -> None:
@@ -35,7 +35,7 @@ class Server(web.Server):
         self._crowd = crowd
 
     def __call__(self) -> web.RequestHandler:
-        return Connection(self, self._app, self._crowd, loop=asyncio.get_running_loop(), **self._kwargs)
+        return BoundedConnection(self, self._app, self._crowd, loop=asyncio.get_running_loop(), **self._kwargs)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -48,12 +48,12 @@ class Server(web.Server):
         return answer
 
 
-class Connection(web.RequestHandler):
+class BoundedConnection(web.RequestHandler):
     """One of the connections that its address may have open; a further one is cut off at once."""
 
     __slots__ = ("_app", "_counted_as", "_crowd")
 
-    def __init__(self, server: Server, app: web.Application, crowd: Crowd, **options: Any) -> None:
+    def __init__(self, server: BoundedServer, app: web.Application, crowd: Crowd, **options: Any) -> None:
         super().__init__(server, **options)
         self._app = app
         self._crowd = crowd

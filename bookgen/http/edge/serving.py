@@ -63,7 +63,7 @@ async def listen(runner: web.AppRunner, bound: socket.socket) -> None:
     await web.SockSite(runner, bound).start()
 
 
-class Stop:
+class StopSignal:
     """The first SIGTERM or SIGINT asks for the drain, the second cuts it short."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Stop:
         self.cut = asyncio.Event()
 
     @contextlib.contextmanager
-    def listening(self) -> Iterator[Stop]:
+    def listening(self) -> Iterator[StopSignal]:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signal)

@@ -53,7 +53,7 @@ def test_listening_everywhere_is_known_because_links_need_an_address(host: str, 
 
 
 async def test_the_first_signal_asks_and_the_second_cuts() -> None:
-    with serving.Stop().listening() as stop:
+    with serving.StopSignal().listening() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
         await stop.asked.wait()
         assert not stop.cut.is_set()
