@@ -15,13 +15,17 @@ from bookgen.http.payments_schemas import CheckoutSessionSchema
 from bookgen.store import addons
 
 
-@docs(tags=["add-ons"], summary="List the add-ons")
+@docs(tags=["add-ons"], summary="List the add-ons", description="Those that are sold, whoever asks.")
 @response_schema(AddonSchema(many=True))
 async def list_available(request: web.Request) -> web.Response:
     return replies.json([shown(AddonSchema, addon) for addon in await addons.list_active(request.app[DATABASE].http)])
 
 
-@docs(tags=["add-ons"], summary="List your add-ons with this period's uses")
+@docs(
+    tags=["add-ons"],
+    summary="List your add-ons with this period's uses",
+    description="`uses_remaining` is -1 where there is no limit.",
+)
 @response_schema(UserAddonSchema(many=True))
 async def list_owned(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]

@@ -16,7 +16,11 @@ from bookgen.models import Usage
 from bookgen.store import overview
 
 
-@docs(tags=["admin"], summary="Sums over the whole service, for staff")
+@docs(
+    tags=["admin"],
+    summary="Sums over the whole service, for staff",
+    description="Accounts, books, runs and all model usage.",
+)
 @response_schema(OverviewSchema, 200)
 @refuses(PermissionDenied)
 async def read_overview(request: web.Request) -> web.Response:

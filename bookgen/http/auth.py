@@ -40,7 +40,11 @@ from bookgen.models import Account
 GUESS_WINDOWS = 5
 
 
-@docs(tags=["auth"], summary="Register an account")
+@docs(
+    tags=["auth"],
+    summary="Register an account",
+    description="Answers `tokens`, or `email_verification_required` where a mailed link has to be followed first.",
+)
 @json_schema(RegistrationSchema)
 @response_schema(RegisteredSchema, 201)
 @refuses(PermissionDenied, RateLimited)
@@ -56,7 +60,11 @@ async def register(request: web.Request) -> web.Response:
     return replies.json(body, status=201)
 
 
-@docs(tags=["auth"], summary="Sign in by e-mail address or username")
+@docs(
+    tags=["auth"],
+    summary="Sign in by e-mail address or username",
+    description="Send `password` with `email` or `username`. Access tokens last 24 hours, refresh tokens 30 days.",
+)
 @json_schema(LoginSchema)
 @response_schema(SignedInSchema, 200)
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
@@ -70,7 +78,11 @@ async def login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs(tags=["auth"], summary="Exchange a refresh token for a new pair")
+@docs(
+    tags=["auth"],
+    summary="Exchange a refresh token for a new pair",
+    description="Keep both new tokens and drop the old ones.",
+)
 @json_schema(TokenRefreshSchema)
 @response_schema(TokenPairSchema, 200)
 @refuses(TokenInvalid, PermissionDenied)
@@ -79,7 +91,11 @@ async def refresh_tokens(request: web.Request) -> web.Response:
     return replies.json(shown(TokenPairSchema, tokens))
 
 
-@docs(tags=["auth"], summary="Sign in with a Google access token")
+@docs(
+    tags=["auth"],
+    summary="Sign in with a Google access token",
+    description="To the account with the same e-mail address; one is made if there is none.",
+)
 @json_schema(GoogleLoginSchema)
 @response_schema(SignedInSchema, 200)
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
@@ -88,7 +104,7 @@ async def google_login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs(tags=["auth"], summary="Sign in by a mailed link")
+@docs(tags=["auth"], summary="Sign in by a mailed link", description="The link works once.")
 @response_schema(SignedInSchema, 200)
 @refuses(InvalidInput, PermissionDenied)
 async def magic_login(request: web.Request) -> web.Response:
@@ -104,7 +120,11 @@ async def logout(request: web.Request) -> web.Response:
     return response
 
 
-@docs(tags=["auth"], summary="Ask for a password-reset link by mail")
+@docs(
+    tags=["auth"],
+    summary="Ask for a password-reset link by mail",
+    description="Answers alike whether or not an account has the address.",
+)
 @json_schema(PasswordResetRequestSchema)
 @response_schema(MessageSchema, 200)
 async def forgot_password(request: web.Request) -> web.Response:
@@ -112,7 +132,9 @@ async def forgot_password(request: web.Request) -> web.Response:
     return replies.json({"message": "If an account has this address, a reset link is on its way."})
 
 
-@docs(tags=["auth"], summary="Set a new password by a mailed link")
+@docs(
+    tags=["auth"], summary="Set a new password by a mailed link", description="The link works once, for a limited time."
+)
 @json_schema(PasswordResetSchema)
 @response_schema(MessageSchema, 200)
 async def reset_password(request: web.Request) -> web.Response:
@@ -120,7 +142,7 @@ async def reset_password(request: web.Request) -> web.Response:
     return replies.json({"message": "Your password is set. You can log in with it now."})
 
 
-@docs(tags=["auth"], summary="Verify an e-mail address by a mailed link")
+@docs(tags=["auth"], summary="Verify an e-mail address by a mailed link", description="The link works once.")
 @response_schema(MessageSchema, 200)
 @refuses(InvalidInput)
 async def verify_email(request: web.Request) -> web.Response:
@@ -138,14 +160,22 @@ async def change_password(request: web.Request) -> web.Response:
     return replies.json({"message": "Your password is changed."})
 
 
-@docs(tags=["profile"], summary="Read your profile")
+@docs(
+    tags=["profile"],
+    summary="Read your profile",
+    description="With the subscription and its plan. Accepts the session cookie too.",
+)
 @response_schema(UserSchema, 200)
 async def read_profile(request: web.Request) -> web.Response:
     account = await request.app[ACCOUNTS].profile(request[ACCOUNT_ID])
     return replies.json(await _user(request, account))
 
 
-@docs(tags=["profile"], summary="Change your names or e-mail address")
+@docs(
+    tags=["profile"],
+    summary="Change your names or e-mail address",
+    description="Fields that are not sent stay as they are. A new address has to be verified again.",
+)
 @json_schema(ProfileChangesSchema)
 @response_schema(UpdatedProfileSchema, 200)
 async def change_profile(request: web.Request) -> web.Response:

@@ -8,7 +8,7 @@ from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH
 from bookgen.accounts.signup import USERNAME_PATTERN
-from bookgen.http.edge.schemas import Body, String, any_of, says
+from bookgen.http.edge.schemas import Body, String, says
 from bookgen.http.subscriptions_schemas import SubscriptionSchema
 
 EMAIL_CHARACTERS = 254
@@ -45,7 +45,7 @@ class RegistrationSchema(Body):
     last_name = String(150, load_default="", metadata={"example": "Lovelace"})
 
 
-@says(anyOf=any_of("email", "username"))
+@says(minProperties=2)
 class LoginSchema(Body):
     """A password and either an e-mail address or a username."""
 
@@ -116,7 +116,6 @@ class SignedInSchema(Schema):
     tokens = fields.Nested(TokenPairSchema, required=True)
 
 
-@says(anyOf=any_of("tokens", "email_verification_required"))
 class RegisteredSchema(Schema):
     """`tokens`, unless the address has to be verified first: then `email_verification_required`."""
 

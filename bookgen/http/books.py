@@ -28,7 +28,11 @@ from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.store import accounts, books, chapters, runs, stats
 
 
-@docs(tags=["books"], summary="List your books, most recently updated first")
+@docs(
+    tags=["books"],
+    summary="List your books, most recently updated first",
+    description="Without chapters and covers, with the progress of those that are written.",
+)
 @response_schema(BookListedSchema(many=True))
 @conditional
 async def list_books(request: web.Request) -> web.Response:
@@ -36,14 +40,22 @@ async def list_books(request: web.Request) -> web.Response:
     return replies.json(await with_progress(request, listed))
 
 
-@docs(tags=["books"], summary="List ids and titles, for a selector")
+@docs(
+    tags=["books"],
+    summary="List ids and titles, for a selector",
+    description="All your books, most recently updated first.",
+)
 @response_schema(BookTitleSchema(many=True))
 @conditional
 async def dropdown(request: web.Request) -> web.Response:
     return replies.json(await books.titles(request.app[DATABASE].http, request[ACCOUNT_ID]))
 
 
-@docs(tags=["books"], summary="A complete demo book with chapters")
+@docs(
+    tags=["books"],
+    summary="A complete demo book with chapters",
+    description="What this service makes, to be looked at without an account.",
+)
 @response_schema(BookSchema)
 @conditional
 async def demo(_request: web.Request) -> web.Response:
@@ -63,7 +75,11 @@ async def create_book(request: web.Request) -> web.Response:
     return await whole_book(request, book.id, code=201)
 
 
-@docs(tags=["books"], summary="Read a book with all its chapters")
+@docs(
+    tags=["books"],
+    summary="Read a book with all its chapters",
+    description="With its texts, the progress of its writing, and what its model calls used and a full run would take.",
+)
 @response_schema(BookSchema)
 @conditional
 async def read_book(request: web.Request) -> web.Response:
@@ -97,7 +113,11 @@ async def delete_book(request: web.Request) -> web.Response:
     return replies.nothing()
 
 
-@docs(tags=["books"], summary="Copy a book and its chapters as a new draft")
+@docs(
+    tags=["books"],
+    summary="Copy a book and its chapters as a new draft",
+    description="Runs, former texts and funding stay with the original.",
+)
 @response_schema(BookSchema, 201)
 async def duplicate_book(request: web.Request) -> web.Response:
     async with request.app[DATABASE].http.acquire() as connection, connection.transaction():

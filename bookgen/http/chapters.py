@@ -22,7 +22,11 @@ from bookgen.http.edge.schemas import shown
 from bookgen.store import chapters, revisions
 
 
-@docs(tags=["chapters"], summary="List every chapter of your books, newest book first")
+@docs(
+    tags=["chapters"],
+    summary="List every chapter of your books, newest book first",
+    description="With their texts, which may be many megabytes together.",
+)
 @response_schema(ChapterSchema(many=True))
 @conditional
 async def list_chapters(request: web.Request) -> web.Response:
@@ -32,7 +36,11 @@ async def list_chapters(request: web.Request) -> web.Response:
     return replies.encoded(b"[" + b",".join(encoded) + b"]")
 
 
-@docs(tags=["chapters"], summary="Read a chapter")
+@docs(
+    tags=["chapters"],
+    summary="Read a chapter",
+    description="`content` is Markdown, empty until the chapter is written.",
+)
 @response_schema(ChapterSchema)
 @conditional
 async def read_chapter(request: web.Request) -> web.Response:
@@ -68,7 +76,11 @@ async def regenerate_chapter(request: web.Request) -> web.Response:
     return await read_chapter(request)
 
 
-@docs(tags=["revisions"], summary="List a chapter's former texts, newest first")
+@docs(
+    tags=["revisions"],
+    summary="List a chapter's former texts, newest first",
+    description="Without the texts; the newest 20 are kept.",
+)
 @response_schema(RevisionListedSchema(many=True))
 async def list_revisions(request: web.Request) -> web.Response:
     db, chapter_id = request.app[DATABASE].http, path_id(request)
@@ -78,7 +90,7 @@ async def list_revisions(request: web.Request) -> web.Response:
     return replies.json([shown(RevisionListedSchema, revision) for revision in found])
 
 
-@docs(tags=["revisions"], summary="Read a former text")
+@docs(tags=["revisions"], summary="Read a former text", description="`origin` says what replaced it.")
 @response_schema(RevisionSchema)
 async def read_revision(request: web.Request) -> web.Response:
     revision = await revisions.find(

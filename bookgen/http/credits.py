@@ -27,7 +27,11 @@ from bookgen.store import credits
 MOST_TRANSACTIONS = 100
 
 
-@docs(tags=["credits"], summary="List the credit packages")
+@docs(
+    tags=["credits"],
+    summary="List the credit packages",
+    description="`price_cents` is authoritative. One credit pays for one book of up to `words_per_book` words.",
+)
 @response_schema(CreditPackageSchema(many=True))
 async def list_packages(request: web.Request) -> web.Response:
     packages = await credits.list_packages(request.app[DATABASE].http)
@@ -35,13 +39,17 @@ async def list_packages(request: web.Request) -> web.Response:
     return replies.json([shown_package(package, dearest) for package in packages])
 
 
-@docs(tags=["credits"], summary="Read your wallet")
+@docs(tags=["credits"], summary="Read your wallet", description="All zeroes until credits are bought or given.")
 @response_schema(CreditBalanceSchema)
 async def read_balance(request: web.Request) -> web.Response:
     return replies.json(asdict(await credits.wallet(request.app[DATABASE].http, request[ACCOUNT_ID])))
 
 
-@docs(tags=["credits"], summary="List your ledger, newest first")
+@docs(
+    tags=["credits"],
+    summary="List your ledger, newest first",
+    description="Each row carries the balance that it left: `balance_after`.",
+)
 @querystring_schema(TransactionsQuerySchema)
 @response_schema(CreditTransactionSchema(many=True))
 async def list_transactions(request: web.Request) -> web.Response:

@@ -46,7 +46,11 @@ async def preview_pdf(request: web.Request) -> web.Response:
     return _file(await request.app[PUBLISHER].preview(request[ACCOUNT_ID], path_id(request), settings))
 
 
-@docs(tags=["export"], summary="The pages as HTML, as the PDF has them")
+@docs(
+    tags=["export"],
+    summary="The pages as HTML, as the PDF has them",
+    description="The whole book with the default settings, on every plan.",
+)
 @response_schema(PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:

@@ -23,13 +23,21 @@ async def open_portal(request: web.Request) -> web.Response:
     return replies.json({"url": await request.app[PAYMENTS].portal_url(request[ACCOUNT_ID])})
 
 
-@docs(tags=["subscriptions"], summary="List your 20 newest invoices")
+@docs(
+    tags=["subscriptions"],
+    summary="List your 20 newest invoices",
+    description="Each with links to its page and its PDF at the payment processor.",
+)
 @response_schema(InvoiceSchema(many=True))
 async def list_payments(request: web.Request) -> web.Response:
     return replies.json([asdict(invoice) for invoice in await request.app[PAYMENTS].invoices(request[ACCOUNT_ID])])
 
 
-@docs(tags=["webhooks"], summary="Receive a signed event from the payment processor")
+@docs(
+    tags=["webhooks"],
+    summary="Receive a signed event from the payment processor",
+    description="Each event is applied once, however often and in whatever order it comes.",
+)
 @response_schema(ReceivedSchema)
 @refuses(errors.InvalidInput)
 async def receive(request: web.Request) -> web.Response:

@@ -17,7 +17,7 @@ from bookgen.store import books, exports, stats
 RECENT_BOOKS = 5
 
 
-@docs(tags=["site"], summary="Sums over your books")
+@docs(tags=["site"], summary="Sums over your books", description="And the five books that were updated last.")
 @response_schema(StatsSchema)
 async def show_stats(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
@@ -38,7 +38,11 @@ async def show_stats(request: web.Request) -> web.Response:
     return replies.json(body)
 
 
-@docs(tags=["site"], summary="Settings of this service that everybody may see")
+@docs(
+    tags=["site"],
+    summary="Settings of this service that everybody may see",
+    description="What is open and configured here, and the values that the fields of a book and of an export take.",
+)
 @response_schema(PublicSettingsSchema)
 async def public_settings(request: web.Request) -> web.Response:
     site = request.app[SITE]
@@ -67,7 +71,11 @@ async def public_settings(request: web.Request) -> web.Response:
     return replies.json(body)
 
 
-@docs(tags=["site"], summary="Ask the support assistant about the product")
+@docs(
+    tags=["site"],
+    summary="Ask the support assistant about the product",
+    description="It answers from the documents of this service and names them. Send what was said before as `history`.",
+)
 @json_schema(QuestionSchema)
 @response_schema(AnswerSchema)
 async def ask(request: web.Request) -> web.Response:

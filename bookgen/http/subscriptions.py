@@ -26,13 +26,21 @@ from bookgen.http.subscriptions_schemas import (
 from bookgen.store import plans, subscriptions
 
 
-@docs(tags=["subscriptions"], summary="List the plans")
+@docs(
+    tags=["subscriptions"],
+    summary="List the plans",
+    description="In the order in which they are sold. `features` are a plan's limits; -1 is none.",
+)
 @response_schema(PlanSchema(many=True))
 async def list_plans(request: web.Request) -> web.Response:
     return replies.json([shown_plan(plan) for plan in await plans.list_active(request.app[DATABASE].http)])
 
 
-@docs(tags=["subscriptions"], summary="Read your subscription, this period's usage and its limits")
+@docs(
+    tags=["subscriptions"],
+    summary="Read your subscription, this period's usage and its limits",
+    description="A limit of -1 is none.",
+)
 @response_schema(CurrentSubscriptionSchema)
 @refuses(errors.NotFound)
 async def read_current(request: web.Request) -> web.Response:
@@ -53,14 +61,22 @@ async def read_current(request: web.Request) -> web.Response:
     )
 
 
-@docs(tags=["subscriptions"], summary="List usage by period, the current one first")
+@docs(
+    tags=["subscriptions"],
+    summary="List usage by period, the current one first",
+    description="And up to six earlier periods, newest first.",
+)
 @response_schema(UsagePeriodSchema(many=True))
 async def list_usage(request: web.Request) -> web.Response:
     history = await request.app[QUOTA].usage_history(request.app[DATABASE].http, request[ACCOUNT_ID])
     return replies.json([asdict(period) for period in history])
 
 
-@docs(tags=["subscriptions"], summary="Read what could pay for your next book")
+@docs(
+    tags=["subscriptions"],
+    summary="Read what could pay for your next book",
+    description="The plan's allowance is spent before credits; `suggested_source` says which it would be.",
+)
 @response_schema(BookCreationOptionsSchema)
 async def read_creation_options(request: web.Request) -> web.Response:
     options = await request.app[QUOTA].creation_options(request.app[DATABASE].http, request[ACCOUNT_ID])

@@ -7,7 +7,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from bookgen.billing.standing import Standing
-from bookgen.http.edge.schemas import String, choice, says, shown
+from bookgen.http.edge.schemas import String, choice, shown
 from bookgen.http.payments_schemas import CheckoutSchema
 from bookgen.models import Plan, Subscription
 
@@ -64,7 +64,6 @@ class PlanCheckoutSchema(CheckoutSchema):
     interval = fields.String(load_default="monthly", validate=choice(INTERVALS))
 
 
-@says(anyOf=[{"required": ["sessionId", "url"]}, {"required": ["upgraded", "redirect_url"]}])
 class PlanCheckoutResultSchema(Schema):
     """Either a session to pay in, or the news that the plan was changed at once."""
 

@@ -17,13 +17,21 @@ _SPENT: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One code. `remedy` is what a client should do; `details` an example, empty where there are none."""
+    """One code. `remedy` is what a client should do; `details` an example, empty where there are none.
+
+    `name` is that of the code as a constant: two codes that differ in their case alone have different ones.
+    """
 
     code: str
     status: int
     condition: str
     remedy: str
     details: dict[str, Any] = field(default_factory=dict)
+    constant: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.constant or self.code
 
 
 CATALOGUE = (
@@ -79,6 +87,7 @@ CATALOGUE = (
                 "credits_url": "https://books.example.org/api/v1/auth/credits/packages/",
             },
         },
+        constant="BOOK_QUOTA_EXCEEDED",
     ),
     Entry(
         "PERMISSION_DENIED", 403,

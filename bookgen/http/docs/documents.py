@@ -42,7 +42,12 @@ _HTML_CONTENT = {"text/html": {"schema": {"type": "string"}}}
 _TEXT_CONTENT = {"text/markdown": {"schema": {"type": "string"}}}
 
 
-@docs(tags=["site"], summary="This document", responses={200: {"description": "OpenAPI 3.1", "content": _JSON_CONTENT}})
+@docs(
+    tags=["site"],
+    summary="This document",
+    description="OpenAPI 3.1, made from the code that answers.",
+    responses={200: {"description": "OpenAPI 3.1", "content": _JSON_CONTENT}},
+)
 @conditional
 async def schema(request: web.Request) -> web.Response:
     return web.Response(
@@ -53,6 +58,7 @@ async def schema(request: web.Request) -> web.Response:
 @docs(
     tags=["site"],
     summary="A page to browse and try the API",
+    description="HTML; it loads nothing from another host.",
     responses={200: {"description": "A page", "content": _HTML_CONTENT}},
 )
 async def browse(request: web.Request) -> web.Response:
@@ -62,6 +68,7 @@ async def browse(request: web.Request) -> web.Response:
 @docs(
     tags=["site"],
     summary="The error catalogue",
+    description="HTML: every code, when it comes, what to do about it and what its details hold.",
     responses={200: {"description": "A page", "content": _HTML_CONTENT}},
 )
 async def error_catalogue(request: web.Request) -> web.Response:
@@ -87,6 +94,7 @@ def _marked(text: str) -> str:
 @docs(
     tags=["site"],
     summary="How an agent drives the API",
+    description="Markdown, with this server's own address in it.",
     responses={200: {"description": "Markdown", "content": _TEXT_CONTENT}},
 )
 async def agents_guide(request: web.Request) -> web.Response:
@@ -96,6 +104,7 @@ async def agents_guide(request: web.Request) -> web.Response:
 @docs(
     tags=["site"],
     summary="A document of this service",
+    description="HTML: a manual by its name, such as `install` or `configure`.",
     responses={200: {"description": "A page", "content": _HTML_CONTENT}},
 )
 async def manual(request: web.Request) -> web.Response:

@@ -52,6 +52,7 @@ def build(routes: Iterable[Route], public_url: str) -> dict[str, Any]:
         info={
             "summary": "From a book idea to a finished manuscript: outline, chapters, PDF, DOCX, EPUB.",
             "description": wire_documents.OVERVIEW.replace("](/", f"]({root}/"),
+            "contact": {"name": "Whoever runs this server", "url": f"{public_url}{PREFIX}/docs/"},
             "license": {"name": "AGPL-3.0-or-later", "identifier": "AGPL-3.0-or-later"},
         },
         servers=[{"url": f"{root}{PREFIX}", "description": "The current version. /api is its permanent alias."}],

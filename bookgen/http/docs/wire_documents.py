@@ -104,6 +104,7 @@ ERROR_SCHEMA: dict[str, Any] = {
                 "code": {
                     "type": "string",
                     "enum": [entry.code for entry in CATALOGUE],
+                    "x-enum-varnames": [entry.name for entry in CATALOGUE],
                     "description": "Stable; branch on it, never on the message.",
                 },
                 "message": {"type": "string", "description": "For people."},
