@@ -6,12 +6,11 @@ import asyncio
 import contextlib
 import gc
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import aiohttp
 import structlog
@@ -27,7 +26,6 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.checkout import Payments
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
-from bookgen.errors import StartupError
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
@@ -46,7 +44,7 @@ from bookgen.store.database import Database, through_outage
 from bookgen.store.migrate import migrate
 from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.server import running_postgres
-from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, no_shortage
+from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.estimate import Estimates
@@ -54,10 +52,11 @@ from bookgen.writing.outline import draft_outline, rework_chapters
 
 MICROS = 1_000_000
 
+
 log = structlog.get_logger(__name__)
 
 
-async def serve(config: Config, *, least_free: int = LEAST_FREE) -> None:
+async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
     """Until SIGTERM or SIGINT. StartupError before the first request is answered, or never."""
     telemetry.configure_logs(config.log_format or ("console" if sys.stderr.isatty() else "json"), config.log_level)
     make_data_folder(config.data_dir)
@@ -65,22 +64,59 @@ async def serve(config: Config, *, least_free: int = LEAST_FREE) -> None:
     async with contextlib.AsyncExitStack() as closing:
         await closing.enter_async_context(Watchdog(telemetry.LOOP_LAG.observe).watching())
         bound = closing.enter_context(serving.bind(config.host, config.port))
-        public_url = config.public_url or serving.address(bound)
+        address = serving.address(bound)
         if config.public_url is None and serving.is_everywhere(bound):
-            log.warning("links_lead_nowhere", they_begin_with=public_url, to_do="set BOOKGEN_PUBLIC_URL")
-        database = await closing.enter_async_context(open_database(config))
-        service = await _build(config, database, public_url, closing, least_free)
+            log.warning("links_lead_nowhere", they_begin_with=address, to_do="set BOOKGEN_PUBLIC_URL")
+        config = config.model_copy(update={"public_url": config.public_url or address})
+        service = await closing.enter_async_context(build(config, **overrides))
         runner = build_runner(build_app(service.services))
         closing.push_async_callback(runner.cleanup)
         await serving.listen(runner, bound)
-        await service.supervisor.start()
+        await closing.enter_async_context(service.working())
         gc.collect()
         gc.freeze()  # what is alive now stays alive: the collector need not walk it again
         stop = closing.enter_context(serving.StopSignal().listening())
-        print(f"bookgen is ready at {serving.address(bound)} ({_summary(config, service)})", flush=True)
+        print(f"bookgen is ready at {address} ({_summary(config, service)})", flush=True)
         await stop.asked.wait()
         log.info("draining", seconds=config.drain_seconds)
         await serving.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
+
+
+class Overrides(TypedDict, total=False):
+    """What stands in the place of what `build` would make. All but the database is closed with the service."""
+
+    database: Database
+    model: TextModel
+    passwords: Passwords
+    limiter: Limiter
+    least_free: int  # bytes on the disk of the embedded database, below which no book is started
+
+
+@dataclass(frozen=True)
+class Service:
+    """All parts of a service, wired."""
+
+    services: Services
+    supervisor: Supervisor
+    model: TextModel
+    tokens: Tokens
+    standings: Standings
+    mailing: Mailing
+
+    @contextlib.asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """What is done without being asked: letters, blocks from elsewhere, warm exports, the runs that go on."""
+        with _running(self.mailing.run()), _running(self.standings.watch(self.supervisor.account_blocked)):
+            await self.services.publisher.start()
+            await self.supervisor.start()
+            yield
+
+
+@contextlib.asynccontextmanager
+async def build(config: Config, **overrides: Unpack[Overrides]) -> AsyncIterator[Service]:
+    """Every object of a service, made of the settings but for what is given, and closed in reverse order."""
+    async with contextlib.AsyncExitStack() as closing:
+        yield await _build(config, overrides, closing)
 
 
 @contextlib.asynccontextmanager
@@ -97,10 +133,12 @@ async def open_database(config: Config) -> AsyncIterator[Database]:
 
 
 def migrations() -> Path:
+    """The folder of the DDL."""
     return _beside("sql")
 
 
 def documents() -> Path:
+    """The folder of the pages for users."""
     return _beside("docs")
 
 
@@ -111,33 +149,58 @@ def _beside(name: str) -> Path:
     return inside if inside.is_dir() else package.parent / name
 
 
-def make_data_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise StartupError(f"BOOKGEN_DATA_DIR={folder} can't be written: {error.strerror}.") from error
-
-
-@dataclass(frozen=True)
-class Service:
-    """What `serve` needs of what was built."""
-
-    services: Services
-    supervisor: Supervisor
-    model: TextModel
-
-
-async def _build(
-    config: Config, database: Database, public_url: str, closing: contextlib.AsyncExitStack, least_free: int
-) -> Service:
-    web = await closing.enter_async_context(aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)))
-    model = build_model(config)
+async def _build(config: Config, overrides: Overrides, closing: contextlib.AsyncExitStack) -> Service:
+    public_url = _public_url(config)
+    given = overrides.get("database")
+    database = given if given is not None else await closing.enter_async_context(open_database(config))
+    model = overrides.get("model") or build_model(config)
     closing.push_async_callback(model.close)
+    quota = Quota(billing=config.billing_enabled, public_url=public_url)
+    supervisor = _supervisor(config, database, model, quota, overrides.get("least_free", LEAST_FREE))
+    closing.push_async_callback(supervisor.drain, 0)
+    mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")
+    mailing = Mailing(database.http, mailer, public_url=public_url)
+    payments = build_payments(config, database, mailing.wake)
+    closing.push_async_callback(payments.close)
+    publisher = Publisher(database, quota)
+    closing.push_async_callback(publisher.close)
+    passwords = overrides.get("passwords") or Passwords()
+    closing.callback(passwords.close)
+    tokens = Tokens(reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key"))
+    standings = Standings(database.http)
+    accounts = Accounts(
+        database.http,
+        tokens=tokens,
+        passwords=passwords,
+        google=GoogleSignIn(
+            await closing.enter_async_context(aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20))),
+            client_id=config.google_client_id or None,
+            api_base=config.google_api_base,
+        ),
+        rules=AccountRules(config.registration == "open", config.email_verification == "mandatory"),
+        wake_mail=mailing.wake,
+        standings=standings,
+    )
+    services = Services(
+        database=database,
+        supervisor=supervisor,
+        accounts=accounts,
+        quota=quota,
+        payments=payments,
+        publisher=publisher,
+        support=Support.over(documents(), f"{public_url}/api/v1/docs/", model),
+        limiter=overrides.get("limiter") or Limiter(_budgets(config)),
+        site=_site(config, model),
+        estimate=Estimates(model.name, _price),
+        unready=lambda: supervisor.unready,
+    )
+    return Service(services, supervisor, model, tokens, standings, mailing)
+
+
+def _supervisor(config: Config, database: Database, model: TextModel, quota: Quota, least_free: int) -> Supervisor:
     caps = CostCaps(_micros(config.book_cost_cap), _micros(config.account_daily_cost_cap), prices().currency)
     _warn_of_idle_caps(caps, model)
-    quota = Quota(billing=config.billing_enabled, public_url=public_url)
-    supervisor = Supervisor(
+    return Supervisor(
         database,
         writing=Writing(draft_outline, rework_chapters, write_chapter),
         model=model,
@@ -147,39 +210,15 @@ async def _build(
         call_seconds=config.model_timeout,
         shortage=no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage,
     )
-    closing.push_async_callback(supervisor.drain, 0)
-    mailing = _mailing(config, database, public_url)
-    closing.enter_context(_running(mailing.run()))
-    payments = build_payments(config, database, public_url, mailing.wake)
-    closing.push_async_callback(payments.close)
-    publisher = Publisher(database, quota)
-    closing.push_async_callback(publisher.close)
-    await publisher.start()
-    services = Services(
-        database=database,
-        supervisor=supervisor,
-        accounts=_accounts(config, database, web, supervisor, mailing, closing),
-        quota=quota,
-        payments=payments,
-        publisher=publisher,
-        support=Support.over(documents(), f"{public_url}/api/v1/docs/", model),
-        limiter=Limiter(_budgets(config)),
-        site=_site(config, public_url, model),
-        estimate=Estimates(model.name, _price),
-        unready=lambda: supervisor.unready,
-    )
-    return Service(services, supervisor, model)
 
 
-def build_payments(
-    config: Config, database: Database, public_url: str, wake_mail: Callable[[], None] = lambda: None
-) -> Payments:
+def build_payments(config: Config, database: Database, wake_mail: Callable[[], None] = lambda: None) -> Payments:
     return Payments.with_keys(
         database.http,
         secret_key=reveal(config.stripe_secret_key),
         webhook_secret=reveal(config.stripe_webhook_secret),
         api_base=config.stripe_api_base,
-        public_url=public_url,
+        public_url=_public_url(config),
         allowed_origins=config.allowed_origins,
         wake_mail=wake_mail,
     )
@@ -196,11 +235,6 @@ def build_model(config: Config, *, tries: int | None = None) -> TextModel:
     return build_text_model(config.model, settings, fallback=config.fallback_model)
 
 
-def _mailing(config: Config, database: Database, public_url: str) -> Mailing:
-    mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")
-    return Mailing(database.http, mailer, public_url=public_url)
-
-
 def _warn_of_idle_caps(caps: CostCaps, model: TextModel) -> None:
     for name in without_price(model) if (caps.book, caps.account_day) != (None, None) else ():
         log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to providers/prices.toml.")
@@ -211,32 +245,13 @@ def _price(model: str, usage: Usage) -> int | None:
     return None if price is None else price.of(usage)
 
 
-def _accounts(
-    config: Config,
-    database: Database,
-    web: aiohttp.ClientSession,
-    supervisor: Supervisor,
-    mailing: Mailing,
-    closing: contextlib.AsyncExitStack,
-) -> Accounts:
-    standings = Standings(database.http)
-    closing.enter_context(_running(standings.watch(supervisor.account_blocked)))
-    passwords = Passwords()
-    closing.callback(passwords.close)
-    return Accounts(
-        database.http,
-        tokens=Tokens(reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key")),
-        passwords=passwords,
-        google=GoogleSignIn(web, client_id=config.google_client_id or None, api_base=config.google_api_base),
-        rules=AccountRules(config.registration == "open", config.email_verification == "mandatory"),
-        wake_mail=mailing.wake,
-        standings=standings,
-    )
+def _public_url(config: Config) -> str:
+    return config.public_url or f"http://{config.host}:{config.port}"
 
 
-def _site(config: Config, public_url: str, model: TextModel) -> Site:
+def _site(config: Config, model: TextModel) -> Site:
     return Site(
-        public_url=public_url,
+        public_url=_public_url(config),
         registration_enabled=config.registration == "open",
         email_verification_required=config.email_verification == "mandatory",
         google_client_id=config.google_client_id or None,

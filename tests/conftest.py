@@ -1,10 +1,8 @@
-"""One PostgreSQL for the whole session, one migrated template in it, one clone of it for each test."""
+"""One PostgreSQL for the whole session, and a database in it for each test."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
 import os
 import shutil
 import tempfile
@@ -14,17 +12,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from bookgen.config import names
 from bookgen.store.database import Database, open_pool
-from bookgen.store.migrate import migrate
 from bookgen.store.postgres.embedded import EmbeddedPostgres
+from tests.databases import empty_database, make_template, migrated_database
 
 pytest_plugins = ("tests.canaries",)
 
-SQL = Path(__file__).parent.parent / "sql"
-TEMPLATE = "bookgen_template"
 # Durability is tested on clusters of its own; here it would only cost time.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
-_numbers = itertools.count()
 
 
 class Cluster:
@@ -38,8 +34,7 @@ class Cluster:
 
     async def _open(self) -> str:
         dsn = await self._server.start()
-        await _command(dsn, f"CREATE DATABASE {TEMPLATE}")
-        await migrate(_database(dsn, TEMPLATE), SQL)
+        await make_template(dsn)
         return dsn
 
     def keep_log(self) -> None:
@@ -50,6 +45,12 @@ class Cluster:
     def close(self) -> None:
         asyncio.run(self._server.stop())
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def pytest_configure() -> None:
+    """A test's service is set up by the test alone. (The programs of PostgreSQL are the machine's affair.)"""
+    for name in {*names().values(), "DATABASE_URL"} - {"BOOKGEN_PG_BINDIR"}:
+        os.environ.pop(name, None)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -83,14 +84,14 @@ def cluster_dsn(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def empty_dsn(cluster_dsn: str) -> AsyncIterator[str]:
     """A database without a schema."""
-    async with _fresh_database(cluster_dsn, "template1") as dsn:
+    async with empty_database(cluster_dsn) as dsn:
         yield dsn
 
 
 @pytest.fixture
 async def dsn(cluster_dsn: str) -> AsyncIterator[str]:
-    """A migrated database of the test's own."""
-    async with _fresh_database(cluster_dsn, TEMPLATE) as dsn:
+    """A migrated database that no other test uses meanwhile."""
+    async with migrated_database(cluster_dsn) as dsn:
         yield dsn
 
 
@@ -106,23 +107,3 @@ async def database(dsn: str) -> AsyncIterator[Database]:
     database = await Database.open(dsn, http_connections=5, run_connections=5)
     yield database
     await database.close(patience=1.0)
-
-
-@contextlib.asynccontextmanager
-async def _fresh_database(cluster_dsn: str, template: str) -> AsyncIterator[str]:
-    name = f"test_{os.getpid()}_{next(_numbers)}"
-    await _command(cluster_dsn, f"CREATE DATABASE {name} TEMPLATE {template}")
-    yield _database(cluster_dsn, name)
-    await _command(cluster_dsn, f"DROP DATABASE {name} WITH (FORCE)")
-
-
-async def _command(dsn: str, sql: str) -> None:
-    connection = await asyncpg.connect(dsn)
-    try:
-        await connection.execute(sql)
-    finally:
-        await connection.close()
-
-
-def _database(dsn: str, name: str) -> str:
-    return dsn.replace("/postgres?", f"/{name}?")

@@ -10,12 +10,13 @@ from pathlib import Path
 import asyncpg
 
 from bookgen import config, telemetry
-from bookgen.app import build_model, make_data_folder, migrations
+from bookgen.app import build_model, migrations
 from bookgen.config import Config, reveal
 from bookgen.errors import BookgenError, UpstreamAIError
 from bookgen.providers.text import Message, TextRequest
 from bookgen.store.migrate import pending
 from bookgen.store.postgres.server import running_postgres
+from bookgen.store.postgres.space import make_data_folder
 
 CALL_SECONDS = 60.0
 QUESTION = TextRequest(

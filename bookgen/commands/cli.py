@@ -100,8 +100,7 @@ async def account(options: argparse.Namespace) -> int:
 async def payments(options: argparse.Namespace) -> int:
     settings = config.load()
     async with app.open_database(settings) as database:
-        public_url = settings.public_url or f"http://{settings.host}:{settings.port}"
-        processor = app.build_payments(settings, database, public_url)
+        processor = app.build_payments(settings, database)
         try:
             await payment_commands.run(options, processor)
         finally:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from bookgen import config
-from bookgen.app import make_data_folder
 from bookgen.client.client import ApiError, Client, InvalidRequest, Unauthenticated, Unavailable
 from bookgen.commands.own_server import own_server
 from bookgen.commands.progress import Display, make_display
@@ -23,6 +22,7 @@ from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 from bookgen.store.postgres.keyfile import kept_secret
+from bookgen.store.postgres.space import make_data_folder
 
 SAMPLE = "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY or OPENAI_API_KEY."
 # Two accounts, because a sample is no book to go on with once there is a model.

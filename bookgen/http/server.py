@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from aiohttp import web
 
 from bookgen.http.docs import openapi
-from bookgen.http.edge import bodies, keys, replies
+from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.crowd import Crowd
@@ -43,7 +43,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
         for bound in _bind(app, "", route):
             table[bound] = Endpoint.of(route)
     app[TABLE] = table
-    app[keys.DOCUMENT] = replies.dump(openapi.build(routes, services.site.public_url))
+    app[keys.DOCUMENT] = openapi.encoded(tuple(routes), services.site.public_url)
     return app
 
 

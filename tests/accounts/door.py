@@ -7,31 +7,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, cast
 
-import aiohttp
 from aiohttp.test_utils import TestClient, TestServer
 
 from bookgen.accounts.blocking import Standings
 from bookgen.accounts.mailing import Mailing
-from bookgen.accounts.passwords import Passwords
-from bookgen.accounts.service import AccountRules, Accounts
+from bookgen.accounts.service import Accounts
 from bookgen.accounts.tokens import Tokens
-from bookgen.billing.quota import Quota
-from bookgen.http.edge.keys import Services, Site
 from bookgen.http.server import build_app
-from bookgen.limits import Budget, LimitClass, Limiter
-from bookgen.providers.google import GoogleSignIn
-from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.store.database import Database
 from tests.canaries import CANARY, watch
+from tests.composition import composed
 
-SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"
 PASSWORD = f"correct horse {CANARY}"
 API = "/api/v1"
-UNLIMITED = {limit_class: Budget(1_000_000, 60) for limit_class in LimitClass}
 
 
 @dataclass
@@ -88,46 +79,10 @@ OpenDoor = Callable[..., Awaitable[Door]]
 
 
 @contextlib.asynccontextmanager
-async def opened(
-    database: Database,
-    folder: Path,
-    *,
-    rules: AccountRules | None = None,
-    mailer: Mailer | None = None,
-    google_base: str | None = None,
-    google_client_id: str | None = "our-client-id",
-    public_url: str = "http://books.example",
-    budgets: Any = UNLIMITED,
-    supervisor: Any = None,
-) -> AsyncIterator[Door]:
-    outbox = folder / "outbox"
-    tokens = Tokens(SECRET_KEY)
-    passwords = Passwords(time_cost=1, memory_kib=8)
-    limiter = Limiter(budgets)
-    standings = Standings(database.http)
-    mailing = Mailing(
-        database.http, mailer or OutboxMailer(outbox, sender="books@books.example"), public_url=public_url
-    )
-    async with aiohttp.ClientSession() as session:
-        accounts = Accounts(
-            database.http,
-            tokens=tokens,
-            passwords=passwords,
-            google=GoogleSignIn(session, client_id=google_client_id, api_base=google_base),
-            rules=rules or AccountRules(),
-            wake_mail=mailing.wake,
-            standings=standings,
-        )
-        services: Any = dict.fromkeys(Services.__dataclass_fields__)
-        services |= {
-            "database": database,
-            "accounts": accounts,
-            "quota": Quota(billing=True),
-            "limiter": limiter,
-            "site": Site(public_url=public_url, trusted_proxies=(ip_network("127.0.0.0/8"),)),
-            "supervisor": supervisor,
-            "unready": lambda: None,
-        }
-        async with TestClient(TestServer(build_app(Services(**services)))) as client:
-            yield Door(accounts, standings, tokens, database, mailing, outbox, client)
-    passwords.close()
+async def opened(database: Database, folder: Path, **given: Any) -> AsyncIterator[Door]:
+    """A service that nothing happens in but what it is asked for: its loops do not run."""
+    given = {"google_client_id": "our-client-id", "trusted_proxies": "127.0.0.0/8", "billing": "on", **given}
+    async with composed(database, folder, **given) as service:
+        accounts, outbox = service.services.accounts, folder / "outbox"
+        async with TestClient(TestServer(build_app(service.services))) as client:
+            yield Door(accounts, service.standings, service.tokens, database, service.mailing, outbox, client)

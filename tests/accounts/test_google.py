@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bookgen.accounts.service import AccountRules
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 from tests.fakes.google_server import GoogleServer
 
 
 @pytest.fixture
 async def door(open_door: OpenDoor, google: GoogleServer) -> Door:
-    return await open_door(google_base=google.base)
+    return await open_door(google_api_base=google.base)
 
 
 async def sign_in(door: Door, token: str) -> tuple[int, Any]:
@@ -136,7 +135,7 @@ async def test_a_person_who_comes_in_ten_times_at_once_gets_one_account(door: Do
 
 
 async def test_without_a_client_id_the_call_is_refused(open_door: OpenDoor) -> None:
-    status, answer = await sign_in(await open_door(google_client_id=None), "t")
+    status, answer = await sign_in(await open_door(google_client_id=""), "t")
 
     assert (status, answer["error"]["code"]) == (400, "VALIDATION_ERROR")
 
@@ -147,7 +146,7 @@ async def test_closed_registration_makes_no_account_but_opens_a_known_one(
     google.grant("known", sub="1", email="ada@example.com")
     google.grant("stranger", sub="2", email="bea@example.com")
     await sign_in(door, "known")
-    closed = await open_door(google_base=google.base, rules=AccountRules(registration_open=False))
+    closed = await open_door(google_api_base=google.base, registration="closed")
 
     assert (await sign_in(closed, "known"))[0] == 200
     assert (await sign_in(closed, "stranger"))[0] == 403

@@ -6,12 +6,10 @@ import asyncio
 
 import pytest
 
-from bookgen.accounts.service import AccountRules
 from bookgen.accounts.tokens import encode_uid
-from bookgen.limits import Budget, LimitClass
 from bookgen.models import LinkPurpose
 from bookgen.store import mails
-from tests.accounts.door import PASSWORD, UNLIMITED, Door, OpenDoor
+from tests.accounts.door import PASSWORD, Door, OpenDoor
 
 NEW = {"new_password": "another fine password"}
 
@@ -42,7 +40,7 @@ async def test_the_registration_letter_verifies_the_address(door: Door) -> None:
 
 
 async def test_mandatory_verification_keeps_an_account_out_until_it_followed_the_link(open_door: OpenDoor) -> None:
-    door = await open_door(rules=AccountRules(verification_mandatory=True))
+    door = await open_door(email_verification="mandatory")
     body = await door.register("ada")
     credentials = {"username": "ada", "password": PASSWORD}
     assert set(body) == {"user", "message", "email_verification_required"}
@@ -167,7 +165,7 @@ async def test_a_wrong_current_password_changes_nothing(door: Door) -> None:
 
 
 async def test_guesses_at_the_current_password_are_stopped(open_door: OpenDoor) -> None:
-    door = await open_door(budgets={**UNLIMITED, LimitClass.AUTH: Budget(3, 3600)})
+    door = await open_door(rate_auth="3/hour")
     token = await door.access("ada")
 
     outcomes = [

@@ -81,9 +81,7 @@ async def test_a_letter_goes_out_by_smtp_right_after_the_request(
     open_door: OpenDoor, smtp: tuple[Mailbox, int]
 ) -> None:
     mailbox, port = smtp
-    door = await open_door(
-        mailer=SmtpMailer(f"smtp://us%40er:p%2Fw@127.0.0.1:{port}", sender="Books <b@books.example>")
-    )
+    door = await open_door(smtp_url=f"smtp://us%40er:p%2Fw@127.0.0.1:{port}", mail_from="Books <b@books.example>")
     worker = asyncio.create_task(door.mailing.run())
 
     await door.register("ada", first_name="Buy at https://spam.example")

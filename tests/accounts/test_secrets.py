@@ -43,7 +43,7 @@ async def test_no_password_token_or_link_is_logged(
     open_door: OpenDoor, google: GoogleServer, log_lines: io.StringIO
 ) -> None:
     google.grant(f"{CANARY}-google", sub="1", email="ada@example.com")
-    door = await open_door(google_base=google.base)
+    door = await open_door(google_api_base=google.base)
 
     secrets = await visit_every_door(door)
 

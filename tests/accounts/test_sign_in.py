@@ -9,10 +9,8 @@ import asyncpg
 import pytest
 from argon2 import PasswordHasher
 
-from bookgen.accounts.service import AccountRules
 from bookgen.accounts.tokens import TokenType
-from bookgen.limits import Budget, LimitClass
-from tests.accounts.door import PASSWORD, UNLIMITED, Door, OpenDoor
+from tests.accounts.door import PASSWORD, Door, OpenDoor
 
 
 async def test_a_registered_account_gets_tokens_and_only_its_own_fields(door: Door) -> None:
@@ -153,7 +151,7 @@ async def test_logout_always_succeeds_and_clears_the_cookie(door: Door) -> None:
 
 async def test_closed_registration_refuses_but_lets_in_who_is_there(open_door: OpenDoor, door: Door) -> None:
     await door.register("ada")
-    closed = await open_door(rules=AccountRules(registration_open=False))
+    closed = await open_door(registration="closed")
 
     status, answer = await closed.post(
         "/auth/register/", {"username": "bea", "email": "bea@example.com", "password": PASSWORD}
@@ -176,7 +174,7 @@ async def test_a_password_hash_of_weaker_parameters_is_replaced_at_login(door: D
 
 
 async def test_guesses_at_one_account_from_many_addresses_are_stopped(open_door: OpenDoor) -> None:
-    door = await open_door(budgets={**UNLIMITED, LimitClass.AUTH: Budget(4, 3600)})
+    door = await open_door(rate_auth="4/hour")
     await door.register("ada", headers={"X-Forwarded-For": "203.0.113.9"})
 
     outcomes = [

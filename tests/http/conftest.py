@@ -5,45 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bookgen.accounts.blocking import Standings
-from bookgen.accounts.mailing import Mailing
-from bookgen.accounts.passwords import Passwords
-from bookgen.accounts.service import AccountRules, Accounts
 from bookgen.accounts.tokens import Tokens
-from bookgen.actors.resources import Writing
-from bookgen.actors.supervisor import Supervisor
-from bookgen.billing.checkout import Payments
-from bookgen.billing.quota import Quota
-from bookgen.http.edge.keys import Services, Site
+from bookgen.http.edge.keys import Services
+from bookgen.http.edge.routing import Route
+from bookgen.http.routes import ROUTES
 from bookgen.http.server import build_app, build_runner
-from bookgen.limits import Budget, LimitClass, Limiter
-from bookgen.models import Estimate, Usage
-from bookgen.providers.google import GoogleSignIn
-from bookgen.providers.mail import OutboxMailer
-from bookgen.providers.offline import OfflineModel
-from bookgen.publishing import Publisher
 from bookgen.store.database import Database
-from bookgen.support.assistant import Support
-from bookgen.writing.chapter import write_chapter
-from bookgen.writing.outline import draft_outline, rework_chapters
 from tests.canaries import CANARY, watch
+from tests.composition import composed
 
-SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"
 PASSWORD = f"correct horse {CANARY}"
 PREFIX = "/api/v1"
-UNLIMITED = {limit_class: Budget(1_000_000, 60) for limit_class in LimitClass}
-DOCS = Path(__file__).parents[2] / "docs"
+EMPTY: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -183,51 +166,12 @@ async def serving(
     database: Database,
     folder: Path,
     *,
-    budgets: Mapping[LimitClass, Budget] = UNLIMITED,
-    billing: bool = False,
-    payments: Payments | None = None,
-    model: Any = None,
-    routes: Any = None,
-    public_url: str = "http://books.example",
-    max_callers: int = 50_000,
-    **site: Any,
+    routes: Sequence[Route] = ROUTES,
+    site: Mapping[str, Any] = EMPTY,
+    **given: Any,
 ) -> AsyncIterator[Api]:
-    model = model or OfflineModel()
-    quota = Quota(billing=billing, public_url=public_url)
-    tokens, passwords = Tokens(SECRET_KEY), Passwords(time_cost=1, memory_kib=8)
-    supervisor = Supervisor(
-        database, writing=Writing(draft_outline, rework_chapters, write_chapter), model=model, quota=quota
-    )
-    mailing = Mailing(
-        database.http, OutboxMailer(folder / "outbox", sender="books@books.example"), public_url=public_url
-    )
-    publisher = Publisher(database, quota)
-    async with aiohttp.ClientSession() as session:
-        services = Services(
-            database=database,
-            supervisor=supervisor,
-            accounts=Accounts(
-                database.http,
-                tokens=tokens,
-                passwords=passwords,
-                google=GoogleSignIn(session, client_id=None),
-                rules=AccountRules(),
-                wake_mail=mailing.wake,
-                standings=Standings(database.http),
-            ),
-            quota=quota,
-            payments=payments or Payments(database.http, None, public_url=public_url),
-            publisher=publisher,
-            support=Support.over(DOCS, f"{public_url}{PREFIX}/docs/", model),
-            limiter=Limiter(budgets, max_callers=max_callers),
-            site=Site(public_url=public_url, models=(model.name,), documents=DOCS, **site),
-            estimate=lambda book, chapters: Estimate(None, 60 * len(chapters), calls=0, usage=Usage()),
-            unready=lambda: supervisor.unready,
-        )
-        app = build_app(services, **({"routes": routes} if routes is not None else {}))
-        await supervisor.start()
-        async with TestClient(Server(app)) as client:
-            yield Api(client, services, tokens)
-        await supervisor.drain(0)
-        await publisher.close()
-    passwords.close()
+    async with composed(database, folder, **given) as service:
+        services = replace(service.services, site=replace(service.services.site, **site))
+        await service.supervisor.start()
+        async with TestClient(Server(build_app(services, routes))) as client:
+            yield Api(client, services, service.tokens)

@@ -126,7 +126,7 @@ async def test_regenerating_keeps_the_former_text(api: Api, chapter: dict[str, A
 
 
 async def test_regenerating_counts_as_an_ai_edit_until_none_is_left(open_api: OpenApi) -> None:
-    api = await (await open_api(billing=True)).as_new_account("ada")
+    api = await (await open_api(billing="on")).as_new_account("ada")
     chapter = (await api.written())["chapters"][0]
 
     for _ in range(5):

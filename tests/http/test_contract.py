@@ -174,7 +174,7 @@ async def test_the_alias_answers_like_the_version(api: Api) -> None:
 
 
 async def test_lists_are_bare_arrays(open_api: OpenApi) -> None:
-    api = await (await open_api(billing=True)).as_new_account("ada")
+    api = await (await open_api(billing="on")).as_new_account("ada")
 
     for path in (
         "/books/",

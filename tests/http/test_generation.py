@@ -55,6 +55,16 @@ async def test_generate_answers_at_once_with_the_run(api: Api) -> None:
     assert (reply.body["book_id"], reply.body["mode"]) == (book["id"], "full")
 
 
+async def test_the_staff_sees_how_many_actors_are_at_work(api: Api, running: dict[str, Any]) -> None:
+    staff = await api.as_new_account("boss")
+    await api.services.database.http.execute("UPDATE account SET is_staff = true")
+
+    overview = (await staff.get("/admin/overview/")).body
+
+    assert overview["actors"] == {"resident": 1, "running": 1, "queued": 0}
+    assert overview["runs"]["by_status"] == {"running": 1}
+
+
 async def test_generate_without_an_outline_is_400(api: Api) -> None:
     book = await api.book()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -134,7 +133,7 @@ async def test_what_is_no_http_is_refused_in_the_envelope_with_every_header(visi
 
 
 async def test_what_is_no_http_is_refused_behind_a_proxy_as_well(open_api: OpenApi, log_lines: io.StringIO) -> None:
-    visitor = await open_api(trusted_proxies=(ip_network("127.0.0.0/8"),))
+    visitor = await open_api(trusted_proxies="127.0.0.0/8")
 
     answer = await visitor.raw(b"GET /api/v1/books/ HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n")
 

@@ -10,8 +10,6 @@ from email.policy import default
 import pytest
 
 from bookgen.accounts.mailing import Mailing
-from bookgen.billing.checkout import Payments
-from bookgen.billing.gateway import Gateway
 from bookgen.providers.mail import OutboxMailer
 from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 
@@ -25,16 +23,15 @@ async def stripe():
 
 
 @pytest.fixture
-async def shop(open_api, database, stripe):
+async def shop(open_api, stripe):
     """A service that sells."""
-    payments = Payments(
-        database.http,
-        Gateway(SECRET_KEY, api_base=stripe.url),
-        public_url="http://books.example",
-        webhook_secrets=[WEBHOOK_SECRET],
+    return await open_api(
+        billing="on",
+        stripe_secret_key=SECRET_KEY,
+        stripe_webhook_secret=WEBHOOK_SECRET,
+        stripe_publishable_key="pk_test_bookgen",
+        stripe_api_base=stripe.url,
     )
-    yield await open_api(billing=True, payments=payments)
-    await payments.close()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.http.test_generation import HeldModel
 
 @pytest.fixture
 async def free(open_api: OpenApi) -> Api:
-    return await (await open_api(billing=True)).as_new_account("ada")
+    return await (await open_api(billing="on")).as_new_account("ada")
 
 
 @pytest.mark.parametrize("words", [20_001, 2_000_000_000])
@@ -93,7 +93,7 @@ async def test_budgets_beyond_the_plan_are_paid_for_by_a_credit_that_covers_them
 
 
 async def test_a_book_does_not_outgrow_what_is_held_for_its_run(open_api: OpenApi, database: Database) -> None:
-    free = await (await open_api(billing=True, model=HeldModel())).as_new_account("ada")
+    free = await (await open_api(billing="on", model=HeldModel())).as_new_account("ada")
     await grant(database, free.account_id)
     book = await free.outlined()
     await free.post(f"/books/{book['id']}/generate/")

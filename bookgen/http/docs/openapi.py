@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from marshmallow import Schema
 from bookgen import __version__, errors
 from bookgen.http.docs import wire_documents
 from bookgen.http.docs.catalogue import BY_CODE
-from bookgen.http.edge import contract
+from bookgen.http.edge import contract, replies
 from bookgen.http.edge.errors import WIRE
 from bookgen.http.edge.routing import LARGEST_ID, Handler, Route, is_id
 from bookgen.http.edge.schemas import Integer, String
@@ -39,6 +40,12 @@ TAGS = {
     "admin": "For staff.",
     "webhooks": "What the payment processor calls.",
 }
+
+
+@functools.lru_cache(maxsize=16)
+def encoded(routes: tuple[Route, ...], public_url: str) -> bytes:
+    """The document as JSON, made once in a process for the same routes: it takes a tenth of a second."""
+    return replies.dump(build(routes, public_url))
 
 
 def build(routes: Iterable[Route], public_url: str) -> dict[str, Any]:

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
 
+from bookgen.errors import StartupError
+
 log = structlog.get_logger(__name__)
 
 LEAST_FREE = 512 << 20
 SHORTAGE = "The disk of this server is almost full, so no book is started now. Books that are being written go on."
+
+
+def make_data_folder(folder: Path) -> None:
+    """Makes the folder for this user alone; StartupError where that is not possible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise StartupError(f"BOOKGEN_DATA_DIR={folder} can't be written: {error.strerror}.") from error
 
 
 def no_shortage() -> None:

@@ -75,7 +75,7 @@ async def test_a_file_is_compressed_for_who_can_read_that(visitor: Api) -> None:
 
 
 async def test_the_page_is_left_out_where_the_operator_says_so(open_api: OpenApi) -> None:
-    api = await open_api(console=False)
+    api = await open_api(console="off")
 
     assert (await api.get("/", prefix="")).code == "NOT_FOUND"
     assert (await api.get(f"{folder()}/app.js", prefix="")).code == "NOT_FOUND"

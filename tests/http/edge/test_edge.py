@@ -4,7 +4,6 @@ import asyncio
 import io
 import re
 from datetime import UTC, datetime
-from ipaddress import ip_network
 from typing import Any
 
 import asyncpg
@@ -19,8 +18,8 @@ from bookgen.http.edge.keys import BODY
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.schemas import Body, String
 from bookgen.http.routes import ROUTES as ROUTE_TABLE
-from bookgen.limits import Budget, LimitClass
-from tests.http.conftest import UNLIMITED, Api, OpenApi
+from bookgen.limits import LimitClass
+from tests.http.conftest import Api, OpenApi
 
 
 class Note(Body):
@@ -160,7 +159,7 @@ async def test_a_request_id_of_another_shape_is_replaced(edge: Api, given: str) 
 
 
 async def test_the_headers_count_down_and_a_429_says_when_to_return(open_api: OpenApi) -> None:
-    edge = await open_api(routes=ROUTES, budgets={**UNLIMITED, LimitClass.PUBLIC: Budget(3, 60)})
+    edge = await open_api(routes=ROUTES, rate_public="3/minute")
 
     seen = [await edge.get("/nowhere/") for _ in range(4)]
 
@@ -174,7 +173,7 @@ async def test_the_headers_count_down_and_a_429_says_when_to_return(open_api: Op
 
 
 async def test_a_signed_in_caller_is_counted_by_account_and_class(open_api: OpenApi) -> None:
-    visitor = await open_api(budgets={**UNLIMITED, LimitClass.READ: Budget(2, 60), LimitClass.WRITE: Budget(5, 60)})
+    visitor = await open_api(rate_read="2/minute", rate_write="5/minute")
     ada, eve = await visitor.as_new_account("ada"), await visitor.as_new_account("eve")
 
     reads = [(await ada.get("/books/")).status for _ in range(3)]
@@ -186,7 +185,7 @@ async def test_a_signed_in_caller_is_counted_by_account_and_class(open_api: Open
 
 
 async def test_guessing_tokens_costs_the_address_its_budget(open_api: OpenApi) -> None:
-    visitor = await open_api(budgets={**UNLIMITED, LimitClass.PUBLIC: Budget(2, 60)})
+    visitor = await open_api(rate_public="2/minute")
 
     guesses = [
         (await visitor.get("/books/", headers={"Authorization": f"Bearer guess{number}"})).status for number in range(3)
@@ -196,13 +195,12 @@ async def test_guessing_tokens_costs_the_address_its_budget(open_api: OpenApi) -
 
 
 async def test_expensive_budgets_are_shared_by_processes_and_survive_a_restart(open_api: OpenApi) -> None:
-    budgets = {**UNLIMITED, LimitClass.EXPENSIVE: Budget(3, 3600)}
-    first = await (await open_api(routes=None, budgets=budgets)).as_new_account("ada")
-    second = Api((other := await open_api(budgets=budgets)).client, other.services, other.tokens, first.access)
+    first = await (await open_api(rate_expensive="3/hour")).as_new_account("ada")
+    second = Api((other := await open_api(rate_expensive="3/hour")).client, other.services, other.tokens, first.access)
     book = await first.book()
 
     replies = [await each.post(f"/books/{book['id']}/generate/") for each in (first, second, first, second)]
-    third = await open_api(budgets=budgets)
+    third = await open_api(rate_expensive="3/hour")
     after = await Api(third.client, third.services, third.tokens, first.access).post(f"/books/{book['id']}/generate/")
 
     assert [reply.status for reply in replies] == [400, 400, 400, 429]
@@ -212,9 +210,8 @@ async def test_expensive_budgets_are_shared_by_processes_and_survive_a_restart(o
 
 
 async def test_two_processes_never_hand_out_the_same_expensive_token(open_api: OpenApi) -> None:
-    budgets = {**UNLIMITED, LimitClass.EXPENSIVE: Budget(5, 3600)}
-    first = await (await open_api(budgets=budgets)).as_new_account("ada")
-    second = Api((other := await open_api(budgets=budgets)).client, other.services, other.tokens, first.access)
+    first = await (await open_api(rate_expensive="5/hour")).as_new_account("ada")
+    second = Api((other := await open_api(rate_expensive="5/hour")).client, other.services, other.tokens, first.access)
 
     replies = await asyncio.gather(*(each.post("/books/1/generate/") for each in (first, second) * 10))
 
@@ -222,9 +219,7 @@ async def test_two_processes_never_hand_out_the_same_expensive_token(open_api: O
 
 
 async def test_behind_a_trusted_proxy_each_client_has_its_own_budget(open_api: OpenApi) -> None:
-    visitor = await open_api(
-        budgets={**UNLIMITED, LimitClass.PUBLIC: Budget(1, 60)}, trusted_proxies=(ip_network("127.0.0.0/8"),)
-    )
+    visitor = await open_api(rate_public="1/minute", trusted_proxies="127.0.0.0/8")
 
     statuses = [
         (await visitor.get("/books/demo/", headers={"X-Forwarded-For": forwarded})).status
@@ -257,7 +252,7 @@ async def test_behind_https_browsers_are_held_to_it(open_api: OpenApi) -> None:
 
 async def test_a_version_that_goes_away_says_so_on_every_answer(open_api: OpenApi) -> None:
     going = Deprecation(datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 9, 1, tzinfo=UTC), "https://x.example/v2")
-    visitor = await open_api(deprecation=going)
+    visitor = await open_api(site={"deprecation": going})
 
     paths = {re.sub(r"{\w+}", "1", route.path) for route in ROUTE_TABLE} | {"/nowhere/", "/books"}
     for path in paths:
@@ -276,7 +271,7 @@ ORIGIN = "https://app.example.org"
 
 
 async def test_only_listed_origins_are_told_that_they_may_read(open_api: OpenApi) -> None:
-    visitor = await open_api(allowed_origins=frozenset({ORIGIN}))
+    visitor = await open_api(allowed_origins=ORIGIN)
 
     listed = (await visitor.get("/books/demo/", headers={"Origin": ORIGIN})).headers
     stranger = (await visitor.get("/books/demo/", headers={"Origin": "https://evil.example"})).headers
@@ -289,7 +284,7 @@ async def test_only_listed_origins_are_told_that_they_may_read(open_api: OpenApi
 
 
 async def test_a_preflight_is_answered_for_listed_origins_only(open_api: OpenApi) -> None:
-    visitor = await open_api(allowed_origins=frozenset({ORIGIN}))
+    visitor = await open_api(allowed_origins=ORIGIN)
     ask = {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "authorization"}
 
     listed = await visitor.call("OPTIONS", "/books/1/", headers={"Origin": ORIGIN, **ask})

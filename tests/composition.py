@@ -1,0 +1,41 @@
+"""The service as `app.build` makes it, in the process of the test, on settings and a database of the test's own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from bookgen import app, config
+from bookgen.accounts.passwords import Passwords
+from bookgen.app import Overrides, Service
+from bookgen.config import Config
+from bookgen.store.database import Database
+from tests.canaries import CANARY
+
+SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"
+# By the names of Config's fields. No budget is in the way of a test that does not speak of it.
+DEFAULTS: dict[str, Any] = {
+    "secret_key": SECRET_KEY,
+    "model": "offline",
+    "public_url": "http://books.example",
+    "mail_from": "books@books.example",
+    **{f"rate_{limit_class}": "1000000/minute" for limit_class in ("read", "write", "expensive", "public", "auth")},
+}
+
+
+def settings(folder: Path, **chosen: Any) -> Config:
+    """The settings named, over those of all tests; neither the environment nor a file is asked."""
+    given = {**DEFAULTS, "data_dir": folder, **chosen}
+    names = config.names()
+    return Config(_env_file=None, **{names[field]: value for field, value in given.items()})  # type: ignore[call-arg]
+
+
+@contextlib.asynccontextmanager
+async def composed(database: Database, folder: Path, **given: Any) -> AsyncIterator[Service]:
+    """`given`: settings by field, and what `app.Overrides` names. Passwords are hashed as cheaply as can be."""
+    overrides = {name: given.pop(name) for name in Overrides.__annotations__ if name in given}
+    overrides.setdefault("passwords", Passwords(time_cost=1, memory_kib=8))
+    async with app.build(settings(folder, **given), database=database, least_free=0, **overrides) as service:
+        yield service
