@@ -1,0 +1,123 @@
+"""Clients that strangers' generators make of the document make a book and save its files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import zipfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from pypdfium2 import PdfDocument
+
+from tests.http.conftest import PREFIX, Api
+
+DRIVERS = Path(__file__).parent / "generated"
+NODE_MODULES = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "bookgen-openapi/node_modules"
+NODE_PACKAGES = (
+    "openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 @types/node@20 "
+    "@redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3"
+)
+# openapi-python-client knows no media type of a file but this one.
+AS_BYTES = json.dumps(
+    {
+        "post_hooks": [],
+        "content_type_overrides": dict.fromkeys(
+            (
+                "application/pdf",
+                "application/epub+zip",
+                "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            ),
+            "application/octet-stream",
+        ),
+    }
+)
+
+
+async def run(*command: str | Path, folder: Path, **environment: str) -> str:
+    """What the command prints; it fails with all of it."""
+    process = await asyncio.create_subprocess_exec(
+        *map(str, command),
+        cwd=folder,
+        env={**os.environ, "PATH": os.pathsep.join((os.environ["PATH"], str(NODE_MODULES / ".bin"))), **environment},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    told, _ = await process.communicate()
+    assert process.returncode == 0, told.decode(errors="replace")
+    return told.decode(errors="replace")
+
+
+async def openapi_python_client(document: Path, folder: Path, base_url: str) -> None:
+    (folder / "config.json").write_text(AS_BYTES)
+    module = ("-m", "openapi_python_client", "generate", "--meta", "none", "--config", "config.json")
+    told = await run(sys.executable, *module, "--path", document, "--output-path", "made_client", folder=folder)
+    assert "WARNING" not in told, told
+    await run(sys.executable, DRIVERS / "python_client.py", base_url, folder, folder=folder, PYTHONPATH=str(folder))
+
+
+async def openapi_generator(document: Path, folder: Path, base_url: str) -> None:
+    options = ("-g", "python", "--package-name", "made_client", "--global-property", "apiTests=false,modelTests=false")
+    command = (sys.executable, "-c", "from openapi_generator_cli import cli; cli()", "generate", "-i", document)
+    await run(*command, "-o", ".", *options, folder=folder)
+    await run(sys.executable, DRIVERS / "generator.py", base_url, folder, folder=folder, PYTHONPATH=str(folder))
+
+
+async def openapi_typescript(document: Path, folder: Path, base_url: str) -> None:
+    await run("openapi-typescript", document, "-o", "made_client.d.ts", "--default-non-nullable=false", folder=folder)
+    shutil.copy(DRIVERS / "typescript.ts", folder)
+    (folder / "node_modules").symlink_to(NODE_MODULES)
+    (folder / "package.json").write_text('{"type": "module"}')
+    options = ("--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", "--types", "node")
+    await run("tsc", *options, "typescript.ts", folder=folder)
+    await run("node", "typescript.js", base_url, folder, folder=folder)
+
+
+def missing(name: str) -> str | None:
+    """What a generator needs and this machine lacks, with how to get it."""
+    if name == "openapi_generator" and not shutil.which("java"):
+        return "java (apt-get install default-jre-headless)"
+    if name == "openapi_typescript" and not (NODE_MODULES / ".bin/tsc").exists():
+        return f"openapi-typescript (npm install --prefix {NODE_MODULES.parent} {NODE_PACKAGES})"
+    return None
+
+
+@pytest.mark.parametrize("generated", [openapi_python_client, openapi_generator, openapi_typescript])
+async def test_a_generated_client_makes_a_book_and_saves_its_files(
+    visitor: Api, tmp_path: Path, generated: Callable[[Path, Path, str], Awaitable[None]]
+) -> None:
+    if lacking := missing(generated.__name__):
+        pytest.skip(f"missing: {lacking}")
+    document = tmp_path / "openapi.json"
+    document.write_bytes((await visitor.get("/schema/")).raw)
+
+    await generated(document, tmp_path, str(visitor.client.make_url(PREFIX)))
+
+    pdf = PdfDocument(tmp_path / "book.pdf")
+    assert len(pdf) > 4
+    pdf.close()
+    assert "word/document.xml" in zipfile.ZipFile(tmp_path / "book.docx").namelist()
+    assert "mimetype" in zipfile.ZipFile(tmp_path / "book.epub").namelist()
+
+
+@pytest.mark.parametrize(
+    ("linter", "command"),
+    [
+        ("redocly", ("lint", "openapi.json", "--extends", "recommended", "--skip-rule", "no-path-trailing-slash")),
+        ("spectral", ("lint", "openapi.json", "--ruleset", "rules.yaml", "--fail-severity", "hint")),
+    ],
+)
+async def test_a_linter_of_apis_finds_nothing_but_the_contracts_trailing_slashes(
+    visitor: Api, tmp_path: Path, linter: str, command: tuple[str, ...]
+) -> None:
+    if not (NODE_MODULES / f".bin/{linter}").exists():
+        pytest.skip(f"missing: {linter} (npm install --prefix {NODE_MODULES.parent} {NODE_PACKAGES})")
+    (tmp_path / "openapi.json").write_bytes((await visitor.get("/schema/")).raw)
+    (tmp_path / "rules.yaml").write_text("extends: spectral:oas\nrules: {path-keys-no-trailing-slash: off}\n")
+
+    await run(linter, *command, folder=tmp_path, REDOCLY_TELEMETRY="off", REDOCLY_SUPPRESS_UPDATE_NOTICE="true")
