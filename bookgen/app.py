@@ -40,8 +40,9 @@ from bookgen.providers.sdk import Access
 from bookgen.providers.text import TextModel
 from bookgen.publishing import Publisher
 from bookgen.render.settings import ExportSettings
-from bookgen.store.database import Database, through_outage
+from bookgen.store.database import Database
 from bookgen.store.migrate import migrate
+from bookgen.store.outages import through_outages
 from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.server import running_postgres
 from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, make_data_folder, no_shortage
@@ -106,7 +107,7 @@ class Service:
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """What is done without being asked: letters, blocks from elsewhere, warm exports, the runs that go on."""
-        with _running(self.mailing.run()), _running(self.standings.watch(self.supervisor.account_blocked)):
+        with _running(self.mailing.run()), _running(self.standings.watch(self.supervisor.end_runs)):
             await self.services.publisher.start()
             await self.supervisor.start()
             yield
@@ -124,8 +125,8 @@ async def open_database(config: Config) -> AsyncIterator[Database]:
     """A migrated database, embedded or by URL, and its pools."""
     async with running_postgres(reveal(config.database_url), config.data_dir, config.pg_bindir) as dsn:
         # The process that started an embedded server may take it down just now; ours starts it again.
-        await through_outage(lambda: migrate(dsn, migrations()))
-        database = await through_outage(lambda: Database.open(dsn))
+        await through_outages(lambda: migrate(dsn, migrations()), seconds=30)
+        database = await through_outages(lambda: Database.open(dsn), seconds=30)
         try:
             yield database
         finally:

@@ -3,8 +3,8 @@
 Each function is one transaction on the given connection. What it needs of these it locks in this order, which is also
 that of starting, steering and finishing a run, so that no two of them wait for each other:
 
-1. the account's slot (`runs.lock_slot`): no run is accepted, and none ends, meanwhile;
-2. the book's newest run (`runs.lock_book`, which takes the slot first);
+1. the account's slot (`slots.lock`): no run is accepted, and none ends, meanwhile;
+2. the book's newest run (`book_state.lock`, which takes the slot first);
 3. the book's chapters in order (`chapters.lock_of_book`), or the one chapter (`chapters.lock`);
 4. the book (`books.lock`).
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, RevisionOrigin, Run, RunStatus
-from bookgen.store import books, chapters, material, outlines, revisions, runs
+from bookgen.store import book_state, books, chapters, jobs, outlines, revisions, runs, slots
 from bookgen.words import count_words
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def change_book(
         if await books.find(connection, account_id, book_id) is None:
             raise NotFound
         if "target_word_count" in changes:
-            await runs.lock_slot(connection, account_id)
+            await slots.lock(connection, account_id)
         existing = await chapters.lock_of_book(connection, book_id)
         book = await books.lock(connection, account_id, book_id)
         if book is None:
@@ -67,7 +67,7 @@ async def save_chapter(
     """
     async with connection.transaction():
         if "target_word_count" in changes:
-            await runs.lock_slot(connection, account_id)
+            await slots.lock(connection, account_id)
         former = await chapters.lock(connection, account_id, chapter_id)
         if former is None:
             raise NotFound
@@ -109,7 +109,7 @@ async def revise_outline(
     GenerationInProgress while a run writes it; InvalidInput; PlanUpgradeRequired.
     """
     async with connection.transaction():
-        state = await runs.lock_book(connection, account_id, book_id, call_seconds=0)
+        state = await book_state.lock(connection, account_id, book_id, call_seconds=0)
         if state is None:
             raise NotFound
         if state.job:
@@ -123,7 +123,7 @@ async def revise_outline(
         revised = revised_chapters(book, existing, entries, replace=replace)
         if state.run and state.run.status is RunStatus.PAUSED:
             _protect_written(existing, revised, state.run)
-        await material.call_off_job(connection, book_id)
+        await jobs.call_off(connection, book_id)
         await _save_outline(connection, book, revised)
         await _require_budgets(connection, quota, account_id, book_id)
 
@@ -225,7 +225,7 @@ async def _save_outline(connection: Connection, book: Book, revised: Sequence[Re
         return
     unwritten = any(each.chapter is None or not each.chapter.content for each in revised)
     await books.save(connection, book, {"chapter_count": len(revised), "status": _status(book.status, unwritten)})
-    await outlines.recount_run(connection, book.id, len(revised))
+    await runs.recount(connection, book.id, len(revised))
 
 
 def _status(status: BookStatus, unwritten: bool) -> BookStatus:

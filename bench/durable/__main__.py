@@ -5,11 +5,11 @@
 
 raw: one row, one commit, asyncpg; `raw+` keeps texts out of line and uncompressed, as we do, `raw` leaves them to
 PostgreSQL. DBOS: DBOS Transact, whose steps return the chapter and write nothing else; its workflows are more general
-than our runs. LangGraph: its PostgreSQL checkpointer, a checkpoint a chapter. The variants take turns within a round;
+than our runs. LangGraph: its PostgreSQL checkpointer, a checkpoint a chapter. The variants alternate within a round;
 the medians of the rounds are shown.
 
 Ours does what the service does, on the service's event loop: it stores the chapter, keeps what was there, moves the
-run and announces its next chapter. A start is followed by one raw commit, so that both meet the same neighbours: what
+run and announces its next chapter. A start is followed by one raw commit, so that both meet the same load: what
 an accepted run begins to do is still going on then; `raw alone` is a row of commits with nothing else.
 """
 

@@ -56,13 +56,13 @@ async def steps(seconds: float, tasks: int) -> float:
 async def starts(count: int, tasks: int) -> list[float]:
     times = []
 
-    async def start(lane: int) -> None:
-        for book in range(lane, count, tasks):
+    async def start(share: int) -> None:
+        for book in range(share, count, tasks):
             started = time.perf_counter()
             await DBOS.start_workflow_async(stand, book)
             times.append(time.perf_counter() - started)
 
-    await asyncio.gather(*(start(lane) for lane in range(tasks)))
+    await asyncio.gather(*(start(share) for share in range(tasks)))
     return times
 
 

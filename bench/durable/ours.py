@@ -16,17 +16,18 @@ import asyncpg
 from asyncpg import Record
 
 from bench.durable import raw
-from bookgen.actors.book import BookActor
+from bookgen.actors.chapters_in_flight import CHECKPOINTS_AT_ONCE
 from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.resources import Writing
-from bookgen.actors.supervisor import CHECKPOINTS_AT_ONCE, Supervisor
+from bookgen.actors.statuses import Kept
+from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.models import Usage
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
-from bookgen.store import checkpoints as store
-from bookgen.store.checkpoints import Checkpoint, Saved
+from bookgen.store import runs as store
 from bookgen.store.database import Database
+from bookgen.store.runs import Checkpoint, Saved
 from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.steps import Steps
 
@@ -119,10 +120,10 @@ async def checkpoints(database: Database, text: str, tasks: int, seconds: float)
     """Chapters a second through the group commit, `tasks` books of 40 chapters at once, book after book."""
     books = await make_books(database.runs, tasks * 100, 40)
     rows = await database.runs.fetch(MAKE_RUNNING, [book for _, book in books], uuid4())
-    commits = GroupCommit[Checkpoint, Saved](lambda batch: store.save(database.runs, batch), CHECKPOINTS_AT_ONCE)
+    commits = GroupCommit[Checkpoint, Saved](lambda batch: store.checkpoint(database.runs, batch), CHECKPOINTS_AT_ONCE)
     end = time.perf_counter() + seconds
-    lanes = [rows[lane::tasks] for lane in range(tasks)]
-    done = await asyncio.gather(*(_write(database, commits, lane, text, end) for lane in lanes))
+    shares = [rows[share::tasks] for share in range(tasks)]
+    done = await asyncio.gather(*(_write(database, commits, share, text, end) for share in shares))
     await database.runs.execute("DELETE FROM account WHERE id = ANY($1::bigint[])", [account for account, _ in books])
     return sum(done) / seconds
 
@@ -168,7 +169,7 @@ async def starts_at_once(database: Database, count: int, tasks: int) -> list[flo
             await process.ask(account, book, Generate())
             times.append(time.perf_counter() - started)
 
-    await asyncio.gather(*(start(books[lane::tasks]) for lane in range(tasks)))
+    await asyncio.gather(*(start(books[share::tasks]) for share in range(tasks)))
     await _end(database, process)
     return times
 
@@ -241,9 +242,10 @@ def bytes_an_actor(database: Database, count: int) -> float:
     """Memory of an idle resident actor with the status body of a book of ten chapters."""
     process = supervisor(database, Model(None))
     tracemalloc.start()
-    actors = [BookActor(process, number, number, lambda _actor, _error: None) for number in range(count)]
-    for number, actor in enumerate(actors):
-        actor.status = str(number).encode() + b"x" * 1700
+    for number in range(count):
+        key = (number, number)
+        process.registry.find_or_make(key)
+        process.statuses._kept[key] = Kept(str(number).encode() + b"x" * 1700)
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return size / count

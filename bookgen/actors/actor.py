@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 import structlog
@@ -34,23 +34,28 @@ class Actor(ABC):
     """Takes messages one at a time. Idle, it has neither a task nor a mailbox.
 
     A domain error raised while answering goes to the asker and the actor lives. Anything else goes to the asker
-    and crashes the actor: those still waiting hear Unavailable, and `_on_crash` is told.
+    and crashes the actor: those still waiting hear Unavailable, and `crashed` is called.
     """
 
-    __slots__ = ("_asked", "_inbox", "_on_crash", "_task")
+    __slots__ = ("_asked", "_inbox", "_task", "last_told")
 
-    def __init__(self, on_crash: Callable[[Actor, Exception], None]) -> None:
+    def __init__(self) -> None:
         self._inbox: deque[tuple[Any, asyncio.Future[Any] | None]] | None = None
         self._task: asyncio.Task[Any] | None = None
         self._asked = 0
-        self._on_crash = on_crash
+        self.last_told = 0.0
 
     @abstractmethod
     async def receive(self, message: Any) -> Any:
         """Handles one message. Waits for nothing slower than the database."""
 
+    @abstractmethod
+    def crashed(self, error: Exception) -> None:
+        """Leaves nothing behind: the actor is not used again."""
+
     @property
     def idle(self) -> bool:
+        """Whether it handles no message."""
         return self._task is None
 
     def tell(self, message: Any) -> None:
@@ -74,6 +79,7 @@ class Actor(ABC):
         if self._inbox is None:
             self._inbox = deque()
         self._inbox.append((message, answer))
+        self.last_told = asyncio.get_running_loop().time()
         if self._task is None:
             self._task = spawn(self._work())
 
@@ -110,7 +116,7 @@ class Actor(ABC):
         for _, answer in waiting:
             if answer is not None:
                 _answer(answer, error=Unavailable())
-        self._on_crash(self, error)
+        self.crashed(error)
 
 
 def _answer(answer: asyncio.Future[Any], result: Any = None, *, error: BaseException | None = None) -> None:

@@ -1,111 +1,116 @@
-"""Makes what is so what should be, again and again: orphans taken over, turns given, lost wake-ups repaired."""
+"""Makes what this process writes equal to what the rows say, again and again; at its start for the first time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import structlog
 
+from bookgen.actors.book import BookActor
+from bookgen.actors.chapters_in_flight import ChaptersInFlight
+from bookgen.actors.crashes import Crashes
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
-from bookgen.actors.health import TRANSIENT
-from bookgen.actors.lease import Lease
-from bookgen.actors.messages import Advance, ChapterHalted, Event
+from bookgen.actors.messages import Advance, ChapterHalted, Event, RowChanged, WriteNext
+from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
-from bookgen.actors.transaction import Committed, Transactions
+from bookgen.actors.transaction import Transactions
+from bookgen.errors import Unavailable
 from bookgen.models import Run
-from bookgen.store import ownership, processes, runs
+from bookgen.store import ownership, runs, slots
 
 log = structlog.get_logger()
 
 CLAIM_ROWS = 1000
 
 
-class Roster(Protocol):
-    """The actors of this process, as convergence sees them."""
-
-    def begin(self, run: Run) -> None: ...
-
-    def moved(self, committed: Committed) -> None: ...
-
-    def busy_with(self, run: Run) -> bool: ...
-
-    def in_flight(self) -> dict[UUID, Callable[[], None]]:
-        """The runs being written here, each with a way to make its actor look at its row."""
-        ...
-
-    def passivate(self) -> None: ...
-
-
 class Convergence:
-    """Level-triggered: no step depends on having seen an event. The start of the process is the first sweep."""
+    """Level-triggered: takes over runs, promotes them and begins them by what the rows say, not by events seen."""
 
-    def __init__(self, resources: Resources, transactions: Transactions, lease: Lease, roster: Roster) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        transactions: Transactions,
+        chapters: ChaptersInFlight,
+        registry: Registry[BookActor],
+        crashes: Crashes,
+    ) -> None:
         self._resources = resources
         self._transactions = transactions
-        self._lease = lease
-        self._roster = roster
+        self._chapters = chapters
+        self._registry = registry
+        self._crashes = crashes
 
     async def sweep(self) -> None:
-        await self._lease.bury_dead_neighbours()
         await self._take_over()
-        await self._give_turns()
-        await self._start_what_stands_still()
+        await self._promote()
+        await self._begin_what_nobody_writes()
         await self._settle_what_nobody_finishes()
-        await self.look_after_flights()
-        await processes.prune(self._resources.pool)
-        self._roster.passivate()
+        await self.check_chapters_in_flight()
 
-    async def look_after_flights(self) -> bool:
+    async def check_chapters_in_flight(self) -> bool:
         """What is written here must still be ours and running: another process may have steered it.
 
         Whether there was anything to ask the database about.
         """
-        flights = self._roster.in_flight()
-        if not flights:
+        works = dict(self._chapters.by_run)
+        if not works:
             return False
-        ours = await ownership.still_running(self._resources.pool, list(flights), self._resources.boot_id)
-        for run_id, look in flights.items():
+        ours = await ownership.still_running(self._resources.pool, list(works), self._resources.boot_id)
+        for run_id, work in works.items():
             if run_id not in ours:
-                look()
+                self._registry.tell(_key(work.run), RowChanged())
         return True
 
     async def _take_over(self) -> None:
         pool = self._resources.pool
-        while claimed := await ownership.claim(pool, self._resources.boot_id, CLAIM_ROWS, CRASHES_TO_SUSPECT):
+        while claimed := await runs.claim(pool, self._resources.boot_id, CLAIM_ROWS, CRASHES_TO_SUSPECT):
             log.info("runs_taken_over", runs=len(claimed))
             for run in claimed:
                 await self._begin(run)
             await asyncio.sleep(0)
-        await ownership.forget_calls(pool, self._resources.boot_id)
+        await runs.forget_calls(pool, self._resources.boot_id)
 
-    async def _begin(self, run: Run) -> None:
-        if run.crash_count < CRASHES_TO_QUARANTINE:
-            self._roster.begin(run)
-            return
-        log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
-        await self._tell(run, Advance())
-
-    async def _tell(self, run: Run, event: Event) -> None:
-        self._roster.moved(await self._transactions.steer(run.account_id, run.book_id, event, uuid4()))
-
-    async def _give_turns(self) -> None:
+    async def _promote(self) -> None:
         pool, seconds = self._resources.pool, self._resources.call_seconds
-        for account_id in await runs.waiting_accounts(pool, seconds):
-            if promoted := await self._transactions.promote(account_id):
-                self._roster.begin(promoted)
+        for account_id in await slots.accounts_with_a_free_slot(pool, seconds):
+            self._write(await self._transactions.promote(account_id))
 
-    async def _start_what_stands_still(self) -> None:
+    async def _begin_what_nobody_writes(self) -> None:
         for run in await ownership.owned(self._resources.pool, self._resources.boot_id):
-            if not self._roster.busy_with(run):
+            if not self._is_busy_with(run):
                 await self._begin(run)
 
     async def _settle_what_nobody_finishes(self) -> None:
-        for run in await ownership.said_to_finish(self._resources.pool, self._resources.boot_id):
-            if not self._roster.busy_with(run):
-                await self._tell(run, ChapterHalted(run.epoch, run.call_no))
+        for run in await ownership.finishing(self._resources.pool, self._resources.boot_id):
+            if not self._is_busy_with(run):
+                await self._report(run, ChapterHalted(run.epoch, run.call_no))
+
+    async def _begin(self, run: Run) -> None:
+        if run.crash_count < CRASHES_TO_QUARANTINE:
+            self._write(run)
+            return
+        log.error("run_quarantined", run_id=str(run.id), book_id=run.book_id)
+        await self._report(run, Advance())
+
+    async def _report(self, run: Run, event: Event) -> None:
+        committed = await self._transactions.steer(run.account_id, run.book_id, event, uuid4())
+        self._write(committed.promoted)
+
+    def _write(self, run: Run | None) -> None:
+        """Has the run's actor write its next chapter."""
+        if run:
+            self._registry.tell(_key(run), WriteNext(run))
+
+    def _is_busy_with(self, run: Run) -> bool:
+        """Whether this process writes the run, or is about to."""
+        actor = self._registry.find(_key(run))
+        return self._chapters.draining or self._crashes.backs_off(_key(run)) or not (actor is None or actor.idle)
+
+
+def _key(run: Run) -> Key:
+    return run.account_id, run.book_id
 
 
 async def every(seconds: float, work: Callable[[], Awaitable[bool | None]], resources: Resources) -> None:
@@ -114,7 +119,7 @@ async def every(seconds: float, work: Callable[[], Awaitable[bool | None]], reso
         await asyncio.sleep(seconds)
         try:
             asked = await work()
-        except TRANSIENT as error:
+        except Unavailable as error:
             resources.health.saw(error)
         except Exception:
             log.exception("convergence_failed")

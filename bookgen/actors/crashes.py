@@ -1,43 +1,45 @@
-"""What becomes of a book whose actor has crashed: it rests and is tried again, or its run is given up."""
+"""What becomes of a book whose actor has crashed: it is tried again after a while, or its run is given up."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any
 from uuid import uuid4
 
 import structlog
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.messages import Failure, GiveUp
+from bookgen.actors.chapters_in_flight import ChaptersInFlight
+from bookgen.actors.messages import GiveUp, RowChanged, RunFailure, WriteNext
+from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
 from bookgen.actors.restarts import Restarts
-from bookgen.actors.transaction import Committed, Transactions
+from bookgen.actors.statuses import Statuses
+from bookgen.actors.transaction import Transactions
 
 log = structlog.get_logger()
 
-Key: TypeAlias = tuple[int, int]  # account and book
-
-FAILURE = Failure("internal", "Writing this book failed on an error of ours.", "chapter", None, retryable=True)
+FAILURE = RunFailure("internal", "Writing this book failed on an error of ours.", "chapter", None, retryable=True)
 
 
 class Crashes:
-    """`revive` gives a book that has rested an actor again; `moved` hears what a given up run has left."""
+    """Restarts crashed actors, with a back-off and a budget for each book."""
 
     def __init__(
         self,
         resources: Resources,
         transactions: Transactions,
-        revive: Callable[[Key], None],
-        moved: Callable[[Committed], None],
+        chapters: ChaptersInFlight,
+        statuses: Statuses,
+        registry: Registry[Any],
     ) -> None:
         self._resources = resources
         self._transactions = transactions
-        self._revive = revive
-        self._moved = moved
+        self._chapters = chapters
+        self._statuses = statuses
+        self._registry = registry
         self._restarts = Restarts()
-        self._resting: set[Key] = set()
+        self._backing_off: set[Key] = set()
 
     @property
     def books(self) -> int:
@@ -49,22 +51,23 @@ class Crashes:
         """So many books crash that it is not the books."""
         return self._restarts.systemic(_now())
 
-    def rests(self, key: Key) -> bool:
-        return key in self._resting
+    def backs_off(self, key: Key) -> bool:
+        return key in self._backing_off
 
     def crashed(self, key: Key, error: Exception) -> None:
         _, book_id = key
         log.error("actor_crashed", book_id=book_id, exc_info=error)
         self._restarts.crashed(book_id, _now())
-        self._resting.add(key)
+        self._backing_off.add(key)
         if self._restarts.spent(book_id, _now()):
             spawn(self._give_up(key))
         else:
-            asyncio.get_running_loop().call_later(self._restarts.wait(book_id), self._end_rest, key)
+            asyncio.get_running_loop().call_later(self._restarts.wait(book_id), self._restart, key)
 
-    def _end_rest(self, key: Key) -> None:
-        self._resting.discard(key)
-        self._revive(key)
+    def _restart(self, key: Key) -> None:
+        self._backing_off.discard(key)
+        if not self._chapters.draining:
+            self._registry.tell(key, RowChanged())
 
     async def _give_up(self, key: Key) -> None:
         op = uuid4()
@@ -72,9 +75,11 @@ class Crashes:
             committed = await self._resources.health.through_outages(
                 lambda: self._transactions.steer(*key, GiveUp(FAILURE), op)
             )
-            self._moved(committed)
+            self._statuses.changed(key)
+            if promoted := committed.promoted:
+                self._registry.tell((promoted.account_id, promoted.book_id), WriteNext(promoted))
         finally:
-            self._resting.discard(key)
+            self._backing_off.discard(key)
 
 
 def _now() -> float:

@@ -1,6 +1,6 @@
 """The life of a run as one pure function: what it is, what it hears, what becomes of it.
 
-A chapter's text is let in by one statement, `checkpoints.save`; what is decided is when the run ends with it (Advance).
+A chapter's text is let in by one statement, `runs.checkpoint`; what is decided is when the run ends with it (Advance).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from bookgen.actors.messages import (
     ChapterHalted,
     Command,
     Event,
-    Failure,
     Generate,
     GiveUp,
     Pause,
     Resume,
+    RunFailure,
     Stop,
 )
 from bookgen.errors import Conflict, GenerationInProgress, NoOutline, NotFound
@@ -41,7 +41,7 @@ class Effect(Enum):
     RELEASE = auto()  # give it back, or keep it for the book when something was written
     CONSUME = auto()  # count it as used
     TO_TAIL = auto()  # a new place at the end of the account's queue
-    PROMOTE = auto()  # the account's turn is free
+    PROMOTE = auto()  # the account's slot is free
     SETTLE = auto()  # no chapter is being written any more
     FORGET_STEPS = auto()  # stored replies of the failed chapter led nowhere
     CLOSE_STEPS = auto()  # the run is over: its stored replies are not needed again
@@ -78,7 +78,7 @@ def decide(snapshot: Snapshot, message: Command | Event, fresh: Run) -> Decision
         case Generate():
             return _generate(snapshot, message, fresh)
         case Abandon():
-            return _stop(snapshot) if snapshot.run and snapshot.run.status.active else Decision(snapshot.run)
+            return _stop(snapshot.run) if snapshot.run and snapshot.run.status.active else Decision(snapshot.run)
         case Advance():
             return _advance(snapshot)
         case GiveUp(failure=failure):
@@ -94,7 +94,7 @@ def decide(snapshot: Snapshot, message: Command | Event, fresh: Run) -> Decision
         case Resume():
             return _resume(snapshot, snapshot.run)
         case Stop():
-            return _stop(snapshot)
+            return _stop(snapshot.run)
 
 
 def _generate(snapshot: Snapshot, message: Generate, fresh: Run) -> Decision:
@@ -140,9 +140,7 @@ def _resume(snapshot: Snapshot, run: Run) -> Decision:
     raise _impossible("resumed", run)
 
 
-def _stop(snapshot: Snapshot) -> Decision:
-    run = snapshot.run
-    assert run is not None
+def _stop(run: Run) -> Decision:
     stopped = replace(run, status=RunStatus.STOPPED, call_started_at=None)
     match run.status:
         case RunStatus.STOPPED:
@@ -185,14 +183,14 @@ def _completed(run: Run) -> Decision:
     return Decision(done, frozenset({Effect.CONSUME, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
 
 
-def _failed(run: Run, failure: Failure, spoilt: bool = False) -> Decision:
+def _failed(run: Run, failure: RunFailure, spoilt: bool = False) -> Decision:
     effects = {Effect.RELEASE, Effect.PROMOTE, Effect.SETTLE} | ({Effect.FORGET_STEPS} if spoilt else set())
     ended = replace(run, status=RunStatus.ERROR, failure=failure.as_json(), call_started_at=None)
     return Decision(ended, frozenset(effects))
 
 
-def quarantined(run: Run) -> Failure:
-    return Failure(
+def quarantined(run: Run) -> RunFailure:
+    return RunFailure(
         code="quarantined",
         message="Writing this book has ended the process three times without progress. Resume tries again.",
         stage="chapter",

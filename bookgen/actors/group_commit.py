@@ -11,19 +11,19 @@ from uuid import UUID
 import structlog
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.health import TRANSIENT
+from bookgen.errors import Unavailable
 
 log = structlog.get_logger()
 
 WRITERS = 4
 
 
-class Row(Protocol):
+class RowOfRun(Protocol):
     @property
     def run_id(self) -> UUID: ...
 
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=RowOfRun)
 A = TypeVar("A")
 
 
@@ -59,7 +59,7 @@ class GroupCommit(Generic[R, A]):
     async def _commit(self, batch: list[tuple[R, asyncio.Future[A | None]]]) -> None:
         try:
             answers = await self._write([row for row, _ in batch])
-        except TRANSIENT as error:
+        except Unavailable as error:
             for _, answer in batch:
                 _settle(answer, error)
         except Exception as error:

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-import asyncpg
 import structlog
 
 from bookgen.errors import Unavailable
+from bookgen.store.outages import DISK_FULL, is_outage, sqlstate, through_outages
 
 log = structlog.get_logger()
 
 Result = TypeVar("Result")
 
-# What a second try may mend: the server away, its disk full, or two transactions that met.
-TRANSIENT = (
-    Unavailable,
-    asyncpg.SerializationError,
-    asyncpg.DeadlockDetectedError,
-    asyncpg.LockNotAvailableError,
-    asyncpg.DiskFullError,
-    OSError,
-    TimeoutError,
-)
-FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
 # A full disk still answers what only reads: that is no sign of room, as long as what writes keeps failing.
 FULL_SECONDS = 5.0
 
@@ -46,11 +34,12 @@ class Health:
     async def wait(self) -> None:
         await self._up.wait()
 
-    def saw(self, error: Exception) -> None:
-        if isinstance(error, Unavailable | OSError | asyncpg.DiskFullError) and self.up:
-            log.warning("database_lost", reason=str(error))
+    def saw(self, error: Unavailable) -> None:
+        """Closes the gate, unless the error is the effect of another transaction."""
+        if is_outage(error) and self.up:
+            log.warning("database_lost", reason=str(error.__cause__ or error))
             self._up.clear()
-        if isinstance(error, asyncpg.DiskFullError):
+        if sqlstate(error) == DISK_FULL:
             self._full_until = asyncio.get_running_loop().time() + FULL_SECONDS
 
     def saw_success(self) -> None:
@@ -69,19 +58,11 @@ class Health:
 
         `in_vain` is called after each try that was.
         """
-        clock = asyncio.get_running_loop().time
-        deadline = None if seconds is None else clock() + seconds
-        wait = FIRST_WAIT
-        while True:
-            try:
-                result = await operation()
-            except TRANSIENT as error:
-                self.saw(error)
-                in_vain()
-                if deadline is not None and clock() + wait > deadline:
-                    raise error if isinstance(error, Unavailable) else Unavailable() from error
-            else:
-                self.saw_success()
-                return result
-            await asyncio.sleep(wait * (0.5 + random.random()))
-            wait = min(wait * 2, LONGEST_WAIT)
+
+        def failed(error: Unavailable) -> None:
+            self.saw(error)
+            in_vain()
+
+        result = await through_outages(operation, seconds=seconds, failed=failed)
+        self.saw_success()
+        return result

@@ -7,24 +7,23 @@ under the same lock that a run is accepted under. It ends by itself, whether or 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 from uuid import UUID, uuid4
 
 import asyncpg
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.health import TRANSIENT
 from bookgen.actors.material import load_material
 from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
+from bookgen.actors.transaction import Transactions
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, Unavailable
 from bookgen.models import Allowance
+from bookgen.store import jobs
 from bookgen.store import material as store
-from bookgen.store import runs
-from bookgen.store.material import Plan
+from bookgen.store.material import PlannedChapter
 from bookgen.writing.material import Material, OutlineChapter
 
 Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
@@ -35,15 +34,16 @@ KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "ch
 class Jobs:
     """Starts jobs and saves what they bring."""
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, transactions: Transactions) -> None:
         self._resources = resources
+        self._transactions = transactions
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def start(self, account_id: int, book_id: int, job: Job) -> asyncio.Task[None]:
         """Takes the book for `job` and lets it run. GenerationInProgress while a run is active."""
         boot_id, taking = self._resources.boot_id, False
         try:
-            async with self._locked(account_id, book_id) as (connection, state):
+            async with self._transactions.locked(account_id, book_id) as (connection, state):
                 if state.job:
                     raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
                 if state.run and state.run.status.active:
@@ -51,8 +51,8 @@ class Jobs:
                 if isinstance(job, RewriteChapter):
                     await self._require_edit(connection, account_id)
                 taking = True
-                await store.take_job(connection, book_id, boot_id, KINDS[type(job)])
-        except TRANSIENT:
+                await jobs.take(connection, book_id, boot_id, KINDS[type(job)])
+        except Unavailable:
             if taking:  # it may be taken all the same, and nobody would work on it
                 await self._end(book_id, boot_id)
             raise
@@ -63,7 +63,7 @@ class Jobs:
 
     async def _require_edit(self, connection: asyncpg.Connection, account_id: int) -> None:
         """The account's slot is locked: two rewrites never both count on the last edit."""
-        in_flight = await store.jobs_in_flight(connection, account_id, KINDS[RewriteChapter])
+        in_flight = await jobs.in_flight(connection, account_id, KINDS[RewriteChapter])
         await self._resources.quota.require(connection, account_id, Allowance.AI_EDITS, in_flight=in_flight)
 
     async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID) -> None:
@@ -80,7 +80,7 @@ class Jobs:
 
     async def _end(self, book_id: int, boot_id: UUID) -> None:
         pool = self._resources.pool
-        await self._resources.health.through_outages(lambda: store.end_job(pool, book_id, boot_id))
+        await self._resources.health.through_outages(lambda: jobs.end(pool, book_id, boot_id))
 
     async def _work(self, material: Material, job: Job, steps: StoredSteps) -> Save:
         match job:
@@ -120,24 +120,16 @@ class Jobs:
 
         async def attempt() -> None:
             nonlocal tried
-            async with self._locked(account_id, book_id) as (connection, state):
-                if await store.end_job(connection, book_id, boot_id):
+            async with self._transactions.locked(account_id, book_id) as (connection, state):
+                if await jobs.end(connection, book_id, boot_id):
                     tried = True
                     await save(connection)
                 elif not tried or state.job or (state.run and state.run.status.active):
                     raise Conflict("The book was changed by another process meanwhile.")
-                # else the commit had landed before, and only its answer was lost
+                # else it was committed before, and only the answer was lost
 
         await self._resources.health.through_outages(attempt)
 
-    @asynccontextmanager
-    async def _locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, Any]]:
-        async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
-            state = await runs.lock_book(connection, account_id, book_id, self._resources.call_seconds)
-            if state is None:
-                raise NotFound
-            yield connection, state
 
-
-def _plan(number: int, chapter: OutlineChapter) -> Plan:
-    return Plan(number, chapter.title, chapter.summary, chapter.target_word_count)
+def _plan(number: int, chapter: OutlineChapter) -> PlannedChapter:
+    return PlannedChapter(number, chapter.title, chapter.summary, chapter.target_word_count)

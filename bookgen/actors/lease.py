@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
 import structlog
 
+from bookgen.actors.actor import spawn
+from bookgen.actors.book import BookActor
+from bookgen.actors.chapters_in_flight import ChaptersInFlight
+from bookgen.actors.registry import Registry
 from bookgen.actors.resources import Resources
 from bookgen.store import processes
 
@@ -23,14 +26,14 @@ FENCE_SECONDS = 20.0
 
 
 class Lease:
-    """Registers this process, renews its lease, and calls `on_lost` before anybody else may take its runs."""
+    """Registers this process and renews its lease. Once lost, what the process writes finds no way in."""
 
-    def __init__(self, resources: Resources, on_lost: Callable[[], None]) -> None:
+    def __init__(self, resources: Resources, chapters: ChaptersInFlight, registry: Registry[BookActor]) -> None:
         self._resources = resources
-        self._on_lost = on_lost
+        self._chapters = chapters
+        self._registry = registry
         self._fence: asyncio.TimerHandle | None = None
         self.held = False
-        self.neighbours = 0
 
     async def take(self) -> None:
         """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
@@ -53,7 +56,7 @@ class Lease:
                 self._lost()
             await self.take()
             return
-        self.neighbours = others
+        self._resources.other_processes = others
         self._set_fence(started)
 
     async def give_up(self) -> None:
@@ -61,11 +64,11 @@ class Lease:
             self._fence.cancel()
         await processes.expire(self._resources.pool, self._resources.boot_id)
 
-    async def bury_dead_neighbours(self) -> None:
+    async def expire_dead_processes(self) -> None:
         """A process of this machine that no longer exists needs no waiting for its lease to run out."""
-        for neighbour in await processes.on_host(self._resources.pool, this_host(), self._resources.boot_id):
-            if started_at(neighbour.pid) != neighbour.pid_started:
-                await processes.expire(self._resources.pool, neighbour.boot_id)
+        for process in await processes.on_host(self._resources.pool, this_host(), self._resources.boot_id):
+            if started_at(process.pid) != process.pid_started:
+                await processes.expire(self._resources.pool, process.boot_id)
 
     def _set_fence(self, started: float) -> None:
         if self._fence:
@@ -74,14 +77,22 @@ class Lease:
 
     def _ran_out(self) -> None:
         # Alone, nobody can have taken the runs: what is finished waits in memory for the database to come back.
-        if self.neighbours and self.held:
+        if self._resources.other_processes and self.held:
             self._lost()
 
     def _lost(self) -> None:
+        """Another process may write our runs now: nothing that is in flight here may find a way into the database.
+
+        The actors stay, since a command that one of them is about to carry out is carried out under the next lease.
+        """
         log.warning("lease_lost", boot_id=str(self._resources.boot_id))
         self._resources.boot_id = uuid4()
         self.held = False
-        self._on_lost()
+        for actor in self._registry:
+            actor.lose()
+        self._chapters.quarantine.clear()
+        if not self._chapters.draining:
+            spawn(self._resources.health.through_outages(self.take))
 
 
 def this_host() -> str:

@@ -1,4 +1,4 @@
-"""What a book's actor can be told. Commands come from callers, events from its own tasks and neighbours."""
+"""What a book's actor can be told. Commands come from callers, events from its own tasks and other processes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,12 @@ class Abandon:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class DeleteBook:
+    """End the book's run and its call in flight, then delete the book."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailure:
     """Why a run ended in error, as its owner reads it."""
 
     code: str
@@ -55,7 +60,7 @@ class ChapterFailed:
 
     epoch: int
     call_no: int
-    failure: Failure
+    failure: RunFailure
     spoilt: bool = False
 
 
@@ -76,7 +81,7 @@ class Advance:
 class GiveUp:
     """The book's actor has crashed too often."""
 
-    failure: Failure
+    failure: RunFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,4 +127,4 @@ class TaskEnded:
 Command: TypeAlias = Generate | Pause | Resume | Stop | Abandon
 Event: TypeAlias = ChapterFailed | ChapterHalted | Advance | GiveUp
 Job: TypeAlias = DraftOutline | ReworkChapters | RewriteChapter
-Message: TypeAlias = Command | Job | RowChanged | WriteNext | TaskEnded
+Message: TypeAlias = Command | Job | DeleteBook | RowChanged | WriteNext | TaskEnded

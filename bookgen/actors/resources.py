@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID, uuid4
@@ -12,37 +11,11 @@ import asyncpg
 
 from bookgen.actors.backlog import Backlog
 from bookgen.actors.health import Health
-from bookgen.billing.periods import Period
-from bookgen.models import Allowance, Book, FundingSource, Usage
+from bookgen.billing.quota import Quota
+from bookgen.models import Book, Usage
 from bookgen.providers.text import TextModel
-from bookgen.store.acceptance import PlanFunds
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.steps import Steps
-
-
-class Quota(Protocol):
-    """What model work asks of billing. The coroutines are always inside the transaction that moves the run or job."""
-
-    @property
-    def standard_plan(self) -> str: ...
-
-    def period_that_pays(self, funds: PlanFunds, target_word_count: int) -> Period | None: ...
-
-    async def hold_book(
-        self, connection: asyncpg.Connection, account_id: int, book_id: int, run_id: UUID, target_word_count: int
-    ) -> FundingSource: ...
-
-    async def consume_book(
-        self, connection: asyncpg.Connection, account_id: int, book_id: int, run_id: UUID, words: int
-    ) -> None: ...
-
-    async def release_book(self, connection: asyncpg.Connection, book_id: int, *, wrote: bool) -> None: ...
-
-    async def require(
-        self, connection: asyncpg.Connection, account_id: int, allowance: Allowance, *, in_flight: int
-    ) -> None: ...
-
-    async def spend(self, connection: asyncpg.Connection, account_id: int, allowance: Allowance) -> None: ...
 
 
 class WriteChapter(Protocol):
@@ -77,7 +50,7 @@ def no_price(_model: str, _usage: Usage) -> int | None:
 
 @dataclass(slots=True)
 class Resources:
-    """`boot_id` is who this process is to the database; it changes when its lease was lost."""
+    """`boot_id` is who this process is to the database; it changes when its lease was lost. `other_processes` live."""
 
     pool: asyncpg.Pool
     quota: Quota
@@ -86,7 +59,7 @@ class Resources:
     price: Callable[[str, Usage], int | None] = no_price
     caps: CostCaps = field(default_factory=CostCaps)
     call_seconds: float = 180.0
-    waiting_for_model: Callable[[UUID | None], AbstractAsyncContextManager[None]] = lambda _run_id: nullcontext()
     boot_id: UUID = field(default_factory=uuid4)
+    other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)

@@ -7,15 +7,15 @@ from typing import Any
 import orjson
 
 from bookgen.models import Run, RunStatus
-from bookgen.store.runs import RunReport
+from bookgen.store.progress import RunProgress
 
 
-def encode(report: RunReport, words_beyond: int = 0) -> bytes:
+def encode(report: RunProgress, words_beyond: int = 0) -> bytes:
     """`words_beyond`: words of the chapter that is being written, which no row counts yet."""
     return orjson.dumps(as_json(report, words_beyond), option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
 
 
-def as_json(report: RunReport, words_beyond: int = 0) -> dict[str, Any]:
+def as_json(report: RunProgress, words_beyond: int = 0) -> dict[str, Any]:
     run = report.run
     return {
         "generation_status": shown(run),
@@ -37,11 +37,11 @@ def as_json(report: RunReport, words_beyond: int = 0) -> dict[str, Any]:
 
 
 def shown(run: Run) -> str:
-    """The state as the contract names it: a run that waits for its turn is running."""
+    """The state as the contract names it: a run in the queue is running."""
     return RunStatus.RUNNING if run.status is RunStatus.QUEUED else run.status
 
 
-def message(report: RunReport) -> str:
+def message(report: RunProgress) -> str:
     run = report.run
     progress = f"{run.done} of {run.total} chapters"
     match run.status:
@@ -63,7 +63,7 @@ def message(report: RunReport) -> str:
             return f"Failed after {progress}. {(run.failure or {}).get('message', '')}".rstrip()
 
 
-def _title(report: RunReport) -> str:
+def _title(report: RunProgress) -> str:
     number = report.run.current_chapter
     title = next((entry["title"] for entry in report.outline if entry["chapter_number"] == number), "")
     return f": {title}" if title else ""

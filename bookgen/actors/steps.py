@@ -13,11 +13,14 @@ import orjson
 
 from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
+from bookgen.actors.quarantine import Quarantine
 from bookgen.actors.resources import Resources
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest
+from bookgen.store import model_calls
 from bookgen.store import steps as store
+from bookgen.store.model_calls import Asked, PaidCall, Step
 
 # Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.
 CALLER_PATIENCE = 45.0
@@ -58,14 +61,23 @@ class StoredSteps:
     chapter may have been asked before all the same: how to sum up one that its author has changed.
     """
 
-    def __init__(self, resources: Resources, work: Work, *, replay: bool, chapter: int | None = None) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        work: Work,
+        *,
+        replay: bool,
+        chapter: int | None = None,
+        quarantine: Quarantine | None = None,
+    ) -> None:
         self._resources = resources
         self._work = work
         self._replay = replay
         self._chapter = chapter
+        self._quarantine = quarantine or Quarantine(resources)
         self._halt = Halt()
         self.failed: UpstreamAIError | None = None
-        self.unstored: store.Step | None = None
+        self.unstored: Step | None = None
 
     @property
     def closed(self) -> bool:
@@ -92,7 +104,7 @@ class StoredSteps:
             request = replace(request, patience=CALLER_PATIENCE)
         reply = _storable(await self._call(replace(request, halt=self._halt)))
         asked = self._asked(request, (*reply.also, Spent(reply.model, reply.usage)))
-        self.unstored = store.Step(key, _to_json(reply), asked)
+        self.unstored = Step(key, _to_json(reply), asked)
         return reply
 
     async def settle(self) -> None:
@@ -128,7 +140,7 @@ class StoredSteps:
             return
         pool, work = self._resources.pool, self._work
         book, today = await self._resources.health.through_outages(
-            lambda: store.spent(pool, work.account_id, work.book_id)
+            lambda: model_calls.spent(pool, work.account_id, work.book_id)
         )
         for spent, cap, whose in ((book, caps.book, "this book"), (today, caps.account_day, "this account's day")):
             if cap is not None and spent >= cap:
@@ -144,23 +156,23 @@ class StoredSteps:
     async def _call(self, request: TextRequest) -> TextReply:
         await fault("call.before", self._work.book_id)
         try:
-            async with self._resources.waiting_for_model(self._work.run_id):
+            async with self._quarantine.waiting_for_model(self._work.run_id):
                 return await self._resources.model.complete(request)
         except UpstreamAIError as error:
             self.failed = error
             await self._charge(self._asked(request, error.spent))
             raise
 
-    async def _charge(self, asked: store.Asked) -> None:
+    async def _charge(self, asked: Asked) -> None:
         """What calls that failed have used is paid all the same."""
         if asked.calls:
-            await self._resources.health.through_outages(lambda: store.charge(self._resources.pool, asked))
+            await self._resources.health.through_outages(lambda: model_calls.charge(self._resources.pool, asked))
 
-    def _asked(self, request: TextRequest, spent: Sequence[Spent]) -> store.Asked:
+    def _asked(self, request: TextRequest, spent: Sequence[Spent]) -> Asked:
         price = self._resources.price
-        calls = tuple(store.PaidCall(each.model, each.usage, price(each.model, each.usage)) for each in spent)
+        calls = tuple(PaidCall(each.model, each.usage, price(each.model, each.usage)) for each in spent)
         work = self._work
-        return store.Asked(work.account_id, work.book_id, work.run_id, request.stage, request.chapter_number, calls)
+        return Asked(work.account_id, work.book_id, work.run_id, request.stage, request.chapter_number, calls)
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

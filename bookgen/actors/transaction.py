@@ -12,15 +12,12 @@ import asyncpg
 
 from bookgen.actors.decide import Decision, Effect, Snapshot, decide, taken_by
 from bookgen.actors.faults import fault
-from bookgen.actors.messages import Advance, Command, Event, Generate, Resume
+from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.resources import Resources
 from bookgen.errors import Conflict, NotFound
 from bookgen.models import BookStatus, Run, RunMode, RunStatus
-from bookgen.store import acceptance, checkpoints, runs
-from bookgen.store import material as store
-from bookgen.store.checkpoints import Checkpoint
-from bookgen.store.runs import BookState
-from bookgen.writing.material import Material
+from bookgen.store import book_state, books, chapters, jobs, material, notifications, runs, slots, steps
+from bookgen.store.book_state import BookState
 
 BOOK_STATUS = {
     RunStatus.QUEUED: BookStatus.GENERATING,
@@ -34,20 +31,14 @@ BOOK_STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What is in the database now. `promoted` is the account's next run, which has to be started.
-
-    `announced`: this commit has announced the chapter that `run` has to write next. `material`: the book as that
-    chapter finds it, where it is known.
-    """
+    """What is in the database now. `promoted` is the account's next run, which has to be started."""
 
     run: Run | None
     promoted: Run | None = None
-    announced: bool = False
-    material: Material | None = None
 
 
 class Transactions:
-    """The transactions of one process. Each can be repeated: `op`, or a chapter's fence, tells that it had landed."""
+    """The transactions of one process. Each can be repeated: `op` tells that it was committed before."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -71,10 +62,8 @@ class Transactions:
             return Committed(None)
 
     async def _steer(self, account_id: int, book_id: int, message: Command | Event, op: UUID) -> Committed:
-        if isinstance(message, Generate) and (accepted := await self._accept(account_id, book_id, message, op)):
-            return accepted
         point = type(message).__name__.lower()
-        async with self._locked(account_id, book_id) as (connection, state):
+        async with self.locked(account_id, book_id) as (connection, state):
             if state.run and state.run.last_op == op:
                 return Committed(state.run)
             if state.job and isinstance(message, Generate | Resume):
@@ -85,77 +74,26 @@ class Transactions:
         await fault(f"{point}.after", book_id)
         return committed
 
-    async def finish(self, account_id: int, book_id: int, row: Checkpoint) -> Committed:
-        """Commits what is likely the last chapter, and with it the end of the run.
-
-        `run` is None when the text was fenced off, or its book deleted.
-        """
-        with contextlib.suppress(NotFound):
-            return await self._finish(account_id, book_id, row)
-        return Committed(None)
-
-    async def _finish(self, account_id: int, book_id: int, row: Checkpoint) -> Committed:
-        async with self._locked(account_id, book_id) as (connection, state):
-            if not await checkpoints.save(connection, [row]):
-                return Committed(None)
-            state = await self._state(connection, account_id, book_id)
-            decision = decide(_snapshot(state), Advance(), self._fresh(account_id, book_id))
-            committed = await self._carry_out(connection, state, decision, uuid4())
-            if state.run and committed.run is state.run:  # the outline has grown meanwhile
-                committed = replace(committed, announced=state.run.call_started_at is not None)
-            await fault("finish.before", book_id)
-        await fault("finish.after", book_id)
-        return committed
-
-    async def _accept(self, account_id: int, book_id: int, message: Generate, op: UUID) -> Committed | None:
-        """The first run of a book, paid for by the plan's allowance: decided without a lock, in two statements.
-
-        None: it is not that simple, or something moved meanwhile, so it is to be decided under the locks.
-        """
-        quota = self._resources.quota
-        async with self._resources.pool.acquire(timeout=2.0) as connection:
-            found = await acceptance.read(
-                connection, account_id, book_id, self._resources.call_seconds, quota.standard_plan
-            )
-            if found is None:
-                return None
-            todo = found.chapters - found.written
-            snapshot = Snapshot(None, found.chapters, found.written, todo, found.slot_free)
-            decision = decide(snapshot, message, self._fresh(account_id, book_id))
-            period = quota.period_that_pays(found.funds, found.target_word_count)
-            if decision.run is None or decision.effects != {Effect.INSERT, Effect.HOLD} or period is None:
-                return None
-            running = decision.run.status is RunStatus.RUNNING
-            run = replace(taken_by(decision.run, self._resources.boot_id) if running else decision.run, last_op=op)
-            await fault("generate.before", book_id)
-            accepted = await acceptance.accept(connection, found.version, run, period.start, period.end)
-        if accepted is None:
-            return None
-        await fault("generate.after", book_id)
-        return Committed(accepted, announced=accepted.call_started_at is not None)
-
     async def promote(self, account_id: int) -> Run | None:
-        """Starts the account's next run if its turn is free."""
+        """Starts the account's next run if the account's slot is free."""
         async with self._resources.pool.acquire() as connection, connection.transaction():
-            await runs.lock_slot(connection, account_id)
+            await slots.lock(connection, account_id)
             return await self._promote(connection, account_id)
 
     async def delete_book(self, account_id: int, book_id: int) -> None:
-        async with self._locked(account_id, book_id) as (connection, state):
+        async with self.locked(account_id, book_id) as (connection, state):
             if state.run and state.run.status.active:
                 raise Conflict("A run of this book has just been started. Delete it again.")
-            await store.delete_book(connection, account_id, book_id)
+            await material.delete_book(connection, account_id, book_id)
 
     @contextlib.asynccontextmanager
-    async def _locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
+    async def locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
+        """A transaction that holds the locks of the account's book. NotFound when it is not the account's."""
         async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
-            yield connection, await self._state(connection, account_id, book_id)
-
-    async def _state(self, connection: asyncpg.Connection, account_id: int, book_id: int) -> BookState:
-        state = await runs.lock_book(connection, account_id, book_id, self._resources.call_seconds)
-        if state is None:
-            raise NotFound
-        return state
+            state = await book_state.lock(connection, account_id, book_id, self._resources.call_seconds)
+            if state is None:
+                raise NotFound
+            yield connection, state
 
     async def _carry_out(
         self, connection: asyncpg.Connection, state: BookState, decision: Decision, op: UUID
@@ -166,14 +104,14 @@ class Transactions:
         run = replace(self._owned(state, decision.run), last_op=op)
         if Effect.INSERT in effects:
             if state.run:  # it may have failed, and now nobody resumes it any more
-                await runs.forget_steps(connection, state.run.id)
-            run = await runs.insert(connection, run, rewrite=Effect.REWRITE in effects)
+                await steps.forget(connection, state.run.id)
+            run = await runs.insert(connection, run)
         else:
             run = await runs.save(connection, run, to_tail=Effect.TO_TAIL in effects)
         await self._settle_quota(connection, state, run, effects)
         await self._settle_rows(connection, run, effects)
         if run.owner not in (None, self._resources.boot_id):
-            await runs.hint(connection, run.book_id)
+            await notifications.notify(connection, run.book_id)
         promoted = await self._promote(connection, run.account_id) if Effect.PROMOTE in effects else None
         return Committed(run, promoted)
 
@@ -188,18 +126,20 @@ class Transactions:
         if Effect.RELEASE in effects:
             await quota.release_book(connection, run.book_id, wrote=state.wrote)
         if source or state.run is None or BOOK_STATUS[state.run.status] is not BOOK_STATUS[run.status]:
-            await runs.set_book_status(connection, run.book_id, BOOK_STATUS[run.status], source)
+            await books.set_status(connection, run.book_id, BOOK_STATUS[run.status], source)
 
     async def _settle_rows(self, connection: asyncpg.Connection, run: Run, effects: frozenset[Effect]) -> None:
         failed: int | None = run.failure["chapter_number"] if run.failure else None
         if Effect.HOLD in effects:
-            await store.call_off_job(connection, run.book_id)
+            await jobs.call_off(connection, run.book_id)
+        if Effect.REWRITE in effects:
+            await chapters.mark_for_rewrite(connection, run.book_id, run.id)
         if Effect.SETTLE in effects:
-            await runs.settle_chapters(connection, run.book_id, failed)
+            await chapters.settle(connection, run.book_id, failed)
         if Effect.CLOSE_STEPS in effects:
-            await runs.forget_steps(connection, run.id)
+            await steps.forget(connection, run.id)
         if Effect.FORGET_STEPS in effects:
-            await runs.forget_steps(connection, run.id, failed)
+            await steps.forget(connection, run.id, failed)
 
     async def _promote(self, connection: asyncpg.Connection, account_id: int) -> Run | None:
         resources = self._resources

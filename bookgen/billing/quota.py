@@ -8,13 +8,12 @@ from uuid import UUID
 
 from bookgen.billing import credits as wallet
 from bookgen.billing.funds import Funds, find_funds
-from bookgen.billing.periods import Period, period_at
+from bookgen.billing.periods import Period
 from bookgen.billing.plans import covers_words, left
-from bookgen.billing.standing import Standing, entitled, find_standing, standard_plan
+from bookgen.billing.standing import Standing, find_standing
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
 from bookgen.models import Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod
 from bookgen.store import credits, holds, subscriptions, usage
-from bookgen.store.acceptance import PlanFunds
 from bookgen.store.database import DB
 
 EARLIER_PERIODS = 6
@@ -93,21 +92,6 @@ class Quota:
         funds = await self._funds(db, account_id)
         if not covers_words(funds.standing.plan, target_word_count) and not funds.lot_that_pays(target_word_count):
             raise self._too_long(funds, target_word_count)
-
-    @property
-    def standard_plan(self) -> str:
-        return standard_plan(billing=self.billing)
-
-    def period_that_pays(self, funds: PlanFunds, target_word_count: int) -> Period | None:
-        """The period whose allowance of the plan has room for the book; None when a credit would have to pay."""
-        now, mine = self._clock(), funds.subscribed
-        anchor, limits = funds.signed_up_at, funds.standard
-        if self.billing and entitled(mine.status, mine.current_period_end, mine.past_due_since, now):
-            anchor, limits = mine.anchor, mine.limits
-        period = period_at(anchor, now)
-        taken = funds.used.get(period.start, 0) + funds.held.get(period.start, 0)
-        room = left(limits.books_per_month, taken) != 0
-        return period if room and target_word_count <= limits.max_word_count_per_book else None
 
     async def hold_book(
         self, connection: DB, account_id: int, book_id: int, run_id: UUID, target_word_count: int

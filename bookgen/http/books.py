@@ -25,7 +25,8 @@ from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, 
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, ESTIMATE, QUOTA, SITE, SUPERVISOR
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
-from bookgen.store import accounts, books, chapters, runs, stats
+from bookgen.store import accounts, books, chapters, stats
+from bookgen.store import progress as runs
 
 
 @docs(
@@ -143,9 +144,9 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
     """Books in their list form, with the progress of those that had a run."""
-    reports = await runs.reports(request.app[DATABASE].http, request[ACCOUNT_ID])
+    progress = await runs.of_account(request.app[DATABASE].http, request[ACCOUNT_ID])
     return [
-        shown_in_list(each.book, each.chapters_count, each.word_count, progress_in_list(reports.get(each.book.id)))
+        shown_in_list(each.book, each.chapters_count, each.word_count, progress_in_list(progress.get(each.book.id)))
         for each in listed
     ]
 

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from aiohttp import web
 
 from bookgen import editing, errors
+from bookgen.actors.messages import RewriteChapter
 from bookgen.http.chapters_schemas import (
     ChapterChangesSchema,
     ChapterSchema,
@@ -70,9 +71,11 @@ async def change_chapter(request: web.Request) -> web.Response:
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)
-    if await chapters.find(db, account_id, chapter_id) is None:
+    chapter = await chapters.find(db, account_id, chapter_id)
+    if chapter is None:
         raise errors.NotFound
-    await request.app[SUPERVISOR].rewrite_chapter(account_id, chapter_id)
+    job = RewriteChapter(chapter.id, chapter.chapter_number)
+    await request.app[SUPERVISOR].run_job(account_id, chapter.book_id, job)
     return await read_chapter(request)
 
 

@@ -15,7 +15,7 @@ from bookgen.http.edge.contract import conditional, docs, refuses, response_sche
 from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation_schemas import GenerationStartSchema, GenerationStatusSchema, GenerationSteeredSchema
-from bookgen.store.runs import RunReport
+from bookgen.store.progress import RunProgress
 
 
 @docs(
@@ -48,7 +48,7 @@ async def generate(request: web.Request) -> web.Response:
 @response_schema(GenerationStatusSchema)
 @conditional
 async def generation_status(request: web.Request) -> web.Response:
-    return replies.encoded(await request.app[SUPERVISOR].generation_status(request[ACCOUNT_ID], path_id(request)))
+    return replies.encoded(await request.app[SUPERVISOR].statuses.read(request[ACCOUNT_ID], path_id(request)))
 
 
 @docs(
@@ -94,15 +94,15 @@ async def _steer(request: web.Request, command: Command, message: str) -> web.Re
 async def progress_of(request: web.Request, book_id: int) -> dict[str, Any] | None:
     """GenerationStatus without its outline; None for a book that never had a run."""
     try:
-        encoded = await request.app[SUPERVISOR].generation_status(request[ACCOUNT_ID], book_id)
+        encoded = await request.app[SUPERVISOR].statuses.read(request[ACCOUNT_ID], book_id)
     except errors.NotFound:
         return None
     return _without_outline(orjson.loads(encoded))
 
 
-def progress_in_list(report: RunReport | None) -> dict[str, Any] | None:
+def progress_in_list(progress: RunProgress | None) -> dict[str, Any] | None:
     """The same of a run as a list of books reads it."""
-    return _without_outline(status.as_json(report)) if report else None
+    return _without_outline(status.as_json(progress)) if progress else None
 
 
 def _without_outline(body: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen import editing, errors
+from bookgen.actors.messages import DraftOutline, ReworkChapters
 from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
@@ -22,7 +23,7 @@ from bookgen.http.outlines_schemas import ChapterSelectionSchema, OutlineChanges
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
-    await request.app[SUPERVISOR].draft_outline(request[ACCOUNT_ID], book_id)
+    await request.app[SUPERVISOR].run_job(request[ACCOUNT_ID], book_id, DraftOutline())
     return await whole_book(request, book_id)
 
 
@@ -61,7 +62,6 @@ async def update_outline(request: web.Request) -> web.Response:
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]
-    await request.app[SUPERVISOR].rework_chapters(
-        request[ACCOUNT_ID], book_id, list(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"]
-    )
+    job = ReworkChapters(tuple(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"])
+    await request.app[SUPERVISOR].run_job(request[ACCOUNT_ID], book_id, job)
     return await whole_book(request, book_id)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from bookgen.models import Book
+from bookgen.models import Book, BookStatus, FundingSource
 from bookgen.store.rows import columns, field_names, mapper, parameters
 
 if TYPE_CHECKING:
@@ -139,3 +139,13 @@ async def duplicate(db: DB, account_id: int, book_id: int) -> Book | None:
     await db.execute(COPY_CHAPTERS, book_id, copy.id)
     await db.execute(COPY_DIGESTS, book_id, copy.id)
     return copy
+
+
+SET_STATUS = """
+    UPDATE book SET status = $2, funding_source = coalesce($3, funding_source), updated_at = now() WHERE id = $1
+"""
+
+
+async def set_status(db: DB, book_id: int, status: BookStatus, funding_source: FundingSource | None = None) -> None:
+    """Sets the book's status and, where one is given, what pays for it."""
+    await db.execute(SET_STATUS, book_id, status, funding_source)

@@ -10,6 +10,8 @@ from bookgen.models import Chapter
 from bookgen.store.rows import columns, field_names, mapper, parameters
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from asyncpg import Pool
 
     from bookgen.store.database import DB
@@ -141,3 +143,25 @@ REBUDGET = """
 async def rebudget(db: DB, book_id: int, target_word_count: int) -> None:
     """Makes the budgets sum to the book's new target; only chapters that are not written yet give or take."""
     await db.execute(REBUDGET, book_id, target_word_count)
+
+
+MARK_FOR_REWRITE = "UPDATE chapter SET rewrite_run = $2 WHERE book_id = $1"
+
+
+async def mark_for_rewrite(db: DB, book_id: int, run_id: UUID) -> None:
+    """Has the run write every chapter of the book again, whatever it holds."""
+    await db.execute(MARK_FOR_REWRITE, book_id, run_id)
+
+
+SETTLE = """
+    UPDATE chapter
+       SET status = CASE WHEN content <> '' THEN 'completed'
+                         WHEN chapter_number = $2 THEN 'error'
+                         ELSE 'pending' END
+     WHERE book_id = $1 AND status IN ('writing', 'error')
+"""
+
+
+async def settle(db: DB, book_id: int, failed: int | None = None) -> None:
+    """Marks the book's chapters as not being written; `failed` is the number of the one that could not be."""
+    await db.execute(SETTLE, book_id, failed)

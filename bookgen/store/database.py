@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
 import asyncpg
 import orjson
 from asyncpg.pool import PoolAcquireContext
 
 from bookgen.errors import Unavailable
+from bookgen.store.outages import UNREACHABLE, is_passing, passing_as_unavailable
 
 DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
-T = TypeVar("T")
 
 HTTP_CONNECTIONS = 16
 RUN_CONNECTIONS = 8
@@ -32,44 +32,6 @@ SESSION = {
 # frozen, or behind a network that drops everything.
 SILENCE_SECONDS = 35.0
 HTTP_SILENCE_SECONDS = 15.0  # somebody waits
-UNREACHABLE = "The database can't be reached right now. Try again in a moment."
-_OUTAGE_STATES = ("57P01", "57P02", "57P03", "53300")
-
-
-def is_outage(error: BaseException) -> bool:
-    """Whether `error`, raised by a database call, means that the database can't be reached right now."""
-    if isinstance(error, asyncpg.PostgresError):
-        state = error.sqlstate or ""
-        return state.startswith("08") or state in _OUTAGE_STATES
-    if isinstance(error, asyncpg.InterfaceError):
-        # The same class reports misuse, such as a wrong number of arguments: that stays a bug.
-        return "clos" in str(error) or "released back to the pool" in str(error)
-    if isinstance(error, asyncpg.InternalClientError):
-        return not isinstance(error, asyncpg.OutdatedSchemaCacheError)
-    return isinstance(error, OSError | TimeoutError)
-
-
-@contextlib.contextmanager
-def outages_as_unavailable() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if is_outage(error):
-            raise Unavailable(UNREACHABLE) from error
-        raise
-
-
-async def through_outage(operation: Callable[[], Awaitable[T]], *, seconds: float = 30.0) -> T:
-    """The result of `operation`, begun again while the database is away, for at most `seconds`."""
-    deadline = asyncio.get_running_loop().time() + seconds
-    while True:
-        try:
-            return await operation()
-        except Exception as error:
-            away = isinstance(error, Unavailable) or is_outage(error)
-            if not away or asyncio.get_running_loop().time() > deadline:
-                raise
-        await asyncio.sleep(0.1)
 
 
 class Connection(asyncpg.Connection):  # type: ignore[misc]
@@ -83,8 +45,8 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
         return ""
 
     @contextlib.contextmanager
-    def _outages_as_unavailable(self) -> Iterator[None]:
-        with outages_as_unavailable():
+    def _passing_as_unavailable(self) -> Iterator[None]:
+        with passing_as_unavailable():
             try:
                 yield
             except (asyncpg.InternalClientError, TimeoutError):
@@ -94,27 +56,27 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
                 raise
 
     async def execute(self, *args: Any, **kwargs: Any) -> Any:
-        with self._outages_as_unavailable():
+        with self._passing_as_unavailable():
             return await super().execute(*args, **kwargs)
 
     async def executemany(self, *args: Any, **kwargs: Any) -> Any:
-        with self._outages_as_unavailable():
+        with self._passing_as_unavailable():
             return await super().executemany(*args, **kwargs)
 
     async def fetchmany(self, *args: Any, **kwargs: Any) -> Any:
-        with self._outages_as_unavailable():
+        with self._passing_as_unavailable():
             return await super().fetchmany(*args, **kwargs)
 
     async def fetch(self, *args: Any, **kwargs: Any) -> Any:
-        with self._outages_as_unavailable():
+        with self._passing_as_unavailable():
             return await super().fetch(*args, **kwargs)
 
     async def fetchrow(self, *args: Any, **kwargs: Any) -> Any:
-        with self._outages_as_unavailable():
+        with self._passing_as_unavailable():
             return await super().fetchrow(*args, **kwargs)
 
     async def fetchval(self, *args: Any, **kwargs: Any) -> Any:
-        with self._outages_as_unavailable():
+        with self._passing_as_unavailable():
             return await super().fetchval(*args, **kwargs)
 
 
@@ -125,7 +87,7 @@ class _Acquired(PoolAcquireContext):  # type: ignore[misc]
 
     async def __aexit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         await super().__aexit__(kind, error, traceback)
-        if isinstance(error, asyncpg.InterfaceError) and is_outage(error):
+        if isinstance(error, asyncpg.InterfaceError) and is_passing(error):
             raise Unavailable(UNREACHABLE) from error
 
 
@@ -142,7 +104,7 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
         return _Acquired(self, timeout)
 
     async def _acquire(self, timeout: float | None) -> Any:  # noqa: ASYNC109 (asyncpg's signature)
-        with outages_as_unavailable():
+        with passing_as_unavailable():
             return await super()._acquire(self._patience if timeout is None else timeout)
 
 
@@ -166,7 +128,7 @@ async def open_pool(
         command_timeout=silence,
         server_settings=SESSION,
     )
-    with outages_as_unavailable():
+    with passing_as_unavailable():
         await pool
     return pool
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 from asyncpg import Record
@@ -41,18 +40,6 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
     return tuple(chapter_of(row) for row in rows), digests
 
 
-OWNER_OF_CHAPTER = """
-    SELECT c.book_id, c.chapter_number FROM chapter c JOIN book b ON b.id = c.book_id
-     WHERE c.id = $1 AND b.account_id = $2
-"""
-
-
-async def place_of(db: DB, account_id: int, chapter_id: int) -> tuple[int, int] | None:
-    """The book and the number of the account's chapter."""
-    row = await db.fetchrow(OWNER_OF_CHAPTER, chapter_id, account_id)
-    return row and (row["book_id"], row["chapter_number"])
-
-
 KEEP_TEXTS = """
     INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
     SELECT id, 'regenerate', content, word_count FROM chapter
@@ -83,7 +70,7 @@ HAS_OUTLINE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedChapter:
     """A chapter as the outline has it."""
 
     number: int
@@ -92,7 +79,7 @@ class Plan:
     target_word_count: int
 
 
-async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[Plan]) -> None:
+async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:
     """Gives chapters new plans; texts they had go to their revisions."""
     columns = _columns(plans)
     await connection.execute(KEEP_TEXTS, book_id, columns[0])
@@ -101,7 +88,7 @@ async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[P
 
 
 async def replace_outline(
-    connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[Plan]
+    connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
 ) -> None:
     """Makes the outline the book's only chapters. A number that stays keeps its row, and so its revisions."""
     await connection.execute(DROP_CHAPTERS_BEYOND, book_id, len(plans))
@@ -144,47 +131,6 @@ async def rewrite(
         )  # fmt: skip
 
 
-TAKE_JOB = """
-    INSERT INTO book_job (book_id, owner, kind) VALUES ($1, $2, $3)
-    ON CONFLICT (book_id) DO UPDATE SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, started_at = now()
-"""
-
-IN_FLIGHT = """
-    SELECT count(*)
-      FROM book_job j JOIN book b ON b.id = j.book_id JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
-     WHERE b.account_id = $1 AND j.kind = $2
-"""
-
-
-async def jobs_in_flight(db: DB, account_id: int, kind: str) -> int:
-    """How many of the account's books living processes are at such work on."""
-    return int(await db.fetchval(IN_FLIGHT, account_id, kind))
-
-
-# Its replies were stored to be paid for; nothing asks for them again.
-END_JOB = """
-    WITH forgotten AS (DELETE FROM step WHERE book_id = $1 AND run_id IS NULL)
-    DELETE FROM book_job WHERE book_id = $1 AND owner = $2 RETURNING 1
-"""
-
-CALL_OFF_JOB = "DELETE FROM book_job WHERE book_id = $1"
-
-
-async def take_job(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str) -> None:
-    """Says that model work outside a run has begun. The caller has seen that no living process has such work."""
-    await connection.execute(TAKE_JOB, book_id, owner, kind)
-
-
-async def end_job(db: DB, book_id: int, owner: UUID) -> bool:
-    """Whether the job was still this process's."""
-    return await db.fetchval(END_JOB, book_id, owner) is not None
-
-
-async def call_off_job(connection: asyncpg.Connection, book_id: int) -> None:
-    """What a process that is thought dead still works on, and may bring once it wakes up, is not wanted any more."""
-    await connection.execute(CALL_OFF_JOB, book_id)
-
-
 DELETE_BOOK = "DELETE FROM book WHERE id = $1 AND account_id = $2"
 
 
@@ -192,7 +138,7 @@ async def delete_book(connection: asyncpg.Connection, account_id: int, book_id: 
     await connection.execute(DELETE_BOOK, book_id, account_id)
 
 
-def _columns(plans: Sequence[Plan]) -> tuple[list[int], list[str], list[str], list[int]]:
+def _columns(plans: Sequence[PlannedChapter]) -> tuple[list[int], list[str], list[str], list[int]]:
     return (
         [plan.number for plan in plans],
         [plan.title for plan in plans],

@@ -49,11 +49,3 @@ RENUMBER = """
 async def renumber(db: DB, book_id: int, numbers: Mapping[int, int]) -> None:
     """Gives chapters new numbers, by id."""
     await db.execute(RENUMBER, book_id, list(numbers), list(numbers.values()))
-
-
-RECOUNT_RUN = "UPDATE run SET total = $2 WHERE book_id = $1 AND status = 'paused'"
-
-
-async def recount_run(db: DB, book_id: int, chapters: int) -> None:
-    """Tells the book's paused run how many chapters there are now."""
-    await db.execute(RECOUNT_RUN, book_id, chapters)

@@ -30,11 +30,12 @@ async def renew(db: DB, boot_id: UUID, seconds: float) -> int | None:
     return others
 
 
-TRY = "UPDATE process SET probation = $2 WHERE boot_id = $1"
+SET_SUSPECT = "UPDATE process SET probation = $2 WHERE boot_id = $1"
 
 
-async def set_probation(db: DB, boot_id: UUID, run_id: UUID | None) -> None:
-    await db.execute(TRY, boot_id, run_id)
+async def set_suspect(db: DB, boot_id: UUID, run_id: UUID | None) -> None:
+    """Names the suspected run that the process handles; None when it handles none."""
+    await db.execute(SET_SUSPECT, boot_id, run_id)
 
 
 EXPIRE = "UPDATE process SET lease_until = now() WHERE boot_id = $1 AND lease_until > now()"
@@ -45,7 +46,9 @@ async def expire(db: DB, boot_id: UUID) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class LivingProcess:
+    """A process of this machine, by its id and by when it began."""
+
     boot_id: UUID
     pid: int
     pid_started: str
@@ -54,12 +57,12 @@ class Neighbour:
 ON_HOST = "SELECT boot_id, pid, pid_started FROM process WHERE host = $1 AND boot_id <> $2 AND lease_until > now()"
 
 
-async def on_host(db: DB, host: str, boot_id: UUID) -> list[Neighbour]:
+async def on_host(db: DB, host: str, boot_id: UUID) -> list[LivingProcess]:
     """The other processes of this machine whose lease still runs."""
-    return [Neighbour(**row) for row in await db.fetch(ON_HOST, host, boot_id)]
+    return [LivingProcess(**row) for row in await db.fetch(ON_HOST, host, boot_id)]
 
 
-# A dead process is kept while runs in progress name it, because its `probation` decides whom its crash is charged to.
+# A dead process is kept while runs in progress name it, because its `probation` says which run its crash is charged to.
 PRUNE = """
     DELETE FROM process p
      WHERE p.lease_until < now() - interval '1 minute'

@@ -1,107 +1,60 @@
-"""Runs: accepting, steering, checkpointing and handing over the writing of a book."""
+"""Runs: every statement that writes the table `run`.
+
+What a run's state may become, and by what:
+
+    from        to                                          by
+    (none)      queued, running                             insert: generate was accepted
+    queued      running                                     promote: the account's slot is free
+    queued      paused, stopped, error                      save
+    running     paused, stopped, completed, error           save
+    paused      queued, running, stopped, completed, error  save
+    error       queued, running, stopped                    save
+    stopped     nothing                                     a new run is inserted
+    completed   nothing                                     a new run is inserted
+
+`save` writes what `actors.decide` has decided, under the locks of `book_state.lock`, and only along `TRANSITIONS`.
+The other statements leave the state as it is. Each may write a run while it is
+
+    statement       in the state             fenced by                       it writes
+    begin           running                  epoch                           the call number, the announced chapter
+    checkpoint      queued, running, paused  epoch and call number           progress, the chapter announced next
+    claim           running                  the owner's lease has run out   epoch, owner, crash count
+    forget_calls    queued, paused           the owner's lease has run out   epoch, owner, no call in flight
+    release         queued, running, paused  owner                           no owner, no call in flight
+    PROGRESS        any                      the reply is new                crash count
+    recount         paused                   the locks of `book_state.lock`  the number of chapters
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 import asyncpg
-from asyncpg import Record
 
-from bookgen.models import Run, RunMode, RunStatus
+from bookgen.models import Run, RunStatus
 from bookgen.store.database import DB
+from bookgen.store.model_calls import Step, values_of
+from bookgen.store.rows import columns, field_names, mapper
+from bookgen.store.slots import holds_slot
 
-RUN_FIELDS = tuple(Run.__dataclass_fields__)
+run_of = mapper(Run)
 
-
-def run_of(row: Record) -> Run:
-    """From a row that has the columns of `run`, whatever else it has."""
-    fields = {name: row[name] for name in RUN_FIELDS}
-    return Run(**fields | {"status": RunStatus(row["status"]), "mode": RunMode(row["mode"])})
-
-
-LOCK_SLOT = "UPDATE account_slot SET version = version + 1 WHERE account_id = $1"
-
-
-async def lock_slot(connection: asyncpg.Connection, account_id: int) -> None:
-    """Puts everything that moves this account's runs or holds in one order, until the transaction ends.
-
-    The new version tells `acceptance.accept` that what it read before is old.
-    """
-    await connection.execute(LOCK_SLOT, account_id)
-
-
-@dataclass(frozen=True, slots=True)
-class BookState:
-    """What a command on a book is decided on.
-
-    `target_word_count` is that of the book, or of its chapters together where they are given more.
-    `written` chapters have content, `todo` have none or wait to be replaced by `run`. `wrote` says that a
-    run wrote chapters since the book was last completed. `slot_free`: no other run of the account is
-    running, waiting or finishing a call. `owner_alive`: the process that owns the run still renews its lease.
-    """
-
-    target_word_count: int
-    run: Run | None
-    chapters: int
-    written: int
-    todo: int
-    wrote: bool
-    slot_free: bool
-    owner_alive: bool
-    job: str | None
-
-
-# Of a run `r` of the account in question; a paused run's call in flight is believed in for $3 seconds.
-OCCUPIES_SLOT = """
-    r.status IN ('queued', 'running', 'paused')
-    AND (r.status <> 'paused' OR r.call_started_at IS NOT NULL AND r.updated_at > now() - $3 * interval '1 second')
-"""
-
-LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
-
-BOOK_STATE = f"""
-    SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, newest.*, k.chapters,
-           k.written AS chapters_written, k.todo,
-           EXISTS (SELECT FROM run r
-                    WHERE r.book_id = b.id AND r.written > 0
-                      AND r.queue_seq > coalesce((SELECT max(d.queue_seq) FROM run d
-                                                   WHERE d.book_id = b.id AND d.status = 'completed'), 0)) AS wrote,
-           NOT EXISTS (SELECT FROM run r
-                        WHERE r.account_id = b.account_id AND r.book_id <> b.id AND {OCCUPIES_SLOT}) AS slot_free,
-           EXISTS (SELECT FROM process p WHERE p.boot_id = newest.owner AND p.lease_until > now()) AS owner_alive,
-           (SELECT j.kind FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
-             WHERE j.book_id = b.id) AS job
-      FROM book b
-      LEFT JOIN LATERAL (SELECT * FROM run WHERE book_id = b.id ORDER BY queue_seq DESC LIMIT 1) AS newest ON true
-     CROSS JOIN LATERAL (
-           SELECT count(*) AS chapters, count(*) FILTER (WHERE content <> '') AS written,
-                  count(*) FILTER (WHERE content = '' OR rewrite_run = newest.id) AS todo,
-                  sum(target_word_count) AS budgets
-             FROM chapter WHERE book_id = b.id) AS k
-     WHERE b.id = $1 AND b.account_id = $2
-"""
-
-
-async def lock_book(
-    connection: asyncpg.Connection, account_id: int, book_id: int, call_seconds: float
-) -> BookState | None:
-    """The state of the account's book, its slot and newest run locked; None when the book is not the account's."""
-    await lock_slot(connection, account_id)
-    await connection.execute(LOCK_RUN, book_id)
-    row = await connection.fetchrow(BOOK_STATE, book_id, account_id, float(call_seconds))
-    return row and BookState(
-        target_word_count=row["target_word_count"],
-        run=run_of(row) if row["id"] is not None else None,
-        chapters=row["chapters"],
-        written=row["chapters_written"],
-        todo=row["todo"],
-        wrote=row["wrote"],
-        slot_free=row["slot_free"],
-        owner_alive=row["owner_alive"],
-        job=row["job"],
-    )
+# What `save` lets through besides writing a run in the state that it has.
+TRANSITIONS: Mapping[RunStatus, frozenset[RunStatus]] = MappingProxyType(
+    {
+        RunStatus.QUEUED: frozenset({RunStatus.PAUSED, RunStatus.STOPPED, RunStatus.ERROR}),
+        RunStatus.RUNNING: frozenset({RunStatus.PAUSED, RunStatus.STOPPED, RunStatus.COMPLETED, RunStatus.ERROR}),
+        RunStatus.PAUSED: frozenset(RunStatus) - {RunStatus.PAUSED},
+        RunStatus.STOPPED: frozenset(),
+        RunStatus.COMPLETED: frozenset(),
+        RunStatus.ERROR: frozenset({RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.STOPPED}),
+    }
+)
 
 
 NEWEST = "SELECT * FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
@@ -112,13 +65,7 @@ async def newest(db: DB, book_id: int) -> Run | None:
     return row and run_of(row)
 
 
-BY_ID = "SELECT * FROM run WHERE id = $1"
-
-
-async def find(db: DB, run_id: UUID) -> Run | None:
-    row = await db.fetchrow(BY_ID, run_id)
-    return row and run_of(row)
-
+# Steered: what `actors.decide` decides
 
 INSERT = """
     INSERT INTO run (id, book_id, account_id, status, mode, total, done, call_no, epoch, owner, last_op)
@@ -126,17 +73,13 @@ INSERT = """
     RETURNING *
 """
 
-MARK_FOR_REWRITE = "UPDATE chapter SET rewrite_run = $2 WHERE book_id = $1"
 
-
-async def insert(connection: asyncpg.Connection, run: Run, *, rewrite: bool) -> Run:
-    """Stores an accepted run. With `rewrite` every chapter is written again, whatever it holds."""
+async def insert(connection: asyncpg.Connection, run: Run) -> Run:
+    """Stores an accepted run."""
     row = await connection.fetchrow(
         INSERT, run.id, run.book_id, run.account_id, run.status, run.mode, run.total, run.done,
         run.call_no, run.epoch, run.owner, run.last_op,
     )  # fmt: skip
-    if rewrite:
-        await connection.execute(MARK_FOR_REWRITE, run.book_id, run.id)
     return run_of(row)
 
 
@@ -148,145 +91,308 @@ SAVE = """
            queue_seq = CASE WHEN $13 THEN nextval('run_queue') ELSE queue_seq END,
            finished_at = CASE WHEN $2 IN ('stopped', 'completed', 'error') THEN coalesce(finished_at, now()) END,
            updated_at = now()
-     WHERE id = $1
+     WHERE id = $1 AND status = ANY($14::text[])
     RETURNING *
 """
 
 
 async def save(connection: asyncpg.Connection, run: Run, *, to_tail: bool = False) -> Run:
-    """Writes what a decision made of a run whose row the transaction holds locked."""
+    """Writes what a decision made of a run whose row the transaction holds locked.
+
+    RuntimeError where `TRANSITIONS` knows no way from the stored state to that of `run`.
+    """
+    sources = [run.status, *(status for status, targets in TRANSITIONS.items() if run.status in targets)]
     row = await connection.fetchrow(
         SAVE, run.id, run.status, run.mode, run.total, run.done, run.call_no, run.epoch, run.owner, run.crash_count,
-        run.failure, run.last_op, run.call_started_at is not None, to_tail,
+        run.failure, run.last_op, run.call_started_at is not None, to_tail, sources,
     )  # fmt: skip
+    if row is None:
+        raise RuntimeError(f"run {run.id} can't become {run.status} from the state that it is in")
     return run_of(row)
 
 
-SET_BOOK_STATUS = """
-    UPDATE book SET status = $2, funding_source = coalesce($3, funding_source), updated_at = now() WHERE id = $1
-"""
-
-SETTLE_CHAPTERS = """
-    UPDATE chapter
-       SET status = CASE WHEN content <> '' THEN 'completed'
-                         WHEN chapter_number = $2 THEN 'error'
-                         ELSE 'pending' END
-     WHERE book_id = $1 AND status IN ('writing', 'error')
-"""
-
-FORGET_STEPS = "DELETE FROM step WHERE run_id = $1 AND ($2::int IS NULL OR chapter_number = $2)"
-
-
-async def set_book_status(
-    connection: asyncpg.Connection, book_id: int, status: str, funding_source: str | None = None
-) -> None:
-    await connection.execute(SET_BOOK_STATUS, book_id, status, funding_source)
-
-
-async def settle_chapters(connection: asyncpg.Connection, book_id: int, failed: int | None = None) -> None:
-    """No chapter is being written any more; `failed` names the one that could not be."""
-    await connection.execute(SETTLE_CHAPTERS, book_id, failed)
-
-
-async def forget_steps(connection: asyncpg.Connection, run_id: UUID, chapter_number: int | None = None) -> None:
-    await connection.execute(FORGET_STEPS, run_id, chapter_number)
-
-
-PROMOTE = """
+PROMOTE = f"""
     UPDATE run SET status = 'running', epoch = epoch + 1, owner = $2, call_started_at = NULL, updated_at = now()
      WHERE id = (SELECT id FROM run WHERE account_id = $1 AND status = 'queued' ORDER BY queue_seq LIMIT 1)
-       AND NOT EXISTS (SELECT FROM run
-                        WHERE account_id = $1 AND status IN ('queued', 'running', 'paused')
-                          AND (status = 'running' OR call_started_at IS NOT NULL
-                                                     AND updated_at > now() - $3 * interval '1 second'))
+       AND NOT EXISTS (SELECT FROM run r WHERE r.account_id = $1 AND {holds_slot("'running'", "$3")})
     RETURNING *
 """
 
 
 async def promote(connection: asyncpg.Connection, account_id: int, owner: UUID, call_seconds: float) -> Run | None:
-    """Gives the account's free turn to the head of its queue. The account's slot must be locked."""
+    """Starts the run at the head of the account's queue if the account's slot is free. The slot must be locked."""
     row = await connection.fetchrow(PROMOTE, account_id, owner, float(call_seconds))
     return row and run_of(row)
 
 
-WAITING_ACCOUNTS = """
-    SELECT DISTINCT q.account_id
-      FROM run q
-     WHERE q.status = 'queued'
-       AND NOT EXISTS (SELECT FROM run r
-                        WHERE r.account_id = q.account_id AND r.status IN ('queued', 'running', 'paused')
-                          AND (r.status = 'running' OR r.call_started_at IS NOT NULL
-                                                       AND r.updated_at > now() - $1 * interval '1 second'))
-     LIMIT 100
-"""
+RECOUNT = "UPDATE run SET total = $2 WHERE book_id = $1 AND status = 'paused'"
 
 
-async def waiting_accounts(db: DB, call_seconds: float) -> list[int]:
-    """Accounts whose turn is free although a run waits for it."""
-    return [row["account_id"] for row in await db.fetch(WAITING_ACCOUNTS, float(call_seconds))]
+async def recount(connection: asyncpg.Connection, book_id: int, chapters: int) -> None:
+    """Tells the book's paused run of how many chapters the outline has now."""
+    await connection.execute(RECOUNT, book_id, chapters)
 
 
-HINT_CHANNEL = "bookgen_run"
-
-HINT = "SELECT pg_notify($1, $2)"
-
-
-async def hint(connection: asyncpg.Connection, book_id: int) -> None:
-    """Tells the other processes, once this transaction is committed, that the book's run has changed."""
-    await connection.execute(HINT, HINT_CHANNEL, str(book_id))
-
-
-ACTIVE_OF_ACCOUNT = """
-    SELECT book_id FROM run WHERE account_id = $1 AND status IN ('queued', 'running', 'paused') ORDER BY queue_seq
-"""
-
-
-async def active_books(db: DB, account_id: int) -> list[int]:
-    return [row["book_id"] for row in await db.fetch(ACTIVE_OF_ACCOUNT, account_id)]
-
-
-STATUS = """
-    SELECT r.*,
-           (SELECT count(*) FROM run q
-             WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
-           (SELECT coalesce(jsonb_agg(jsonb_build_object(
-                       'id', c.id, 'chapter_number', c.chapter_number, 'title', c.title,
-                       'has_content', c.content <> '', 'word_count', c.word_count) ORDER BY c.chapter_number), '[]')
-              FROM chapter c WHERE c.book_id = r.book_id) AS outline
-      FROM run r
-     WHERE r.book_id = $1 AND r.account_id = $2
-     ORDER BY r.queue_seq DESC
-     LIMIT 1
-"""
+# Written: a chapter is announced before it is written and committed when it is
 
 
 @dataclass(frozen=True, slots=True)
-class RunReport:
-    """A run as its owner sees it: with its place in the queue and the outline."""
+class Begin:
+    """The wish to write the next chapter of a run that is held under `epoch`."""
+
+    run_id: UUID
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run whose next chapter is announced. `replay`: model calls of the run are stored."""
 
     run: Run
-    place: int
-    outline: list[dict[str, Any]]
+    replay: bool
 
 
-async def report(db: DB, account_id: int, book_id: int) -> RunReport | None:
-    row = await db.fetchrow(STATUS, book_id, account_id)
-    return row and RunReport(run_of(row), row["place"], row["outline"])
+OF_RUN = columns(field_names(Run))
 
-
-REPORTS = """
-    SELECT r.*,
-           (SELECT count(*) FROM run q
-             WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
-           (SELECT coalesce(jsonb_agg(jsonb_build_object('chapter_number', c.chapter_number, 'title', c.title)), '[]')
-              FROM chapter c WHERE c.book_id = r.book_id AND c.chapter_number = r.current_chapter) AS outline
-      FROM book b
-     CROSS JOIN LATERAL (SELECT * FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r
-     WHERE b.account_id = $1
+# The chapter that comes next is found in the same statement that announces it. Nothing is joined, and the status is a
+# parameter, so that no plan reads a table or an index from end to end: a planner whose statistics are from before a
+# restore of thousands would think nothing of it.
+BEGIN = f"""
+    WITH begun AS (
+        UPDATE run r
+           SET call_no = r.call_no + 1, call_started_at = now(), updated_at = now(),
+               (total, done, current_chapter) = (
+                   SELECT count(*),
+                          count(*) FILTER (WHERE c.content <> '' AND c.rewrite_run IS DISTINCT FROM r.id),
+                          min(c.chapter_number) FILTER (WHERE c.content = '' OR c.rewrite_run = r.id)
+                     FROM chapter c WHERE c.book_id = r.book_id)
+         WHERE r.id = ANY($1::uuid[]) AND r.status = $3 AND r.epoch = ($2::bigint[])[array_position($1, r.id)]
+           AND (SELECT count(*) FROM chapter c
+                 WHERE c.book_id = r.book_id AND (c.content = '' OR c.rewrite_run = r.id)) > 0
+        RETURNING r.*
+    ), marked AS (
+        UPDATE chapter SET status = 'writing'
+         WHERE id = ANY(ARRAY(SELECT (SELECT c.id FROM chapter c
+                                       WHERE c.book_id = begun.book_id AND c.chapter_number = begun.current_chapter)
+                                FROM begun))
+    )
+    SELECT {OF_RUN}, EXISTS (SELECT FROM step s WHERE s.run_id = begun.id) AS replay FROM begun
 """
 
 
-async def reports(db: DB, account_id: int) -> dict[int, RunReport]:
-    """The newest run of each of the account's books; of the outline only the chapter being written."""
-    rows = await db.fetch(REPORTS, account_id)
-    return {row["book_id"]: RunReport(run_of(row), row["place"], row["outline"]) for row in rows}
+async def begin(db: DB, asked: Sequence[Begin]) -> dict[UUID, Begun]:
+    """Announces the next unwritten chapter of each run.
+
+    A run that is absent from the answer has nothing left or is not ours to write.
+    """
+    ids, epochs = [each.run_id for each in asked], [each.epoch for each in asked]
+    rows = await db.fetch(BEGIN, ids, epochs, RunStatus.RUNNING)
+    return {row["id"]: Begun(run_of(row), row["replay"]) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A finished chapter on its way into the database, with everything that fences it.
+
+    `seen` is the chapter's content version when its writing began. `digest` is None or the JSON of a Digest. `step` is
+    the model call that came last, if it is not stored yet.
+    """
+
+    run_id: UUID
+    epoch: int
+    call_no: int
+    chapter_id: int
+    seen: int
+    content: str
+    word_count: int
+    quality: list[dict[str, Any]]
+    digest: dict[str, Any] | None
+    step: Step | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A run whose chapter is committed. With a `call_started_at` its next chapter is announced.
+
+    `book_updated_at` is when its book was last changed by anything but a checkpoint; None when an edit of this chapter
+    was faster.
+    """
+
+    run: Run
+    book_updated_at: datetime | None
+
+
+# One statement: the fence, the text, the former text, the loser of a race with the editor, the digest, the last model
+# call, and the announcement of the chapter that comes next, if the run goes on. An edit committed while the chapter was
+# being written has moved `content_version`: then the chapter keeps the user's text and the model's goes to the
+# revisions. The run is locked before its chapters, as everywhere.
+CHECKPOINT = f"""
+    WITH others AS (
+        SELECT count(*) AS total,
+               count(*) FILTER (WHERE content <> '' AND rewrite_run IS DISTINCT FROM $1) AS done,
+               min(chapter_number) FILTER (WHERE content = '' OR rewrite_run = $1) AS next
+          FROM chapter
+         WHERE book_id = (SELECT book_id FROM run WHERE id = $1) AND id <> $4
+    ), fenced AS (
+        UPDATE run r
+           SET total = others.total + 1, done = others.done + 1, written = r.written + 1, call_no = r.call_no + 1,
+               crash_count = 0, words_written = r.words_written + $7,
+               writing_seconds = r.writing_seconds + coalesce(extract(epoch FROM now() - r.call_started_at), 0),
+               call_started_at = CASE WHEN r.status = 'running' AND next IS NOT NULL THEN now() END,
+               current_chapter = CASE WHEN r.status = 'running' THEN coalesce(next, r.current_chapter)
+                                      ELSE r.current_chapter END,
+               updated_at = now()
+          FROM others
+         WHERE r.id = $1 AND r.epoch = $2 AND r.call_no = $3 AND r.status IN ('queued', 'running', 'paused')
+        RETURNING r.*
+    ), former AS (
+        SELECT c.content, c.word_count, c.content <> '' AS held, c.content_version = $5 AS same
+          FROM chapter c, fenced WHERE c.id = $4
+           FOR UPDATE OF c
+    ), saved AS (
+        UPDATE chapter c
+           SET content = CASE WHEN same THEN $6 ELSE c.content END,
+               word_count = CASE WHEN same THEN $7 ELSE c.word_count END,
+               quality = CASE WHEN same THEN $8::jsonb ELSE c.quality END,
+               status = CASE WHEN same OR held THEN 'completed' ELSE 'pending' END,
+               content_version = c.content_version + same::int,
+               updated_at = CASE WHEN same THEN now() ELSE c.updated_at END,
+               rewrite_run = NULL
+          FROM former WHERE c.id = $4
+    ), revised AS (
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
+        SELECT $4, 'model', CASE WHEN same THEN content ELSE $6 END, CASE WHEN same THEN word_count ELSE $7 END
+          FROM former WHERE held OR NOT same
+    ), digested AS (
+        INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
+        SELECT $4, j ->> 'content_hash', j ->> 'summary', j -> 'facts', j -> 'threads_opened', j -> 'threads_closed'
+          FROM former, LATERAL (SELECT $9::jsonb AS j) AS json
+         WHERE same AND $9::jsonb IS NOT NULL
+        ON CONFLICT DO NOTHING
+    ), stored AS (
+        INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
+        SELECT book_id, $10::text, id, $11, $12, $13 FROM fenced WHERE $10::text IS NOT NULL
+        ON CONFLICT DO NOTHING
+        RETURNING book_id, run_id, stage, chapter_number
+    ), paid AS (
+        INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
+                                cache_write_tokens, cache_read_tokens, images, cost_micros)
+        SELECT account_id, stored.*, call.*
+          FROM stored, fenced,
+               unnest($14::text[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::integer[],
+                      $20::bigint[]) AS call
+    ), marked AS (
+        UPDATE chapter SET status = 'writing' FROM fenced
+         WHERE chapter.book_id = fenced.book_id AND chapter_number = current_chapter
+           AND fenced.call_started_at IS NOT NULL
+    )
+    SELECT {OF_RUN},
+           CASE WHEN (SELECT same FROM former)
+                THEN (SELECT book.updated_at FROM book WHERE book.id = fenced.book_id) END AS book_updated_at
+      FROM fenced
+"""
+
+
+async def checkpoint(db: DB, rows: Sequence[Checkpoint]) -> dict[UUID, Saved]:
+    """Commits finished chapters of different runs, all or none. A run that is absent from the answer was fenced off."""
+    found = await db.fetchmany(CHECKPOINT, [_values(row) for row in rows])
+    return {row["id"]: Saved(run_of(row), row["book_updated_at"]) for row in found}
+
+
+def _values(row: Checkpoint) -> tuple[Any, ...]:
+    return (
+        row.run_id, row.epoch, row.call_no, row.chapter_id, row.seen, row.content, row.word_count,
+        row.quality, row.digest, *(_step_values(row.step) if row.step else NO_STEP),
+    )  # fmt: skip
+
+
+NO_STEP = (None,) * 11
+
+
+def _step_values(step: Step) -> tuple[Any, ...]:
+    return step.key, step.asked.stage, step.asked.chapter_number, step.reply, *values_of(step.asked.calls)
+
+
+# Part of `steps.SAVE`, whose parameter $3 is the run and whose CTE `stored` has a row when the reply is new: a new
+# reply is progress, which clears the run of suspicion.
+PROGRESS = """progress AS (
+        UPDATE run SET crash_count = 0 WHERE id = $3 AND crash_count > 0 AND EXISTS (SELECT FROM stored)
+    )"""
+
+
+# Owned: taken over from a process that is gone, and handed back
+
+# The suspected run that the dead owner of run `r` handled when it died; null if it handled none.
+SUSPECT = "(SELECT p.probation FROM process p WHERE p.boot_id = r.owner)"
+
+# A crash is charged to the suspected run that its process handled just then, if it did; else to all runs that it had
+# begun to write. A suspect is charged only for a crash while it was handled, so that none is quarantined by accident.
+# Where nothing else was being made there is no doubt whose crash it was: it counts double, whatever the run was at.
+# The runs are updated by their ids alone, since a join may be planned by statistics that know of no run yet.
+CLAIM = f"""
+    WITH orphan AS (
+        SELECT r.id
+          FROM run r LEFT JOIN process p ON p.boot_id = r.owner
+         WHERE r.status = 'running' AND r.owner IS DISTINCT FROM $1
+           AND (p.boot_id IS NULL OR p.lease_until <= now())
+         ORDER BY r.queue_seq
+         LIMIT $2
+           FOR UPDATE OF r SKIP LOCKED
+    ), alone AS (
+        SELECT owner FROM run
+         WHERE status IN ('queued', 'running', 'paused') AND call_started_at IS NOT NULL
+           AND NOT EXISTS (SELECT FROM book_job j WHERE j.owner = run.owner)
+         GROUP BY owner HAVING count(*) = 1
+    )
+    UPDATE run r
+       SET epoch = r.epoch + 1, owner = $1, call_started_at = NULL,
+           crash_count = r.crash_count + (
+               CASE WHEN r.owner IS NULL THEN 0
+                    WHEN r.call_started_at IS NOT NULL AND r.owner = ANY(ARRAY(SELECT owner FROM alone)) THEN 2
+                    WHEN r.crash_count >= $3 THEN ({SUSPECT} IS NOT DISTINCT FROM r.id)::int
+                    ELSE ({SUSPECT} IS NULL AND r.call_started_at IS NOT NULL)::int END)
+     WHERE r.id = ANY(ARRAY(SELECT id FROM orphan))
+    RETURNING r.*
+"""
+
+
+async def claim(db: DB, owner: UUID, limit: int, suspect_from: int) -> list[Run]:
+    """Takes over running runs whose owner is gone. `suspect_from` crashes make a run a suspect.
+
+    What `owner` itself has stays as it is, however late its own lease is renewed: nobody else took it.
+    """
+    rows = await db.fetch(CLAIM, owner, limit, suspect_from)
+    return sorted((run_of(row) for row in rows), key=lambda run: run.queue_seq)
+
+
+def _with_chapters(take: str) -> str:
+    """`take` takes runs from their process: from then on nobody writes a chapter of those that do not go on."""
+    return f"""
+    WITH taken AS ({take} RETURNING run.book_id, run.status)
+    UPDATE chapter SET status = CASE WHEN content <> '' THEN 'completed' ELSE 'pending' END
+     WHERE status = 'writing' AND book_id = ANY(ARRAY(SELECT book_id FROM taken WHERE status <> 'running'))
+    """
+
+
+# A paused or waiting run whose last call died with its process does not hold its account's slot.
+FORGET_CALLS = _with_chapters("""
+    UPDATE run SET call_started_at = NULL, epoch = epoch + 1, owner = NULL, updated_at = now()
+     WHERE status IN ('queued', 'paused') AND call_started_at IS NOT NULL AND owner IS DISTINCT FROM $1
+       AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = run.owner AND p.lease_until > now())
+""")
+
+
+async def forget_calls(db: DB, owner: UUID) -> None:
+    """Clears calls in flight of processes that are gone, where no run has to be taken over for them."""
+    await db.execute(FORGET_CALLS, owner)
+
+
+RELEASE = _with_chapters("""
+    UPDATE run SET owner = NULL, call_started_at = NULL
+     WHERE owner = $1 AND status IN ('queued', 'running', 'paused')
+""")
+
+
+async def release(db: DB, owner: UUID) -> None:
+    """A clean stop: the runs stay as they are, for the next process to claim without a charge."""
+    await db.execute(RELEASE, owner)

@@ -1,14 +1,15 @@
-"""Stored model calls and the ledger of what they used."""
+"""Steps: replies of model calls, stored by the hash of what was asked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from bookgen.models import Usage
+import asyncpg
+
 from bookgen.store.database import DB
+from bookgen.store.model_calls import Step, values_of
+from bookgen.store.runs import PROGRESS
 
 FIND = "SELECT reply FROM step WHERE book_id = $1 AND key = $2"
 
@@ -18,47 +19,14 @@ async def find(db: DB, book_id: int, key: str) -> dict[str, Any] | None:
     return reply
 
 
-@dataclass(frozen=True, slots=True)
-class PaidCall:
-    """A model call that the provider charges. `cost_micros` is None when the price table does not know the model."""
-
-    model: str
-    usage: Usage
-    cost_micros: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked for, and all the calls that it took."""
-
-    account_id: int
-    book_id: int
-    run_id: UUID | None
-    stage: str
-    chapter_number: int | None
-    calls: tuple[PaidCall, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A model call's result on its way into the database. `reply` is the JSON of a TextReply."""
-
-    key: str
-    reply: dict[str, Any]
-    asked: Asked
-
-
-# The reply and its price are one fact: both are there or neither is, however often this is repeated. A reply that
-# is new is progress, which clears the run of suspicion.
-SAVE = """
+# The reply and its price are one fact: both are there or neither is, however often this is repeated.
+SAVE = f"""
     WITH stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
         SELECT id, $6, $3, $4, $5, $7 FROM book WHERE id = $2
         ON CONFLICT DO NOTHING
         RETURNING 1
-    ), progress AS (
-        UPDATE run SET crash_count = 0 WHERE id = $3 AND crash_count > 0 AND EXISTS (SELECT FROM stored)
-    )
+    ), {PROGRESS}
     INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
                             cache_write_tokens, cache_read_tokens, images, cost_micros)
     SELECT $1, $2, $3, $4, $5, call.*
@@ -73,50 +41,13 @@ async def save(db: DB, step: Step) -> None:
     asked = step.asked
     await db.execute(
         SAVE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, step.key, step.reply,
-        *columns(asked.calls),
+        *values_of(asked.calls),
     )  # fmt: skip
 
 
-CHARGE = """
-    INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
-                            cache_write_tokens, cache_read_tokens, images, cost_micros)
-    SELECT $1, $2, $3, $4, $5, call.*
-      FROM unnest($6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::integer[], $12::bigint[])
-               AS call
-"""
+FORGET = "DELETE FROM step WHERE run_id = $1 AND ($2::int IS NULL OR chapter_number = $2)"
 
 
-async def charge(db: DB, asked: Asked) -> None:
-    """The calls that were paid for in vain."""
-    await db.execute(
-        CHARGE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number,
-        *columns(asked.calls),
-    )  # fmt: skip
-
-
-def columns(calls: Sequence[PaidCall]) -> tuple[list[Any], ...]:
-    """What `model_call` keeps of each: model, the four kinds of tokens, images, price."""
-    return (
-        [call.model for call in calls],
-        [call.usage.input_tokens for call in calls],
-        [call.usage.output_tokens for call in calls],
-        [call.usage.cache_write_tokens for call in calls],
-        [call.usage.cache_read_tokens for call in calls],
-        [call.usage.images for call in calls],
-        [call.cost_micros for call in calls],
-    )
-
-
-SPENT = """
-    SELECT coalesce(sum(cost_micros) FILTER (WHERE book_id = $2), 0)::bigint AS book,
-           coalesce(sum(cost_micros) FILTER (
-               WHERE account_id = $1 AND created_at >= date_trunc('day', now())), 0)::bigint AS today
-      FROM model_call
-     WHERE book_id = $2 OR account_id = $1 AND created_at >= date_trunc('day', now())
-"""
-
-
-async def spent(db: DB, account_id: int, book_id: int) -> tuple[int, int]:
-    """What the book has cost so far and what the account has cost today, in millionths."""
-    row = await db.fetchrow(SPENT, account_id, book_id)
-    return row["book"], row["today"]
+async def forget(connection: asyncpg.Connection, run_id: UUID, chapter_number: int | None = None) -> None:
+    """Deletes the run's stored replies, of one chapter or of all."""
+    await connection.execute(FORGET, run_id, chapter_number)

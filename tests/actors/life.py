@@ -14,16 +14,16 @@ from bookgen.actors.messages import (
     ChapterHalted,
     Command,
     Event,
-    Failure,
     Generate,
+    RunFailure,
 )
 from bookgen.actors.resources import Resources, Writing
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, BookQuotaExceeded
 from bookgen.models import Run, RunMode, RunStatus
-from bookgen.store import checkpoints, ownership, processes, runs
-from bookgen.store.checkpoints import Begin, Checkpoint
+from bookgen.store import processes, runs
+from bookgen.store.runs import Begin, Checkpoint
 
 from .conftest import Shelf
 
@@ -69,7 +69,7 @@ class Life(Protocol):
 def outcome(flight: Flight, how: str) -> ChapterFailed | ChapterHalted:
     if how == "halted":
         return ChapterHalted(flight.epoch, flight.call_no)
-    failure = Failure("UPSTREAM_AI_ERROR", "It failed.", "chapter", flight.chapter, retryable=how == "failed")
+    failure = RunFailure("UPSTREAM_AI_ERROR", "It failed.", "chapter", flight.chapter, retryable=how == "failed")
     return ChapterFailed(flight.epoch, flight.call_no, failure)
 
 
@@ -197,7 +197,7 @@ class LifeInMemory:
         shelved.wrote = True
         done = CHAPTERS - len(shelved.todo)
         shelved.run = replace(before, done=done, call_no=before.call_no + 1, call_started_at=None, crash_count=0)
-        if before.total - before.done <= 1:
+        if not shelved.todo:
             self._apply(flight.book, Advance())
         if shelved.todo and shelved.run.status is RunStatus.RUNNING:
             self._announce(flight.book, shelved.run)
@@ -298,9 +298,7 @@ class RealLife:
         run = committed.run
         if book in self.flights and (run is None or not run.status.active or (before and run.epoch != before.epoch)):
             self.lost.append(self.flights.pop(book))
-        if run and committed.announced:
-            await self._take_off(book, run)
-        elif isinstance(command, Generate):
+        if isinstance(command, Generate):
             await self.begin(book)
         return str(run and run.status)
 
@@ -308,13 +306,13 @@ class RealLife:
         run = await self._run(book)
         if book in self.flights or run is None or run.status is not RunStatus.RUNNING:
             return
-        begun = (await checkpoints.begin(self._shelf.pool, [Begin(run.id, run.epoch)])).get(run.id)
+        begun = (await runs.begin(self._shelf.pool, [Begin(run.id, run.epoch)])).get(run.id)
         if begun is None:
             await self._transactions.steer(self._account, self._books[book], Advance(), uuid4())
             return
-        await self._take_off(book, begun.run)
+        await self._started(book, begun.run)
 
-    async def _take_off(self, book: int, run: Run) -> None:
+    async def _started(self, book: int, run: Run) -> None:
         number = run.current_chapter or 0
         seen = await self._shelf.value(
             "SELECT content_version FROM chapter WHERE book_id = $1 AND chapter_number = $2", self._books[book], number
@@ -344,10 +342,10 @@ class RealLife:
         await processes.expire(pool, self._resources.boot_id)
         self._resources.boot_id = uuid4()
         await self.register()
-        for run in await ownership.claim(pool, self._resources.boot_id, 1000, CRASHES_TO_SUSPECT):
+        for run in await runs.claim(pool, self._resources.boot_id, 1000, CRASHES_TO_SUSPECT):
             if run.account_id == self._account and run.crash_count >= CRASHES_TO_QUARANTINE:
                 await self._transactions.steer(self._account, run.book_id, Advance(), uuid4())
-        await ownership.forget_calls(pool, self._resources.boot_id)
+        await runs.forget_calls(pool, self._resources.boot_id)
         await self._transactions.promote(self._account)
 
     async def view(self, book: int) -> View:
@@ -379,11 +377,9 @@ class RealLife:
         assert run is not None
         chapter = await self._shelf.chapter_id(book_id, flight.chapter + 1)
         row = Checkpoint(run.id, flight.epoch, flight.call_no, chapter, flight.seen, "Text.", 1, [], None)
-        if run.total - run.done <= 1:
-            committed = (await self._transactions.finish(self._account, book_id, row)).run
-        else:
-            saved = (await checkpoints.save(self._shelf.pool, [row])).get(run.id)
-            committed = saved and saved.run
-        if committed and committed.status is RunStatus.RUNNING and committed.call_started_at:
-            await self._take_off(flight.book, committed)
+        saved = (await runs.checkpoint(self._shelf.pool, [row])).get(run.id)
+        if saved and saved.run.done == saved.run.total:
+            await self._transactions.steer(self._account, book_id, Advance(), uuid4())
+        if saved and saved.run.status is RunStatus.RUNNING and saved.run.call_started_at:
+            await self._started(flight.book, saved.run)
         await self._transactions.promote(self._account)

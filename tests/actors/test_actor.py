@@ -15,11 +15,14 @@ class Echo(Actor):
     """Answers with the message; `gate` keeps it busy."""
 
     def __init__(self) -> None:
-        super().__init__(lambda _actor, error: self.crashes.append(error))
+        super().__init__()
         self.crashes: list[Exception] = []
         self.heard: list[Any] = []
         self.gate = asyncio.Event()
         self.gate.set()
+
+    def crashed(self, error: Exception) -> None:
+        self.crashes.append(error)
 
     async def receive(self, message: Any) -> Any:
         await self.gate.wait()

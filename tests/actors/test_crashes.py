@@ -13,14 +13,15 @@ import pytest
 from bookgen.actors import restarts
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.health import FULL_SECONDS, Health
-from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.actors.messages import Generate, Pause, Resume, Stop, WriteNext
 from bookgen.actors.resources import CostCaps
 from bookgen.actors.restarts import Restarts
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.supervisor import Supervisor
+from bookgen.actors.transaction import Committed
 from bookgen.errors import GenerationInProgress, Unavailable, UpstreamAIError
 from bookgen.models import Run, RunStatus
-from bookgen.store import acceptance, checkpoints
+from bookgen.store import runs
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material
 
@@ -72,10 +73,10 @@ async def test_word_of_a_deleted_book_leads_nowhere_and_is_no_crash(
     await model.wait_until_asked(book, 1)
     await shelf.pool.execute("DELETE FROM book WHERE id = $1", book)
 
-    model.answer(book, 1)  # what is likely the last chapter
-    await until(lambda: not supervisor._actors[account, book].writing)
-    supervisor.begin(run)
-    await until(lambda: supervisor._actors[account, book].idle)
+    model.answer(book, 1)  # the last chapter
+    await until(lambda: not supervisor.registry.find((account, book)).writing)
+    supervisor.registry.tell((account, book), WriteNext(run))
+    await until(lambda: supervisor.registry.find((account, book)).idle)
 
     assert supervisor.crashes.books == 0
 
@@ -91,11 +92,11 @@ async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
     await model.wait_until_asked(book, 1)
     await supervisor.ask(account, book, Pause())
     model.fail(book, 1, retryable=False, error=ZeroDivisionError())
-    await until(lambda: supervisor.crashes.books == 1 and not supervisor.crashes.rests((account, book)))
+    await until(lambda: supervisor.crashes.books == 1 and not supervisor.crashes.backs_off((account, book)))
 
-    await supervisor._convergence.sweep()
+    await supervisor.sweep()
 
-    status = orjson.loads(await supervisor.generation_status(account, book))
+    status = orjson.loads(await supervisor.statuses.read(account, book))
     assert status["status_message"] == "Paused. 0 of 3 chapters finished."
     await model.wait_until_asked(waiting, 1)
 
@@ -135,15 +136,15 @@ async def test_an_accept_whose_answer_was_lost_is_answered_truly(
     supervisor: Supervisor, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, book = await shelf.outlined()
-    accept, cuts = acceptance.accept, iter([True])
+    steer, cuts = supervisor.transactions.steer, iter([True])
 
-    async def cut(*arguments: Any) -> Run | None:
-        accepted = await accept(*arguments)
+    async def cut(*arguments: Any) -> Committed:
+        committed = await steer(*arguments)
         if next(cuts, False):
             raise Unavailable
-        return accepted
+        return committed
 
-    monkeypatch.setattr(acceptance, "accept", cut)
+    monkeypatch.setattr(supervisor.transactions, "steer", cut)
 
     run = await supervisor.ask(account, book, Generate())
 
@@ -157,7 +158,7 @@ async def test_a_chapter_whose_commit_was_cut_off_is_written_and_paid_for_once(
 ) -> None:
     account = await shelf.account()
     book, waiting = await shelf.book(account, chapters=2), await shelf.book(account, chapters=1)
-    save, cuts = checkpoints.save, iter([True])
+    save, cuts = runs.checkpoint, iter([True])
 
     async def cut(*arguments: Any) -> dict[UUID, Run]:
         saved = await save(*arguments)
@@ -165,7 +166,7 @@ async def test_a_chapter_whose_commit_was_cut_off_is_written_and_paid_for_once(
             raise Unavailable
         return saved
 
-    monkeypatch.setattr(checkpoints, "save", cut)
+    monkeypatch.setattr(runs, "checkpoint", cut)
     model.free = True
     for each in (book, waiting):
         await supervisor.ask(account, each, Generate())
@@ -301,13 +302,13 @@ def test_a_full_disk_is_not_over_because_something_was_read() -> None:
 async def test_an_outage_is_not_over_because_there_was_nothing_to_ask_the_database(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look, looks = Supervisor._look_with_neighbours, []
+    look, looks = Supervisor._look, []
 
     async def counted(supervisor: Supervisor) -> bool:
         looks.append(await look(supervisor))
         return looks[-1]
 
-    monkeypatch.setattr(Supervisor, "_look_with_neighbours", counted)
+    monkeypatch.setattr(Supervisor, "_look", counted)
     monkeypatch.setattr(supervising, "LOOK_SECONDS", 0.001)
     supervisor = await start()
     health, steps = supervisor.resources.health, StoredSteps(supervisor.resources, Work(1, 1, uuid4()), replay=False)
@@ -344,7 +345,7 @@ async def test_a_stored_reply_is_not_paid_for_again(start: Start, model: Model, 
     await model.until(lambda: model.stuck[book] == 1)
     await supervisor.ask(account, book, Pause())
     model.poison.clear()
-    supervisor._actors[account, book].cancel()
+    supervisor.registry.find((account, book)).cancel()
     await shelf.pool.execute("UPDATE run SET call_started_at = NULL")
 
     await supervisor.ask(account, book, Resume())

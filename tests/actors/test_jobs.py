@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bookgen import editing
-from bookgen.actors.messages import Generate
+from bookgen.actors.messages import DraftOutline, Generate, ReworkChapters, RewriteChapter
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
@@ -34,7 +34,7 @@ async def test_a_drafted_outline_becomes_the_books_chapters(supervisor: Supervis
     account, book = await shelf.outlined(chapters=0)
     model.free = True
 
-    await supervisor.draft_outline(account, book)
+    await supervisor.run_job(account, book, DraftOutline())
 
     assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
     assert await shelf.value("SELECT bible FROM book WHERE id = $1", book) == {"people": []}
@@ -50,7 +50,7 @@ async def test_a_new_outline_keeps_former_texts_as_revisions(
     await shelf.pool.execute("UPDATE chapter SET content = 'Old.'")
     model.free = True
 
-    await supervisor.draft_outline(account, book)
+    await supervisor.run_job(account, book, DraftOutline())
 
     assert await shelf.texts(book) == [""]
     assert await shelf.value("SELECT content FROM chapter_revision") == "Old."
@@ -60,7 +60,7 @@ async def test_an_outline_is_saved_although_its_caller_has_gone(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=0)
-    call = asyncio.create_task(supervisor.draft_outline(account, book))
+    call = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
     await model.wait_until_asked(book, 0)
 
     call.cancel()
@@ -71,7 +71,7 @@ async def test_an_outline_is_saved_although_its_caller_has_gone(
 
 async def test_no_run_starts_while_the_outline_is_made(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
-    call = asyncio.create_task(supervisor.draft_outline(account, book))
+    call = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
     await model.wait_until_asked(book, 0)
 
     with pytest.raises(Conflict):
@@ -87,7 +87,7 @@ async def test_no_outline_is_made_while_a_run_is_active(supervisor: Supervisor, 
     await supervisor.ask(account, book, Generate())
 
     with pytest.raises(GenerationInProgress):
-        await supervisor.draft_outline(account, book)
+        await supervisor.run_job(account, book, DraftOutline())
 
 
 async def test_reworked_chapters_lose_their_text_to_revisions(
@@ -97,7 +97,7 @@ async def test_reworked_chapters_lose_their_text_to_revisions(
     await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE book_id = $1", book)
     model.free = True
 
-    await supervisor.rework_chapters(account, book, [await shelf.chapter_id(book, 2)], "Darker.")
+    await supervisor.run_job(account, book, ReworkChapters((await shelf.chapter_id(book, 2),), "Darker."))
 
     assert await shelf.texts(book) == ["Old.", "", "Old."]
     assert await shelf.value("SELECT summary FROM chapter WHERE book_id = $1 AND chapter_number = 2", book) == "Darker."
@@ -108,13 +108,13 @@ async def test_chapters_of_another_book_can_not_be_reworked(supervisor: Supervis
     book, other = await shelf.book(account), await shelf.book(account)
 
     with pytest.raises(InvalidInput):
-        await supervisor.rework_chapters(account, book, [await shelf.chapter_id(other, 1)])
+        await supervisor.run_job(account, book, ReworkChapters((await shelf.chapter_id(other, 1),), ""))
 
 
 async def test_a_rewritten_chapter_keeps_its_former_text(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
     await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE chapter_number = 2")
-    call = asyncio.create_task(supervisor.rewrite_chapter(account, await shelf.chapter_id(book, 2)))
+    call = asyncio.create_task(supervisor.run_job(account, book, RewriteChapter(await shelf.chapter_id(book, 2), 2)))
     await model.wait_until_asked(book, 2)
 
     model.answer(book, 2, "New.")
@@ -128,12 +128,12 @@ async def test_a_strangers_chapter_is_not_rewritten(supervisor: Supervisor, shel
     book = await shelf.book(await shelf.account())
 
     with pytest.raises(NotFound):
-        await supervisor.rewrite_chapter(await shelf.account(), await shelf.chapter_id(book, 1))
+        await supervisor.run_job(await shelf.account(), book, RewriteChapter(await shelf.chapter_id(book, 1), 1))
 
 
 async def test_a_failed_job_leaves_the_book_free(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
-    call = asyncio.create_task(supervisor.draft_outline(account, book))
+    call = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
     await model.wait_until_asked(book, 0)
     model.fail(book, 0, retryable=True)
 
@@ -154,7 +154,7 @@ async def test_the_outline_of_a_process_that_slept_does_not_replace_what_a_run_w
 ) -> None:
     sleeper, other = await start(), await start()
     account, book = await shelf.outlined()
-    call = asyncio.create_task(sleeper.draft_outline(account, book))
+    call = asyncio.create_task(sleeper.run_job(account, book, DraftOutline()))
     await model.wait_until_asked(book, 0)
     await asleep(sleeper, shelf)
     await other.ask(account, book, Generate())
@@ -174,7 +174,7 @@ async def test_the_outline_of_a_process_that_slept_does_not_replace_the_authors(
 ) -> None:
     sleeper = await start()
     account, book = await shelf.outlined()
-    call = asyncio.create_task(sleeper.draft_outline(account, book))
+    call = asyncio.create_task(sleeper.run_job(account, book, DraftOutline()))
     await model.wait_until_asked(book, 0)
     await asleep(sleeper, shelf)
     async with shelf.pool.acquire() as connection:
@@ -202,7 +202,7 @@ async def test_a_job_holds_up_no_stop_while_the_database_is_away(
     behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=0)
-    call = asyncio.create_task(behind_proxy.draft_outline(account, book))
+    call = asyncio.create_task(behind_proxy.run_job(account, book, DraftOutline()))
     await model.wait_until_asked(book, 0)
     proxy.close()
 
@@ -221,10 +221,10 @@ async def test_a_job_whose_begin_was_cut_off_leaves_the_book_free(
     model.free = True
     proxy.cut_after_commit = 1
     with pytest.raises(Unavailable):
-        await behind_proxy.draft_outline(account, book)
+        await behind_proxy.run_job(account, book, DraftOutline())
     assert proxy.cuts == 1
 
-    await behind_proxy.draft_outline(account, book)
+    await behind_proxy.run_job(account, book, DraftOutline())
 
     assert await shelf.value("SELECT array_agg(title) FROM chapter WHERE book_id = $1", book) == ["New 1"]
 
@@ -233,7 +233,7 @@ async def test_an_outline_whose_commit_was_cut_off_is_answered_truly(
     behind_proxy: Supervisor, proxy: PgProxy, model: Model, shelf: Shelf
 ) -> None:
     account, book = await shelf.outlined(chapters=0)
-    call = asyncio.create_task(behind_proxy.draft_outline(account, book))
+    call = asyncio.create_task(behind_proxy.run_job(account, book, DraftOutline()))
     await model.wait_until_asked(book, 0)
     proxy.cut_after_commit = 1
 
@@ -249,7 +249,7 @@ async def test_an_edit_is_counted_with_the_text_that_it_brings(
 ) -> None:
     account, book = await shelf.outlined(plan="free")
     chapter = await shelf.chapter_id(book, 2)
-    failing = asyncio.create_task(supervisor.rewrite_chapter(account, chapter))
+    failing = asyncio.create_task(supervisor.run_job(account, book, RewriteChapter(chapter, 2)))
     await model.wait_until_asked(book, 2)
     model.fail(book, 2, retryable=False)
     with pytest.raises(UpstreamAIError):
@@ -257,7 +257,7 @@ async def test_an_edit_is_counted_with_the_text_that_it_brings(
     assert await shelf.value(EDITS_USED, account) is None
 
     model.free = True
-    await supervisor.rewrite_chapter(account, chapter)
+    await supervisor.run_job(account, book, RewriteChapter(chapter, 2))
 
     assert await shelf.value(EDITS_USED, account) == 1
 
@@ -271,10 +271,10 @@ async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, mod
     killed = "INSERT INTO book_job (book_id, owner, kind) VALUES ($1, gen_random_uuid(), 'chapter')"
     await shelf.pool.execute(killed, third)
 
-    call = asyncio.create_task(supervisor.rewrite_chapter(account, await shelf.chapter_id(first, 1)))
+    call = asyncio.create_task(supervisor.run_job(account, first, RewriteChapter(await shelf.chapter_id(first, 1), 1)))
     await model.wait_until_asked(first, 1)
     with pytest.raises(QuotaExceeded) as refused:
-        await supervisor.rewrite_chapter(account, await shelf.chapter_id(second, 1))
+        await supervisor.run_job(account, second, RewriteChapter(await shelf.chapter_id(second, 1), 1))
     model.answer(first, 1)
     await call
 

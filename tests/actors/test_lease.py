@@ -9,38 +9,38 @@ from typing import Any
 import pytest
 
 from bookgen.actors import lease
-from bookgen.actors.messages import Generate
+from bookgen.actors.messages import Generate, WriteNext
 from bookgen.actors.transaction import Committed
 from bookgen.errors import Unavailable
 from bookgen.models import Run
-from bookgen.store import ownership
-from bookgen.store.checkpoints import Begun
+from bookgen.store import runs
+from bookgen.store.runs import Begun
 
 from .conftest import BeginRun, Model, Shelf, Start, until
 
 
 async def test_a_chapter_begun_under_a_lease_that_is_lost_is_not_asked_for(
-    begun: BeginRun, start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process, _ = await start(), await start()
     account, book = await shelf.outlined()
     run = await process.ask(account, book, Generate())
     await model.wait_until_asked(book, 1)
-    actor = process._actors[account, book]
+    actor = process.registry.find((account, book))
     actor.cancel()
-    begin_chapter, begun, go_on = process.begin_chapter, asyncio.Event(), asyncio.Event()
+    begin, announced, go_on = process.chapters.begin, asyncio.Event(), asyncio.Event()
 
     async def late(run: Run) -> Begun | None:
-        announced = await begin_chapter(run)
-        begun.set()
+        begun = await begin(run)
+        announced.set()
         await go_on.wait()
-        return announced
+        return begun
 
-    monkeypatch.setattr(process, "begin_chapter", late)
-    process.begin(run)
-    await begun.wait()
+    monkeypatch.setattr(process.chapters, "begin", late)
+    process.registry.tell((account, book), WriteNext(run))
+    await announced.wait()
 
-    process._lease._lost()
+    process.lease._lost()
     go_on.set()
     await until(lambda: actor.idle and not actor.writing)
 
@@ -57,7 +57,7 @@ async def test_a_command_that_outlives_its_lease_has_its_run_written_once(
 
     async def lose_the_lease_first(*arguments: Any) -> Committed:
         if next(tries, False):
-            process._lease._lost()
+            process.lease._lost()
             raise Unavailable
         return await steer(*arguments)
 
@@ -66,29 +66,29 @@ async def test_a_command_that_outlives_its_lease_has_its_run_written_once(
     run = await process.ask(account, book, Generate())
 
     assert run.owner == process.resources.boot_id
-    assert process.busy_with(run)  # or the next sweep would begin it a second time
+    assert process.convergence._is_busy_with(run)  # or the next sweep would begin it a second time
     await model.wait_until_asked(book, 1)
 
 
 async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -> None:
     process = await start()
     account, book = await shelf.outlined()
-    process._lease._lost()
+    process.lease._lost()
 
     with pytest.raises(Unavailable):
         await process.ask(account, book, Generate())
 
-    await until(lambda: process._lease.held)
+    await until(lambda: process.lease.held)
     await process.ask(account, book, Generate())
 
 
 async def test_a_lease_that_ran_out_cancels_what_is_in_flight(begun: BeginRun, start: Start, model: Model) -> None:
     owner, _ = await start(), await start()
     _, book = await begun(owner)
-    await owner._lease.renew()
+    await owner.lease.renew()
     before = owner.resources.boot_id
 
-    owner._lease._ran_out()
+    owner.lease._ran_out()
 
     await model.until(lambda: model.cancelled[book, 1] == 1)
     assert owner.resources.boot_id != before
@@ -102,7 +102,7 @@ async def test_a_lease_that_is_not_known_any_more_is_lost(
     before = owner.resources.boot_id
     await shelf.pool.execute("DELETE FROM process")
 
-    await owner._lease.renew()
+    await owner.lease.renew()
 
     await model.until(lambda: model.cancelled[book, 1] == 1)
     assert owner.resources.boot_id != before
@@ -113,7 +113,7 @@ async def test_alone_a_process_goes_on_when_its_lease_runs_out(begun: BeginRun, 
     owner = await start()
     _, book = await begun(owner)
 
-    owner._lease._ran_out()
+    owner.lease._ran_out()
     model.answer(book, 1)
 
     await model.wait_until_asked(book, 2)
@@ -124,7 +124,7 @@ async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next
     start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process, _ = await start(), await start()
-    its_lease, before = process._lease, process.resources.boot_id
+    its_lease, before = process.lease, process.resources.boot_id
     monkeypatch.setattr(lease, "FENCE_SECONDS", 0.2)
     await its_lease.renew()
     monkeypatch.setattr(lease, "FENCE_SECONDS", 20.0)
@@ -145,10 +145,10 @@ async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next
 async def test_a_lease_that_is_taken_twice_at_once_is_one(start: Start, shelf: Shelf) -> None:
     process = await start()
 
-    process._lease._lost()  # which takes another one
-    await asyncio.gather(process._lease.take(), process._lease.take())
+    process.lease._lost()  # which takes another one
+    await asyncio.gather(process.lease.take(), process.lease.take())
 
-    assert process._lease.held
+    assert process.lease.held
     assert await shelf.value("SELECT count(*) FROM process") == 2
 
 
@@ -160,9 +160,9 @@ async def test_a_process_late_with_its_lease_takes_no_run_from_itself(
     boot_id = supervisor.resources.boot_id
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
 
-    assert await ownership.claim(shelf.pool, boot_id, 10, 2) == []
+    assert await runs.claim(shelf.pool, boot_id, 10, 2) == []
 
-    assert len(await ownership.claim(shelf.pool, uuid.uuid4(), 10, 2)) == 1
+    assert len(await runs.claim(shelf.pool, uuid.uuid4(), 10, 2)) == 1
 
 
 async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, model: Model, shelf: Shelf) -> None:

@@ -14,7 +14,7 @@ from bookgen.billing.quota import Quota
 from bookgen.store import books
 from bookgen.writing.material import Material
 
-from .conftest import BeginRun, Model, Shelf, Start
+from .conftest import BeginRun, Model, Shelf, Start, until
 
 WAITS_FOR_A_LOCK = """
     SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
@@ -72,16 +72,17 @@ async def test_what_an_author_changes_during_a_call_is_in_the_next_ones_material
     assert material.chapters[1].content == f"Text of {(book, 2)}."
 
 
-async def test_a_book_that_waits_for_its_turn_is_read_when_it_has_it(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_book_that_waits_for_its_place_is_read_when_it_has_it(start: Start, model: Model, shelf: Shelf) -> None:
     supervisor = await start(chapters_at_once=1)
     ours = [(account, await shelf.book(account, chapters=2)) for account in [await shelf.account() for _ in "ab"]]
     for account, book in ours:
         await supervisor.ask(account, book, Generate())
     first, second = (book for _, book in ours)
     await model.wait_until_asked(first, 1)
+    await until(lambda: supervisor.counts()["running"] == 2)
     model.answer(first, 1)
     await model.wait_until_asked(second, 1)
-    await shelf.until("SELECT current_chapter = 2 FROM run WHERE book_id = $1", first)  # and waits for its turn
+    await shelf.until("SELECT current_chapter = 2 FROM run WHERE book_id = $1", first)  # and waits for its place
 
     await shelf.pool.execute("UPDATE chapter SET summary = 'Mine.' WHERE book_id = $1", first)
     model.free = True

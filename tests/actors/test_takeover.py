@@ -10,13 +10,13 @@ import orjson
 import pytest
 from structlog.testing import capture_logs
 
-from bookgen.actors import hints
-from bookgen.actors import supervisor as supervising
-from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.actors import notifications as listening
+from bookgen.actors import statuses
+from bookgen.actors.messages import Generate, Pause, Resume, Stop, WriteNext
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
 from bookgen.models import RunStatus
-from bookgen.store import runs
+from bookgen.store import notifications, runs
 from bookgen.store.database import Database
 
 from .conftest import BeginRun, Model, Shelf, Start, crash, until
@@ -150,7 +150,7 @@ async def test_a_run_that_gets_its_turn_in_a_drain_is_left_to_the_next_process(
     await model.wait_until_asked(last, 1)
 
     draining = asyncio.create_task(first.drain(10))
-    await until(lambda: first.draining)
+    await until(lambda: first.chapters.draining)
     model.answer(last, 1)
     await draining
 
@@ -215,27 +215,27 @@ async def test_a_paused_run_resumed_before_its_dead_process_is_noticed_goes_on_a
 async def test_the_owner_shows_at_once_what_another_process_did(begun: BeginRun, start: Start) -> None:
     owner, other = await start(), await start()
     account, book = await begun(owner)
-    await owner._lease.renew()
-    await owner.generation_status(account, book)
+    await owner.lease.renew()
+    await owner.statuses.read(account, book)
 
     await other.ask(account, book, Pause())
 
-    status = orjson.loads(await owner.generation_status(account, book))
+    status = orjson.loads(await owner.statuses.read(account, book))
     assert status["generation_status"] == "paused"
 
 
 async def test_word_from_another_process_makes_the_owner_look_before_it_shows_the_status(
     begun: BeginRun, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervising, "STATUS_SECONDS", 3600.0)
+    monkeypatch.setattr(statuses, "KEEP_SECONDS", 3600.0)
     owner, other = await start(), await start()  # of which the first does not know yet
     account, book = await begun(owner)
-    assert b'"running"' in await owner.generation_status(account, book)
+    assert b'"running"' in await owner.statuses.read(account, book)
 
     await other.ask(account, book, Pause())
 
     async with asyncio.timeout(10):
-        while b'"paused"' not in await owner.generation_status(account, book):  # noqa: ASYNC110 (the signal is a body)
+        while b'"paused"' not in await owner.statuses.read(account, book):  # noqa: ASYNC110 (the signal is a body)
             await asyncio.sleep(0.01)
 
 
@@ -245,7 +245,7 @@ async def test_what_is_in_flight_under_an_older_epoch_is_dropped(
     _, book = await begun()
     await shelf.pool.execute("UPDATE run SET epoch = epoch + 1")
 
-    supervisor._hinted(book)
+    supervisor._notified(book)
 
     await model.wait_until_asked(book, 1, times=2)
     assert model.cancelled[book, 1] == 1
@@ -262,17 +262,17 @@ async def test_word_is_listened_for_again_when_the_connection_broke_before_it_co
         await add(connection, *arguments)
 
     monkeypatch.setattr(asyncpg.Connection, "add_listener", break_first)
-    monkeypatch.setattr(hints, "RECONNECT_SECONDS", 0.01)
-    listening = asyncio.create_task(hints.listen(database.dsn, heard.put_nowait))
+    monkeypatch.setattr(listening, "RECONNECT_SECONDS", 0.01)
+    task = asyncio.create_task(listening.listen(database.dsn, heard.put_nowait))
 
     async with asyncio.timeout(10):
         while heard.empty():
             async with database.http.acquire() as connection:
-                await runs.hint(connection, 7)
-            await asyncio.wait([listening], timeout=0.01)
+                await notifications.notify(connection, 7)
+            await asyncio.wait([task], timeout=0.01)
 
     assert heard.get_nowait() == 7
-    listening.cancel()
+    task.cancel()
 
 
 async def test_a_run_that_another_process_has_replaced_is_not_begun_and_nothing_crashes(
@@ -281,6 +281,7 @@ async def test_a_run_that_another_process_has_replaced_is_not_begun_and_nothing_
     here, elsewhere = await start(), await start()
     account, book = await shelf.outlined()
     await here.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
     former = await runs.newest(shelf.pool, book)
     assert former
     await elsewhere.ask(account, book, Stop())
@@ -288,7 +289,7 @@ async def test_a_run_that_another_process_has_replaced_is_not_begun_and_nothing_
     await until(lambda: here.counts()["running"] == 0)
 
     with capture_logs() as logs:
-        here.begin(former)
+        here.registry.tell((account, book), WriteNext(former))
         assert (await here.ask(account, book, Pause())).status is RunStatus.PAUSED
 
     assert "actor_crashed" not in [line["event"] for line in logs]

@@ -68,7 +68,7 @@ async def test_killed_at_a_step_of_a_chapter_the_book_completes(world: World, po
     await world.check()
 
 
-@pytest.mark.parametrize("point", [pytest.param("finish.before", marks=pytest.mark.long), "finish.after"])
+@pytest.mark.parametrize("point", [pytest.param("advance.before", marks=pytest.mark.long), "advance.after"])
 async def test_killed_at_the_last_chapter_the_book_is_paid_for_once(world: World, point: str) -> None:
     author = await world.author()
     first, second = await world.book(author, chapters=1), await world.book(author, chapters=1)

@@ -13,7 +13,7 @@ from tests.chaos.traffic import Traffic
 from tests.chaos.world import World
 
 FLIGHTS = 50
-# More than that, since an account whose turn was just freed by a kill has nothing in flight until its next book has it.
+# More than that, since an account whose slot was just freed by a kill has nothing in flight until its next book has it.
 AUTHORS = 60
 CHAPTERS = 4
 # A process lives so long once it is ready. Each fifth or so is killed before, while it starts and takes over.

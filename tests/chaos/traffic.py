@@ -15,7 +15,7 @@ import orjson
 from tests.chaos.process import Process
 from tests.chaos.world import INVARIANTS, Author, World
 
-AHEAD = 3  # accepted books of an author: one is written, the others wait, so that a turn is never without a book
+AHEAD = 3  # accepted books of an author: one is written, the others wait, so that a slot is never without a book
 LOOK_SECONDS = 0.1
 
 ACTIVE = "SELECT account_id, count(*) AS runs FROM run WHERE status IN ('queued', 'running', 'paused') GROUP BY 1"
@@ -180,7 +180,7 @@ class Traffic:
         self._texts = texts
 
     def _count_calls(self) -> None:
-        """A book may repeat one call after a kill that hit it in flight, whenever its turn comes; no other may any."""
+        """A book may repeat one call after a kill that hit it in flight, whenever it goes on; no other may any."""
         for call in self._world.model.requests[self._heard :]:
             book, asked = _book(call.brief), _fingerprint(call.body)
             if asked in self._asked[book]:

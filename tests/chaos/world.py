@@ -296,7 +296,7 @@ AT_REST = {
         SELECT pid FROM pg_stat_activity
          WHERE datname = current_database() AND state LIKE 'idle in transaction%'
            AND state_change < now() - interval '5 seconds'""",
-    "I6: nobody waits for a free turn": """
+    "I6: nobody waits for a free slot": """
         SELECT q.id FROM run q
          WHERE q.status = 'queued' AND q.updated_at < now() - interval '20 seconds'
            AND NOT EXISTS (SELECT FROM run r

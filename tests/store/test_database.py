@@ -5,7 +5,7 @@ import asyncpg
 import pytest
 
 from bookgen.errors import Unavailable
-from bookgen.store.database import Database, open_pool, through_outage
+from bookgen.store.database import Database, open_pool
 from tests.chaos.pg_proxy import PgProxy
 
 
@@ -107,28 +107,3 @@ async def test_closing_cuts_connections_that_do_not_come_home(dsn: str) -> None:
 async def test_an_unreachable_server_is_unavailable_at_opening() -> None:
     with pytest.raises(Unavailable):
         await open_pool("postgresql://nobody@127.0.0.1:1/nothing", size=1)
-
-
-async def test_an_operation_is_begun_again_while_the_database_is_away() -> None:
-    answers: list[Exception | int] = [ConnectionRefusedError(), Unavailable(), asyncpg.CannotConnectNowError(), 42]
-
-    async def operation() -> int:
-        answer = answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    assert await through_outage(operation) == 42
-
-
-async def test_an_outage_that_lasts_is_told_in_the_end_and_a_bug_at_once() -> None:
-    async def away() -> None:
-        raise ConnectionRefusedError
-
-    async def broken() -> None:
-        raise asyncpg.UndefinedTableError
-
-    with pytest.raises(ConnectionRefusedError):
-        await through_outage(away, seconds=0)
-    with pytest.raises(asyncpg.UndefinedTableError):
-        await through_outage(broken)

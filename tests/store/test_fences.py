@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from bookgen.store import checkpoints, ownership, runs
-from bookgen.store.checkpoints import Begin, Checkpoint
+from bookgen.store import runs
+from bookgen.store.runs import Begin, Checkpoint
 
 OWNER, OTHER = uuid4(), uuid4()
 
@@ -30,7 +30,7 @@ async def row(pool: asyncpg.Pool) -> Checkpoint:
     """The first chapter of a run, begun by a process whose lease has run out, on its way into the database."""
     run_id = uuid4()
     await pool.execute(BOOK, run_id, OWNER)
-    begun = (await checkpoints.begin(pool, [Begin(run_id, 1)]))[run_id].run
+    begun = (await runs.begin(pool, [Begin(run_id, 1)]))[run_id].run
     chapter = await pool.fetchval("SELECT id FROM chapter WHERE chapter_number = $1", begun.current_chapter)
     return Checkpoint(run_id, begun.epoch, begun.call_no, chapter, 0, "Text.", 1, [], None)
 
@@ -39,11 +39,11 @@ Event = Callable[[asyncpg.Pool, UUID], Awaitable[object]]
 
 
 async def taken_over(pool: asyncpg.Pool, _run_id: UUID) -> None:
-    assert await ownership.claim(pool, OTHER, 10, 2)
+    assert await runs.claim(pool, OTHER, 10, 2)
 
 
 async def begun_again(pool: asyncpg.Pool, run_id: UUID) -> None:
-    assert await checkpoints.begin(pool, [Begin(run_id, 1)])
+    assert await runs.begin(pool, [Begin(run_id, 1)])
 
 
 async def stopped(pool: asyncpg.Pool, run_id: UUID) -> None:
@@ -52,7 +52,7 @@ async def stopped(pool: asyncpg.Pool, run_id: UUID) -> None:
 
 async def paused_and_its_call_forgotten(pool: asyncpg.Pool, run_id: UUID) -> None:
     await pool.execute("UPDATE run SET status = 'paused' WHERE id = $1", run_id)
-    await ownership.forget_calls(pool, OTHER)
+    await runs.forget_calls(pool, OTHER)
 
 
 async def given_the_turn_after_too_long_a_call(pool: asyncpg.Pool, run_id: UUID) -> None:
@@ -70,10 +70,10 @@ async def deleted(pool: asyncpg.Pool, _run_id: UUID) -> None:
 async def test_a_chapter_of_an_active_run_is_let_in_once(pool: asyncpg.Pool, row: Checkpoint, status: str) -> None:
     await pool.execute("UPDATE run SET status = $1", status)
 
-    saved = (await checkpoints.save(pool, [row]))[row.run_id].run
+    saved = (await runs.checkpoint(pool, [row]))[row.run_id].run
 
     assert (saved.done, saved.written, saved.call_no) == (1, 1, row.call_no + 1)
-    assert await checkpoints.save(pool, [row]) == {}
+    assert await runs.checkpoint(pool, [row]) == {}
     assert await pool.fetchval("SELECT array_agg(content ORDER BY chapter_number) FROM chapter") == ["Text.", ""]
     assert await pool.fetchval("SELECT count(*) FROM chapter_revision") == 0
 
@@ -93,7 +93,7 @@ async def test_a_chapter_is_shut_out_once_its_run_was(pool: asyncpg.Pool, row: C
     await event(pool, row.run_id)
     before = await pool.fetchrow("SELECT * FROM run")
 
-    assert await checkpoints.save(pool, [row]) == {}
+    assert await runs.checkpoint(pool, [row]) == {}
 
     assert await pool.fetchrow("SELECT * FROM run") == before
     assert not any(await pool.fetch("SELECT FROM chapter WHERE content <> ''"))
@@ -104,7 +104,7 @@ async def test_a_chapter_is_shut_out_once_its_run_was(pool: asyncpg.Pool, row: C
 async def test_no_chapter_is_begun_of_a_run_that_was(pool: asyncpg.Pool, row: Checkpoint, event: Event) -> None:
     await event(pool, row.run_id)
 
-    assert await checkpoints.begin(pool, [Begin(row.run_id, row.epoch)]) == {}
+    assert await runs.begin(pool, [Begin(row.run_id, row.epoch)]) == {}
 
 
 async def test_the_digest_of_a_text_that_lost_to_its_author_is_not_kept(pool: asyncpg.Pool, row: Checkpoint) -> None:
@@ -112,7 +112,7 @@ async def test_the_digest_of_a_text_that_lost_to_its_author_is_not_kept(pool: as
     digest = {"content_hash": "x", "summary": "", "facts": [], "threads_opened": [], "threads_closed": []}
     late = Checkpoint(row.run_id, row.epoch, row.call_no, row.chapter_id, row.seen, "Text.", 1, [], digest=digest)
 
-    assert await checkpoints.save(pool, [late])
+    assert await runs.checkpoint(pool, [late])
 
     assert await pool.fetchval("SELECT count(*) FROM digest") == 0
     assert await pool.fetchval("SELECT content FROM chapter WHERE id = $1", row.chapter_id) == "Mine."

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from bookgen.store import checkpoints, ownership
-from bookgen.store.checkpoints import Begin, Checkpoint
+from bookgen.store import runs
+from bookgen.store.runs import Begin, Checkpoint
 
 OWNER, RUNS, BATCH = UUID(int=1), 2000, 64
 
@@ -49,23 +49,23 @@ async def restored(pool: asyncpg.Pool) -> AsyncIterator[asyncpg.Connection]:
 
 
 async def test_beginning_some_runs_reads_only_those(restored: asyncpg.Connection) -> None:
-    runs = [row["id"] for row in await restored.fetch(A_BATCH, BATCH)]
+    ids = [row["id"] for row in await restored.fetch(A_BATCH, BATCH)]
     before = await restored.fetchval(RUNS_READ)
-    assert len(await checkpoints.begin(restored, [Begin(run, 1) for run in runs])) == BATCH
+    assert len(await runs.begin(restored, [Begin(run_id, 1) for run_id in ids])) == BATCH
     assert await restored.fetchval(RUNS_READ) - before <= 4 * BATCH
 
 
 async def test_a_checkpoint_reads_only_its_own_run(restored: asyncpg.Connection) -> None:
-    runs = [row["id"] for row in await restored.fetch(A_BATCH, 1)]
-    await checkpoints.begin(restored, [Begin(run, 1) for run in runs])
-    chapter = await restored.fetchval(FIRST_CHAPTER, runs[0])
+    ids = [row["id"] for row in await restored.fetch(A_BATCH, 1)]
+    await runs.begin(restored, [Begin(run_id, 1) for run_id in ids])
+    chapter = await restored.fetchval(FIRST_CHAPTER, ids[0])
     before = await restored.fetchval(RUNS_READ)
-    row = Checkpoint(runs[0], 1, 1, chapter, 0, "Text.", 1, [], None)
-    assert await checkpoints.save(restored, [row])
+    row = Checkpoint(ids[0], 1, 1, chapter, 0, "Text.", 1, [], None)
+    assert await runs.checkpoint(restored, [row])
     assert await restored.fetchval(RUNS_READ) - before <= 10
 
 
 async def test_taking_runs_over_reads_each_but_a_few_times(restored: asyncpg.Connection) -> None:
     before = await restored.fetchval(RUNS_READ)
-    assert len(await ownership.claim(restored, uuid4(), BATCH, 2)) == BATCH
+    assert len(await runs.claim(restored, uuid4(), BATCH, 2)) == BATCH
     assert await restored.fetchval(RUNS_READ) - before <= 4 * RUNS

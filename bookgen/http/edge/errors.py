@@ -14,6 +14,7 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http.edge import replies
 from bookgen.http.edge.schemas import by_field
+from bookgen.store.outages import is_passing
 
 WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
     errors.InvalidInput: (HTTPStatus.BAD_REQUEST, "VALIDATION_ERROR"),
@@ -39,21 +40,8 @@ WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
     errors.BookgenError: (HTTPStatus.INTERNAL_SERVER_ERROR, "SERVER_ERROR"),
 }
 
-# What the database driver raises when the same request may well succeed in a moment.
-PASSING = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.TooManyConnectionsError,
-    asyncpg.DiskFullError,
-    asyncpg.QueryCanceledError,
-    asyncpg.LockNotAvailableError,
-    asyncpg.DeadlockDetectedError,
-    asyncpg.SerializationError,
-    ConnectionError,
-    TimeoutError,
-)
+
+FROM_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError, ConnectionError, TimeoutError)
 
 
 def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
@@ -69,9 +57,9 @@ def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
             return errors.NotFound()
         case web.HTTPClientError():
             return errors.InvalidInput(non_field_errors=["The request could not be read."])
-        case asyncpg.InterfaceError() if "clos" in str(error):
-            return errors.Unavailable()
-        case _ if isinstance(error, PASSING):
+        case asyncpg.PostgresError() | asyncpg.InterfaceError() | ConnectionError() | TimeoutError() if is_passing(
+            error
+        ):
             return errors.Unavailable()
     return errors.BookgenError("Something went wrong on our side.", request_id=request_id)
 

@@ -1,10 +1,10 @@
-"""Runs that may have ended their process: suspected, tried alone, quarantined in the end."""
+"""Runs that may have ended their process: suspected, handled one at a time, quarantined in the end."""
 
 from __future__ import annotations
 
 import pytest
 
-from bookgen.actors import probation
+from bookgen.actors import quarantine
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.errors import Unavailable
@@ -13,8 +13,8 @@ from .conftest import BeginRun, Model, Shelf, Start, crash, until
 
 
 @pytest.fixture(autouse=True)
-def no_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probation, "RESTS", (0.0,))
+def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quarantine, "BACK_OFF", (0.0,))
 
 
 async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start, model: Model, shelf: Shelf) -> None:
@@ -44,14 +44,14 @@ async def test_a_quarantine_that_the_database_was_away_for_is_made_up_for(
     await crash(process, shelf)
     process = await start()
     await model.wait_until_asked(book, 1, times=2)
-    process._actors[account, book].cancel()
+    process.registry.find((account, book)).cancel()
     await shelf.pool.execute("UPDATE run SET owner = gen_random_uuid(), crash_count = $1", CRASHES_TO_QUARANTINE)
     with monkeypatch.context() as away:
         away.setattr(process.transactions, "steer", unavailable)
         with pytest.raises(Unavailable):
-            await process._convergence.sweep()
+            await process.sweep()
 
-    await process._convergence.sweep()
+    await process.sweep()
 
     assert (await shelf.run(book))["failure"]["code"] == "quarantined"
     assert model.asked[book, 1] == 2
@@ -61,7 +61,7 @@ async def unavailable(*_: object) -> None:
     raise Unavailable
 
 
-async def test_a_crash_during_a_trial_is_charged_to_the_suspect_alone(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_crash_while_a_suspect_is_handled_is_its_alone(start: Start, model: Model, shelf: Shelf) -> None:
     poison, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     model.poison = {poison[1]}
     process = await start()
@@ -102,10 +102,10 @@ async def test_suspects_do_not_wait_for_each_others_model_calls(start: Start, mo
     await shelf.until("SELECT probation IS NULL FROM process WHERE boot_id = $1", process.resources.boot_id)
 
 
-async def test_a_run_on_its_second_trial_lets_the_process_live_first(
+async def test_a_suspect_that_is_handled_the_second_time_lets_the_process_live_first(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probation, "RESTS", (0.0, 3600.0))
+    monkeypatch.setattr(quarantine, "BACK_OFF", (0.0, 3600.0))
     convict, suspect = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     process = await start()
     for account, book in (convict, suspect):
@@ -123,7 +123,7 @@ async def test_a_run_on_its_second_trial_lets_the_process_live_first(
     await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", convict[1])
 
 
-async def test_a_stopped_suspect_gives_the_lane_to_the_next(start: Start, model: Model, shelf: Shelf) -> None:
+async def test_a_stopped_suspect_lets_the_next_in(start: Start, model: Model, shelf: Shelf) -> None:
     poison, good = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     process = await start()
     for account, book in (poison, good):
@@ -137,7 +137,7 @@ async def test_a_stopped_suspect_gives_the_lane_to_the_next(start: Start, model:
     await model.until(lambda: model.stuck[poison[1]] == 1)
     await model.wait_until_asked(good[1], 1, times=2)
     model.answer(good[1], 1)
-    await until(lambda: bool(process._probation._waiting))
+    await until(lambda: bool(process.chapters.quarantine._waiting))
     assert not any(await shelf.texts(good[1]))
 
     await process.ask(*poison, Stop())
@@ -145,7 +145,7 @@ async def test_a_stopped_suspect_gives_the_lane_to_the_next(start: Start, model:
     await model.wait_until_asked(good[1], 2)
 
 
-async def test_a_suspect_whose_last_chapter_is_written_gives_the_lane_to_the_next(
+async def test_a_suspect_whose_last_chapter_is_written_lets_the_next_in(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     suspects = [
@@ -186,7 +186,7 @@ async def test_suspects_that_wait_for_the_model_are_not_charged(start: Start, mo
 async def test_whoever_is_alone_in_its_process_is_charged_for_a_crash_in_its_call(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probation, "RESTS", (0.0, 600.0))  # which keeps nobody waiting who is alone
+    monkeypatch.setattr(quarantine, "BACK_OFF", (0.0, 600.0))  # which keeps nobody waiting who is alone
     account = await shelf.account()
     book, waiting = await shelf.book(account), await shelf.book(account)
     process = await start()

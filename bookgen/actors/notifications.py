@@ -1,4 +1,4 @@
-"""Word from one process to the other that a run's row has changed. A hint may get lost; polling finds it too."""
+"""Listens for notifications of other processes that a run's row has changed. One may get lost; polling finds it too."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Any
 import asyncpg
 import structlog
 
-from bookgen.actors.health import TRANSIENT
-from bookgen.store.runs import HINT_CHANNEL
+from bookgen.store.notifications import CHANNEL
 
 log = structlog.get_logger()
 
 RECONNECT_SECONDS = 1.0
 
 
-async def listen(dsn: str, on_hint: Callable[[int], None]) -> None:
-    """Calls `on_hint` with the book of every hint, on a connection of its own, until cancelled."""
+async def listen(dsn: str, on_change: Callable[[int], None]) -> None:
+    """Calls `on_change` with the book of every notification, on a connection of its own, until cancelled."""
 
     def heard(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
-        on_hint(int(payload))
+        on_change(int(payload))
 
     while True:
         try:
@@ -29,10 +28,10 @@ async def listen(dsn: str, on_hint: Callable[[int], None]) -> None:
             try:
                 gone = asyncio.Event()
                 connection.add_termination_listener(lambda _connection, gone=gone: gone.set())
-                await connection.add_listener(HINT_CHANNEL, heard)
+                await connection.add_listener(CHANNEL, heard)
                 await gone.wait()
             finally:
                 connection.terminate()
-        except (*TRANSIENT, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-            log.debug("hints_unreachable", reason=str(error))
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+            log.debug("notifications_unreachable", reason=str(error))
         await asyncio.sleep(RECONNECT_SECONDS)

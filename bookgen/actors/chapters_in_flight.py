@@ -1,0 +1,133 @@
+"""The chapters that this process writes: each is announced, written in its place at the model, and committed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from bookgen.actors.actor import spawn
+from bookgen.actors.chapter_work import ChapterWork, Written
+from bookgen.actors.faults import fault
+from bookgen.actors.group_commit import GroupCommit
+from bookgen.actors.material import load_material
+from bookgen.actors.quarantine import Quarantine, back_off, suspected
+from bookgen.actors.resources import Resources
+from bookgen.actors.steps import StoredSteps, Work
+from bookgen.errors import Unavailable
+from bookgen.models import Run
+from bookgen.providers.text import CallsHalted
+from bookgen.store import runs
+from bookgen.store.runs import Begin, Begun, Checkpoint, Saved
+from bookgen.writing.material import Material
+
+BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
+
+
+class ChaptersInFlight:
+    """Owns the chapters in flight, by run. `draining`: no further chapter is begun and no further call is made."""
+
+    def __init__(self, resources: Resources, chapters_at_once: int) -> None:
+        self.by_run: dict[UUID, ChapterWork] = {}
+        self.draining = False
+        self.quarantine = Quarantine(resources)
+        self._resources = resources
+        self._places = asyncio.Semaphore(chapters_at_once)
+        pool = resources.pool
+        self._begins = GroupCommit[Begin, Begun](lambda rows: runs.begin(pool, rows), BEGINS_AT_ONCE)
+        self._checkpoints = GroupCommit[Checkpoint, Saved](
+            lambda rows: runs.checkpoint(pool, rows), CHECKPOINTS_AT_ONCE
+        )
+
+    async def begin(self, run: Run) -> Begun | None:
+        """Announces the run's next chapter. None: nothing is left, or the run is not ours to write."""
+        return await self._begins.commit(Begin(run.id, run.epoch))
+
+    def start(self, begun: Begun, material: Material | None = None) -> ChapterWork:
+        """Starts the work on the announced chapter, from `material` where it is known, as a task."""
+        run = begun.run
+        work_of = Work(run.account_id, run.book_id, run.id, run.id)
+        steps = StoredSteps(
+            self._resources,
+            work_of,
+            replay=begun.replay,
+            chapter=run.current_chapter,
+            quarantine=self.quarantine,
+        )
+        work = self.by_run[run.id] = ChapterWork(run, steps)
+        # A book that may wait long for its place is read when it has it: memory is for those that write.
+        work.task = spawn(self._write(work, None if self._places.locked() else material))
+        if self.draining:  # since it was announced
+            work.halt()
+        return work
+
+    async def commit(self, work: ChapterWork, written: Written) -> Saved | None:
+        """Commits the chapter and announces the run's next one. None: it was fenced off, and only its cost is kept."""
+        await fault("checkpoint.before", work.run.book_id)
+        saved = await self._checkpoints.commit(work.checkpoint(written))
+        if saved:
+            work.steps.unstored = None
+        else:
+            await work.steps.store_last()
+        await fault("checkpoint.after", work.run.book_id)
+        return saved
+
+    def cancel(self, work: ChapterWork) -> None:
+        """Drops the chapter: its text, should it still come, finds no way in. Its cost is written down."""
+        work.cancel()
+        if work.task.done() and work.steps.unstored:
+            spawn(self._resources.health.through_outages(work.steps.store_last))
+        self.end(work)
+
+    def lose(self, work: ChapterWork) -> None:
+        """Drops the chapter without a trace: another process may have the run now."""
+        work.steps.unstored = None
+        self.cancel(work)
+
+    def end(self, work: ChapterWork) -> None:
+        """Forgets the work: nothing of it is handled any more."""
+        if self.by_run.get(work.run.id) is work:
+            del self.by_run[work.run.id]
+        self.quarantine.release(work.run.id)
+
+    def words_in_flight(self, run: Run) -> int:
+        """Words of the run's chapter in flight, which this row of the run does not count yet."""
+        work = self.by_run.get(run.id)
+        same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
+        return work.words if work and same else 0
+
+    async def _write(self, work: ChapterWork, known: Material | None) -> Written:
+        """The one part of the work that takes minutes; runs beside the mailbox."""
+        await fault("begin.after", work.run.book_id)
+        async with self._place(work.run):
+            material = known or await self._read(work.run)
+            chapter = work.place(material)
+            write_chapter = self._resources.writing.write_chapter
+            try:
+                return Written(chapter, await write_chapter(material, chapter.chapter_number, work.steps, work.hear_of))
+            except BaseException:
+                await work.steps.settle()
+                raise
+
+    @asynccontextmanager
+    async def _place(self, run: Run) -> AsyncIterator[None]:
+        """One of the chapters that are written at the same time; an account has one at most, so places are fair.
+
+        CallsHalted when the lease under which the chapter was begun is lost.
+        """
+        if suspected(run) and len(self.by_run) > 1:
+            await asyncio.sleep(back_off(run))
+        async with self._places, self.quarantine.handling(run):
+            if run.owner != self._resources.boot_id:
+                raise CallsHalted("chapter", run.current_chapter)
+            try:
+                yield
+            except Unavailable as error:  # outages are waited out inside: this is a bug, which no waiting mends
+                raise RuntimeError(f"chapter {run.current_chapter} of run {run.id} failed") from error
+
+    async def _read(self, run: Run) -> Material:
+        resources = self._resources
+        return await resources.health.through_outages(
+            lambda: load_material(resources.pool, run.account_id, run.book_id)
+        )

@@ -1,0 +1,80 @@
+"""The state of a book that a command on it is decided on, read under locks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import asyncpg
+
+from bookgen.models import Run
+from bookgen.store import slots
+from bookgen.store.runs import run_of
+from bookgen.store.slots import holds_slot
+
+
+@dataclass(frozen=True, slots=True)
+class BookState:
+    """What a command on a book is decided on.
+
+    `target_word_count` is that of the book, or of its chapters together where they are given more.
+    `written` chapters have content, `todo` have none or wait to be replaced by `run`. `wrote` says that a
+    run wrote chapters since the book was last completed. `slot_free`: no other run of the account is
+    running, waiting or finishing a call. `owner_alive`: the process that owns the run still renews its lease.
+    """
+
+    target_word_count: int
+    run: Run | None
+    chapters: int
+    written: int
+    todo: int
+    wrote: bool
+    slot_free: bool
+    owner_alive: bool
+    job: str | None
+
+
+LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
+
+BOOK_STATE = f"""
+    SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, newest.*, k.chapters,
+           k.written AS chapters_written, k.todo,
+           EXISTS (SELECT FROM run r
+                    WHERE r.book_id = b.id AND r.written > 0
+                      AND r.queue_seq > coalesce((SELECT max(d.queue_seq) FROM run d
+                                                   WHERE d.book_id = b.id AND d.status = 'completed'), 0)) AS wrote,
+           NOT EXISTS (SELECT FROM run r
+                        WHERE r.account_id = b.account_id AND r.book_id <> b.id
+                          AND {holds_slot("'queued', 'running'", "$3")}) AS slot_free,
+           EXISTS (SELECT FROM process p WHERE p.boot_id = newest.owner AND p.lease_until > now()) AS owner_alive,
+           (SELECT j.kind FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
+             WHERE j.book_id = b.id) AS job
+      FROM book b
+      LEFT JOIN LATERAL (SELECT * FROM run WHERE book_id = b.id ORDER BY queue_seq DESC LIMIT 1) AS newest ON true
+     CROSS JOIN LATERAL (
+           SELECT count(*) AS chapters, count(*) FILTER (WHERE content <> '') AS written,
+                  count(*) FILTER (WHERE content = '' OR rewrite_run = newest.id) AS todo,
+                  sum(target_word_count) AS budgets
+             FROM chapter WHERE book_id = b.id) AS k
+     WHERE b.id = $1 AND b.account_id = $2
+"""
+
+
+async def lock(connection: asyncpg.Connection, account_id: int, book_id: int, call_seconds: float) -> BookState | None:
+    """Locks the account's slot, then the book's newest run, and reads what a command is decided on.
+
+    None when the book is not the account's. A paused run's call in flight is believed in for `call_seconds`.
+    """
+    await slots.lock(connection, account_id)
+    await connection.execute(LOCK_RUN, book_id)
+    row = await connection.fetchrow(BOOK_STATE, book_id, account_id, float(call_seconds))
+    return row and BookState(
+        target_word_count=row["target_word_count"],
+        run=run_of(row) if row["id"] is not None else None,
+        chapters=row["chapters"],
+        written=row["chapters_written"],
+        todo=row["todo"],
+        wrote=row["wrote"],
+        slot_free=row["slot_free"],
+        owner_alive=row["owner_alive"],
+        job=row["job"],
+    )

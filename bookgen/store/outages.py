@@ -1,0 +1,85 @@
+"""Database errors that pass by themselves: which they are, and the loop that tries again until they have."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+import asyncpg
+
+from bookgen.errors import Unavailable
+
+T = TypeVar("T")
+
+UNREACHABLE = "The database can't be reached right now. Try again in a moment."
+# Two transactions that met: tried again, one of them gets through.
+CONTENTION = ("40", "55P03")
+DISK_FULL = "53100"
+# SQLSTATEs, or the classes of them, that a second try may mend: no connection, no room, statement cancelled, shutdown.
+PASSING = ("08", DISK_FULL, "53300", "57014", "57P01", "57P02", "57P03", *CONTENTION)
+FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
+
+
+def sqlstate(error: BaseException | None) -> str:
+    """The SQLSTATE that the server answered with; empty for an error of the client's side."""
+    if isinstance(error, Unavailable):
+        error = error.__cause__
+    return (error.sqlstate or "") if isinstance(error, asyncpg.PostgresError) else ""
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether `error`, raised by a database call, is no fault of the call: tried again, it may succeed."""
+    if isinstance(error, asyncpg.PostgresError):
+        return sqlstate(error).startswith(PASSING)
+    if isinstance(error, asyncpg.InterfaceError):
+        # The same class reports misuse, such as a wrong number of arguments: that stays a bug.
+        return "clos" in str(error) or "released back to the pool" in str(error)
+    if isinstance(error, asyncpg.InternalClientError):
+        return not isinstance(error, asyncpg.OutdatedSchemaCacheError)
+    return isinstance(error, Unavailable | OSError)  # a TimeoutError is an OSError
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether a passing error is the database's own, and not the effect of another transaction."""
+    return not sqlstate(error).startswith(CONTENTION)
+
+
+@contextlib.contextmanager
+def passing_as_unavailable() -> Iterator[None]:
+    """Raises Unavailable, caused by the error, where a passing one is raised inside."""
+    try:
+        yield
+    except Unavailable:
+        raise
+    except Exception as error:
+        if is_passing(error):
+            raise Unavailable(UNREACHABLE) from error
+        raise
+
+
+async def through_outages(
+    operation: Callable[[], Awaitable[T]],
+    *,
+    seconds: float | None = None,
+    failed: Callable[[Unavailable], None] = lambda _error: None,
+) -> T:
+    """Repeats an idempotent `operation` until it is through, or for `seconds`; then raises Unavailable.
+
+    `failed` is told each passing error. Any other is raised at once.
+    """
+    clock = asyncio.get_running_loop().time
+    deadline = None if seconds is None else clock() + seconds
+    wait = FIRST_WAIT
+    while True:
+        try:
+            with passing_as_unavailable():
+                return await operation()
+        except Unavailable as error:
+            failed(error)
+            if deadline is not None and clock() + wait > deadline:
+                raise
+        await asyncio.sleep(wait * (0.5 + random.random()))
+        wait = min(wait * 2, LONGEST_WAIT)

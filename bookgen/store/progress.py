@@ -1,0 +1,56 @@
+"""How far a run is, as its owner sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bookgen.models import Run
+from bookgen.store.database import DB
+from bookgen.store.runs import run_of
+
+OF_BOOK = """
+    SELECT r.*,
+           (SELECT count(*) FROM run q
+             WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
+           (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                       'id', c.id, 'chapter_number', c.chapter_number, 'title', c.title,
+                       'has_content', c.content <> '', 'word_count', c.word_count) ORDER BY c.chapter_number), '[]')
+              FROM chapter c WHERE c.book_id = r.book_id) AS outline
+      FROM run r
+     WHERE r.book_id = $1 AND r.account_id = $2
+     ORDER BY r.queue_seq DESC
+     LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """A run as its owner sees it: with its place in the queue and the outline."""
+
+    run: Run
+    place: int
+    outline: list[dict[str, Any]]
+
+
+async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
+    row = await db.fetchrow(OF_BOOK, book_id, account_id)
+    return row and RunProgress(run_of(row), row["place"], row["outline"])
+
+
+OF_ACCOUNT = """
+    SELECT r.*,
+           (SELECT count(*) FROM run q
+             WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
+           (SELECT coalesce(jsonb_agg(jsonb_build_object('chapter_number', c.chapter_number, 'title', c.title)), '[]')
+              FROM chapter c WHERE c.book_id = r.book_id AND c.chapter_number = r.current_chapter) AS outline
+      FROM book b
+     CROSS JOIN LATERAL (SELECT * FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r
+     WHERE b.account_id = $1
+"""
+
+
+async def of_account(db: DB, account_id: int) -> dict[int, RunProgress]:
+    """The newest run of each of the account's books; of the outline only the chapter being written."""
+    rows = await db.fetch(OF_ACCOUNT, account_id)
+    return {row["book_id"]: RunProgress(run_of(row), row["place"], row["outline"]) for row in rows}

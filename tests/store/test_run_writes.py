@@ -1,0 +1,222 @@
+"""The table `run` is written in one file, and only in ways that `decide` and its statements agree on."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from bookgen.actors.decide import CRASHES_TO_QUARANTINE, Effect, Snapshot, decide
+from bookgen.actors.messages import (
+    Abandon,
+    Advance,
+    ChapterFailed,
+    ChapterHalted,
+    Command,
+    Event,
+    Failure,
+    Generate,
+    GiveUp,
+    Pause,
+    Resume,
+    Stop,
+)
+from bookgen.errors import BookgenError
+from bookgen.models import Run, RunMode, RunStatus
+from bookgen.store import runs
+from bookgen.store.model_calls import Asked, Step
+from bookgen.store.runs import TRANSITIONS, Begin, Checkpoint
+from bookgen.store.steps import save as save_step
+
+PACKAGE = Path(runs.__file__).parents[1]
+WRITES_RUN = re.compile(r"(UPDATE|INSERT\s+INTO|DELETE\s+FROM|MERGE\s+INTO|TRUNCATE|COPY)\s+(ONLY\s+)?run\b", re.I)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OWNER, OTHER = uuid4(), uuid4()
+FAILURES = [Failure("x", "It failed.", "chapter", 1, retryable) for retryable in (True, False)]
+MESSAGES: list[Command | Event] = [
+    Generate(),
+    Pause(),
+    Resume(),
+    Stop(),
+    Abandon(),
+    Advance(),
+    ChapterHalted(1, 1),
+    *(ChapterFailed(1, 1, failure) for failure in FAILURES),
+    *(GiveUp(failure) for failure in FAILURES),
+]
+
+
+def strings(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_every_statement_that_writes_a_run_stands_in_one_file() -> None:
+    writers = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        if any(WRITES_RUN.search(text) for text in strings(file))
+    }
+
+    assert writers == {"store/runs.py"}
+
+
+def a_run(status: RunStatus, crash_count: int = 0) -> Run:
+    return Run(
+        uuid4(), 1, 1, status, RunMode.FULL, 2, 0, 1, 1, OWNER, crash_count, 1, 1, 0, None, None, NOW, NOW, None,
+        call_started_at=NOW if status.active else None,
+    )  # fmt: skip
+
+
+def decided() -> dict[tuple[RunStatus, RunStatus], set[str]]:
+    """What `decide` makes of a run in each state, by any message, whatever else is the case; by which messages."""
+    found: dict[tuple[RunStatus, RunStatus], set[str]] = {}
+    cases = product(RunStatus, MESSAGES, (0, 2), (True, False), (0, CRASHES_TO_QUARANTINE))
+    for status, message, todo, slot_free, crashes in cases:
+        snapshot = Snapshot(a_run(status, crashes), 2, 2 - todo, todo, slot_free)
+        try:
+            decision = decide(snapshot, message, a_run(RunStatus.QUEUED))
+        except BookgenError:
+            continue
+        if decision.run and Effect.INSERT not in decision.effects and decision.run.status is not status:
+            found.setdefault((status, decision.run.status), set()).add(type(message).__name__)
+    return found
+
+
+def test_what_is_decided_and_what_save_lets_through_are_the_same() -> None:
+    allowed = {(before, after) for before, targets in TRANSITIONS.items() for after in targets}
+
+    assert decided().keys() == allowed
+
+
+def test_a_new_run_is_decided_on_only_where_none_is_active() -> None:
+    for status in RunStatus:
+        snapshot = Snapshot(a_run(status), 2, 0, 2, slot_free=True)
+        try:
+            inserted = Effect.INSERT in decide(snapshot, Generate(), a_run(RunStatus.QUEUED)).effects
+        except BookgenError:
+            inserted = False
+        assert inserted is not status.active
+
+
+A_RUN = """
+    WITH writer AS (INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com') RETURNING id), about AS (
+        INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+        SELECT id, 'A book', 2, 100, '6x9', 'en' FROM writer RETURNING id, account_id
+    ), outline AS (
+        INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
+        SELECT id, n, 'A chapter', 50 FROM about, generate_series(1, 2) AS n)
+    INSERT INTO run (id, book_id, account_id, status, mode, total, owner, epoch, call_no, crash_count, call_started_at)
+    SELECT $1, id, account_id, $2, 'full', 2, $3, 1, 1, 1, now() FROM about
+"""
+
+
+@pytest.fixture
+async def stored(pool: asyncpg.Pool, status: RunStatus) -> Run:
+    """A run in `status` that is being written by a process whose lease has run out."""
+    await pool.execute(A_RUN, uuid4(), status, OWNER)
+    run = await runs.newest(pool, await pool.fetchval("SELECT id FROM book"))
+    assert run
+    return run
+
+
+@pytest.mark.parametrize("status", RunStatus)
+async def test_save_writes_a_run_into_the_states_that_it_may_get_into_and_no_other(
+    pool: asyncpg.Pool, stored: Run, status: RunStatus
+) -> None:
+    for after in RunStatus:
+        async with pool.acquire() as connection:
+            transaction = connection.transaction()
+            await transaction.start()
+            if after is status or after in TRANSITIONS[status]:
+                assert (await runs.save(connection, replace(stored, status=after))).status is after
+            else:
+                with pytest.raises(RuntimeError):
+                    await runs.save(connection, replace(stored, status=after))
+            await transaction.rollback()
+
+
+async def begin(pool: asyncpg.Pool, run: Run) -> None:
+    await runs.begin(pool, [Begin(run.id, run.epoch)])
+
+
+async def checkpoint(pool: asyncpg.Pool, run: Run) -> None:
+    chapter = await pool.fetchval("SELECT min(id) FROM chapter")
+    await runs.checkpoint(pool, [Checkpoint(run.id, run.epoch, run.call_no, chapter, 0, "Text.", 1, [], None)])
+
+
+async def claim(pool: asyncpg.Pool, _run: Run) -> None:
+    await runs.claim(pool, OTHER, 10, 2)
+
+
+async def forget_calls(pool: asyncpg.Pool, _run: Run) -> None:
+    await runs.forget_calls(pool, OTHER)
+
+
+async def release(pool: asyncpg.Pool, _run: Run) -> None:
+    await runs.release(pool, OWNER)
+
+
+async def progress(pool: asyncpg.Pool, run: Run) -> None:
+    await save_step(pool, Step("key", {"text": ""}, Asked(run.account_id, run.book_id, run.id, "chapter", 1, ())))
+
+
+async def recount(pool: asyncpg.Pool, run: Run) -> None:
+    async with pool.acquire() as connection:
+        await runs.recount(connection, run.book_id, 7)
+
+
+async def promote(pool: asyncpg.Pool, run: Run) -> None:
+    async with pool.acquire() as connection:
+        await connection.execute("UPDATE run SET call_started_at = NULL")
+        await runs.promote(connection, run.account_id, OTHER, 180.0)
+
+
+QUEUED, RUNNING, PAUSED = RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED
+# As the table at the head of `store/runs.py` says.
+WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]] = {
+    begin: {RUNNING},
+    checkpoint: {QUEUED, RUNNING, PAUSED},
+    claim: {RUNNING},
+    forget_calls: {QUEUED, PAUSED},
+    release: {QUEUED, RUNNING, PAUSED},
+    progress: set(RunStatus),
+    recount: {PAUSED},
+    promote: {QUEUED},
+}
+STORED = "SELECT status, total, done, written, call_no, epoch, owner, crash_count, current_chapter FROM run"
+
+
+@pytest.mark.parametrize("write", WRITTEN_IN, ids=lambda write: write.__name__)
+@pytest.mark.parametrize("status", RunStatus)
+async def test_a_statement_writes_a_run_in_its_states_and_no_other(
+    pool: asyncpg.Pool, stored: Run, status: RunStatus, write: Callable[[asyncpg.Pool, Run], Awaitable[None]]
+) -> None:
+    before = await pool.fetchrow(STORED)
+
+    await write(pool, stored)
+
+    after = await pool.fetchrow(STORED)
+    assert (after != before) is (status in WRITTEN_IN[write])
+    assert after["status"] == (RUNNING if write is promote and status is QUEUED else status)
+
+
+def test_the_table_at_the_head_of_the_file_says_what_is_tested_here() -> None:
+    names = {write.__name__ for write in WRITTEN_IN} - {"promote"}
+    rows = {
+        name.lower(): set(RunStatus) if states.startswith("any") else {RunStatus(word) for word in states.split(", ")}
+        for name, states in re.findall(r"^ {4}(\w+) {2,}(\w+(?:, \w+)*) {2,}\w", (runs.__doc__ or ""), re.M)
+        if name.lower() in names
+    }
+
+    assert rows == {write.__name__: states for write, states in WRITTEN_IN.items() if write is not promote}
