@@ -12,8 +12,10 @@ from typing import Any
 
 import asyncpg
 
+from bookgen import config
 from bookgen.accounts import signup
 from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords
+from bookgen.app import open_database
 from bookgen.billing import credits
 from bookgen.billing.standing import is_live
 from bookgen.errors import Conflict, InvalidInput, NotFound
@@ -51,8 +53,14 @@ def add_options(parser: ArgumentParser) -> None:
     commands.add_parser("list", help="list all accounts").set_defaults(account_action=_list)
 
 
-async def run(args: Namespace, database: Database) -> None:
-    """Do what the command line says, and say what was done."""
+async def run(options: Namespace) -> int:
+    async with open_database(config.load()) as database:
+        await carry_out(options, database)
+    return 0
+
+
+async def carry_out(args: Namespace, database: Database) -> None:
+    """Does what the command line says, and says what was done."""
     await args.account_action(args, database)
 
 

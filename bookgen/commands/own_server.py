@@ -60,7 +60,8 @@ async def _start_server(log: Any) -> asyncio.subprocess.Process:
 
 
 async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
-    assert process.stdout is not None
+    if process.stdout is None:
+        raise StartupError("the server was started without a pipe to hear its address by")
     try:
         async with asyncio.timeout(START_SECONDS):
             line = (await process.stdout.readline()).decode()

@@ -6,6 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
+from bookgen import config
+from bookgen.app import build_payments, open_database
 from bookgen.billing.checkout import Payments
 from bookgen.billing.upkeep import Upkeep
 
@@ -29,8 +31,19 @@ def add_options(parser: ArgumentParser) -> None:
     reconcile.set_defaults(payments_action=_reconcile)
 
 
-async def run(args: Namespace, payments: Payments) -> None:
-    """Do what the command line says and print a line for each thing found or done."""
+async def run(options: Namespace) -> int:
+    settings = config.load()
+    async with open_database(settings) as database:
+        payments = build_payments(settings, database)
+        try:
+            await carry_out(options, payments)
+        finally:
+            await payments.close()
+    return 0
+
+
+async def carry_out(args: Namespace, payments: Payments) -> None:
+    """Does what the command line says, and prints a line for each thing found or done."""
     lines: AsyncIterator[str] = args.payments_action(args, payments.upkeep())
     quiet = True
     async for line in lines:

@@ -33,7 +33,7 @@ INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
-class Server:
+class Destination:
     """Where to write, and as whom. Without a login the account is one of this computer's, named by who writes."""
 
     url: str
@@ -75,7 +75,7 @@ def _url(text: str) -> str:
     return text
 
 
-async def write(options: argparse.Namespace) -> int:
+async def run(options: argparse.Namespace) -> int:
     """0 with the files written, 1 when the book can't be finished now, 130 after Ctrl-C."""
     _make_folder(options.out)
     display = make_display()
@@ -85,7 +85,7 @@ async def write(options: argparse.Namespace) -> int:
             try:
                 return await journey.go()
             except asyncio.CancelledError:
-                _uncancel()
+                _present_task().uncancel()
                 return await journey.pause()
             except ApiError as error:
                 again = isinstance(error, Unavailable) or error.details.get("retryable", False)
@@ -96,7 +96,7 @@ async def write(options: argparse.Namespace) -> int:
 class Journey:
     """Finds or makes the book, sees it written, fetches its files."""
 
-    def __init__(self, client: Client, options: argparse.Namespace, display: Display, server: Server) -> None:
+    def __init__(self, client: Client, options: argparse.Namespace, display: Display, server: Destination) -> None:
         self._client = client
         self._options = options
         self._display = display
@@ -210,14 +210,14 @@ class Journey:
 
 
 @contextlib.asynccontextmanager
-async def _server(options: argparse.Namespace) -> AsyncIterator[Server]:
+async def _server(options: argparse.Namespace) -> AsyncIterator[Destination]:
     if options.login and not options.server:
         raise StartupError("--login names an account on a --server.")
     if options.password and not options.login:
         raise StartupError("--password is that of a --login.")
     if options.server and options.login:
         password = options.password or await asyncio.to_thread(getpass.getpass)
-        yield Server(options.server, password, options.login, poll_seconds=POLL_REMOTE)
+        yield Destination(options.server, password, options.login, poll_seconds=POLL_REMOTE)
         return
     settings = config.load()
     make_data_folder(settings.data_dir)
@@ -225,17 +225,16 @@ async def _server(options: argparse.Namespace) -> AsyncIterator[Server]:
     if options.server:
         # Every server is told another password, and the name is nobody else's there.
         password = hmac.new(key.encode(), options.server.encode(), "sha256").hexdigest()
-        yield Server(options.server, password, suffix=f"-{password[:8]}", poll_seconds=POLL_REMOTE)
+        yield Destination(options.server, password, suffix=f"-{password[:8]}", poll_seconds=POLL_REMOTE)
         return
     async with own_server(settings) as url:
-        yield Server(url, key)
+        yield Destination(url, key)
 
 
 @contextlib.contextmanager
 def _interruptible() -> Any:
     """The first Ctrl-C cancels the present task; the second ends the program as usual."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None
+    loop, task = asyncio.get_running_loop(), _present_task()
 
     def interrupt() -> None:
         loop.remove_signal_handler(signal.SIGINT)
@@ -248,10 +247,11 @@ def _interruptible() -> Any:
         loop.remove_signal_handler(signal.SIGINT)
 
 
-def _uncancel() -> None:
+def _present_task() -> asyncio.Task[Any]:
     task = asyncio.current_task()
-    assert task is not None
-    task.uncancel()
+    if task is None:
+        raise RuntimeError("Ctrl-C is heeded in a task only.")
+    return task
 
 
 def _make_folder(path: Path) -> None:

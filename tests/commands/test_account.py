@@ -26,7 +26,7 @@ class Operator:
         self.database = database
 
     async def __call__(self, line: str) -> None:
-        await operator.run(parsed(line), self.database)
+        await operator.carry_out(parsed(line), self.database)
 
     async def one(self, query: str) -> Any:
         return await self.database.http.fetchrow(query)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from bookgen.commands.cli import COMMANDS, main
 from bookgen.http.edge import serving
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
-from tests.service import run
+from tests.service import ROOT, run
 
 
 async def refused(folder: Path, *arguments: str, **settings: object) -> str:
@@ -69,6 +72,29 @@ async def test_a_schema_newer_than_the_code_stops_the_start(tmp_path: Path, dsn:
     line = await refused(tmp_path, "serve", BOOKGEN_DATABASE_URL=dsn)
 
     assert "migration 9999" in line
+
+
+def test_the_list_of_the_commands_needs_nothing_of_the_service() -> None:
+    program = """
+import contextlib, sys
+from bookgen.commands.cli import main
+with contextlib.suppress(SystemExit):
+    main(["--help"])
+print(*sorted(name for name in sys.modules if name.startswith("bookgen")), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert all(command in done.stdout for command in COMMANDS)
+    assert done.stderr.split() == ["bookgen", "bookgen.commands", "bookgen.commands.cli", "bookgen.errors"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_what_it_takes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+
+    assert ended.value.code == 0
+    assert f"usage: bookgen {name}" in capsys.readouterr().out
 
 
 async def test_check_says_ok_of_every_part_that_works(tmp_path: Path, dsn: str) -> None:

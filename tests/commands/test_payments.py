@@ -20,7 +20,7 @@ def command(payments, capsys):
         parser = ArgumentParser()
         commands.add_options(parser)
         capsys.readouterr()
-        await commands.run(parser.parse_args(words), payments)
+        await commands.carry_out(parser.parse_args(words), payments)
         return capsys.readouterr().out.splitlines()
 
     return command
