@@ -37,6 +37,7 @@ class PartialReply:
     text: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     events: int = 0
+    json_mode: str = ""  # how JSON was asked for
 
 
 MOST_TOKENS_TOLD = 10**9  # a server that tells more, or less than none, is not believed

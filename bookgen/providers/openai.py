@@ -55,9 +55,13 @@ class OpenAIProvider(SdkProvider):
                 stream = await protocol.send(client, body)
             except Exception as error:
                 if not (self._learned_protocol(error) or protocol.learned(error, body)):
+                    protocol.json.abandon()
                     raise
                 continue
             self._sure = True
+            if request.schema is not None:
+                protocol.json.confirm()
+                partial.json_mode = protocol.json.mode
             async with stream:
                 return await protocol.listen(stream, partial)
         raise RuntimeError("the server rejects one field after the other")

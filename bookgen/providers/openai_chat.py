@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from bookgen.providers.attempt import PartialReply
-from bookgen.providers.failures import output_limit, said, too_long
+from bookgen.providers.failures import filtered, output_limit, said, too_long
+from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
@@ -34,7 +35,7 @@ _PROMPT = re.compile(r"(\d+) (?:input tokens|in the messages)")
 _THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*?</think(?:ing)?>\s*", re.DOTALL)
 _UNFINISHED_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*\Z", re.DOTALL)
 _TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
-_JSON_MODES = ("schema", "object", "asked")
+_RESPONSE_FORMAT = re.compile(r"response_?format|json_schema|json_object|structured")
 
 SCHEMA_ASKED = """
 
@@ -48,7 +49,7 @@ class ChatProtocol:
     def __init__(self, model: str) -> None:
         self._model = model
         self._token_field = _TOKEN_FIELDS[0]
-        self._json_mode = _JSON_MODES[0]
+        self.json = JsonLadder()
         self._tells_usage = True
         self._most_tokens = MOST_TOKENS
         self._thinks = False
@@ -64,7 +65,7 @@ class ChatProtocol:
         }
         if self._tells_usage:
             body["stream_options"] = {"include_usage": True}
-        if request.schema is not None and self._json_mode != "asked":
+        if request.schema is not None and self.json.mode is not JsonMode.PROMPT:
             body["response_format"] = self._response_format(request)
         return body
 
@@ -72,20 +73,22 @@ class ChatProtocol:
         return await client.chat.completions.create(**body)
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
-        """A 400 that says a field is unknown: the next request goes without it, or with its other name."""
+        """Whether another request is worth sending: without the field that this one was refused for, or with its
+        other name. What a server refuses JSON for, some do not say."""
         words, limit = said(error), output_limit(error)
         if limit is not None and limit < body[self._token_field]:
             self._most_tokens = limit
             return True
-        if getattr(error, "status_code", None) not in (400, 422, 501):
-            return False
-        if too_long(error):
+        status = getattr(error, "status_code", None)
+        if status in (400, 422, 501) and too_long(error):
             return self._learned_window(words, body)
-        if not _UNKNOWN_FIELD.search(words):
-            return False
-        if "response_format" in body and re.search(r"response_?format|json_schema|json_object|structured", words):
-            self._json_mode = _JSON_MODES[_JSON_MODES.index(self._json_mode) + 1]
+        if status in (400, 422, 501) and _UNKNOWN_FIELD.search(words) and self._learned_field(words, body):
             return True
+        if "response_format" not in body or filtered(error):
+            return False
+        return self.json.step_down(status, named=bool(_RESPONSE_FORMAT.search(words)))
+
+    def _learned_field(self, words: str, body: dict[str, Any]) -> bool:
         if "stream_options" in body and re.search(r"stream_options|include_usage", words):
             self._tells_usage = False
             return True
@@ -133,12 +136,12 @@ class ChatProtocol:
     def _messages(self, request: TextRequest) -> list[dict[str, str]]:
         system = "\n\n".join(block.text for block in request.system if block.text)
         turns = [{"role": one.role, "content": one.text} for one in request.messages]
-        if request.schema is not None and self._json_mode != "schema":
+        if request.schema is not None and self.json.mode is not JsonMode.SCHEMA:
             turns[-1]["content"] += SCHEMA_ASKED.format(schema=json.dumps(request.schema, ensure_ascii=False))
         return [{"role": "system", "content": system}, *turns] if system else turns
 
     def _response_format(self, request: TextRequest) -> dict[str, Any]:
-        if self._json_mode == "object" or request.schema is None:
+        if self.json.mode is JsonMode.OBJECT or request.schema is None:
             return {"type": "json_object"}
         schema = {"name": request.stage or "reply", "schema": strict(request.schema), "strict": True}
         return {"type": "json_schema", "json_schema": schema}

@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
-from bookgen.providers.failures import output_limit, said
+from bookgen.providers.failures import filtered, output_limit, said
+from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
@@ -24,6 +25,7 @@ class ResponsesProtocol:
 
     def __init__(self, model: str, *, official: bool) -> None:
         self._model, self._official = model, official
+        self.json = JsonLadder()
         self._unknown: set[str] = set()
         self._most_tokens = MOST_TOKENS
 
@@ -36,7 +38,7 @@ class ResponsesProtocol:
             "stream": True,
             **(self._own_fields(request) if self._official else {}),
         }
-        if request.schema is not None:
+        if request.schema is not None and self.json.mode is JsonMode.SCHEMA:
             named = {"name": request.stage or "reply", "schema": strict(request.schema), "strict": True}
             body["text"] = {"format": {"type": "json_schema", **named}}
         return {name: value for name, value in body.items() if name not in self._unknown}
@@ -45,16 +47,17 @@ class ResponsesProtocol:
         return await client.responses.create(**body)
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
-        if getattr(error, "status_code", None) not in (400, 422):
-            return False
+        status = getattr(error, "status_code", None)
         limit = output_limit(error)
         if limit is not None and limit < body["max_output_tokens"]:
             self._most_tokens = limit
             return True
-        words, optional = said(error), {"store", "reasoning", "prompt_cache_key", "safety_identifier", "text"}
-        named = {name for name in optional & body.keys() if f"'{name}" in words or f'"{name}' in words}
-        self._unknown |= named
-        return bool(named)
+        words = said(error)
+        named = {name for name in body if f"'{name}" in words or f'"{name}' in words}
+        if optional := named & {"store", "reasoning", "prompt_cache_key", "safety_identifier"}:
+            self._unknown |= optional
+            return True
+        return "text" in body and not filtered(error) and self.json.step_down(status, named="text" in named)
 
     async def listen(self, stream: Any, partial: PartialReply) -> StopReason | None:
         if (whole := await whole_reply(stream)) is not None:

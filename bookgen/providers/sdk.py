@@ -125,7 +125,7 @@ class SdkProvider(ABC):
             raise CallFailed("used all its tokens up before it wrote a word", FailureKind.GARBLED)
         if not text.strip():
             raise CallFailed("sent an empty answer", FailureKind.GARBLED)
-        return TextReply(text, stop, self._usage(request, partial), self.name)
+        return TextReply(text, stop, self._usage(request, partial), self.name, json_mode=partial.json_mode)
 
     def _tell_of_a_short_window(self, request: TextRequest, told: Usage) -> None:
         """Ollama reads what fits its window and drops the rest of a prompt without a word."""

@@ -80,13 +80,15 @@ class CallsHalted(UpstreamAIError):
 @dataclass(frozen=True, slots=True)
 class TextReply:
     """`model` is the name that answered (a fallback may), as in the price table and the ledger. `usage` is of the
-    call that answered alone; `also` of those before it that did not."""
+    call that answered alone; `also` of those before it that did not. `json_mode`: how JSON was asked for, where a
+    server was found to know only some of the ways."""
 
     text: str
     stop: StopReason
     usage: Usage
     model: str
     also: tuple[Spent, ...] = ()
+    json_mode: str = ""
 
 
 class TextModel(Protocol):

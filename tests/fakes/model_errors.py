@@ -18,6 +18,27 @@ def has(body: dict[str, Any], field: str) -> bool:
     return True
 
 
+# How servers refuse a form of JSON without a word of the field.
+IN_REAL_WORDS: dict[str, tuple[int, dict[str, Any]]] = {
+    "llama-cpp-python": (
+        500,
+        {
+            "error": {
+                "message": "[{'type': 'literal_error', 'loc': ('body', 'type'), 'msg': \"Input should be 'text' or "
+                "'json_object'\", 'input': 'json_schema'}]",
+                "type": "internal_server_error",
+                "param": None,
+                "code": None,
+            }
+        },
+    ),
+    "unprocessable": (422, {"detail": "Unprocessable Entity"}),
+    "bad request": (400, {"error": {"message": "invalid request", "type": "invalid_request_error", "code": None}}),
+    "not implemented": (501, {"error": "not implemented"}),
+    "grammar": (500, {"error": {"code": 500, "message": "failed to parse grammar", "type": "server_error"}}),
+}
+
+
 def rejection(wire: Any, field: str, style: str) -> web.Response:
     message = f"Unsupported parameter: '{field}' is not supported with this model."
     if style == "pydantic":
@@ -25,6 +46,9 @@ def rejection(wire: Any, field: str, style: str) -> web.Response:
         return web.json_response({"detail": detail}, status=422)
     if style == "plain":
         return web.json_response({"error": message}, status=400)
+    if style in IN_REAL_WORDS:
+        status, body = IN_REAL_WORDS[style]
+        return web.json_response(body, status=status)
     return web.json_response(wire.error(400, message, field, "unsupported_parameter"), status=400)
 
 

@@ -7,7 +7,7 @@ told as reasoning_content or thinking), `think_tags` (true: the reasoning stands
 `reasoning_tokens` (told as a part of the output's), `commentary` (said in a message before the answer, by Responses
 alone), `deltas` (false: Responses tell the text at the end alone), `protocols` (others answer 404), `rejects` (fields
 that answer 400), `reject_style` ("openai" names the field in `param`, "plain" in the message alone, "pydantic" as
-FastAPI servers do with 422).
+FastAPI servers do with 422, or one of IN_REAL_WORDS).
 
 A step of the script is one fault, used up by the first `times` (1) calls that match its `stage`, `chapter_number` and
 `protocol` (absent: any). Without a match a call is answered well.

@@ -1,0 +1,51 @@
+"""How a server is asked for JSON: by a schema, in its JSON mode, or in the prompt alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from enum import StrEnum
+
+SECONDS_UNTIL_ASKED_AGAIN = 3600.0
+REFUSALS = frozenset({400, 415, 422, 500, 501})  # by status, whatever the words
+
+
+class JsonMode(StrEnum):
+    SCHEMA = "schema"
+    OBJECT = "JSON mode"
+    PROMPT = "prompt"
+
+
+class JsonLadder:
+    """Steps down to a plainer mode when a server refuses one; after an hour the first is tried again."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._mode = self._answered = JsonMode.SCHEMA
+        self._proven = False  # whether a call in this mode was answered
+        self._until = float("inf")
+
+    @property
+    def mode(self) -> JsonMode:
+        if self._clock() >= self._until:
+            self._mode, self._proven, self._until = JsonMode.SCHEMA, False, float("inf")
+        return self._mode
+
+    def step_down(self, status: int | None, *, named: bool) -> bool:
+        """Whether a plainer mode is left for a call that ended in `status`. `named`: the error is about the mode."""
+        if self._mode is JsonMode.PROMPT or status not in REFUSALS or (self._proven and not named):
+            return False
+        modes = list(JsonMode)
+        self._mode, self._proven = modes[modes.index(self._mode) + 1], False
+        return True
+
+    def confirm(self) -> None:
+        """Keeps the mode: the server has answered in it."""
+        if not self._proven and self._mode is not JsonMode.SCHEMA:
+            self._until = self._clock() + SECONDS_UNTIL_ASKED_AGAIN
+        self._answered, self._proven = self._mode, True
+
+    def abandon(self) -> None:
+        """Goes back to the mode before: a call failed in the plainest one as well, so the mode was not the reason."""
+        if not self._proven:
+            self._mode = self._answered
