@@ -14,12 +14,14 @@ from bookgen.writing.budget import spread
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.material import Material, Outline, OutlineChapter
-from bookgen.writing.outline_form import read_chapters, read_first, read_numbered, schema
+from bookgen.writing.outline_form import example, read_chapters, read_first, read_numbered, schema
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip
 
 BATCH = 20  # chapters a reply: what models still plan well and what fits a reply's limit
-MAX_TOKENS = 12_000
+MAX_TOKENS = 12_000  # of a reply, whatever it plans
+BIBLE_WORDS, CHAPTER_WORDS = 900, 110  # as long as a reply may come to
+JSON_TOKENS = 40  # around a chapter's words
 LONG_CHAPTER = 3_000  # words
 # Tokens of what a later reply is given, however long its owner has made the plan.
 BIBLE = 4_000
@@ -57,8 +59,8 @@ relations, work, what they want.
 
 Then the chapters {first} to {last}: each with a title and a summary of {summaries}.
 
-Answer with one JSON object: {{"bible": {{"premise", "voice", "arc": [], "people": [{{"name", "description"}}], \
-"places": [], "terms": []}}, "chapters": {{"chapter_{first}": {{"title", "summary"}}, … to "chapter_{last}"}}}}."""
+Answer with one JSON object of this form, with your words in the place of each "…":
+{form}"""
 
 NEXT = """\
 The book has {count} chapters. Its bible:
@@ -71,7 +73,8 @@ The chapters 1 to {before} are planned:
 
 Plan the chapters {first} to {last} in the same way: each with a title and a summary of {summaries}. {position}
 
-Answer with one JSON object: {{"chapters": {{"chapter_{first}": {{"title", "summary"}}, … to "chapter_{last}"}}}}."""
+Answer with one JSON object of this form, with your words in the place of each "…":
+{form}"""
 
 
 async def draft_outline(book: Book, steps: Steps) -> Outline:
@@ -102,6 +105,7 @@ def _first_request(book: Book, last: int) -> TextRequest:
         arcs=min(max(book.chapter_count // 5, 3), 8),
         first=1,
         last=last,
+        form=example(range(1, last + 1), bible=True),
     )
     return _request(book, task, schema(range(1, last + 1), bible=True), 1, last)
 
@@ -118,6 +122,7 @@ def _next_request(
         first=first,
         last=last,
         position="They end the book." if last == book.chapter_count else "The book goes on after them.",
+        form=example(range(first, last + 1), bible=False),
     )
     return _request(book, task, schema(range(first, last + 1), bible=False), first, last)
 
@@ -129,11 +134,17 @@ def _request(book: Book, task: str, form: Mapping[str, Any], first: int, last: i
         stage="outline",
         system=(_editor(book),),
         messages=(Message("user", task),),
-        max_tokens=MAX_TOKENS,
+        max_tokens=_room(book, last - first + 1),
         schema=form,
         account_id=book.account_id,
         brief=brief.of_book(book, first=first, last=last, seed=seed),
     )
+
+
+def _room(book: Book, chapters: int) -> int:
+    """The tokens that a reply with so many chapters may take."""
+    words = BIBLE_WORDS + CHAPTER_WORDS * chapters
+    return min(language(book.content_language).tokens(words) * 3 // 2 + JSON_TOKENS * chapters, MAX_TOKENS)
 
 
 def _editor(book: Book) -> Block:
@@ -174,8 +185,8 @@ What is written so far:
 Think these chapters out anew: {numbers}. Each gets another title and another summary of {summaries}, with other \
 events or another approach than now, and still fits what stands before and after it. The other chapters stay.
 {wishes}
-Answer with one JSON object with exactly these chapters: \
-{{"chapters": {{"chapter_{first}": {{"title", "summary"}}, …}}}}."""
+Answer with one JSON object of this form, with your words in the place of each "…":
+{form}"""
 
 WISHES = """
 The book's owner says about them:
@@ -216,7 +227,7 @@ def _rework_request(
         ),
         numbers=", ".join(map(str, numbers)),
         summaries=_summaries(book),
-        first=numbers[0],
+        form=example(numbers, bible=False),
         wishes=WISHES.format(instructions=context.data(instructions)) if instructions.strip() else "",
     )
     wanted = [
@@ -228,7 +239,7 @@ def _rework_request(
         stage="rework",
         system=(_editor(book),),
         messages=(Message("user", task),),
-        max_tokens=MAX_TOKENS,
+        max_tokens=_room(book, len(numbers)),
         schema=schema(numbers, bible=False),
         account_id=book.account_id,
         brief=brief.of_book(book, chapters=wanted),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +11,8 @@ from bookgen.writing import structured
 from bookgen.writing.structured import Malformed
 
 BIBLE_LISTS = ("people", "places", "terms")
+MOST_ENTRIES = 24  # of each list
+_ALSO_CALLED = {"name": "title", "chapter_title": "title", "description": "summary", "synopsis": "summary"}
 
 _ENTRIES = {
     "type": "array",
@@ -52,24 +55,48 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
+def example(numbers: Sequence[int], *, bible: bool) -> str:
+    """A reply of that form with nothing in it, as JSON: a model that copies it and fills it in is understood."""
+    entry = [{"name": "…", "description": "…"}]
+    empty = {"premise": "…", "voice": "…", "arc": ["…"], **dict.fromkeys(BIBLE_LISTS, entry)}
+    chapters = {f"chapter_{number}": {"title": "…", "summary": "…"} for number in numbers}
+    return json.dumps({**({"bible": empty} if bible else {}), "chapters": chapters}, ensure_ascii=False)
+
+
 def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    return _read_bible(reply.get("bible")), read_chapters(reply, 1, last)
+    return _read_bible(reply.get("bible", reply)), read_chapters(reply, 1, last)
 
 
 def _read_bible(bible: object) -> Mapping[str, Any]:
     if not isinstance(bible, Mapping):
         raise Malformed('there is no object under "bible"')
     read: dict[str, Any] = {key: structured.text_of(bible, key, where="the bible") for key in ("premise", "voice")}
-    read["arc"] = list(structured.texts_of(bible, "arc", most=10, longest=400))
+    if any(_EMPTY_WORDS.match(text) for text in read.values()):
+        raise Malformed("the bible has a placeholder instead of a premise and a voice")
+    read["arc"] = list(structured.texts_of({"arc": [], **bible}, "arc", most=10, longest=400))
     for key in BIBLE_LISTS:
-        read[key] = [
-            {
-                "name": structured.text_of(entry, "name", where=f"an entry of {key}", longest=120),
-                "description": structured.text_of(entry, "description", where=f"an entry of {key}", longest=400),
-            }
-            for entry in structured.records_of(bible, key)[:24]
-        ]
+        read[key] = [entry for item in _items(bible.get(key) or []) if (entry := _entry(item))][:MOST_ENTRIES]
     return read
+
+
+def _items(value: object) -> list[object]:
+    """The items of a list, or of an object that has their names as its keys."""
+    if isinstance(value, Mapping):
+        return [{"name": key, "description": each} if isinstance(each, str) else {"name": key, **each}
+                for key, each in value.items() if isinstance(each, str | Mapping)]  # fmt: skip
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _entry(item: object) -> dict[str, str] | None:
+    """A name and what is settled about it; a name alone is worth having, anything else is not."""
+    record = item if isinstance(item, Mapping) else {"name": item}
+    try:
+        name = structured.text_of(record, "name", longest=120)
+    except Malformed:
+        return None
+    description = record.get("description")
+    told = " ".join(description.split())[:400] if isinstance(description, str) else ""
+    return None if _EMPTY_WORDS.match(name) else {"name": name, "description": "" if told == "…" else told}
 
 
 def read_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
@@ -79,7 +106,7 @@ def read_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple
 
 
 def read_numbered(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, tuple[str, str]]:
-    records = structured.records_of(reply, "chapters")
+    records = structured.records_of({"chapters": _as_records(reply.get("chapters"))}, "chapters")
     numbers = [_number(record.get("number", record.get("chapter_number"))) for record in records]
     if isinstance(keyed := reply.get("chapters"), Mapping):
         numbers = [_number(key) for key in keyed]
@@ -96,7 +123,33 @@ def read_numbered(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, 
             f"{len(wanted)} chapters were asked for ({wanted[0]} to {wanted[-1]}), "
             f"but these are missing: {', '.join(map(str, missing))}"
         )
+    _refuse_sameness(found)
     return {number: found[number] for number in wanted}
+
+
+def _refuse_sameness(chapters: Mapping[int, tuple[str, str]]) -> None:
+    """No two chapters do the same, and titles that come twice are few."""
+    titles = {title.casefold() for title, _ in chapters.values()}
+    if len(titles) * 3 < len(chapters) * 2:
+        raise Malformed(f"{len(chapters)} chapters have only {len(titles)} different titles")
+    first_with: dict[str, int] = {}
+    for number, (_, summary) in chapters.items():
+        if (other := first_with.setdefault(summary.casefold(), number)) != number:
+            raise Malformed(f"the chapters {other} and {number} have the same summary")
+
+
+def _as_records(chapters: object) -> object:
+    """Chapters that are told as "Title: summary" as records."""
+    if isinstance(chapters, Mapping):
+        return [_as_record(chapter) for chapter in chapters.values()]
+    return [_as_record(chapter) for chapter in chapters] if isinstance(chapters, list) else chapters
+
+
+def _as_record(chapter: object) -> object:
+    if not isinstance(chapter, str):
+        return chapter
+    title, _, summary = _NUMBERED_TITLE.sub("", chapter).partition(":")
+    return {"title": title, "summary": summary}
 
 
 def _number(value: object) -> int | None:
@@ -108,12 +161,13 @@ _NUMBERED_TITLE = re.compile(
     r"^(?:chapter|kapitel|chapitre|cap[ií]tulo|capitolo|глава|rozdział|hoofdstuk)\s+\w+\s*[:.–—-]\s*", re.I
 )
 _EMPTY_WORDS = re.compile(
-    r"^(?:title|summary|(?-i:TBD|TODO)|n/?a|string|\.+|chapter \d+|lorem ipsum.*)$", re.IGNORECASE
+    r"^(?:title|summary|(?-i:TBD|TODO)|n/?a|string|[.…]+|chapter \d+|lorem ipsum.*)$", re.IGNORECASE
 )
 
 
 def _chapter(record: Mapping[str, Any], number: int) -> tuple[str, str]:
     where = f"chapter {number}"
+    record = {**{ours: record[theirs] for theirs, ours in _ALSO_CALLED.items() if theirs in record}, **record}
     title = structured.text_of(record, "title", where=where, longest=300)
     title = _NUMBERED_TITLE.sub("", title).strip(' "“”*#') or title
     summary = structured.text_of(record, "summary", where=where)

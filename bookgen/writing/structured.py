@@ -84,7 +84,7 @@ async def _read(reply: TextReply, request: TextRequest, read: Callable[[Mapping[
     return read(await parse(reply.text, cut=reply.stop is StopReason.LENGTH))
 
 
-_WRAPPERS = frozenset({"response", "result", "data", "output", "json", "object", "answer", "reply"})
+_WRAPPERS = frozenset({"response", "result", "data", "output", "json", "object", "answer", "reply", "outline", "book"})
 _DECODER = json.JSONDecoder(strict=False)
 TOO_DEEP = "its objects and lists are nested far too deep"
 _STARTS = 12  # braces that are tried as the beginning of the object
@@ -156,8 +156,10 @@ def _whole_object(text: str, *, cut: bool) -> str:
 
 
 def text_of(record: Mapping[str, Any], key: str, *, where: str = "", longest: int = 2_000) -> str:
-    """A field that must hold text; numbers are text too, nothing else is."""
+    """A field that must hold text; numbers are text too, and so are its sentences in a list."""
     value = record.get(key)
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        value = " ".join(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float) or not _line(str(value)):
         raise Malformed(f'{where or "it"} has no text under "{key}"')
     return _line(str(value))[:longest]
@@ -170,9 +172,10 @@ def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 3
         value = [value] if value.strip() else []
     if not isinstance(value, list):
         raise Malformed(f'"{key}" is not a list of texts')
-    if not all(isinstance(item, str) for item in value):
+    texts = [": ".join(map(str, item.values())) if isinstance(item, Mapping) else item for item in value]
+    if not all(isinstance(item, str) for item in texts):
         raise Malformed(f'"{key}" holds something else than texts')
-    return tuple(line[:longest] for item in value if (line := _line(item)))[:most]
+    return tuple(line[:longest] for item in texts if (line := _line(item)))[:most]
 
 
 def _line(text: str) -> str:

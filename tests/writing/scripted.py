@@ -160,7 +160,11 @@ def obedient(request: TextRequest, brief: dict[str, Any], call: int) -> str:
             return json.dumps(
                 {
                     "chapters": [
-                        {"number": each["number"], "title": f"Again {each['number']}", "summary": "Another way in."}
+                        {
+                            "number": each["number"],
+                            "title": f"Again {each['number']}",
+                            "summary": f"Another way into {each['number']}.",
+                        }
                         for each in brief["chapters"]
                     ]
                 }

@@ -33,6 +33,70 @@ async def test_a_hundred_chapters_are_planned_in_bounded_batches():
     ]
 
 
+BIBLE = {"premise": "A lamp goes out.", "voice": "Close third person."}
+FORMS = {
+    "names alone": {"bible": {**BIBLE, "arc": [], "people": ["Mara"], "places": [{"name": "Sund"}], "terms": []}},
+    "names as keys": {"bible": {**BIBLE, "people": {"Mara": "34 years old"}, "places": {"Sund": {"description": "x"}}}},
+    "one name": {"bible": {**BIBLE, "arc": "It rises.", "people": "Mara", "places": ["Sund"]}},
+    "no bible around it": {**BIBLE, "people": ["Mara"], "places": ["Sund"]},
+    "sentences in a list": {
+        "bible": {**BIBLE, "premise": ["A lamp", "goes out."], "people": ["Mara"], "places": ["Sund"]}
+    },
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize(
+    "chapters",
+    [
+        {"chapter_1": "The Quay: Mara waits.", "chapter_2": "The Lamp: It goes out."},
+        ["Chapter 1: The Quay: Mara waits.", "The Lamp: It goes out."],
+        [{"name": "The Quay", "description": "Mara waits."}, {"chapter_title": "The Lamp", "synopsis": "It goes out."}],
+    ],
+)
+async def test_what_can_be_understood_is_understood_without_another_call(form, chapters):
+    steps = Scripted(lambda *_: json.dumps({**form, "chapters": chapters}))
+
+    outline = await draft_outline(a_book(chapter_count=2, bible={}), steps)
+
+    planned = [(each.title, each.summary) for each in outline.chapters]
+    assert planned == [("The Quay", "Mara waits."), ("The Lamp", "It goes out.")]
+    assert outline.bible["premise"] == "A lamp goes out."
+    assert [outline.bible[key][0]["name"] for key in ("people", "places")] == ["Mara", "Sund"]
+    assert len(steps.calls) == 1
+
+
+async def test_the_form_in_the_prompt_is_json_whose_copy_is_no_outline():
+    steps = Scripted(lambda request, *_: "{" + request.messages[0].text.partition("{")[2])
+
+    with pytest.raises(UpstreamAIError, match="placeholder"):
+        await draft_outline(a_book(chapter_count=2, bible={}), steps)
+
+    form = json.loads("{" + steps.calls[0][0].messages[0].text.partition("{")[2])
+    assert form["chapters"].keys() == {"chapter_1", "chapter_2"}
+
+
+@pytest.mark.parametrize(
+    ("same", "problem"), [("summary", "the chapters 1 and 2 have the same summary"), ("title", "only 1 different")]
+)
+async def test_an_outline_whose_chapters_are_one_and_the_same_is_refused_and_says_why(same, problem):
+    def alike(request, brief, call):
+        reply = json.loads(outline_reply(brief))
+        return json.dumps({**reply, "chapters": [{**each, same: "The Quay"} for each in reply["chapters"]]})
+
+    with pytest.raises(UpstreamAIError, match=problem):
+        await draft_outline(a_book(bible={}), Scripted(alike))
+
+
+async def test_a_reply_may_be_as_long_as_its_chapters_need():
+    few, many = Scripted(obedient), Scripted(obedient)
+
+    await draft_outline(a_book(chapter_count=2, bible={}), few)
+    await draft_outline(a_book(chapter_count=20, bible={}), many)
+
+    assert few.calls[0][0].max_tokens < 4_000 < many.calls[0][0].max_tokens
+
+
 async def test_a_reply_with_missing_chapters_is_repaired_not_padded():
     def short_once(request, brief, call):
         return outline_reply({"first": 1, "last": 7}) if call == 1 else outline_reply({"first": 1, "last": 10})
@@ -66,12 +130,12 @@ async def test_numbers_and_quotes_are_taken_off_the_titles():
     def numbered(request, brief, call):
         reply = json.loads(outline_reply(brief))
         for chapter in reply["chapters"]:
-            chapter["title"] = f'Chapter {chapter["number"]}: "The Quay"'
+            chapter["title"] = f'Chapter {chapter["number"]}: "The Quay {chapter["number"]}"'
         return json.dumps(reply)
 
     outline = await draft_outline(a_book(bible={}), Scripted(numbered))
 
-    assert {chapter.title for chapter in outline.chapters} == {"The Quay"}
+    assert [chapter.title for chapter in outline.chapters] == [f"The Quay {number}" for number in range(1, 11)]
 
 
 async def test_a_later_batch_may_count_from_one_again():
@@ -128,7 +192,7 @@ async def test_a_plan_that_its_owner_made_endless_is_given_in_part():
     [
         ({"target_word_count": 20_000}, "40 to 70 words"),
         ({"target_word_count": 60_000}, "70 to 110 words"),
-        ({"target_word_count": 20_000, "content_language": "zh"}, "68 to 119 characters"),
+        ({"target_word_count": 20_000, "content_language": "zh"}, "40 to 70 characters"),
     ],
 )
 async def test_a_summary_is_as_long_as_its_chapter_wants_it(book, length):

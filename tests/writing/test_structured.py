@@ -131,7 +131,7 @@ async def test_the_repair_shows_the_model_its_reply_and_what_is_wrong():
     repair = steps.calls[1][0]
     assert [message.role for message in repair.messages] == ["user", "assistant", "user"]
     assert repair.messages[1].text == '{"chapters": []}'
-    assert '"bible"' in repair.messages[2].text
+    assert '"premise"' in repair.messages[2].text
 
 
 async def test_a_reply_cut_by_length_gets_more_room_for_its_repair():
