@@ -22,11 +22,11 @@ from bookgen.actors.messages import (
     ChapterHalted,
     Command,
     Event,
-    Failure,
     Generate,
     GiveUp,
     Pause,
     Resume,
+    RunFailure,
     Stop,
 )
 from bookgen.errors import BookgenError
@@ -41,7 +41,7 @@ WRITES_RUN = re.compile(r"(UPDATE|INSERT\s+INTO|DELETE\s+FROM|MERGE\s+INTO|TRUNC
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OWNER, OTHER = uuid4(), uuid4()
-FAILURES = [Failure("x", "It failed.", "chapter", 1, retryable) for retryable in (True, False)]
+FAILURES = [RunFailure("x", "It failed.", "chapter", 1, retryable) for retryable in (True, False)]
 MESSAGES: list[Command | Event] = [
     Generate(),
     Pause(),
