@@ -32,6 +32,7 @@ from bookgen.http.edge.watchdog import Watchdog
 from bookgen.http.server import build_app, build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.models import Usage
+from bookgen.proofreading import Proofreading
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.mail import build_mailer
 from bookgen.providers.prices import prices
@@ -189,6 +190,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         quota=quota,
         payments=payments,
         publisher=publisher,
+        proofreading=Proofreading(database.http, quota, supervisor.reports.wake),
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),

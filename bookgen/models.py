@@ -61,6 +61,47 @@ class RevisionOrigin(StrEnum):
     PROOFREADING = "proofreading"
 
 
+class SuggestionType(StrEnum):
+    """What a proofreading suggestion is about."""
+
+    SPELLING = "spelling"
+    GRAMMAR = "grammar"
+    PUNCTUATION = "punctuation"
+    STYLE = "style"
+    CLARITY = "clarity"
+    CONSISTENCY = "consistency"
+    CONTINUITY = "continuity"
+
+
+class Severity(StrEnum):
+    """How much a suggestion matters, the worst first."""
+
+    CRITICAL = "critical"
+    MAJOR = "major"
+    MINOR = "minor"
+    INFO = "info"
+
+
+class SuggestionStatus(StrEnum):
+    """A stale suggestion's text is no longer where it was found."""
+
+    PENDING = "pending"
+    APPLIED = "applied"
+    DISMISSED = "dismissed"
+    STALE = "stale"
+
+
+class ReportStatus(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    ERROR = "error"
+
+    @property
+    def active(self) -> bool:
+        return self in (ReportStatus.PENDING, ReportStatus.RUNNING)
+
+
 class LinkPurpose(StrEnum):
     """What a mailed one-time link is good for; also the name of its page."""
 
@@ -173,6 +214,55 @@ class Run:
     written: int = 0
     writing_seconds: float = 0.0
     call_started_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A proofreading report of some chapters, `done` of which are read.
+
+    The counts are of all its suggestions, whatever became of them.
+    """
+
+    id: int
+    book_id: int
+    status: ReportStatus
+    chapters: int
+    done: int
+    by_type: Mapping[str, int]
+    by_severity: Mapping[str, int]
+    failure: Mapping[str, Any] | None
+    created_at: datetime
+    completed_at: datetime | None
+
+    @property
+    def progress(self) -> int:
+        """0 to 100."""
+        return 100 if self.status is ReportStatus.COMPLETED else 100 * self.done // max(self.chapters, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A correction of a report. The offsets count characters of the content that has `content_version`.
+
+    `prefix` and `suffix` are what stood before and after it there.
+    """
+
+    id: int
+    report_id: int
+    chapter_id: int
+    chapter_number: int
+    type: SuggestionType
+    severity: Severity
+    original_text: str
+    suggested_text: str
+    explanation: str
+    start_offset: int
+    end_offset: int
+    prefix: str
+    suffix: str
+    content_version: int
+    fingerprint: str
+    status: SuggestionStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ OUTSIDE = {"providers.google", "providers.mail"}
 # What callers may choose from: data that stands beside what is made of it.
 CHOICES = {"render.formats", "render.trim"}
 SERVICE = {"billing", "store", "writing", "render"} | PROTOCOLS | NOUNS
-SERVICES = {"accounts", "editing", "publishing", "support"}
+SERVICES = {"accounts", "editing", "proofreading", "publishing", "support"}
 MAY_IMPORT = {
     "words": set(),
     "errors": set(),
@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "billing": {"store"} | NOUNS,
     "accounts": {"store"} | OUTSIDE | NOUNS,
     "support": {"writing"} | PROTOCOLS | NOUNS,
+    "proofreading": {"editing"} | SERVICE,
     "publishing": SERVICE,
     "editing": {"billing", "store"} | NOUNS,
     "actors": {"writing", "billing", "store"} | PROTOCOLS | NOUNS,

@@ -18,6 +18,7 @@ from bookgen.actors.lease import RENEW_SECONDS, Lease
 from bookgen.actors.messages import Abandon, Command, DeleteBook, Generate, Job, RowChanged
 from bookgen.actors.notifications import listen
 from bookgen.actors.registry import Key, Registry
+from bookgen.actors.reports import Reports
 from bookgen.actors.resources import CostCaps, Resources, Writing, no_price
 from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
@@ -59,6 +60,7 @@ class Supervisor:
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)
         self.jobs = Jobs(self.resources, self.transactions)
+        self.reports = Reports(self.resources)
         self.statuses = Statuses(database.http, self.resources, self.chapters)
         self.registry = Registry(self._make_actor)
         self.crashes = Crashes(self.resources, self.transactions, self.chapters, self.statuses, self.registry)
@@ -82,6 +84,7 @@ class Supervisor:
             spawn(every(SWEEP_SECONDS, self.sweep, self.resources)),
             spawn(every(LOOK_SECONDS, self._look, self.resources)),
             spawn(listen(self._database.dsn, self._notified)),
+            spawn(self.reports.run()),
         ]
 
     async def sweep(self) -> None:
@@ -165,6 +168,7 @@ class Supervisor:
     async def drain(self, seconds: float) -> None:
         """Lets calls in flight finish for at most `seconds`, then hands the runs back as they are."""
         self.chapters.draining = True
+        self.reports.halt()
         for actor in self.registry:
             actor.halt()
         deadline = _now() + seconds
@@ -175,10 +179,10 @@ class Supervisor:
             await self._let_go()
 
     def _busy(self) -> bool:
-        return bool(self.jobs.tasks) or not all(actor.idle for actor in self.registry)
+        return bool(self.jobs.tasks or self.reports.tasks) or not all(actor.idle for actor in self.registry)
 
     async def _let_go(self) -> None:
-        cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks]
+        cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks, *self.reports.tasks]
         for task in cut:
             task.cancel()
         self.chapters.quarantine.clear()
@@ -188,6 +192,7 @@ class Supervisor:
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
                 await runs.release(self.resources.pool, self.resources.boot_id)
+                await self.reports.release()
                 await self.lease.give_up()
         except (Unavailable, TimeoutError) as error:
             log.warning("runs_not_released", reason=str(error))

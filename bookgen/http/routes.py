@@ -13,6 +13,7 @@ from bookgen.http import (
     generation,
     outlines,
     payments,
+    proofreading,
     site,
     subscriptions,
 )
@@ -23,6 +24,7 @@ from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass
 
 READ, WRITE, EXPENSIVE, PUBLIC, AUTH = LimitClass
+SUGGESTIONS = "/proofreading-reports/{id}/suggestions"
 
 # Paths are relative to /api/v1 and to its alias /api.
 ACCOUNT: tuple[Route, ...] = (
@@ -97,6 +99,20 @@ CHAPTERS: tuple[Route, ...] = (
     Route("POST", "/chapters/{id}/revisions/{revision_id}/restore/", chapters.restore_revision, WRITE),
 )
 
+CHECKS = "proofreading_checks_per_month"
+
+PROOFREADING: tuple[Route, ...] = (
+    Route("GET", "/proofreading-reports/", proofreading.list_reports, READ),
+    Route("POST", "/proofreading-reports/", proofreading.create_report, EXPENSIVE, gate=CHECKS),
+    Route("GET", "/proofreading-reports/{id}/", proofreading.read_report, READ),
+    Route("DELETE", "/proofreading-reports/{id}/", proofreading.delete_report, WRITE),
+    Route("POST", "/proofreading-reports/{id}/apply/", proofreading.apply_suggestions, WRITE),
+    Route("GET", f"{SUGGESTIONS}/", proofreading.list_suggestions, READ),
+    Route("GET", f"{SUGGESTIONS}/{{suggestion_id}}/preview/", proofreading.preview_suggestion, READ),
+    Route("POST", f"{SUGGESTIONS}/{{suggestion_id}}/apply/", proofreading.apply_suggestion, WRITE),
+    Route("POST", f"{SUGGESTIONS}/{{suggestion_id}}/dismiss/", proofreading.dismiss_suggestion, WRITE),
+)
+
 SITE: tuple[Route, ...] = (
     Route("GET", "/books/demo/", books.demo, PUBLIC, public=True),
     Route("GET", "/stats/", site.show_stats, READ),
@@ -109,7 +125,7 @@ SITE: tuple[Route, ...] = (
     Route("GET", "/docs/{name}/", documents.manual, PUBLIC, public=True),
 )
 
-ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *SITE)
+ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *PROOFREADING, *SITE)
 
 # Outside the API, at the root.
 OUTSIDE: tuple[Route, ...] = (

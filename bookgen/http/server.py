@@ -77,6 +77,7 @@ def _provide(app: web.Application, services: Services) -> None:
     app[keys.ACCOUNTS] = services.accounts
     app[keys.QUOTA] = services.quota
     app[keys.PAYMENTS] = services.payments
+    app[keys.PROOFREADING] = services.proofreading
     app[keys.PUBLISHER] = services.publisher
     app[keys.SUPPORT] = services.support
     app[keys.LIMITER] = services.limiter

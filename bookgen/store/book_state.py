@@ -46,8 +46,11 @@ BOOK_STATE = f"""
                         WHERE r.account_id = b.account_id AND r.book_id <> b.id
                           AND {holds_slot("'queued', 'running'", "$3")}) AS slot_free,
            EXISTS (SELECT FROM process p WHERE p.boot_id = newest.owner AND p.lease_until > now()) AS owner_alive,
-           (SELECT j.kind FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
-             WHERE j.book_id = b.id) AS job
+           coalesce(
+               (SELECT j.kind FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
+                 WHERE j.book_id = b.id),
+               (SELECT 'proofreading report' FROM report JOIN process p ON p.boot_id = owner AND p.lease_until > now()
+                 WHERE report.book_id = b.id AND report.status = 'running')) AS job
       FROM book b
       LEFT JOIN LATERAL (SELECT * FROM run WHERE book_id = b.id ORDER BY queue_seq DESC LIMIT 1) AS newest ON true
      CROSS JOIN LATERAL (

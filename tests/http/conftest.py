@@ -127,6 +127,13 @@ class Api:
                 if seen["generation_status"] == status:
                     return dict(seen)
 
+    async def first_suggestion(self, report_id: int) -> int:
+        """Polls until the report is completed."""
+        async with asyncio.timeout(30):
+            while (await self.get(f"/proofreading-reports/{report_id}/")).body["status"] != "completed":
+                pass
+        return int((await self.get(f"/proofreading-reports/{report_id}/suggestions/")).body["results"][0]["id"])
+
 
 OpenApi = Callable[..., Awaitable[Api]]
 

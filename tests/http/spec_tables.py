@@ -1,6 +1,6 @@
 """The endpoint tables of the contract, row by row: method, path, whether it takes a token, statuses it names.
 
-Covers, chapter images, proofreading and the add-on products have no rows yet: neither have they routes.
+Covers, chapter images and the add-on products have no rows yet: neither have they routes.
 """
 
 NONE, JWT = False, True
@@ -61,6 +61,15 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("GET", "/chapters/{id}/revisions/", JWT, (200, 404)),
     ("GET", "/chapters/{id}/revisions/{revision_id}/", JWT, (200, 404)),
     ("POST", "/chapters/{id}/revisions/{revision_id}/restore/", JWT, (200, 404)),
+    ("GET", "/proofreading-reports/", JWT, (200,)),
+    ("POST", "/proofreading-reports/", JWT, (202, 400, 404, 409, 429)),
+    ("GET", "/proofreading-reports/{id}/", JWT, (200, 404)),
+    ("DELETE", "/proofreading-reports/{id}/", JWT, (204, 404)),
+    ("POST", "/proofreading-reports/{id}/apply/", JWT, (200, 400, 404)),
+    ("GET", "/proofreading-reports/{id}/suggestions/", JWT, (200, 404)),
+    ("GET", "/proofreading-reports/{id}/suggestions/{suggestion_id}/preview/", JWT, (200, 404, 409)),
+    ("POST", "/proofreading-reports/{id}/suggestions/{suggestion_id}/apply/", JWT, (200, 404, 409)),
+    ("POST", "/proofreading-reports/{id}/suggestions/{suggestion_id}/dismiss/", JWT, (200, 404, 409)),
     ("GET", "/stats/", JWT, (200,)),
     ("GET", "/public-settings/", NONE, (200,)),
     ("POST", "/chatbot/ask/", NONE, (200, 400)),
@@ -81,4 +90,5 @@ BODIES = {
     ("POST", "/books/{id}/export_epub/"): {"settings": {}},
     ("POST", "/books/{id}/preview_pdf/"): {"settings": {}},
     ("PATCH", "/chapters/{id}/"): {"title": "Mine now"},
+    ("POST", "/proofreading-reports/{id}/apply/"): {"severity": ["major"]},
 }

@@ -87,12 +87,16 @@ async def test_only_the_word_bearer_and_one_token_are_taken(api: Api, header: st
 async def test_a_strangers_id_answers_byte_for_byte_as_a_missing_one(api: Api) -> None:
     book = await api.written()
     chapter = book["chapters"][0]["id"]
-    await api.patch(f"/chapters/{chapter}/", {"content": "Mine."})
+    await api.patch(f"/chapters/{chapter}/", {"content": "Mine is the the sea."})
     revision = (await api.get(f"/chapters/{chapter}/revisions/")).body[0]["id"]
+    report = (await api.post("/proofreading-reports/", {"book": book["id"]})).body["id"]
+    suggestion = await api.first_suggestion(report)
+    by_noun = {"books": book["id"], "chapters": chapter, "proofreading-reports": report}
     stranger = await api.as_new_account("eve")
 
     for route in OWNED:
-        ids = {"id": chapter if route.path.startswith("/chapters/") else book["id"], "revision_id": revision}
+        noun = route.path.split("/")[1]
+        ids = {"id": by_noun[noun], "revision_id": revision, "suggestion_id": suggestion}
         body = {"json": BODIES[route.method, route.path]} if (route.method, route.path) in BODIES else {}
         foreign = await stranger.call(route.method, filled(route.path, **ids), **body)
         missing = await stranger.call(route.method, filled(route.path), **body)

@@ -35,6 +35,7 @@ TAGS = {
     "generation": "The run that writes a book, watched by polling.",
     "chapters": "Chapters and the editor's save path.",
     "revisions": "Former texts of chapters.",
+    "proofreading": "Reports on a book, and the suggestions in them.",
     "export": "The book as a file, and the preview.",
     "site": "Statistics, settings, support and this document.",
     "admin": "For staff.",

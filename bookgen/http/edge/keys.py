@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
     from bookgen.http.edge.deprecation import Deprecation
+    from bookgen.proofreading import Proofreading
     from bookgen.publishing import Publisher
     from bookgen.store.database import Database
     from bookgen.support.assistant import Support
@@ -65,6 +66,7 @@ class Services:
     quota: Quota
     payments: Payments
     publisher: Publisher
+    proofreading: Proofreading
     support: Support
     limiter: Limiter
     site: Site
@@ -77,6 +79,7 @@ SUPERVISOR: web.AppKey[Supervisor] = web.AppKey("supervisor")
 ACCOUNTS: web.AppKey[Accounts] = web.AppKey("accounts")
 QUOTA: web.AppKey[Quota] = web.AppKey("quota")
 PAYMENTS: web.AppKey[Payments] = web.AppKey("payments")
+PROOFREADING: web.AppKey[Proofreading] = web.AppKey("proofreading")
 PUBLISHER: web.AppKey[Publisher] = web.AppKey("publisher")
 SUPPORT: web.AppKey[Support] = web.AppKey("support")
 LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")

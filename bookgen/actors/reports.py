@@ -1,0 +1,172 @@
+"""Makes proofreading reports in the background: one of an account at a time, chapter by chapter, each call paid once.
+
+A report belongs to the process that has claimed it; what is left by one that is gone is claimed by another, which goes
+on at the first chapter that is not read and is answered from what was stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from uuid import UUID
+
+import structlog
+
+from bookgen.actors.actor import spawn
+from bookgen.actors.material import load_material
+from bookgen.actors.resources import Resources
+from bookgen.actors.steps import StoredSteps, Work
+from bookgen.errors import NotFound, QuotaExceeded, Unavailable, UpstreamAIError
+from bookgen.models import Allowance, Chapter, ReportStatus
+from bookgen.providers.text import CallsHalted
+from bookgen.store import chapters, reports, suggestions
+from bookgen.store.reports import ClaimedReport
+from bookgen.store.suggestions import NewSuggestion
+from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.placing import fingerprint
+from bookgen.writing.proofreading.reading import read_chapter, survey
+
+log = structlog.get_logger()
+
+LOOK_SECONDS = 5.0
+MOST_AT_ONCE = 4  # in this process
+
+
+class Reports:
+    """The reports that this process makes."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._asked = asyncio.Event()
+        self._halted = False
+        self._steps: dict[int, StoredSteps] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def wake(self) -> None:
+        """A report may be waiting."""
+        self._asked.set()
+
+    async def run(self) -> None:
+        """Claims and makes reports until cancelled: at once when one is asked for, else every few seconds."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._asked.wait()
+            self._asked.clear()
+            try:
+                await self._claim()
+            except Unavailable as error:
+                self._resources.health.saw(error)
+            except Exception:
+                log.exception("reports_not_claimed")
+
+    def halt(self) -> None:
+        """Lets calls in flight finish; no other call and no other report begins."""
+        self._halted = True
+        for steps in self._steps.values():
+            steps.closed = True
+
+    async def release(self) -> None:
+        """Hands the reports back to whoever comes next. Unavailable."""
+        await reports.release(self._resources.pool, self._resources.boot_id)
+
+    async def _claim(self) -> None:
+        while len(self.tasks) < MOST_AT_ONCE and not self._halted:
+            owner = self._resources.boot_id
+            report = await reports.claim(self._resources.pool, owner)
+            if report is None:
+                return
+            task = spawn(self._make(report, owner))
+            self.tasks.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        self.wake()
+
+    async def _make(self, report: ClaimedReport, owner: UUID) -> None:
+        work = Work(report.account_id, report.book_id, report.task, report.task)
+        steps = self._steps[report.id] = StoredSteps(self._resources, work, replay=True)
+        try:
+            if await self._read(report, owner, steps):
+                await self._complete(report, owner)
+        except UpstreamAIError as error:
+            await self._fail(report, owner, "UPSTREAM_AI_ERROR", error)
+        except QuotaExceeded as error:
+            await self._fail(report, owner, "QUOTA_EXCEEDED", error)
+        except (CallsHalted, NotFound):
+            pass  # handed to another process, or deleted
+        finally:
+            self._steps.pop(report.id, None)
+
+    async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
+        """Whether every chapter was read and the report is still ours."""
+        resources = self._resources
+        material = await resources.health.through_outages(
+            lambda: load_material(resources.pool, report.account_id, report.book_id)
+        )
+        flags = await resources.health.through_outages(lambda: chapters.findings(resources.pool, report.book_id))
+        seen = await survey(material.book, material.chapters)
+        by_id = {chapter.id: chapter for chapter in material.chapters}
+        for done, chapter_id in list(enumerate(report.chapter_ids, 1))[report.done :]:
+            chapter, found = by_id.get(chapter_id), list[Correction]()
+            if chapter and chapter.content.strip():
+                of_chapter = [flag for flag in flags if flag["chapter_number"] == chapter.chapter_number]
+                found = await read_chapter(material.book, chapter, seen, of_chapter, steps)
+                await steps.settle()
+            rows = [_row(chapter, correction) for correction in found] if chapter else []
+            if not await self._save(report, owner, done, rows):
+                return False
+        return True
+
+    async def _save(self, report: ClaimedReport, owner: UUID, done: int, rows: list[NewSuggestion]) -> bool:
+        async def attempt() -> bool:
+            async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
+                read = await reports.lock_owned(connection, report, owner)
+                if read is not None and read < done:  # else it was committed before, and only the answer was lost
+                    await reports.advance(connection, report, done)
+                    await suggestions.add(connection, report.id, rows)
+                return read is not None
+
+        return await self._resources.health.through_outages(attempt)
+
+    async def _complete(self, report: ClaimedReport, owner: UUID) -> None:
+        """One check of the allowance is counted in the transaction that completes the report."""
+
+        async def attempt() -> None:
+            async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
+                if await reports.finish(connection, report, owner, ReportStatus.COMPLETED):
+                    await self._resources.quota.spend(connection, report.account_id, Allowance.PROOFREADING_CHECKS)
+
+        await self._resources.health.through_outages(attempt)
+
+    async def _fail(self, report: ClaimedReport, owner: UUID, code: str, error: Exception) -> None:
+        failure = {
+            "code": code,
+            "message": str(error),
+            "stage": getattr(error, "stage", None),
+            "chapter_number": getattr(error, "chapter_number", None),
+            "retryable": getattr(error, "retryable", False),
+        }
+        pool = self._resources.pool
+        await self._resources.health.through_outages(
+            lambda: reports.finish(pool, report, owner, ReportStatus.ERROR, failure)
+        )
+
+
+def _row(chapter: Chapter, correction: Correction) -> NewSuggestion:
+    return NewSuggestion(
+        chapter_id=chapter.id,
+        type=correction.type,
+        severity=correction.severity,
+        original_text=correction.original,
+        suggested_text=correction.replacement,
+        explanation=correction.explanation,
+        source=correction.source,
+        start_offset=correction.start,
+        end_offset=correction.end,
+        prefix=correction.prefix(chapter.content),
+        suffix=correction.suffix(chapter.content),
+        content_version=chapter.content_version,
+        fingerprint=fingerprint(correction, chapter.content),
+    )

@@ -1,0 +1,154 @@
+"""Proofreading reports: asked for, read, and worked through."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import conditional, docs, json_schema, querystring_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PROOFREADING, QUERY, SITE
+from bookgen.http.edge.routing import path_id
+from bookgen.http.edge.schemas import shown
+from bookgen.http.proofreading_schemas import (
+    ApplyManySchema,
+    OutcomeSchema,
+    PreviewSchema,
+    ReportQuerySchema,
+    ReportRequestSchema,
+    ReportSchema,
+    SuggestionPageSchema,
+    SuggestionQuerySchema,
+    SuggestionSchema,
+    shown_report,
+    shown_suggestion,
+)
+from bookgen.proofreading import PAGE_SIZE
+from bookgen.store import reports
+from bookgen.store.suggestions import Filter
+
+
+@docs(
+    tags=["proofreading"],
+    summary="Have a book proofread",
+    description="Answers at once; the report is made in the background and survives a restart. Poll it.",
+)
+@json_schema(ReportRequestSchema)
+@response_schema(ReportSchema, 202)
+@refuses(errors.NotFound, errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded)
+async def create_report(request: web.Request) -> web.Response:
+    asked = request[BODY]
+    report = await request.app[PROOFREADING].start(request[ACCOUNT_ID], asked["book"], asked["chapter_ids"])
+    return replies.json(shown_report(report), status=202)
+
+
+@docs(tags=["proofreading"], summary="List your reports", description="Newest first; of one book with `book`.")
+@querystring_schema(ReportQuerySchema)
+@response_schema(ReportSchema(many=True))
+@conditional
+async def list_reports(request: web.Request) -> web.Response:
+    found = await reports.of_account(request.app[DATABASE].http, request[ACCOUNT_ID], request[QUERY]["book"])
+    return replies.json([shown_report(report) for report in found])
+
+
+@docs(
+    tags=["proofreading"], summary="Read a report", description="Poll it until its `status` is `completed` or `error`."
+)
+@response_schema(ReportSchema)
+@conditional
+async def read_report(request: web.Request) -> web.Response:
+    return replies.json(shown_report(await request.app[PROOFREADING].find(request[ACCOUNT_ID], path_id(request))))
+
+
+@docs(tags=["proofreading"], summary="Delete a report", description="One that is being made is called off.")
+@response_schema(None, 204)
+async def delete_report(request: web.Request) -> web.Response:
+    if not await reports.delete(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)):
+        raise errors.NotFound
+    return web.Response(status=204)
+
+
+@docs(
+    tags=["proofreading"],
+    summary="List a report's suggestions",
+    description="20 a page, the most severe first, then in the order of the book.",
+)
+@querystring_schema(SuggestionQuerySchema)
+@response_schema(SuggestionPageSchema)
+@conditional
+async def list_suggestions(request: web.Request) -> web.Response:
+    proofreading, query, report_id = request.app[PROOFREADING], request[QUERY], path_id(request)
+    await proofreading.find(request[ACCOUNT_ID], report_id)
+    chosen = Filter(query["type"], query["severity"], query["status"], query["chapter"])
+    count, found = await proofreading.page(request[ACCOUNT_ID], report_id, chosen, query["page"])
+    return replies.json(
+        {
+            "count": count,
+            "next": _page_url(request, query["page"] + 1) if query["page"] * PAGE_SIZE < count else None,
+            "previous": _page_url(request, query["page"] - 1) if query["page"] > 1 else None,
+            "results": [shown_suggestion(suggestion) for suggestion in found],
+        }
+    )
+
+
+@docs(
+    tags=["proofreading"],
+    summary="See a change before it is made",
+    description="Nothing is changed. The digests are SHA-256.",
+)
+@response_schema(PreviewSchema)
+@refuses(errors.Conflict)
+async def preview_suggestion(request: web.Request) -> web.Response:
+    preview = await request.app[PROOFREADING].preview(
+        request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
+    )
+    return replies.json(shown(PreviewSchema, preview))
+
+
+@docs(
+    tags=["proofreading"],
+    summary="Apply a suggestion",
+    description="Answers the suggestion: `applied`, or `stale` when its text is no longer there; then nothing changed.",
+)
+@response_schema(SuggestionSchema)
+@refuses(errors.Conflict)
+async def apply_suggestion(request: web.Request) -> web.Response:
+    suggestion = await request.app[PROOFREADING].apply_one(
+        request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
+    )
+    return replies.json(shown_suggestion(suggestion))
+
+
+@docs(tags=["proofreading"], summary="Dismiss a suggestion", description="The book's next reports leave it out too.")
+@response_schema(SuggestionSchema)
+@refuses(errors.Conflict)
+async def dismiss_suggestion(request: web.Request) -> web.Response:
+    suggestion = await request.app[PROOFREADING].dismiss(
+        request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
+    )
+    return replies.json(shown_suggestion(suggestion))
+
+
+@docs(
+    tags=["proofreading"],
+    summary="Apply many suggestions",
+    description="Those with the given ids, or all pending ones of the given severities; a chapter at a time.",
+)
+@json_schema(ApplyManySchema)
+@response_schema(OutcomeSchema)
+async def apply_suggestions(request: web.Request) -> web.Response:
+    proofreading, report_id, asked = request.app[PROOFREADING], path_id(request), request[BODY]
+    await proofreading.find(request[ACCOUNT_ID], report_id)
+    if "suggestion_ids" in asked:
+        outcome = await proofreading.apply(request[ACCOUNT_ID], report_id, set(asked["suggestion_ids"]))
+    else:
+        outcome = await proofreading.apply_severe(request[ACCOUNT_ID], report_id, set(asked["severity"]))
+    return replies.json(shown(OutcomeSchema, outcome))
+
+
+def _page_url(request: web.Request, number: int) -> str:
+    others = {name: value for name, value in request.query.items() if name != "page"}
+    path = f"/api/v1/proofreading-reports/{path_id(request)}/suggestions/"
+    return f"{request.app[SITE].public_url}{path}?{urlencode({**others, 'page': number})}"

@@ -1,0 +1,135 @@
+"""Shapes of proofreading reports and their suggestions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+
+from bookgen.http.edge.schemas import Body, Integer, choice, says, shown
+from bookgen.models import Report, ReportStatus, Severity, Suggestion, SuggestionStatus, SuggestionType
+
+MOST_IDS = 10_000
+
+
+class ReportRequestSchema(Body):
+    book = Integer(minimum=1, required=True, metadata={"description": "The book's id.", "example": 1})
+    chapter_ids = fields.List(
+        Integer(minimum=1),
+        load_default=None,
+        allow_none=True,
+        validate=validate.Length(min=1, max=MOST_IDS),
+        metadata={"description": "Without it every written chapter is read."},
+    )
+
+
+class ReportQuerySchema(Body):
+    book = Integer(minimum=1, from_text=True, load_default=None)
+
+
+class SuggestionCountsSchema(Schema):
+    by_type = fields.Dict(keys=fields.String(), values=fields.Integer(), required=True)
+    by_severity = fields.Dict(keys=fields.String(), values=fields.Integer(), required=True)
+
+
+class ReportSchema(Schema):
+    id = fields.Integer(required=True)
+    book = fields.Integer(required=True, metadata={"description": "The book's id."})
+    status = fields.String(required=True, validate=choice(ReportStatus))
+    progress = fields.Integer(required=True, metadata={"description": "0 to 100."})
+    counts = fields.Nested(SuggestionCountsSchema, required=True)
+    summary = fields.String(required=True)
+    failure = fields.Dict(required=True, allow_none=True)
+    created_at = fields.DateTime(required=True)
+    completed_at = fields.DateTime(required=True, allow_none=True)
+
+
+class SuggestionQuerySchema(Body):
+    page = Integer(minimum=1, maximum=10**6, from_text=True, load_default=1)
+    type = fields.String(validate=choice(SuggestionType), load_default=None)
+    severity = fields.String(validate=choice(Severity), load_default=None)
+    status = fields.String(validate=choice(SuggestionStatus), load_default=None)
+    chapter = Integer(minimum=1, from_text=True, load_default=None, metadata={"description": "The chapter's id."})
+
+
+class SuggestionSchema(Schema):
+    id = fields.Integer(required=True)
+    report = fields.Integer(required=True, metadata={"description": "The report's id."})
+    chapter = fields.Integer(required=True, metadata={"description": "The chapter's id."})
+    chapter_number = fields.Integer(required=True)
+    type = fields.String(required=True, validate=choice(SuggestionType))
+    severity = fields.String(required=True, validate=choice(Severity))
+    original_text = fields.String(required=True)
+    suggested_text = fields.String(required=True)
+    explanation = fields.String(required=True)
+    start = fields.Integer(required=True, metadata={"description": "Characters of the chapter's content before it."})
+    end = fields.Integer(required=True)
+    status = fields.String(required=True, validate=choice(SuggestionStatus))
+
+
+class SuggestionPageSchema(Schema):
+    count = fields.Integer(required=True)
+    next = fields.String(required=True, allow_none=True)
+    previous = fields.String(required=True, allow_none=True)
+    results = fields.List(fields.Nested(SuggestionSchema), required=True)
+
+
+class PreviewSchema(Schema):
+    before = fields.String(required=True)
+    after = fields.String(required=True)
+    context_before = fields.String(required=True)
+    context_after = fields.String(required=True)
+    diff = fields.String(required=True, metadata={"description": "Unified, of the lines that change."})
+    content_digest_before = fields.String(required=True, metadata={"description": "SHA-256 of the chapter's content."})
+    content_digest_after = fields.String(required=True)
+
+
+@says(minProperties=1)
+class ApplyManySchema(Body):
+    """The ids of suggestions, or severities; with both the ids count."""
+
+    suggestion_ids = fields.List(Integer(minimum=1), validate=validate.Length(max=MOST_IDS))
+    severity = fields.List(fields.String(validate=choice(Severity)), metadata={"example": ["major", "minor"]})
+
+    @validates_schema
+    def require_a_choice(self, data: dict[str, Any], **_: Any) -> None:
+        if not data.keys() & {"suggestion_ids", "severity"}:
+            raise ValidationError("Name suggestion_ids or severity.")
+
+
+class OutcomeSchema(Schema):
+    applied = fields.Integer(required=True)
+    stale = fields.Integer(required=True)
+    chapters = fields.List(fields.Integer(), required=True, metadata={"description": "Ids of those that changed."})
+
+
+def shown_report(report: Report) -> dict[str, Any]:
+    counts = {"by_type": dict(report.by_type), "by_severity": dict(report.by_severity)}
+    return shown(ReportSchema, report, book=report.book_id, counts=counts, summary=_summary(report))
+
+
+def shown_suggestion(suggestion: Suggestion) -> dict[str, Any]:
+    return shown(
+        SuggestionSchema,
+        suggestion,
+        report=suggestion.report_id,
+        chapter=suggestion.chapter_id,
+        start=suggestion.start_offset,
+        end=suggestion.end_offset,
+    )
+
+
+def _summary(report: Report) -> str:
+    total = sum(report.by_severity.values())
+    read = f"{report.done} of {report.chapters} chapters read."
+    match report.status:
+        case ReportStatus.PENDING:
+            return "Waiting to be read."
+        case ReportStatus.RUNNING:
+            return read
+        case ReportStatus.ERROR:
+            return f"{read} {(report.failure or {}).get('message', '')}".rstrip()
+    if not total:
+        return f"{report.chapters} chapters read; nothing to suggest."
+    kinds = ", ".join(f"{report.by_severity[each]} {each}" for each in Severity if each in report.by_severity)
+    return f"{report.chapters} chapters read; {total} suggestions: {kinds}."

@@ -1,0 +1,205 @@
+"""Proofreading: reports asked for, and what they suggest previewed, applied or dismissed by the book's author.
+
+A report itself is made by `actors/reports.py`. Applying locks a chapter, then its suggestions, then the book.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from bookgen import editing
+from bookgen.billing.quota import Quota
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
+from bookgen.models import Allowance, Chapter, Report, RevisionOrigin, Suggestion, SuggestionStatus
+from bookgen.store import book_state, chapters, reports, suggestions
+from bookgen.store.suggestions import EVERYTHING, Filter
+from bookgen.writing.proofreading.placing import Placement, applied, placed
+
+if TYPE_CHECKING:
+    from asyncpg import Connection, Pool
+
+PAGE_SIZE = 20
+CONTEXT = 80  # characters of a preview before and after the change
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """One suggestion as it would change its chapter; the digests are SHA-256 of the whole content, in hexadecimal."""
+
+    before: str
+    after: str
+    context_before: str
+    context_after: str
+    diff: str
+    content_digest_before: str
+    content_digest_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of applying several suggestions: how many were applied or stale, and the chapters that changed."""
+
+    applied: int
+    stale: int
+    chapters: list[int]
+
+
+class Proofreading:
+    """Reports and suggestions of one database; `wake` tells whoever makes the reports that there is one to make."""
+
+    def __init__(self, pool: Pool, quota: Quota, wake: Callable[[], None]) -> None:
+        self._pool = pool
+        self._quota = quota
+        self._wake = wake
+
+    async def start(self, account_id: int, book_id: int, chapter_ids: Sequence[int] | None) -> Report:
+        """Asks for a report of the given chapters, or of all that are written.
+
+        NotFound, InvalidInput; GenerationInProgress while a run of the book is active; Conflict while other work is
+        done on it, or when nothing of it is written; QuotaExceeded.
+        """
+        async with self._pool.acquire() as connection, connection.transaction():
+            state = await book_state.lock(connection, account_id, book_id, call_seconds=0)
+            if state is None:
+                raise NotFound
+            if state.run and state.run.status.active:
+                raise GenerationInProgress
+            if state.job:
+                raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
+            wanted = _wanted(await chapters.of_book(connection, book_id), chapter_ids)
+            in_flight = await reports.active(connection, account_id)
+            await self._quota.require(connection, account_id, Allowance.PROOFREADING_CHECKS, in_flight=in_flight)
+            report_id = await reports.add(connection, account_id, book_id, uuid4(), wanted)
+            report = await reports.find(connection, account_id, report_id)
+        self._wake()
+        if report is None:
+            raise NotFound
+        return report
+
+    async def find(self, account_id: int, report_id: int) -> Report:
+        report = await reports.find(self._pool, account_id, report_id)
+        if report is None:
+            raise NotFound
+        return report
+
+    async def page(self, account_id: int, report_id: int, chosen: Filter, number: int) -> tuple[int, list[Suggestion]]:
+        """How many suggestions are chosen, and those of a page, the most severe first. NotFound beyond the last."""
+        await self._place(account_id, report_id)
+        count = await suggestions.count(self._pool, account_id, report_id, chosen)
+        if number > max(1, -(-count // PAGE_SIZE)):
+            raise NotFound("There is no such page.")
+        offset = (number - 1) * PAGE_SIZE
+        found = await suggestions.page(self._pool, account_id, report_id, chosen, limit=PAGE_SIZE, offset=offset)
+        return count, found
+
+    async def preview(self, account_id: int, report_id: int, suggestion_id: int) -> Preview:
+        """NotFound; Conflict when the suggestion is not pending any more."""
+        await self._place(account_id, report_id)
+        suggestion = await self._suggestion(account_id, report_id, suggestion_id)
+        chapter = await chapters.find(self._pool, account_id, suggestion.chapter_id)
+        if chapter is None:
+            raise NotFound
+        if suggestion.status is not SuggestionStatus.PENDING:
+            raise Conflict(f"The suggestion is {suggestion.status}.")
+        after = applied(placed([suggestion], chapter.content, chapter.content_version), {suggestion.id})
+        if not after.applied:
+            raise Conflict("The suggestion is stale.")
+        return _preview(suggestion, chapter.content, after.content)
+
+    async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> Outcome:
+        """Applies the pending ones of these suggestions, a chapter in one transaction; the former text is kept."""
+        by_chapter: defaultdict[int, set[int]] = defaultdict(set)
+        for each in await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None):
+            if each.id in suggestion_ids and each.status is SuggestionStatus.PENDING:
+                by_chapter[each.chapter_id].add(each.id)
+        done = [await self._apply(account_id, chapter_id, ids) for chapter_id, ids in sorted(by_chapter.items())]
+        changed = [chapter_id for chapter_id, result in zip(sorted(by_chapter), done, strict=True) if result.applied]
+        chosen = {each for ids in by_chapter.values() for each in ids}
+        stale = sum(len(chosen.intersection(result.stale)) for result in done)
+        return Outcome(sum(len(result.applied) for result in done), stale, changed)
+
+    async def apply_one(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
+        """The suggestion as it is now: applied or stale. NotFound; Conflict when it was dismissed."""
+        suggestion = await self._suggestion(account_id, report_id, suggestion_id)
+        if suggestion.status is SuggestionStatus.DISMISSED:
+            raise Conflict("The suggestion is dismissed.")
+        await self.apply(account_id, report_id, {suggestion_id})
+        return await self._suggestion(account_id, report_id, suggestion_id)
+
+    async def apply_severe(self, account_id: int, report_id: int, severities: Collection[str]) -> Outcome:
+        """Applies every pending suggestion of these severities."""
+        found = await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None)
+        return await self.apply(account_id, report_id, {each.id for each in found if each.severity in severities})
+
+    async def dismiss(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
+        """Dismisses the suggestion for this report and the book's next ones. NotFound; Conflict when it was applied."""
+        await suggestions.dismiss(self._pool, account_id, report_id, suggestion_id)
+        suggestion = await self._suggestion(account_id, report_id, suggestion_id)
+        if suggestion.status is SuggestionStatus.APPLIED:
+            raise Conflict("The suggestion is applied.")
+        return suggestion
+
+    async def _suggestion(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
+        suggestion = await suggestions.find(self._pool, account_id, report_id, suggestion_id)
+        if suggestion is None:
+            raise NotFound
+        return suggestion
+
+    async def _place(self, account_id: int, report_id: int) -> None:
+        """Finds suggestions again in chapters that have changed since."""
+        for chapter_id in await suggestions.outdated(self._pool, account_id, report_id):
+            await self._apply(account_id, chapter_id, ())
+
+    async def _apply(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
+        async with self._pool.acquire() as connection, connection.transaction():
+            chapter = await chapters.lock(connection, account_id, chapter_id)
+            if chapter is None:
+                return Placement("")
+            pending = await suggestions.lock_pending(connection, chapter_id)
+            result = applied(placed(pending, chapter.content, chapter.content_version), chosen)
+            saved = await self._save(connection, account_id, chapter, result.content)
+            await suggestions.place(connection, result.standing, saved.content_version)
+            await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
+            await suggestions.decide(connection, result.stale, SuggestionStatus.STALE)
+        return result
+
+    async def _save(self, connection: Connection, account_id: int, chapter: Chapter, content: str) -> Chapter:
+        if content == chapter.content:
+            return chapter
+        changes, origin = {"content": content}, RevisionOrigin.PROOFREADING
+        return await editing.save_chapter(connection, self._quota, account_id, chapter.id, changes, origin)
+
+
+def _wanted(existing: Sequence[Chapter], chapter_ids: Sequence[int] | None) -> list[int]:
+    written = [chapter.id for chapter in existing if chapter.content.strip()]
+    if chapter_ids is not None:
+        if not set(chapter_ids) <= {chapter.id for chapter in existing}:
+            raise InvalidInput(chapter_ids=["Not all of these are chapters of this book."])
+        written = [chapter_id for chapter_id in written if chapter_id in set(chapter_ids)]
+    if not written:
+        raise Conflict("No chapter of this is written yet.")
+    return written
+
+
+def _preview(suggestion: Suggestion, before: str, after: str) -> Preview:
+    start, end = suggestion.start_offset, suggestion.end_offset
+    diff = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="", n=0)
+    return Preview(
+        before=suggestion.original_text,
+        after=suggestion.suggested_text,
+        context_before=before[max(0, start - CONTEXT) : start],
+        context_after=before[end : end + CONTEXT],
+        diff="\n".join(diff),
+        content_digest_before=_digest(before),
+        content_digest_after=_digest(after),
+    )
+
+
+def _digest(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()

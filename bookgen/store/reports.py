@@ -1,0 +1,159 @@
+"""Proofreading reports: asked for, worked on by one process at a time, completed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import asyncpg
+
+from bookgen.errors import Conflict
+from bookgen.models import Report, ReportStatus
+from bookgen.store.rows import columns, field_names, mapper
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+    from bookgen.store.database import DB
+
+ADD = """
+    INSERT INTO report (account_id, book_id, task, chapter_ids) VALUES ($1, $2, $3, $4) RETURNING id
+"""
+
+
+async def add(db: DB, account_id: int, book_id: int, task: UUID, chapter_ids: Sequence[int]) -> int:
+    """The new report's id. Conflict while the book has a report that is not finished."""
+    try:
+        return int(await db.fetchval(ADD, account_id, book_id, task, list(chapter_ids)))
+    except asyncpg.UniqueViolationError as error:
+        if error.constraint_name != "report_one_active_per_book":
+            raise
+        raise Conflict("A proofreading report of this book is being made already.") from None
+
+
+_report = mapper(Report)
+
+SHOWN = """
+    SELECT r.id, r.book_id, r.status, r.done, cardinality(r.chapter_ids) AS chapters, r.failure, r.created_at,
+           r.completed_at,
+           coalesce((SELECT jsonb_object_agg(type, n) FROM (
+               SELECT s.type, count(*) AS n FROM suggestion s WHERE s.report_id = r.id GROUP BY s.type) AS t), '{}')
+               AS by_type,
+           coalesce((SELECT jsonb_object_agg(severity, n) FROM (
+               SELECT s.severity, count(*) AS n FROM suggestion s WHERE s.report_id = r.id GROUP BY s.severity) AS t),
+               '{}') AS by_severity
+      FROM report r
+"""
+
+FIND = f"{SHOWN} WHERE r.account_id = $1 AND r.id = $2"
+
+
+async def find(db: DB, account_id: int, report_id: int) -> Report | None:
+    row = await db.fetchrow(FIND, account_id, report_id)
+    return _report(row) if row else None
+
+
+OF_ACCOUNT = f"{SHOWN} WHERE r.account_id = $1 AND ($2::bigint IS NULL OR r.book_id = $2) ORDER BY r.id DESC"
+
+
+async def of_account(db: DB, account_id: int, book_id: int | None) -> list[Report]:
+    """Newest first; of one book, or of all."""
+    return [_report(row) for row in await db.fetch(OF_ACCOUNT, account_id, book_id)]
+
+
+DELETE = "DELETE FROM report WHERE account_id = $1 AND id = $2 RETURNING true"
+
+
+async def delete(db: DB, account_id: int, report_id: int) -> bool:
+    return bool(await db.fetchval(DELETE, account_id, report_id))
+
+
+ACTIVE = "SELECT count(*) FROM report WHERE account_id = $1 AND status IN ('pending', 'running')"
+
+
+async def active(db: DB, account_id: int) -> int:
+    """How many of the account's reports are not finished; each will take one check of the allowance."""
+    return int(await db.fetchval(ACTIVE, account_id))
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedReport:
+    """A report in the hands of this process; `epoch` lets its writes in."""
+
+    id: int
+    account_id: int
+    book_id: int
+    task: UUID
+    chapter_ids: Sequence[int]
+    done: int
+    epoch: int
+
+
+_claimed = mapper(ClaimedReport)
+
+
+# One of an account at a time, the oldest first, and never while a run or a job is at work on the book:
+# both are accepted under the lock of the account's slot.
+CLAIM = f"""
+    UPDATE report AS r
+       SET owner = $1, epoch = r.epoch + 1, status = 'running'
+     WHERE r.id = (
+           SELECT c.id
+             FROM report c JOIN book b ON b.id = c.book_id JOIN account_slot a ON a.account_id = c.account_id
+            WHERE c.status IN ('pending', 'running')
+              AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = c.owner AND p.lease_until > now())
+              AND b.status <> 'generating'
+              AND NOT EXISTS (SELECT FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
+                               WHERE j.book_id = c.book_id)
+              AND NOT EXISTS (SELECT FROM report o JOIN process p ON p.boot_id = o.owner AND p.lease_until > now()
+                               WHERE o.account_id = c.account_id AND o.status = 'running')
+            ORDER BY c.id LIMIT 1 FOR UPDATE OF a, b, c SKIP LOCKED)
+    RETURNING {columns(field_names(ClaimedReport), "r")}
+"""
+
+
+async def claim(db: DB, owner: UUID) -> ClaimedReport | None:
+    """The next report that nobody living works on; None when there is none."""
+    row = await db.fetchrow(CLAIM, owner)
+    return row and _claimed(row)
+
+
+OWNED = "id = $1 AND owner = $2 AND epoch = $3 AND status = 'running'"
+
+LOCK_OWNED = f"SELECT done FROM report WHERE {OWNED} FOR UPDATE"
+
+
+async def lock_owned(connection: Connection, report: ClaimedReport, owner: UUID) -> int | None:
+    """How many of its chapters are read; None when the report is not ours any more."""
+    done: int | None = await connection.fetchval(LOCK_OWNED, report.id, owner, report.epoch)
+    return done
+
+
+ADVANCE = "UPDATE report SET done = $2 WHERE id = $1"
+
+
+async def advance(connection: Connection, report: ClaimedReport, done: int) -> None:
+    await connection.execute(ADVANCE, report.id, done)
+
+
+FINISH = f"""
+    WITH forgotten AS (DELETE FROM step WHERE run_id = (SELECT task FROM report WHERE id = $1) AND $4 = 'completed')
+    UPDATE report SET status = $4, failure = $5, completed_at = now(), owner = NULL WHERE {OWNED} RETURNING true
+"""
+
+
+async def finish(
+    db: DB, report: ClaimedReport, owner: UUID, status: ReportStatus, failure: dict[str, Any] | None = None
+) -> bool:
+    """Whether the report was still ours to finish."""
+    return bool(await db.fetchval(FINISH, report.id, owner, report.epoch, status, failure))
+
+
+RELEASE = "UPDATE report SET owner = NULL, status = 'pending' WHERE owner = $1 AND status = 'running'"
+
+
+async def release(db: DB, owner: UUID) -> None:
+    """Hands back what this process has not finished."""
+    await db.execute(RELEASE, owner)

@@ -1,0 +1,184 @@
+"""What proofreading reports suggest, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bookgen.models import Severity, Suggestion, SuggestionStatus, SuggestionType
+from bookgen.store.rows import columns, field_names, mapper
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+    from bookgen.store.database import DB
+
+
+@dataclass(frozen=True, slots=True)
+class NewSuggestion:
+    """A row of a report that is being made."""
+
+    chapter_id: int
+    type: SuggestionType
+    severity: Severity
+    original_text: str
+    suggested_text: str
+    explanation: str
+    source: str
+    start_offset: int
+    end_offset: int
+    prefix: str
+    suffix: str
+    content_version: int
+    fingerprint: str
+
+
+NEW = field_names(NewSuggestion)
+
+ADD = f"""
+    INSERT INTO suggestion (report_id, {columns(NEW)})
+    SELECT $1, n.* FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                               $9::int[], $10::int[], $11::text[], $12::text[], $13::bigint[], $14::text[])
+           AS n ({columns(NEW)})
+     WHERE NOT EXISTS (SELECT FROM report r JOIN dismissal d ON d.book_id = r.book_id
+                        WHERE r.id = $1 AND d.fingerprint = n.fingerprint)
+       AND EXISTS (SELECT FROM chapter c WHERE c.id = n.chapter_id)
+"""
+
+
+async def add(connection: Connection, report_id: int, rows: Sequence[NewSuggestion]) -> None:
+    """Adds the rows but those that the book's author has dismissed before, or whose chapter is gone."""
+    await connection.execute(ADD, report_id, *([getattr(row, name) for row in rows] for name in NEW))
+
+
+_suggestion = mapper(Suggestion)
+
+COLUMNS = columns(field_names(Suggestion)[:3], "s") + ", c.chapter_number, " + columns(field_names(Suggestion)[4:], "s")
+
+CHOSEN = """
+      FROM suggestion s
+      JOIN report r ON r.id = s.report_id
+      JOIN chapter c ON c.id = s.chapter_id
+     WHERE r.account_id = $1 AND r.id = $2
+       AND ($3::text IS NULL OR s.type = $3) AND ($4::text IS NULL OR s.severity = $4)
+       AND ($5::text IS NULL OR s.status = $5) AND ($6::bigint IS NULL OR s.chapter_id = $6)
+"""
+
+COUNT = f"SELECT count(*) {CHOSEN}"
+
+PAGE = f"""
+    SELECT {COLUMNS} {CHOSEN}
+     ORDER BY array_position(ARRAY['critical', 'major', 'minor', 'info'], s.severity), c.chapter_number,
+              s.start_offset, s.id
+     LIMIT $7 OFFSET $8
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which suggestions of a report are meant; None leaves nothing out."""
+
+    type: str | None = None
+    severity: str | None = None
+    status: str | None = None
+    chapter_id: int | None = None
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        return (self.type, self.severity, self.status, self.chapter_id)
+
+
+EVERYTHING = Filter()
+
+
+async def count(db: DB, account_id: int, report_id: int, chosen: Filter = EVERYTHING) -> int:
+    return int(await db.fetchval(COUNT, account_id, report_id, *chosen.values))
+
+
+async def page(
+    db: DB, account_id: int, report_id: int, chosen: Filter, *, limit: int | None, offset: int = 0
+) -> list[Suggestion]:
+    """The most severe first, then in the order of the book."""
+    rows = await db.fetch(PAGE, account_id, report_id, *chosen.values, limit, offset)
+    return [_suggestion(row) for row in rows]
+
+
+FIND = f"""
+    SELECT {COLUMNS}
+      FROM suggestion s JOIN report r ON r.id = s.report_id JOIN chapter c ON c.id = s.chapter_id
+     WHERE r.account_id = $1 AND r.id = $2 AND s.id = $3
+"""
+
+
+async def find(db: DB, account_id: int, report_id: int, suggestion_id: int) -> Suggestion | None:
+    row = await db.fetchrow(FIND, account_id, report_id, suggestion_id)
+    return _suggestion(row) if row else None
+
+
+PENDING_OF_CHAPTER = f"""
+    SELECT {COLUMNS}
+      FROM suggestion s JOIN chapter c ON c.id = s.chapter_id
+     WHERE s.chapter_id = $1 AND s.status = 'pending'
+     ORDER BY s.start_offset, s.id
+       FOR UPDATE OF s
+"""
+
+
+async def lock_pending(connection: Connection, chapter_id: int) -> list[Suggestion]:
+    """Every suggestion of the chapter that nobody has decided on, of all its reports. The caller has its lock."""
+    return [_suggestion(row) for row in await connection.fetch(PENDING_OF_CHAPTER, chapter_id)]
+
+
+OUTDATED = """
+    SELECT DISTINCT s.chapter_id
+      FROM suggestion s JOIN report r ON r.id = s.report_id JOIN chapter c ON c.id = s.chapter_id
+     WHERE r.account_id = $1 AND r.id = $2 AND s.status = 'pending' AND s.content_version <> c.content_version
+     ORDER BY s.chapter_id
+"""
+
+
+async def outdated(db: DB, account_id: int, report_id: int) -> list[int]:
+    """The chapters whose text has changed since the report's pending suggestions were placed in it."""
+    return [row["chapter_id"] for row in await db.fetch(OUTDATED, account_id, report_id)]
+
+
+PLACE = """
+    UPDATE suggestion AS s
+       SET start_offset = n.start_offset, end_offset = n.end_offset, prefix = n.prefix, suffix = n.suffix,
+           content_version = $6
+      FROM unnest($1::bigint[], $2::int[], $3::int[], $4::text[], $5::text[])
+           AS n (id, start_offset, end_offset, prefix, suffix)
+     WHERE s.id = n.id
+"""
+PLACED = ("id", "start_offset", "end_offset", "prefix", "suffix")
+
+
+async def place(connection: Connection, standing: Sequence[Suggestion], content_version: int) -> None:
+    """Says where the suggestions stand in the content that has this version."""
+    values = ([getattr(each, name) for each in standing] for name in PLACED)
+    await connection.execute(PLACE, *values, content_version)
+
+
+DECIDE = "UPDATE suggestion SET status = $2 WHERE id = ANY ($1::bigint[]) AND status = 'pending'"
+
+
+async def decide(connection: Connection, suggestion_ids: Sequence[int], status: SuggestionStatus) -> None:
+    await connection.execute(DECIDE, suggestion_ids, status)
+
+
+DISMISS = """
+    WITH found AS (
+        UPDATE suggestion AS s SET status = 'dismissed'
+          FROM report r
+         WHERE r.id = s.report_id AND r.account_id = $1 AND r.id = $2 AND s.id = $3
+           AND s.status IN ('pending', 'dismissed')
+        RETURNING r.book_id, s.fingerprint
+    )
+    INSERT INTO dismissal (book_id, fingerprint) SELECT book_id, fingerprint FROM found ON CONFLICT DO NOTHING
+"""
+
+
+async def dismiss(db: DB, account_id: int, report_id: int, suggestion_id: int) -> None:
+    """Dismisses a pending suggestion, for the book's next reports too."""
+    await db.execute(DISMISS, account_id, report_id, suggestion_id)

@@ -1,0 +1,78 @@
+"""A book as the rules read it: its chapters' prose, its names, and the habits that its author has."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from bookgen.models import Book, Chapter, Severity, SuggestionType
+from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.structure import prose
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+NAMED = ("people", "places", "terms")
+
+
+@dataclass(frozen=True)
+class Text:
+    """One chapter. `prose` is its content with U+0000 in place of code, links and other marks: same offsets."""
+
+    content: str
+    primary: str
+
+    @cached_property
+    def prose(self) -> str:
+        return prose(self.content)
+
+    def correction(
+        self,
+        start: int,
+        end: int,
+        replacement: str,
+        kind: SuggestionType,
+        severity: Severity,
+        explanation: str,
+        source: str,
+    ) -> Correction:
+        original = self.content[start:end]
+        return Correction(start, end, original, replacement, kind, severity, explanation, source)
+
+
+@dataclass(frozen=True)
+class Manuscript:
+    """The whole book, its chapters by id and in order."""
+
+    texts: Mapping[int, Text]
+    primary: str
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, book: Book, chapters: Sequence[Chapter]) -> Manuscript:
+        """`primary` is the language without its region."""
+        primary = book.content_language.lower().replace("_", "-").split("-")[0]
+        texts = {chapter.id: Text(chapter.content, primary) for chapter in chapters if chapter.content.strip()}
+        return cls(texts, primary, _names(book.bible))
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        """How often each word stands in the book, in its own letters."""
+        return Counter(word for text in self.texts.values() for word in _WORD.findall(text.prose))
+
+    def count(self, pattern: re.Pattern[str]) -> int:
+        return sum(sum(1 for _ in pattern.finditer(text.prose)) for text in self.texts.values())
+
+
+def _names(bible: Mapping[str, Any]) -> frozenset[str]:
+    """Every word of the names and terms that the bible lists."""
+    found: set[str] = set()
+    for kind in NAMED:
+        listed = bible.get(kind)
+        for entry in listed if isinstance(listed, list) else []:
+            name = entry.get("name") if isinstance(entry, Mapping) else entry
+            if isinstance(name, str):
+                found.update(_WORD.findall(name))
+    return frozenset(found)

@@ -1,0 +1,53 @@
+"""Words that stand twice in a row by mistake: only those that no sentence has twice on purpose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bookgen.models import Severity, SuggestionType
+from bookgen.writing.proofreading.book import Text
+from bookgen.writing.proofreading.correction import Correction
+
+# Articles, prepositions and conjunctions. Left out is whatever meets itself in good prose ("had had", "die die").
+_NEVER_TWICE = {
+    "en": "the a an of and at from by as or but if into onto than then they we our your his its their my",
+    "de": "und von zu mit aus bei nach ein eine einen einem einer eines oder aber dass für durch gegen ohne wenn als",
+    "fr": "le la les un une des du de et à au aux dans par pour sur avec sans mais ou donc que qui ce cette son sa ses",
+    "es": "el la los las un una de del y en a con por para pero o que se su sus al como sin sobre este esta",
+    "it": "il lo la gli le un una di del della e in a da con per ma che su al alla come sono questo questa nel nella",
+    "pt": "o os as um uma de do da dos das e em no na nos com por para mas ou que se seu sua ao à como sem sobre",
+    "nl": "de het een van en op te met voor aan maar of dat uit bij naar om door over als niet ook",
+    "sv": "och att en ett i på av för med till från om men eller som vid under efter utan inte",
+    "da": "og at en et i på af for med til fra om men eller som ved under efter uden ikke",
+    "nb": "og å en et i på av for med til fra om men eller som ved under etter uten ikke",
+    "pl": "i w z na do od po za ale lub albo że aby oraz przy przez dla o u jest są",
+    "cs": "a v s z na do od po za ale nebo že aby při přes pro o u je jsou",
+    "ru": "и в с на к по за от до из у о но или что чтобы при через для без под над как",
+    "uk": "і та в у з на до по за від але або що щоб при через для без під над як",
+    "el": "ο η το οι τα του της των και σε στο στη με για από αλλά ή ότι που να θα",
+    "tr": "ve ile için ama fakat veya da de ki bu şu gibi",
+    "ar": "في من إلى على عن مع أو ثم أن التي الذي هذا هذه",
+    "he": "של על את עם אל כי או גם אם אשר",
+    "hi": "का की के को में से पर और कि यह ने है",
+}
+_PATTERN = {
+    tag: re.compile(rf"(?<![\w'’-])(?P<word>{'|'.join(words.split())})\s+(?P=word)(?![\w'’-])", re.IGNORECASE)
+    for tag, words in _NEVER_TWICE.items()
+}
+
+
+def corrections(text: Text) -> Iterator[Correction]:
+    pattern = _PATTERN.get(text.primary)
+    for match in pattern.finditer(text.prose) if pattern else ():
+        if "\n" in match[0]:
+            continue
+        yield text.correction(
+            match.start(),
+            match.end(),
+            match["word"],
+            SuggestionType.GRAMMAR,
+            Severity.MAJOR,
+            "This word stands twice.",
+            "doubled_word",
+        )

@@ -1,0 +1,69 @@
+"""What the Harper checker sees in English prose; of that, what has proved right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from harper import Dialect, Lint, Linter, SuggestionKind
+
+from bookgen.models import Severity, SuggestionType
+from bookgen.writing.proofreading.book import Manuscript, Text
+from bookgen.writing.proofreading.correction import Correction, within
+
+SOURCE = "harper"
+OWN_WORD = 3  # times: a word that stands so often in a book is the author's
+SHORTEST = 4  # letters: a shorter word that is not in the dictionary is hardly ever a slip
+
+_DIALECTS = {
+    "en-gb": Dialect.BRITISH,
+    "en-ie": Dialect.BRITISH,
+    "en-au": Dialect.AUSTRALIAN,
+    "en-nz": Dialect.AUSTRALIAN,
+    "en-ca": Dialect.CANADIAN,
+    "en-in": Dialect.INDIAN,
+}
+_TYPES = {
+    "Spelling": SuggestionType.SPELLING,
+    "Typo": SuggestionType.SPELLING,
+    "Punctuation": SuggestionType.PUNCTUATION,
+    "Grammar": SuggestionType.GRAMMAR,
+    "Agreement": SuggestionType.GRAMMAR,
+}
+# Readability, style and the like are opinions: a book has its own.
+_UNWANTED = frozenset({"Readability", "Style", "Enhancement", "Formatting", "Redundancy", "WordOrder"})
+_PROVEN_MESSAGES = re.compile(r"Incorrect indefinite article|`have` rather than `of`|definite article")
+_PLAIN_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+
+
+def corrections(manuscript: Manuscript, tag: str) -> Iterator[tuple[int, Correction, bool]]:
+    """Chapter id, correction, and whether it may be shown on the checker's word alone. Takes seconds: off the loop."""
+    linter = Linter(_DIALECTS.get(tag.lower().replace("_", "-"), Dialect.AMERICAN))
+    linter.import_words(sorted(_own_words(manuscript)))
+    for chapter_id, text in manuscript.texts.items():
+        for lint in linter.lint(text.content):
+            if correction := _correction(text, lint):
+                yield chapter_id, correction, _is_proven(lint, correction)
+
+
+def _own_words(manuscript: Manuscript) -> set[str]:
+    often = {word for word, times in manuscript.words.items() if times >= OWN_WORD}
+    return often | {f"{name}'s" for name in manuscript.names} | manuscript.names
+
+
+def _correction(text: Text, lint: Lint) -> Correction | None:
+    fixes = [fix for fix in lint.suggestions if fix.kind is not SuggestionKind.INSERT_AFTER]
+    start, end = lint.span.start, lint.span.end
+    if lint.lint_kind in _UNWANTED or not fixes or "\0" in text.prose[start:end]:
+        return None
+    kind = _TYPES.get(lint.lint_kind, SuggestionType.GRAMMAR)
+    severity = Severity.MAJOR if kind is not SuggestionType.PUNCTUATION else Severity.MINOR
+    return text.correction(start, end, fixes[0].replacement_text, kind, severity, lint.message, SOURCE)
+
+
+def _is_proven(lint: Lint, correction: Correction) -> bool:
+    if lint.lint_kind == "Spelling":
+        word = correction.original
+        slip = bool(_PLAIN_WORD.fullmatch(word)) and len(word) >= SHORTEST
+        return slip and within(word, correction.replacement, 1)
+    return bool(_PROVEN_MESSAGES.search(lint.message))

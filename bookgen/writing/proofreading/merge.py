@@ -1,0 +1,35 @@
+"""Corrections of several sources as one list that can be applied in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bookgen.writing.proofreading.correction import Correction
+
+
+def merged(
+    rules: Iterable[Correction], model: Iterable[Correction], checker: Sequence[tuple[Correction, bool]]
+) -> list[Correction]:
+    """In the order of the text, none overlapping another.
+
+    What two sources say is one correction. What only a checker says is kept if it has proved right; where corrections
+    compete, rules come before the model, and the model before the checker.
+    """
+    proposed = list(model)
+    confirmed = [each for each, proven in checker if proven or any(_agree(each, other) for other in proposed)]
+    kept: list[Correction] = []
+    for correction in (*rules, *proposed, *confirmed):
+        if not any(correction.overlaps(other) for other in kept):
+            kept.append(correction)
+    return sorted(kept, key=lambda each: (each.start, each.end))
+
+
+def _agree(one: Correction, other: Correction) -> bool:
+    """Whether both make the same text, whatever passage they quote for it."""
+    if not one.overlaps(other):
+        return False
+    start, end = max(one.start, other.start), min(one.end, other.end)
+    inner, outer = (one, other) if one.end - one.start <= other.end - other.start else (other, one)
+    before = outer.original[: inner.start - outer.start]
+    after = outer.original[inner.end - outer.start :]
+    return (start, end) == (inner.start, inner.end) and before + inner.replacement + after == outer.replacement

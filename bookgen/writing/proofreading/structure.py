@@ -1,0 +1,56 @@
+"""What of a Markdown text is prose, and whether a change leaves its structure as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
+# Code, addresses, HTML, notes' marks, escapes, scene breaks, and the marks that open a line.
+_NO_PROSE = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]+`|\]\([^)\n]*\)|\]\[[^\]\n]*\]|<[^<>\n]+>|\[\^[^\]\n]+\]:?|https?://\S+|www\.\S+|\S+@\S+\.\w+"
+    r"|\\.|^[ \t]*(?:[*_-][ \t]*){3,}$|^[ \t]*(?:#{1,6}|[-*+>]|\d+[.)])[ \t]|^[ \t]*\|.*$|^(?: {4}|\t).*$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def blocks(content: str) -> Iterator[tuple[int, str]]:
+    """The paragraphs, headings and lists of a text, each with its offset."""
+    for match in _BLOCK.finditer(content):
+        if match[0].strip():
+            yield match.start(), match[0]
+
+
+def prose(text: str) -> str:
+    """`text` with U+0000 for everything that is no prose; the offsets stay what they are."""
+    return _NO_PROSE.sub(lambda match: "\0" * len(match[0]), text)
+
+
+def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
+    """Whether `replacement` can stand for `content[start:end]` and only words are changed by it."""
+    if "\n" in replacement or "\n" in content[start:end]:
+        return False
+    first = content.rfind("\n\n", 0, start) + 1
+    last = content.find("\n\n", end)
+    last = len(content) if last < 0 else last
+    before, after = content[first:last], content[first:start] + replacement + content[end:last]
+    if "\0" in prose(before)[start - first : end - first]:
+        return False
+    return not before.strip() or (bool(after.strip()) and _shape(before) == _shape(after))
+
+
+@lru_cache(maxsize=256)
+def _shape(block: str) -> tuple[object, ...]:
+    return tuple(_shapes(MarkdownIt("commonmark").enable("table").parse(block)))
+
+
+def _shapes(tokens: list[Token]) -> Iterator[object]:
+    for token in tokens:
+        if token.type != "text":
+            yield token.type, token.tag, token.markup, token.info, tuple(token.attrs.items())
+        if token.children:
+            yield from _shapes(token.children)

@@ -1,0 +1,43 @@
+"""Sentences that stand twice in the book."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bookgen.models import Severity, SuggestionType
+from bookgen.writing import sentences
+from bookgen.writing.proofreading.book import Manuscript
+from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.structure import blocks
+from bookgen.writing.units import by_character, units
+
+LEAST_UNITS = 9  # a shorter sentence may well come twice
+
+
+def corrections(manuscript: Manuscript) -> Iterator[tuple[int, Correction]]:
+    """The second of each pair, by chapter id: it is proposed to be left out. A paragraph of its own is left alone."""
+    seen: set[tuple[str, ...]] = set()
+    for chapter_id, text in manuscript.texts.items():
+        for offset, block in blocks(text.prose):
+            place = 0
+            for sentence in sentences.split(block):
+                place = block.find(sentence, place)
+                said = tuple(units(sentence))
+                again = said in seen
+                if len(said) >= LEAST_UNITS * (2 if by_character(said) else 1) and "\0" not in sentence:
+                    seen.add(said)
+                    if again and place > 0 and "\n" not in sentence:
+                        start = offset + place - (block[place - 1] == " ")
+                        yield (
+                            chapter_id,
+                            text.correction(
+                                start,
+                                offset + place + len(sentence),
+                                "",
+                                SuggestionType.STYLE,
+                                Severity.MINOR,
+                                "The book has the same sentence elsewhere.",
+                                "sentence_twice",
+                            ),
+                        )
+                place += len(sentence)

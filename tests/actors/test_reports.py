@@ -1,0 +1,57 @@
+"""A report outlives the process that makes it, and what was paid is not paid again."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bookgen.store.database import Database
+from tests.http.conftest import Api, serving
+from tests.http.test_proofreading import FIRST, SECOND, Proofreader, ended
+
+
+async def author_of_a_book(visitor: Api) -> tuple[Api, int]:
+    author = await visitor.as_new_account("ada")
+    book = await author.outlined()
+    for chapter, content in zip(book["chapters"], (FIRST, SECOND), strict=True):
+        await author.patch(f"/chapters/{chapter['id']}/", {"content": content})
+    return author, book["id"]
+
+
+async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most(
+    database: Database, tmp_path: Path
+) -> None:
+    before, after = Proofreader(), Proofreader()
+    async with serving(database, tmp_path, model=before) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        before.one_by_one = True
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+        await asyncio.wait_for(before.asked.wait(), 10)
+        before.asked.clear()
+        await asyncio.wait_for(before.asked.wait(), 10)  # the second chapter's call, which is never answered
+
+    async with serving(database, tmp_path, model=after) as visitor:
+        again = Api(visitor.client, visitor.services, visitor.tokens, author.access, author.account_id)
+        over = await ended(again, report["id"])
+
+        assert (over["status"], over["counts"]["by_type"]) == ("completed", {"grammar": 1, "punctuation": 1})
+        assert before.calls + after.calls <= 3
+        used = (await again.get("/auth/subscriptions/current/")).body["usage"]
+        assert used["proofreading_checks_used"] == 1
+
+
+async def test_a_deleted_report_is_called_off_and_costs_no_check(database: Database, tmp_path: Path) -> None:
+    model = Proofreader()
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        model.may_answer.clear()
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+        await asyncio.wait_for(model.asked.wait(), 10)
+
+        assert (await author.delete(f"/proofreading-reports/{report['id']}/")).status == 204
+        model.may_answer.set()
+        await asyncio.gather(*visitor.services.supervisor.reports.tasks)
+
+        assert model.calls == 1
+        used = (await author.get("/auth/subscriptions/current/")).body["usage"]
+        assert used["proofreading_checks_used"] == 0

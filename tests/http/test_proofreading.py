@@ -1,0 +1,291 @@
+"""Reports from the outside: asked for, polled, worked through; nothing changes that was not shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Usage
+from bookgen.providers.offline import OfflineModel
+from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.writing.proofreading.edits import STAGE
+from tests.http.conftest import Api, OpenApi
+
+FIRST = "The lamp went out over the the water.\n\nShe said , at last, that it was cold."
+SECOND = "Nobody answered her. The boat was gone, and with it the last light of the year."
+
+
+class Proofreader(OfflineModel):
+    """Writes as the offline model does, and proposes the given edits where their quotation stands."""
+
+    def __init__(self) -> None:
+        self.edits: list[dict[str, str]] = []
+        self.calls = 0
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self.one_by_one = False  # whether each answer has to be allowed
+        self.asked = asyncio.Event()
+        self.failure: Exception | None = None
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        if request.stage != STAGE:
+            return await super().complete(request)
+        self.calls += 1
+        self.asked.set()
+        await self.may_answer.wait()
+        if self.one_by_one:
+            self.may_answer.clear()
+        if self.failure:
+            raise self.failure
+        told = [edit for edit in self.edits if edit["quote"] in request.messages[0].text]
+        return TextReply(json.dumps({"edits": told}), StopReason.END, Usage(calls=1, input_tokens=9), "proofreader")
+
+
+def edit(quote: str, replacement: str, kind: str = "spelling", severity: str = "major") -> dict[str, str]:
+    told = {"prefix": "", "suffix": "", "reason": "It is misspelt."}
+    return {"quote": quote, "replacement": replacement, "type": kind, "severity": severity, **told}
+
+
+@pytest.fixture
+def proofreader() -> Proofreader:
+    return Proofreader()
+
+
+@pytest.fixture
+async def author(open_api: OpenApi, proofreader: Proofreader) -> Api:
+    return await (await open_api(model=proofreader)).as_new_account("ada")
+
+
+@pytest.fixture
+async def book(author: Api) -> dict[str, Any]:
+    """A book of two chapters whose author has made mistakes in the first."""
+    made = await author.outlined()
+    for chapter, content in zip(made["chapters"], (FIRST, SECOND), strict=True):
+        await author.patch(f"/chapters/{chapter['id']}/", {"content": content})
+    return dict((await author.get(f"/books/{made['id']}/")).body)
+
+
+async def reported(author: Api, book: dict[str, Any], **asked: Any) -> dict[str, Any]:
+    reply = await author.post("/proofreading-reports/", {"book": book["id"], **asked})
+    assert reply.status == 202, reply.body
+    return await ended(author, reply.body["id"])
+
+
+async def ended(author: Api, report_id: int) -> dict[str, Any]:
+    def is_over(report: dict[str, Any]) -> bool:
+        return report["status"] in ("completed", "error")
+
+    return await until(author, report_id, is_over)
+
+
+async def until(author: Api, report_id: int, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    async with asyncio.timeout(30):
+        while True:
+            report = dict((await author.get(f"/proofreading-reports/{report_id}/")).body)
+            if condition(report):
+                return report
+
+
+async def suggestions(author: Api, report: dict[str, Any], query: str = "") -> list[dict[str, Any]]:
+    reply = await author.get(f"/proofreading-reports/{report['id']}/suggestions/{query}")
+    assert reply.status == 200, reply.body
+    return list(reply.body["results"])
+
+
+async def content_of(author: Api, book: dict[str, Any], place: int = 0) -> str:
+    return str((await author.get(f"/chapters/{book['chapters'][place]['id']}/")).body["content"])
+
+
+async def test_a_report_says_what_rules_and_model_see(
+    author: Api, book: dict[str, Any], proofreader: Proofreader
+) -> None:
+    proofreader.edits = [edit("water", "waters")]
+
+    report = await reported(author, book)
+
+    assert (report["status"], report["progress"], report["failure"]) == ("completed", 100, None)
+    assert report["counts"]["by_type"] == {"spelling": 1, "grammar": 1, "punctuation": 1}
+    found = await suggestions(author, report)
+    assert [(each["original_text"], each["suggested_text"]) for each in found] == [
+        ("the the", "the"), ("water", "waters"), ("said ,", "said,"),
+    ]  # fmt: skip
+    assert all(FIRST[each["start"] : each["end"]] == each["original_text"] for each in found)
+
+
+async def test_an_applied_suggestion_changes_its_span_and_is_kept_as_a_revision(
+    author: Api, book: dict[str, Any]
+) -> None:
+    report = await reported(author, book)
+    doubled = (await suggestions(author, report, "?type=grammar"))[0]
+    path = f"/proofreading-reports/{report['id']}/suggestions/{doubled['id']}"
+
+    preview = (await author.get(f"{path}/preview/")).body
+    applied = (await author.post(f"{path}/apply/")).body
+
+    assert (preview["before"], preview["after"]) == ("the the", "the")
+    assert preview["context_before"].endswith("out over ")
+    assert applied["status"] == "applied"
+    assert await content_of(author, book) == FIRST.replace("the the", "the")
+    newest = (await author.get(f"/chapters/{book['chapters'][0]['id']}/revisions/")).body[0]
+    assert newest["origin"] == "proofreading"
+    assert (await author.post(f"{path}/apply/")).body["status"] == "applied"
+    assert await content_of(author, book) == FIRST.replace("the the", "the")
+
+
+async def test_many_are_applied_at_once_and_the_rest_moves(author: Api, book: dict[str, Any]) -> None:
+    report = await reported(author, book)
+
+    outcome = (await author.post(f"/proofreading-reports/{report['id']}/apply/", {"severity": ["major"]})).body
+
+    assert outcome == {"applied": 1, "stale": 0, "chapters": [book["chapters"][0]["id"]]}
+    (left,) = await suggestions(author, report, "?status=pending")
+    content = await content_of(author, book)
+    assert content[left["start"] : left["end"]] == left["original_text"] == "said ,"
+
+
+async def test_a_suggestion_whose_text_is_gone_is_stale_and_changes_nothing(author: Api, book: dict[str, Any]) -> None:
+    report = await reported(author, book)
+    doubled = (await suggestions(author, report, "?type=grammar"))[0]
+    await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "All anew."})
+
+    reply = await author.post(f"/proofreading-reports/{report['id']}/suggestions/{doubled['id']}/apply/")
+
+    assert reply.body["status"] == "stale"
+    assert await content_of(author, book) == "All anew."
+    assert await suggestions(author, report, "?status=pending") == []
+
+
+async def test_an_edit_before_a_suggestion_moves_it(author: Api, book: dict[str, Any]) -> None:
+    report = await reported(author, book)
+    await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": f"A new beginning.\n\n{FIRST}"})
+
+    outcome = (await author.post(f"/proofreading-reports/{report['id']}/apply/", {"severity": ["major", "minor"]})).body
+
+    assert (outcome["applied"], outcome["stale"]) == (2, 0)
+    expected = FIRST.replace("the the", "the").replace("said ,", "said,")
+    assert await content_of(author, book) == f"A new beginning.\n\n{expected}"
+
+
+async def test_what_was_dismissed_is_not_suggested_again(author: Api, book: dict[str, Any]) -> None:
+    first = await reported(author, book)
+    doubled = (await suggestions(author, first, "?type=grammar"))[0]
+    await author.post(f"/proofreading-reports/{first['id']}/suggestions/{doubled['id']}/dismiss/")
+
+    second = await reported(author, book)
+
+    assert [each["original_text"] for each in await suggestions(author, second)] == ["said ,"]
+
+
+async def test_suggestions_come_20_a_page_the_most_severe_first(author: Api) -> None:
+    made = await author.outlined()
+    slips = "\n\n".join(f"Guest {n} went to the the sea." for n in range(21))
+    await author.patch(f"/chapters/{made['chapters'][0]['id']}/", {"content": f"She said , no.\n\n{slips}"})
+    report = await reported(author, made)
+    path = f"/proofreading-reports/{report['id']}/suggestions/"
+
+    first = (await author.get(path)).body
+    second = (await author.get(first["next"].removeprefix("http://books.example"), prefix="")).body
+
+    assert (first["count"], len(first["results"]), first["previous"]) == (22, 20, None)
+    assert (second["next"], second["previous"]) == (None, f"http://books.example/api/v1{path}?page=1")
+    assert [each["severity"] for each in second["results"]] == ["major", "minor"]
+    assert (await author.get(f"{path}?page=3")).code == "NOT_FOUND"
+
+
+async def test_only_the_chapters_asked_for_are_read(
+    author: Api, book: dict[str, Any], proofreader: Proofreader
+) -> None:
+    report = await reported(author, book, chapter_ids=[book["chapters"][1]["id"]])
+
+    assert (await suggestions(author, report), proofreader.calls) == ([], 1)
+
+
+async def test_a_report_is_refused_where_it_cannot_be_made(author: Api, book: dict[str, Any]) -> None:
+    empty = await author.outlined()
+    stranger = await author.as_new_account("eve")
+
+    assert (await author.post("/proofreading-reports/", {"book": empty["id"]})).code == "CONFLICT"
+    assert (await stranger.post("/proofreading-reports/", {"book": book["id"]})).code == "NOT_FOUND"
+    assert (await author.post("/proofreading-reports/", {})).code == "VALIDATION_ERROR"
+    wrong = await author.post("/proofreading-reports/", {"book": book["id"], "chapter_ids": [10**9]})
+    assert wrong.body["error"]["details"].keys() == {"chapter_ids"}
+
+
+async def test_another_accounts_report_is_absent(author: Api, book: dict[str, Any]) -> None:
+    report = await reported(author, book)
+    found = await suggestions(author, report)
+    stranger = await author.as_new_account("eve")
+    path = f"/proofreading-reports/{report['id']}/"
+
+    for method, where in (
+        ("GET", path), ("DELETE", path), ("GET", f"{path}suggestions/"), ("POST", f"{path}apply/"),
+        ("GET", f"{path}suggestions/{found[0]['id']}/preview/"), ("POST", f"{path}suggestions/{found[0]['id']}/apply/"),
+        ("POST", f"{path}suggestions/{found[0]['id']}/dismiss/"),
+    ):  # fmt: skip
+        body = {"json": {"severity": ["major"]}} if where.endswith("s/apply/") else {}
+        reply = await stranger.call(method, where, **({"json": {"severity": []}} if where == f"{path}apply/" else body))
+        assert reply.code == "NOT_FOUND", (method, where)
+    assert await content_of(author, book) == FIRST
+    assert (await author.delete(path)).status == 204
+    assert (await author.get(path)).code == "NOT_FOUND"
+
+
+async def test_one_report_of_a_book_at_a_time_and_none_beside_a_run(
+    author: Api, book: dict[str, Any], proofreader: Proofreader
+) -> None:
+    proofreader.may_answer.clear()
+    first = (await author.post("/proofreading-reports/", {"book": book["id"]})).body
+    await asyncio.wait_for(proofreader.asked.wait(), 10)
+
+    second = await author.post("/proofreading-reports/", {"book": book["id"]})
+    run = await author.post(f"/books/{book['id']}/generate/")
+    proofreader.may_answer.set()
+
+    assert (second.code, run.code) == ("CONFLICT", "CONFLICT")
+    assert (await ended(author, first["id"]))["status"] == "completed"
+
+
+async def test_a_model_that_fails_ends_the_report_with_what_was_wrong(
+    author: Api, book: dict[str, Any], proofreader: Proofreader
+) -> None:
+    proofreader.failure = UpstreamAIError("It is away.", stage=STAGE, retryable=True, chapter_number=1)
+
+    report = await reported(author, book)
+
+    assert report["status"] == "error"
+    assert report["failure"]["code"] == "UPSTREAM_AI_ERROR"
+    assert report["failure"]["retryable"] is True
+    proofreader.failure = None
+    assert (await reported(author, book))["status"] == "completed"
+
+
+async def test_a_check_is_counted_once_a_report_and_refused_when_spent(
+    open_api: OpenApi, proofreader: Proofreader
+) -> None:
+    author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
+    made = await author.outlined()
+    await author.patch(f"/chapters/{made['chapters'][0]['id']}/", {"content": FIRST})
+
+    await reported(author, made)
+    spent = await author.post("/proofreading-reports/", {"book": made["id"]})
+
+    used = (await author.get("/auth/subscriptions/current/")).body["usage"]["proofreading_checks_used"]
+    assert (spent.status, spent.code, used) == (429, "QUOTA_EXCEEDED", 1)
+    assert spent.body["error"]["details"]["quota_type"] == "proofreading_checks"
+
+
+async def test_the_ledger_has_every_call_of_a_report(
+    author: Api, book: dict[str, Any], proofreader: Proofreader
+) -> None:
+    before = (await author.get(f"/books/{book['id']}/")).body["usage"]["calls"]
+
+    await reported(author, book)
+
+    assert (
+        (await author.get(f"/books/{book['id']}/")).body["usage"]["calls"] == before + proofreader.calls == before + 2
+    )

@@ -1,0 +1,100 @@
+"""Rules are silent on good prose and find what is planted in it."""
+
+from pathlib import Path
+
+import pytest
+
+from bookgen.writing.proofreading import rules
+from bookgen.writing.proofreading.book import Manuscript, Text
+from bookgen.writing.proofreading.correction import Correction
+
+DEMO = Path(__file__).parents[3] / "bookgen/http/demo"
+
+
+def manuscript(*contents: str, tag: str = "en", names: tuple[str, ...] = ()) -> Manuscript:
+    return Manuscript({number: Text(text, tag) for number, text in enumerate(contents)}, tag, frozenset(names))
+
+
+def found(content: str, tag: str = "en", names: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+    corrections = rules.check(manuscript(content, tag=tag, names=names), refrains=False)[0]
+    return [(each.original, each.replacement) for each in corrections]
+
+
+def test_the_demo_book_has_nothing_to_be_said_about() -> None:
+    book = manuscript(*(file.read_text() for file in sorted(DEMO.glob("*.md"))))
+
+    assert not any(rules.check(book, refrains=False).values())
+
+
+@pytest.mark.parametrize(
+    ("tag", "content", "expected"),
+    [
+        ("en", "He went to the the shop.", ("the the", "the")),
+        ("de", "Er ging mit mit ihr fort.", ("mit mit", "mit")),
+        ("fr", "Il va à la la gare.", ("la la", "la")),
+        ("ru", "Он пришёл в в город.", ("в в", "в")),
+        ("en", "He bought bread , and left.", ("bread ,", "bread,")),
+        ("en", "He bought  bread.", ("bought  bread.", "bought bread.")),
+        ("en", "He bought bread,milk and eggs.", ("bread,milk", "bread, milk")),
+        ("en", "It grew late.He went home.", ("late.He", "late. He")),
+        ("en", "It grew late..", ("late..", "late.")),
+        ("es", "Llegó tarde , como siempre.", ("tarde ,", "tarde,")),
+        ("tr", "Eve geldi ,sonra uyudu ve ve kalktı.", ("ve ve", "ve")),
+        ("en", "“I shall come tomorrow.\n\nHe left.", ("“I shall come tomorrow.", "“I shall come tomorrow.”")),
+        ("de", "„Ich komme morgen.\n\nEr ging.", ("„Ich komme morgen.", "„Ich komme morgen.“")),
+        ("en", "He left (in a hurry. Then it rained.", ("(in a hurry.", "(in a hurry).")),
+    ],
+)
+def test_a_planted_mistake_is_found_with_its_mending(tag: str, content: str, expected: tuple[str, str]) -> None:
+    assert expected in found(content, tag)
+
+
+@pytest.mark.parametrize(
+    ("tag", "content"),
+    [
+        ("en", "He had had enough of that that day."),
+        ("de", "Die, die die Tür öffnet, gewinnt."),
+        ("fr", "« Vraiment ? » dit-il ; elle se tut : rien ne bougeait !"),
+        ("en", "“One paragraph of speech.\n\n“And the next,” she said."),
+        ("en", "See www.example.org,there or mail a,b@example.org."),
+        ("en", "    the the  code ,\n\n`the the` and [a  b](x,y  z)."),
+        ("en", "- one\n- two\n\n1. first\n2. second\n\n* * *\n\nThe end."),
+        ("zh", "他来了,然后走了。“好的。”"),
+        ("th", "เขามาแล้ว เขาไปแล้ว"),
+        ("vi", "Xanh xanh, đỏ đỏ, vàng vàng."),
+    ],
+)
+def test_what_is_right_is_left_alone(tag: str, content: str) -> None:
+    assert found(content, tag) == []
+
+
+def test_a_name_one_letter_off_is_mended_and_an_inflected_one_is_not() -> None:
+    content = "Katarina came. Katarina sat. Katarina said to Katerina that Katarinas door was Katarina's own."
+
+    assert found(content, names=("Katarina",)) == [("Katerina", "Katarina")]
+
+
+def test_what_an_author_does_often_is_meant() -> None:
+    assert found("A b,cd x. " + "Foo,bar sat. Foo,bar ran. Foo,bar ate.") == []
+
+
+def test_straight_marks_are_set_like_the_many_curly_ones() -> None:
+    spoken = "“Yes,” she said. " * 25
+
+    assert found(f'{spoken}\n\n"No," he said.') == [('"No,"', "“No,”")]
+
+
+def test_a_sentence_that_stands_twice_is_proposed_to_be_left_out() -> None:
+    again = "The old lamp went out above the water one more time."
+    corrections = rules.check(manuscript(f"It rained. {again}", f"It snowed. {again} He slept."), refrains=False)
+
+    assert [(each.original, each.replacement) for each in corrections[1]] == [(f" {again}", "")]
+    assert not corrections[0]
+
+
+def test_offsets_name_the_quoted_characters() -> None:
+    content = "Émile 😀 went to the the shop , at last."
+    corrections: list[Correction] = rules.check(manuscript(content), refrains=False)[0]
+
+    assert [content[each.start : each.end] for each in corrections] == [each.original for each in corrections]
+    assert len(corrections) == 2
