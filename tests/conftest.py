@@ -17,7 +17,7 @@ from bookgen.store.database import Database, open_pool
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 from tests.databases import empty_database, make_template, migrated_database
 
-pytest_plugins = ("tests.canaries",)
+pytest_plugins = ("tests.canaries", "tests.checkers")
 
 # Durability is tested on clusters of its own; here it would only cost time.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SET_UP = ["make", "-f", str(ROOT / "Makefile"), ".venv/bin/python"]
 
-pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="no make")
+pytestmark = pytest.mark.checker("make")
 
 
 def program(path: Path, script: str) -> None:

@@ -1,8 +1,7 @@
-"""Books rendered once for the whole session, and which checkers this machine has."""
+"""Books rendered once for the whole session."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,20 +19,6 @@ from bookgen.render.manuscript import manuscript
 from bookgen.render.model import Manuscript
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.settings import ExportSettings
-
-# Tests that need a program which is no part of Python are collected where it is; CI installs them all.
-collect_ignore = [
-    file
-    for file, programs in {
-        "test_epubcheck.py": ["java"],
-        "test_preflight.py": ["java"],
-        "test_poppler.py": ["pdffonts", "pdftotext", "pdfinfo"],
-        "test_qpdf.py": ["qpdf"],
-        "test_libreoffice.py": ["soffice"],
-        "test_ace.py": ["ace-cli", "chromium"],
-    }.items()
-    if not all(map(shutil.which, programs))
-]
 
 
 @dataclass(frozen=True)

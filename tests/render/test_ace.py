@@ -14,6 +14,8 @@ from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
 from tests.render.test_settings import with_picture
 
+pytestmark = pytest.mark.checker("Ace", "chromium")
+
 
 @pytest.fixture(params=["rich", "pictures", "from the right"])
 def epub(request: pytest.FixtureRequest, small: Rendered, make: Make) -> bytes:

@@ -11,6 +11,8 @@ from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
 from tests.render.test_settings import with_picture
 
+pytestmark = pytest.mark.checker("EPUBCheck")
+
 
 @pytest.fixture(params=["rich", "pictures", "watermark", "from the right", "fonts"])
 def epub(request: pytest.FixtureRequest, small: Rendered, make: Make) -> bytes:

@@ -13,6 +13,8 @@ import pytest
 from tests.render.conftest import Rendered
 from tests.render.reading import manuscript_words
 
+pytestmark = pytest.mark.checker("LibreOffice")
+
 NOTE = re.compile(r"(?<=[.!?”,])\d+$")
 LIST_MARK = re.compile(r"[•*]|\d\.")
 

@@ -11,6 +11,8 @@ import pytest
 from tests.render.conftest import Make, Rendered, render
 from tests.render.test_scripts import FROM_THE_RIGHT, letters
 
+pytestmark = pytest.mark.checker("poppler")
+
 
 @pytest.fixture(scope="session")
 def file(rich: Rendered, tmp_path_factory: pytest.TempPathFactory) -> Path:

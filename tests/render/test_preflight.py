@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.checkers import JARS
 from tests.render.conftest import Make, Rendered, render
 from tests.render.test_settings import with_picture
 
-JARS = [
-    next(Path("/usr/share/java").glob(f"{name}.jar"), None)
-    for name in ("preflight", "pdfbox2", "fontbox2", "xmpbox", "commons-logging", "javax.activation", "jaxb-api")
-]
-AVAILABLE = ["rich", "pictures", "watermark", "from the right"] if all(JARS) else []
+pytestmark = pytest.mark.checker("Java", "preflight")
 
 
-@pytest.mark.parametrize("case", AVAILABLE)
+@pytest.mark.parametrize("case", ["rich", "pictures", "watermark", "from the right"])
 def test_preflight_says_valid(case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
     file = tmp_path / "book.pdf"
     file.write_bytes(pdf(case, small, make))

@@ -10,6 +10,8 @@ import pytest
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
 
+pytestmark = pytest.mark.checker("qpdf")
+
 PROFILES = {
     "digital": ExportSettings(),
     "print": ExportSettings(profile="print"),

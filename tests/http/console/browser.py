@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,13 +16,13 @@ from selenium import webdriver
 from selenium.common.exceptions import JavascriptException
 from selenium.webdriver.common.keys import Keys
 
+from tests.checkers import AXE
+
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
 )  # fmt: skip
-MODULES = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "bookgen-axe/node_modules"
-AXE = MODULES / "axe-core/axe.min.js"
 PATIENCE_SECONDS = 20
 MOST_TABS = 150
 
@@ -51,16 +50,6 @@ NAMED = """
   return name.trim() === values[0];
 })[0]
 """
-
-
-def missing() -> list[str]:
-    """What a test in a browser needs and this machine lacks, each with how to get it."""
-    wanted = {
-        "chromium (apt-get install chromium)": shutil.which("chromium"),
-        "chromedriver (apt-get install chromium-driver)": shutil.which("chromedriver"),
-        f"axe-core (npm install --prefix {MODULES.parent} axe-core)": AXE.exists(),
-    }
-    return [name for name, found in wanted.items() if not found]
 
 
 def start() -> webdriver.Chrome:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
 
+from tests.checkers import require
 from tests.http.conftest import PASSWORD, Api
 from tests.http.console import browser
 from tests.http.console.browser import Page
@@ -18,11 +18,7 @@ OpenPage = Callable[[Api], Awaitable[Page]]
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    if lacking := browser.missing():
-        message = f"The browser's tests need {'; '.join(lacking)}."
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+    require("chromium", "chromedriver", "axe")
     for chatty in ("selenium", "urllib3"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     driver = browser.start()

@@ -14,14 +14,10 @@ from pathlib import Path
 import pytest
 from pypdfium2 import PdfDocument
 
+from tests.checkers import NODE_MODULES, require
 from tests.http.conftest import PREFIX, Api
 
 DRIVERS = Path(__file__).parent / "generated"
-NODE_MODULES = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "bookgen-openapi/node_modules"
-NODE_PACKAGES = (
-    "openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 @types/node@20 "
-    "@redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3"
-)
 # openapi-python-client knows no media type of a file but this one.
 AS_BYTES = json.dumps(
     {
@@ -78,21 +74,17 @@ async def openapi_typescript(document: Path, folder: Path, base_url: str) -> Non
     await run("node", "typescript.js", base_url, folder, folder=folder)
 
 
-def missing(name: str) -> str | None:
-    """What a generator needs and this machine lacks, with how to get it."""
-    if name == "openapi_generator" and not shutil.which("java"):
-        return "java (apt-get install default-jre-headless)"
-    if name == "openapi_typescript" and not (NODE_MODULES / ".bin/tsc").exists():
-        return f"openapi-typescript (npm install --prefix {NODE_MODULES.parent} {NODE_PACKAGES})"
-    return None
-
-
-@pytest.mark.parametrize("generated", [openapi_python_client, openapi_generator, openapi_typescript])
+@pytest.mark.parametrize(
+    "generated",
+    [
+        openapi_python_client,
+        pytest.param(openapi_generator, marks=pytest.mark.checker("Java")),
+        pytest.param(openapi_typescript, marks=pytest.mark.checker("openapi-typescript")),
+    ],
+)
 async def test_a_generated_client_makes_a_book_and_saves_its_files(
     visitor: Api, tmp_path: Path, generated: Callable[[Path, Path, str], Awaitable[None]]
 ) -> None:
-    if lacking := missing(generated.__name__):
-        pytest.skip(f"missing: {lacking}")
     document = tmp_path / "openapi.json"
     document.write_bytes((await visitor.get("/schema/")).raw)
 
@@ -115,8 +107,7 @@ async def test_a_generated_client_makes_a_book_and_saves_its_files(
 async def test_a_linter_of_apis_finds_nothing_but_the_contracts_trailing_slashes(
     visitor: Api, tmp_path: Path, linter: str, command: tuple[str, ...]
 ) -> None:
-    if not (NODE_MODULES / f".bin/{linter}").exists():
-        pytest.skip(f"missing: {linter} (npm install --prefix {NODE_MODULES.parent} {NODE_PACKAGES})")
+    require(linter)
     (tmp_path / "openapi.json").write_bytes((await visitor.get("/schema/")).raw)
     (tmp_path / "rules.yaml").write_text("extends: spectral:oas\nrules: {path-keys-no-trailing-slash: off}\n")
 

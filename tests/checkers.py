@@ -1,0 +1,82 @@
+"""Programs that judge what we make as strangers would, each with how to get it.
+
+A test marked `checker` with their names is skipped where one of them is missing, and the summary says which. With
+CI=true it fails instead: there nothing may go unjudged.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+JARS = tuple(
+    Path(f"/usr/share/java/{name}.jar")
+    for name in ("preflight", "pdfbox2", "fontbox2", "xmpbox", "commons-logging", "javax.activation", "jaxb-api")
+)
+AXE = CACHE / "bookgen-axe/node_modules/axe-core/axe.min.js"
+NODE_MODULES = CACHE / "bookgen-openapi/node_modules"
+NODE_PACKAGES = (
+    "openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 @types/node@20 "
+    "@redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3"
+)
+
+
+def _programs(*names: str) -> bool:
+    return all(map(shutil.which, names))
+
+
+def _files(files: Iterable[Path]) -> bool:
+    return all(file.exists() for file in files)
+
+
+def _apt(packages: str, *programs: str) -> tuple[str, Callable[[], bool]]:
+    return f"apt-get install {packages}", partial(_programs, *programs)
+
+
+def _npm(folder: str, packages: str, *files: Path) -> tuple[str, Callable[[], bool]]:
+    return f"npm install --prefix {CACHE / folder} {packages}", partial(_files, files)
+
+
+# Name -> how to get it, and whether it is here.
+CHECKERS: dict[str, tuple[str, Callable[[], bool]]] = {
+    "EPUBCheck": _apt("default-jre-headless", "java"),
+    "Java": _apt("default-jre-headless", "java"),
+    "poppler": _apt("poppler-utils", "pdffonts", "pdftotext", "pdfinfo"),
+    "qpdf": _apt("qpdf", "qpdf"),
+    "LibreOffice": _apt("libreoffice-writer-nogui", "soffice"),
+    "chromium": _apt("chromium", "chromium"),
+    "chromedriver": _apt("chromium-driver", "chromedriver"),
+    "make": _apt("make", "make"),
+    "preflight": ("apt-get install libpdfbox2-java libactivation-java libjaxb-api-java", partial(_files, JARS)),
+    "Ace": ("npm install --global @daisy/ace-cli@1.4.6", partial(_programs, "ace-cli")),
+    "axe": _npm("bookgen-axe", "axe-core@4.14.1", AXE),
+    "openapi-typescript": _npm("bookgen-openapi", NODE_PACKAGES, NODE_MODULES / ".bin/tsc"),
+    "redocly": _npm("bookgen-openapi", NODE_PACKAGES, NODE_MODULES / ".bin/redocly"),
+    "spectral": _npm("bookgen-openapi", NODE_PACKAGES, NODE_MODULES / ".bin/spectral"),
+}
+
+
+def require(*names: str) -> None:
+    """Goes on where all of them are here; else skips the test, or fails it in CI, with how to get them."""
+    missing = [f"{name} ({CHECKERS[name][0]})" for name in names if not CHECKERS[name][1]()]
+    if not missing:
+        return
+    message = f"missing: {', '.join(missing)}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "checker(*names): only where these programs are, see tests/checkers.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    require(*(name for mark in item.iter_markers("checker") for name in mark.args))
