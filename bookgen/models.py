@@ -108,6 +108,13 @@ class LinkPurpose(StrEnum):
     VERIFY_EMAIL = "verify-email"
     RESET_PASSWORD = "reset-password"
     MAGIC_LOGIN = "magic-login"
+    UNDO_EMAIL = "undo-email"
+
+
+class Notice(StrEnum):
+    """What a letter without a link tells of."""
+
+    RECEIPT = "receipt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,8 @@ class Account:
     is_superuser: bool
     blocked: bool
     created_at: datetime
+    tokens_valid_from: datetime
+    pending_email: str | None = None
 
     @property
     def full_name(self) -> str:
@@ -445,6 +454,16 @@ class CreditLot:
     @property
     def available(self) -> int:
         return max(self.remaining - self.held - (self.refund_due - self.taken_back), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PaidCredits:
+    """Credits of a paid checkout, by the checkout's id. `refunded_credits` of them were paid back."""
+
+    id: int
+    credits: int
+    words_per_book: int
+    refunded_credits: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from html import escape
 
-from bookgen.models import Account, Letter, LinkPurpose
+from bookgen.models import Letter, LinkPurpose, Notice
 
 LIFETIME = {
     LinkPurpose.VERIFY_EMAIL: timedelta(days=3),
     LinkPurpose.RESET_PASSWORD: timedelta(hours=1),
     LinkPurpose.MAGIC_LOGIN: timedelta(hours=24),
+    LinkPurpose.UNDO_EMAIL: timedelta(days=7),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
+    """`action` is what the link does; a notice has none."""
+
     subject: str
     opening: str
-    action: str
     closing: str
+    action: str = ""
 
 
-WORDING = {
+WORDING: dict[LinkPurpose | Notice, _Wording] = {
     LinkPurpose.VERIFY_EMAIL: _Wording(
         subject="Verify your e-mail address",
         opening="please confirm that this is your e-mail address.",
         action="Verify my address",
-        closing="The link is good for 3 days. If you have no account with us, ignore this letter.",
+        closing="The link is good for 3 days. If you did not ask for an account with this address, do not follow it.",
     ),
     LinkPurpose.RESET_PASSWORD: _Wording(
         subject="Set a new password",
@@ -43,21 +47,29 @@ WORDING = {
         action="Sign in",
         closing="The link is good for 24 hours and once. Later, ask for a new password to get back in.",
     ),
+    LinkPurpose.UNDO_EMAIL: _Wording(
+        subject="Your e-mail address is being changed",
+        opening="somebody, hopefully you, has asked for another e-mail address for your account.",
+        action="It was not me: keep this address",
+        closing=(
+            "The link is good for 7 days and once, also after the change. It takes the change back and signs everybody "
+            "out. If you asked for the change, ignore this letter."
+        ),
+    ),
+    Notice.RECEIPT: _Wording(
+        subject="Your receipt",
+        opening="thank you. You paid for {bought} with this e-mail address.",
+        closing="What you bought is in the account that has proven this address. Without one, register with it.",
+    ),
 }
 
-TEXT = """\
-Hello {name},
-
-{opening}
-
-{action}:
-{url}
-
-{closing}
-
-{site}
-{home}
-"""
+# The first letter of a guest is the receipt as well.
+BOUGHT = _Wording(
+    subject="Your purchase, and your sign-in link",
+    opening="thank you. You paid for {bought}. This link signs you in to the account that your purchase is in.",
+    action="Sign in",
+    closing="The link is good for 24 hours and once. Later, ask for a new password to get back in.",
+)
 
 HTML = """\
 <!DOCTYPE html>
@@ -67,34 +79,61 @@ HTML = """\
 <div style="max-width:34em;margin:0 auto;padding:32px;background:#fff;border-radius:4px">
 <p>Hello {name},</p>
 <p>{opening}</p>
-<p style="margin:28px 0"><a href="{url}" style="display:inline-block;padding:10px 20px;background:#234;color:#fff;\
-text-decoration:none;border-radius:4px">{action}</a></p>
-<p style="font-size:14px;word-break:break-all">{url}</p>
-<p style="font-size:14px;color:#555">{closing}</p>
+{link}<p style="font-size:14px;color:#555">{closing}</p>
 <p style="font-size:14px"><a href="{home}" style="color:#234">{site}</a></p>
 </div>
 </body>
 </html>
 """
 
+LINK = """\
+<p style="margin:28px 0"><a href="{url}" style="display:inline-block;padding:10px 20px;background:#234;color:#fff;\
+text-decoration:none;border-radius:4px">{action}</a></p>
+<p style="font-size:14px;word-break:break-all">{url}</p>
+"""
 
-def compose(purpose: LinkPurpose, account: Account, *, url: str, site: str, home: str, message_id: str) -> Letter:
-    wording = WORDING[purpose]
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who writes: the site's name and its address."""
+
+    site: str
+    home: str
+
+
+def compose(
+    what: LinkPurpose | Notice,
+    sender: Sender,
+    *,
+    recipient: str,
+    username: str,
+    details: Mapping[str, str],
+    message_id: str,
+    url: str = "",
+) -> Letter:
+    """The letter of this kind; `url` is its link, `details` are what its wording leaves open."""
+    wording = WORDING[what]
+    if "bought" in details and what is LinkPurpose.MAGIC_LOGIN:
+        wording = BOUGHT
     words = {
-        "name": _greeted(account.username),
+        "name": _greeted(username),
         "subject": wording.subject,
-        "opening": wording.opening,
+        "opening": wording.opening.format_map(details),
         "action": wording.action,
         "closing": wording.closing,
         "url": url,
-        "site": site,
-        "home": home,
+        "site": sender.site,
+        "home": sender.home,
     }
+    parts = [f"Hello {words['name']},", words["opening"], words["closing"], f"{sender.site}\n{sender.home}\n"]
+    if url:
+        parts.insert(2, f"{wording.action}:\n{url}")
+    escaped = {key: escape(value) for key, value in words.items()}
     return Letter(
-        recipient=account.email,
-        subject=f"{wording.subject} ({site})",
-        text=TEXT.format(**words),
-        html=HTML.format(**{key: escape(value) for key, value in words.items()}),
+        recipient=recipient,
+        subject=f"{wording.subject} ({sender.site})",
+        text="\n\n".join(parts),
+        html=HTML.format(**escaped, link=LINK.format(**escaped) if url else ""),
         message_id=message_id,
     )
 

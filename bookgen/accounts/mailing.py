@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 import asyncpg
 import structlog
 
-from bookgen.accounts.letters import LIFETIME, compose
+from bookgen.accounts.letters import LIFETIME, Sender, compose
 from bookgen.accounts.tokens import encode_uid, link_token_hash, new_link_token
 from bookgen.errors import Unavailable
-from bookgen.models import Account, LinkPurpose
+from bookgen.models import Account, LinkPurpose, Notice
 from bookgen.providers.mail import Mailer, MailNotSent
-from bookgen.store import accounts, links, mails
+from bookgen.store import accounts, addresses, links, mails
 from bookgen.store.mails import DueMail
 
 BATCH = 8
@@ -39,6 +39,7 @@ class Mailing:
         self._site_name = site_name
         self._domain = urlsplit(public_url).hostname or "localhost"
         self._wake = asyncio.Event()
+        self._counting = asyncio.Lock()
 
     def wake(self) -> None:
         """There is a letter: do not wait for the next look."""
@@ -52,6 +53,7 @@ class Mailing:
                 if await self.deliver_due():
                     continue
                 await links.prune(self._db)
+                await addresses.prune(self._db)
             except Unavailable as outage:
                 log.warning("mail_not_read", reason=str(outage))
             except Exception:
@@ -75,9 +77,10 @@ class Mailing:
 
     async def _deliver(self, mail: DueMail) -> None:
         try:
-            account = await accounts.find_by_email(self._db, mail.email)
-            if account is not None and await self._wanted(mail.purpose, account):
-                await self._send(mail, account)
+            if isinstance(mail.purpose, Notice):
+                await self._notify(mail)
+            else:
+                await self._send_link(mail, mail.purpose)
         except MailNotSent as failure:
             await self._postpone(mail, failure)
         except Exception as error:
@@ -86,28 +89,65 @@ class Mailing:
         else:
             await mails.delete(self._db, mail.id)
 
-    async def _wanted(self, purpose: LinkPurpose, account: Account) -> bool:
-        if account.blocked or (purpose is LinkPurpose.VERIFY_EMAIL and account.email_verified):
-            return False
-        return await links.count_within(self._db, account.id, purpose, timedelta(hours=1)) < LETTERS_AN_HOUR
+    async def _notify(self, mail: DueMail) -> None:
+        account = await accounts.find(self._db, mail.account_id) if mail.account_id else None
+        if mail.purpose is Notice.RECEIPT or (account and not account.blocked):
+            await self._send(mail, mail.email, account)
 
-    async def _send(self, mail: DueMail, account: Account) -> None:
-        token = new_link_token()
-        token_hash = link_token_hash(token)
-        await links.create(self._db, account.id, mail.purpose, account.email, token_hash, LIFETIME[mail.purpose])
+    async def _send_link(self, mail: DueMail, purpose: LinkPurpose) -> None:
+        addressed = await self._addressed(mail)
+        if addressed is None:
+            return
+        account, recipient = addressed
+        token = await self._link(purpose, account, recipient)
+        if token is None:
+            return
+        try:
+            await self._send(
+                mail, recipient, account, f"{self._public_url}/{purpose}/{encode_uid(account.id)}/{token}/"
+            )
+        except BaseException:
+            await links.discard(self._db, link_token_hash(token))
+            raise
+
+    async def _addressed(self, mail: DueMail) -> tuple[Account, str] | None:
+        """Whose letter it is, and the mailbox it goes to: never a spelling that only looks like the account's own."""
+        if mail.account_id is not None:
+            account = await accounts.find(self._db, mail.account_id)
+            return (account, mail.email) if account else None
+        account = await accounts.find_by_email(self._db, mail.email)
+        return (account, account.email) if account else None
+
+    async def _link(self, purpose: LinkPurpose, account: Account, recipient: str) -> str | None:
+        """The token of a new link, unless the letter is not wanted. Letters that go out at once are counted in turn."""
+        async with self._counting:
+            if not await self._wanted(purpose, account, recipient):
+                return None
+            token = new_link_token()
+            await links.create(self._db, account.id, purpose, recipient, link_token_hash(token), LIFETIME[purpose])
+            return token
+
+    async def _wanted(self, purpose: LinkPurpose, account: Account, recipient: str) -> bool:
+        if account.blocked:
+            return False
+        if purpose is LinkPurpose.VERIFY_EMAIL:
+            unproven = {account.pending_email} if account.email_verified else {account.pending_email, account.email}
+            if recipient not in unproven:
+                return False
+        sent = await links.count_within(self._db, account.id, purpose, recipient, timedelta(hours=1))
+        return sent < LETTERS_AN_HOUR
+
+    async def _send(self, mail: DueMail, recipient: str, account: Account | None, url: str = "") -> None:
         letter = compose(
             mail.purpose,
-            account,
-            url=f"{self._public_url}/{mail.purpose}/{encode_uid(account.id)}/{token}/",
-            site=self._site_name,
-            home=self._public_url,
+            Sender(self._site_name, self._public_url),
+            recipient=recipient,
+            username=account.username if account else "",
+            details=mail.details,
             message_id=f"<{mail.created_at:%Y%m%d%H%M%S%f}.{mail.id}@{self._domain}>",
+            url=url,
         )
-        try:
-            await self._mailer.send(letter)
-        except BaseException:
-            await links.discard(self._db, token_hash)
-            raise
+        await self._mailer.send(letter)
 
     async def _postpone(self, mail: DueMail, error: Exception) -> None:
         if mail.attempts >= MAX_ATTEMPTS:

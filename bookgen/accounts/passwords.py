@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from bookgen.errors import RateLimited
+from bookgen.errors import InvalidInput, RateLimited
 
 MIN_LENGTH = 8
 MAX_LENGTH = 128
+COMMON = Path(__file__).with_name("common_passwords.txt")
 
 T = TypeVar("T")
 
@@ -71,6 +74,22 @@ class Passwords:
             return await asyncio.get_running_loop().run_in_executor(self._executor, work)
         finally:
             self._waiting -= 1
+
+
+def require_uncommon(field: str, password: str, *own: str) -> None:
+    """Refuses, on the field, a password that anybody would try first: a common one, or the account's `own` words."""
+    folded = _normal(password).casefold()
+    if folded in common_passwords():
+        raise InvalidInput(**{field: ["This password is among the first that anybody would try. Choose another."]})
+    words = {_normal(word).casefold() for name in own for word in (name, name.partition("@")[0])}
+    if folded in words:
+        raise InvalidInput(**{field: ["Your own name or address is no password. Choose another."]})
+
+
+@functools.cache
+def common_passwords() -> frozenset[str]:
+    lines = COMMON.read_text(encoding="utf-8").splitlines()
+    return frozenset(line for line in lines if not line.startswith("# "))
 
 
 def _normal(password: str) -> str:

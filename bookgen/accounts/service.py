@@ -1,23 +1,33 @@
-"""Accounts: register, sign in, keep a profile and a password, and know who stands behind a token."""
+"""Coming in: register, sign in by password, Google or mailed link, and know who stands behind a token."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import UTC, datetime
 
 import asyncpg
 
 from bookgen.accounts import signup
 from bookgen.accounts.blocking import Standings
-from bookgen.accounts.passwords import Passwords
+from bookgen.accounts.passwords import Passwords, require_uncommon
+from bookgen.accounts.profiles import Profiles, consume, link_not_good
+from bookgen.accounts.proof import prove_own
 from bookgen.accounts.signup import Caller
-from bookgen.accounts.tokens import TokenPair, Tokens, TokenType, decode_uid, link_token_hash
-from bookgen.errors import InvalidCredentials, InvalidInput, NotFound, PermissionDenied, RateLimited, TokenInvalid
+from bookgen.accounts.tokens import Claims, TokenPair, Tokens, TokenType
+from bookgen.billing import guests
+from bookgen.errors import (
+    InvalidCredentials,
+    InvalidInput,
+    PermissionDenied,
+    RateLimited,
+    TokenInvalid,
+    Unauthenticated,
+)
 from bookgen.models import Account, LinkPurpose
 from bookgen.providers.google import GooglePerson, GoogleSignIn
-from bookgen.store import accounts, bans, links, mails
-from bookgen.store.accounts import NewAccount
+from bookgen.store import accounts, bans, mails
+from bookgen.store.accounts import Meant, NewAccount
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,14 @@ class SignedIn:
     session: str
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt to sign in by password, begun before it was looked up whose."""
+
+    began: float
+    meant: Meant
+
+
 class Accounts:
     def __init__(
         self,
@@ -71,6 +89,7 @@ class Accounts:
         self._rules = rules
         self._wake_mail = wake_mail
         self._standings = standings
+        self.profiles = Profiles(db, passwords=passwords, standings=standings, wake_mail=wake_mail)
 
     # --- who is calling -----------------------------------------------------------------------------
 
@@ -80,27 +99,43 @@ class Accounts:
     async def authenticate_session(self, cookie: str) -> Identity:
         return await self._identity(self._tokens.verify(cookie, TokenType.SESSION))
 
-    async def refresh(self, token: str) -> TokenPair:
-        identity = await self._identity(self._tokens.verify(token, TokenType.REFRESH))
-        if self._rules.verification_mandatory:
-            self._require_verified(await self.profile(identity.account_id))
-        return self._tokens.pair(identity.account_id)
+    async def holder(self, access: str | None, session: str | None) -> int | None:
+        """The account signed in where a request comes from that needs nobody to be signed in."""
+        try:
+            if access is not None:
+                return (await self.authenticate(access)).account_id
+            return (await self.authenticate_session(session)).account_id if session is not None else None
+        except (Unauthenticated, PermissionDenied):
+            return None
 
-    async def _identity(self, account_id: int) -> Identity:
-        standing = await self._standings.of(account_id)
-        if standing is None:
+    async def refresh(self, token: str) -> TokenPair:
+        claims = self._tokens.verify(token, TokenType.REFRESH)
+        identity = await self._identity(claims)
+        if self._rules.verification_mandatory:
+            account = await accounts.find(self._db, identity.account_id)
+            if account is None:
+                raise TokenInvalid
+            self._require_verified(account)
+        return self._tokens.pair(identity.account_id, claims.signed_in_at)
+
+    async def _identity(self, claims: Claims) -> Identity:
+        standing = await self._standings.of(claims.account_id)
+        # A refreshed token is as old as its sign-in, so that none outlives the end of them all by a moment.
+        if standing is None or claims.signed_in_at < standing.tokens_valid_from.timestamp():
             raise TokenInvalid
         if standing.blocked:
             raise PermissionDenied("This account is blocked.")
-        return Identity(account_id, standing.is_staff)
+        return Identity(claims.account_id, standing.is_staff)
 
     # --- coming in ----------------------------------------------------------------------------------
 
     async def register(self, form: Registration, caller: Caller) -> tuple[Account, TokenPair | None]:
         """A new account; its tokens come with it unless its address has to be verified first."""
+        email = signup.personal_email(form.email)
+        require_uncommon("password", form.password, form.username, email)
         new = NewAccount(
-            username=signup.valid_username(form.username),
-            email=signup.personal_email(form.email),
+            username=signup.valid_username(form.username, email),
+            email=email,
             first_name=form.first_name,
             last_name=form.last_name,
             fingerprint=caller.fingerprint_hash,
@@ -113,22 +148,27 @@ class Accounts:
         self._wake_mail()
         return account, None if self._rules.verification_mandatory else self._tokens.pair(account.id)
 
-    async def login(
-        self, *, password: str, caller: Caller, email: str | None = None, username: str | None = None
-    ) -> SignedIn:
-        found = await accounts.credentials(self._db, email=email and email.strip(), username=username)
-        password_hash = found.password_hash if found else None
+    async def attempt(self, *, email: str | None, username: str | None, caller: Caller) -> Attempt:
+        """Whose password is about to be tried: that of an e-mail address or, without one, of a username."""
+        began = self._tokens.now()
+        if email is not None:
+            return Attempt(began, await accounts.meant_by_email(self._db, email.strip(), caller.origin))
+        return Attempt(began, await accounts.meant_by_username(self._db, username or "", caller.origin))
+
+    async def login(self, attempt: Attempt, password: str, caller: Caller) -> SignedIn:
+        account, password_hash = attempt.meant.account, attempt.meant.password_hash
         # Absent or present, the same work is done: the time must not tell which addresses exist.
         right = await self._passwords.verify(password, password_hash)
-        if not (right and found and password_hash):
+        if not (right and account and password_hash):
             raise InvalidCredentials
         if self._passwords.outdated(password_hash):
             fresh = await self._passwords.hash(password)
-            await accounts.replace_password_hash(self._db, found.account.id, password_hash, fresh)
-        return await self._sign_in(found.account, caller)
+            await accounts.replace_password_hash(self._db, account.id, password_hash, fresh)
+        return await self._sign_in(account, caller, attempt.began)
 
     async def google(self, access_token: str, caller: Caller) -> SignedIn:
         person = await self._google.identify(access_token)
+        began = self._tokens.now()
         account = await self._known(person)
         if account is None:
             try:
@@ -138,23 +178,29 @@ class Accounts:
                 account = await self._known(person)
                 if account is None:
                     raise
-        return await self._sign_in(account, caller)
+        return await self._sign_in(account, caller, began)
 
     async def magic_login(self, uid: str, token: str, caller: Caller) -> SignedIn:
+        began = self._tokens.now()
         async with self._db.acquire() as connection, connection.transaction():
-            account_id = await _consume(connection, LinkPurpose.MAGIC_LOGIN, uid, token)
-            account = await accounts.verify_email(connection, account_id)
-        return await self._sign_in(account, caller)
+            account_id, email = await consume(connection, LinkPurpose.MAGIC_LOGIN, uid, token)
+            account = await prove_own(connection, account_id, email, datetime.now(UTC))
+        if account is None:
+            raise link_not_good()
+        self._standings.forget(account_id)
+        return await self._sign_in(account, caller, began)
 
-    async def _sign_in(self, account: Account, caller: Caller) -> SignedIn:
+    async def _sign_in(self, account: Account, caller: Caller, began: float) -> SignedIn:
+        """`began` lies before the account was read: what ends its tokens after that ends these as well."""
         if account.blocked:
             raise PermissionDenied("This account is blocked.")
         self._require_verified(account)
         await accounts.record_origin(self._db, account.id, caller.origin)
+        signed_in_at = max(began, account.tokens_valid_from.timestamp())
         return SignedIn(
             account=account,
-            tokens=self._tokens.pair(account.id),
-            session=self._tokens.sign(TokenType.SESSION, account.id),
+            tokens=self._tokens.pair(account.id, signed_in_at),
+            session=self._tokens.sign(TokenType.SESSION, account.id, signed_in_at),
         )
 
     def _require_verified(self, account: Account) -> None:
@@ -179,10 +225,14 @@ class Accounts:
         account = await accounts.find_by_google(self._db, person.subject)
         if account is not None:
             return account
-        account = await accounts.find_by_email(self._db, person.email)
-        if account is None:
-            return None
-        return await accounts.link_google(self._db, account.id, person.subject, person.avatar_url)
+        async with self._db.acquire() as connection, connection.transaction():
+            account = await accounts.find_by_email(connection, person.email)
+            proven = account and await prove_own(connection, account.id, person.email, datetime.now(UTC))
+            if proven is None:
+                return None
+            account = await accounts.link_google(connection, proven.id, person.subject, person.avatar_url)
+        self._standings.forget(account.id)
+        return account
 
     async def _create_for(self, person: GooglePerson, caller: Caller) -> Account:
         await self._refuse_registration(caller)
@@ -197,61 +247,9 @@ class Accounts:
                 google_subject=person.subject,
                 fingerprint=caller.fingerprint_hash,
             )
-            return await self._create(connection, new, caller)
-
-    # --- profile and password -----------------------------------------------------------------------
-
-    async def profile(self, account_id: int) -> Account:
-        account = await accounts.find(self._db, account_id)
-        if account is None:
-            raise NotFound
-        return account
-
-    async def update_profile(self, account_id: int, changes: Mapping[str, Any]) -> Account:
-        """Change names and address. Another address has to be fit for a new account, and to be verified."""
-        before = await self.profile(account_id)
-        moves = "email" in changes and changes["email"].lower() != before.email.lower()
-        if moves:
-            changes = {**changes, "email": signup.personal_email(changes["email"])}
-        async with self._db.acquire() as connection, connection.transaction():
-            after = await accounts.update_profile(connection, account_id, changes)
-            if moves:
-                await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, after.email)
-        if moves:
-            self._wake_mail()
-        return after
-
-    async def change_password(self, account_id: int, current: str, new: str) -> None:
-        found = await accounts.credentials_of(self._db, account_id)
-        old_hash = found.password_hash if found else None
-        if not await self._passwords.verify(current, old_hash):
-            raise InvalidInput(current_password=["This is not your current password."])
-        password_hash = await self._passwords.hash(new)
-        async with self._db.acquire() as connection, connection.transaction():
-            await self._set_password(connection, account_id, password_hash)
-
-    async def forgot_password(self, email: str) -> None:
-        """Queue the letter without looking whether anybody has the address: the answer cannot tell."""
-        await mails.enqueue(self._db, LinkPurpose.RESET_PASSWORD, signup.valid_email(email.lower()))
-        self._wake_mail()
-
-    async def reset_password(self, uid: str, token: str, new: str) -> None:
-        password_hash = await self._passwords.hash(new)
-        async with self._db.acquire() as connection, connection.transaction():
-            account_id = await _consume(connection, LinkPurpose.RESET_PASSWORD, uid, token)
-            await accounts.verify_email(connection, account_id)
-            await self._set_password(connection, account_id, password_hash)
-
-    async def verify_email(self, uid: str, token: str) -> None:
-        if decode_uid(uid) is None:
-            raise NotFound
-        async with self._db.acquire() as connection, connection.transaction():
-            account_id = await _consume(connection, LinkPurpose.VERIFY_EMAIL, uid, token)
-            await accounts.verify_email(connection, account_id)
-
-    async def _set_password(self, connection: asyncpg.Connection, account_id: int, password_hash: str) -> None:
-        await accounts.set_password(connection, account_id, password_hash)
-        await links.void(connection, account_id, LinkPurpose.RESET_PASSWORD)
+            account = await self._create(connection, new, caller)
+            await guests.give_waiting(connection, account, datetime.now(UTC))
+            return account
 
     # --- blocking -----------------------------------------------------------------------------------
 
@@ -270,11 +268,3 @@ async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str
             reset_seconds=signup.FINGERPRINT_RETRY_SECONDS,
             scope="fingerprint",
         )
-
-
-async def _consume(connection: asyncpg.Connection, purpose: LinkPurpose, uid: str, token: str) -> int:
-    """The account whose link this is; a link is good once. A wrong uid looks like a wrong token."""
-    account_id = decode_uid(uid)
-    if account_id is None or not await links.consume(connection, account_id, purpose, link_token_hash(token)):
-        raise InvalidInput("This link has expired or was used already.", token=["Expired, used or not valid."])
-    return account_id

@@ -6,12 +6,14 @@ import hashlib
 import ipaddress
 import re
 import secrets
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from disposable_email_domains import blocklist
 from email_validator import EmailNotValidError, validate_email
 
+from bookgen.accounts.lookalikes import misleads
 from bookgen.errors import InvalidInput
 
 USERNAME_PATTERN = r"^[\w.@+-]{3,150}$"
@@ -74,10 +76,16 @@ def personal_email(text: str) -> str:
     return email
 
 
-def valid_username(text: str) -> str:
-    if not re.fullmatch(USERNAME_PATTERN, text):
+def valid_username(text: str, email: str) -> str:
+    """The name in its normal form, if it can be taken neither for another one nor for another's address."""
+    name = unicodedata.normalize("NFKC", text)
+    if not re.fullmatch(USERNAME_PATTERN, name):
         raise _unfit("username", "A username is 3 to 150 letters, digits and the characters . _ @ + -")
-    return text
+    if misleads(name):
+        raise _unfit("username", "This username has letters that look like those of another alphabet.")
+    if re.search(r".@.", name) and _mailbox(name) != _mailbox(email):
+        raise _unfit("username", "A username that is an e-mail address has to be your own.")
+    return name
 
 
 def suggested_usernames(email: str) -> Iterator[str]:
@@ -87,6 +95,11 @@ def suggested_usernames(email: str) -> Iterator[str]:
     yield stem
     while True:
         yield f"{stem}-{secrets.token_hex(3)}"
+
+
+def _mailbox(email: str) -> str:
+    local, _, domain = email.lower().rpartition("@")
+    return f"{local}@{'gmail.com' if domain in GMAIL else domain}"
 
 
 def _parents(domain: str) -> Iterator[str]:

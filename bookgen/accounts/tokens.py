@@ -19,6 +19,7 @@ from bookgen.errors import TokenExpired, TokenInvalid
 ALGORITHM = "HS256"
 MAX_TOKEN_CHARACTERS = 4096
 MAX_ID = 2**63 - 1
+YEAR_SECONDS = 365 * 24 * 3600
 
 
 class TokenType(StrEnum):
@@ -44,9 +45,12 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
+    """What a token says; times in seconds since 1970. `signed_in_at`: when the sign-in began that it descends from."""
+
     token_type: str
     account_id: int
     expires_at: int
+    signed_in_at: float
 
 
 class Tokens:
@@ -62,22 +66,35 @@ class Tokens:
         self._remembered = remembered
         self._seen: OrderedDict[str, Claims] = OrderedDict()
 
-    def pair(self, account_id: int) -> TokenPair:
+    def now(self) -> float:
+        return self._clock()
+
+    def pair(self, account_id: int, signed_in_at: float | None = None) -> TokenPair:
+        signed_in_at = self._clock() if signed_in_at is None else signed_in_at
         return TokenPair(
-            access=self.sign(TokenType.ACCESS, account_id), refresh=self.sign(TokenType.REFRESH, account_id)
+            access=self.sign(TokenType.ACCESS, account_id, signed_in_at),
+            refresh=self.sign(TokenType.REFRESH, account_id, signed_in_at),
         )
 
-    def sign(self, token_type: TokenType, account_id: int) -> str:
+    def sign(self, token_type: TokenType, account_id: int, signed_in_at: float | None = None) -> str:
+        """A token of a sign-in that began at `signed_in_at`, or now. Refreshing ends a year after it."""
+        now = self._clock()
+        signed_in_at = now if signed_in_at is None else signed_in_at
+        expires_at = now + LIFETIME_SECONDS[token_type]
+        if token_type is TokenType.REFRESH:
+            expires_at = min(expires_at, signed_in_at + YEAR_SECONDS)
         claims = {
             "token_type": token_type.value,
-            "exp": int(self._clock()) + LIFETIME_SECONDS[token_type],
+            "exp": int(expires_at),
+            "iat": int(now),
+            "auth_time": signed_in_at,
             "user_id": account_id,
             "jti": secrets.token_hex(16),
         }
         return jwt.encode(claims, self._key, algorithm=ALGORITHM)
 
-    def verify(self, token: str, token_type: TokenType) -> int:
-        """The account id of a good token of this type."""
+    def verify(self, token: str, token_type: TokenType) -> Claims:
+        """The claims of a good token of this type."""
         claims = self._claims(token)
         if claims.token_type != token_type:
             raise TokenInvalid
@@ -85,7 +102,7 @@ class Tokens:
             if token_type is TokenType.ACCESS:
                 raise TokenExpired(token_type=token_type.value)
             raise TokenInvalid
-        return claims.account_id
+        return claims
 
     def _claims(self, token: str) -> Claims:
         claims = self._seen.get(token)
@@ -107,15 +124,24 @@ def _decode(token: str, key: bytes) -> Claims:
             token,
             key,
             algorithms=[ALGORITHM],
-            options={"require": ["exp", "user_id", "token_type"], "verify_exp": False},
+            options={"require": ["exp", "user_id", "token_type"], "verify_exp": False, "verify_iat": False},
         )
     # The header is parsed before the signature is checked, so its nesting is the caller's choice.
     except (jwt.InvalidTokenError, RecursionError):
         raise TokenInvalid from None
-    token_type, account_id, expires_at = payload["token_type"], payload["user_id"], payload["exp"]
+    token_type, account_id, expires_at = str(payload["token_type"]), payload["user_id"], payload["exp"]
     if type(account_id) is not int or type(expires_at) is not int or not 0 < account_id <= MAX_ID:
         raise TokenInvalid
-    return Claims(str(token_type), account_id, expires_at)
+    # A token from before sign-ins were told apart began with itself.
+    issued_at = payload.get("iat", expires_at - _lifetime(token_type))
+    signed_in_at = payload.get("auth_time", issued_at)
+    if type(signed_in_at) not in (int, float):
+        raise TokenInvalid
+    return Claims(token_type, account_id, expires_at, float(signed_in_at))
+
+
+def _lifetime(token_type: str) -> int:
+    return next((seconds for known, seconds in LIFETIME_SECONDS.items() if known == token_type), 0)
 
 
 def new_link_token() -> str:

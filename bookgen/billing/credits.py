@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from bookgen.models import CreditKind
+from bookgen.models import CreditKind, PaidCredits
 from bookgen.store import credits, holds
 from bookgen.store.database import DB
 
@@ -29,6 +29,15 @@ async def grant(
         return False
     await credits.book_in_ledger(connection, account_id, lot_id, kind, amount, description)
     return True
+
+
+async def grant_purchase(connection: DB, account_id: int, purchase: PaidCredits) -> None:
+    """Grants what was paid for, once, and marks what of it was refunded."""
+    bought = purchase.credits
+    said = "1 credit bought" if bought == 1 else f"{bought} credits bought"
+    await grant(connection, account_id, bought, purchase.words_per_book, CreditKind.PURCHASE, said, purchase.id)
+    if purchase.refunded_credits:
+        await credits.raise_refund_due(connection, purchase.id, purchase.refunded_credits)
 
 
 async def spend(connection: DB, account_id: int, lot_id: int, book_id: int, run_id: UUID) -> None:

@@ -23,13 +23,14 @@ from bookgen.billing.plans import FREE
 from bookgen.billing.processor import CheckoutSession, ProcessorSubscription
 from bookgen.billing.standing import entitled
 from bookgen.errors import Unavailable
-from bookgen.models import Checkout, CreditKind, SubscriptionStatus
-from bookgen.store import addons, credits, payment_events, payments, subscriptions
+from bookgen.models import Checkout, PaidCredits, SubscriptionStatus
+from bookgen.store import addons, payment_events, payments, subscriptions
 from bookgen.store.database import DB
 
 log = structlog.get_logger()
 
 ATTEMPTS = 20
+PAID = frozenset({"paid", "refunded"})
 
 
 class Outcome(NamedTuple):
@@ -106,10 +107,10 @@ class Fulfilment:
             log.error("payment_differs_from_offer", checkout=checkout.id, paid=session.amount)
             return Outcome(f"paid {session.amount} {session.currency}, offered {checkout.amount_cents} {CURRENCY}")
         account_id = await self._buyer(connection, checkout, session)
-        if account_id is None:
-            return Outcome("paid without an account or an e-mail address")
-        await subscriptions.lock(connection, account_id)
         status = "refunded" if _credits_refunded(1, session) else "paid"
+        if account_id is None:
+            return await self._keep_waiting(connection, checkout, session, status)
+        await subscriptions.lock(connection, account_id)
         outcome = await _settle(connection, checkout, session, status, account_id)
         if checkout.kind == "credits":
             await self._credit(connection, checkout, session, account_id)
@@ -120,33 +121,34 @@ class Fulfilment:
         return outcome
 
     async def _buyer(self, connection: DB, checkout: Checkout, session: CheckoutSession) -> int | None:
-        """Who opened the page, or else whose address paid there.
+        """Who opened the page, or else whose proven address paid there.
 
         A customer made for a guest stays out of an account that was there before.
         """
         if checkout.account_id is not None or not session.email:
             return checkout.account_id
         account_id, new = await guests.account_for(connection, session.email)
-        if new and session.customer:
+        if new and account_id and session.customer:
             await payments.bind_customer(connection, account_id, session.customer)
+        if checkout.status not in PAID:
+            await guests.tell(connection, session.email, account_id, _bought(checkout, session), new=new)
         return account_id
+
+    async def _keep_waiting(self, connection: DB, checkout: Checkout, session: CheckoutSession, status: str) -> Outcome:
+        if not session.email or checkout.credits is None:
+            return Outcome("paid without an account or an e-mail address")
+        refunded = _credits_refunded(checkout.credits, session)
+        await payments.wait(connection, checkout.id, session.email, refunded)
+        outcome = await _settle(connection, checkout, session, status, None)
+        return Outcome(f"{outcome.said}; waits until the buyer's address is proven")
 
     async def _credit(self, connection: DB, checkout: Checkout, session: CheckoutSession, account_id: int) -> None:
         """Grants what was paid for and takes back what is left of what was refunded."""
-        assert checkout.credits is not None
-        assert checkout.words_per_book is not None
-        await wallet.grant(
-            connection,
-            account_id,
-            checkout.credits,
-            checkout.words_per_book,
-            CreditKind.PURCHASE,
-            "1 credit bought" if checkout.credits == 1 else f"{checkout.credits} credits bought",
-            checkout.id,
-        )
-        due = _credits_refunded(checkout.credits, session)
-        if due:
-            await credits.raise_refund_due(connection, checkout.id, due)
+        if checkout.credits is None or checkout.words_per_book is None:
+            raise ValueError(f"checkout {checkout.id} sells no credits")  # the table refuses such a row
+        refunded = _credits_refunded(checkout.credits, session)
+        paid = PaidCredits(checkout.id, checkout.credits, checkout.words_per_book, refunded)
+        await wallet.grant_purchase(connection, account_id, paid)
         await wallet.settle(connection, account_id, self._clock())
 
     # --- what a customer is subscribed to -----------------------------------------------------------
@@ -231,6 +233,12 @@ async def _settle(
 ) -> Outcome:
     await payments.settle_checkout(connection, checkout.id, status, account_id, session.id, session.payment_intent)
     return Outcome(f"{checkout.kind} {checkout.slug}: {status}")
+
+
+def _bought(checkout: Checkout, session: CheckoutSession) -> str:
+    """What a guest paid for, for a letter."""
+    what = "1 credit" if checkout.credits == 1 else f"{checkout.credits} credits"
+    return f"{what} for {session.amount / 100:.2f} {CURRENCY.upper()}"
 
 
 def _unpaid(session: CheckoutSession) -> str:

@@ -1,37 +1,61 @@
-"""Buyers without an account: the one with their e-mail address, or a new one and a mailed way in."""
+"""Buyers without an account: the one with their proven e-mail address, a new one, or a purchase that waits."""
 
 from __future__ import annotations
 
 import re
 import secrets
 from collections.abc import Iterator
+from datetime import datetime
 
+from asyncpg import Connection
+
+from bookgen.billing import credits
 from bookgen.errors import InvalidInput
-from bookgen.models import LinkPurpose
-from bookgen.store import accounts, mails
+from bookgen.models import Account, LinkPurpose, Notice
+from bookgen.store import accounts, addresses, mails, payments, subscriptions
 from bookgen.store.accounts import NewAccount
-from bookgen.store.database import DB
 
 ATTEMPTS = 8
 
 
-async def account_for(connection: DB, email: str) -> tuple[int, bool]:
-    """Whose purchase this is, and whether the account is new.
+async def account_for(connection: Connection, email: str) -> tuple[int | None, bool]:
+    """Whose purchase this is, and whether the account is new; None while the address has yet to be proven.
 
-    Only a new account is mailed a magic link: paying with somebody's address is no way into their account.
+    A new account is mailed a magic link. Paying with somebody's address is no way into their account, and somebody
+    who only claims the buyer's address does not get what was bought.
     """
     for username in _usernames(email):
-        known = await accounts.find_by_email(connection, email)
+        known = await addresses.lock_holder(connection, email)
         if known:
-            return known.id, False
+            account, unproven = known
+            return None if unproven else account.id, False
         try:
             async with connection.transaction():
                 created = await accounts.create(connection, NewAccount(username=username, email=email))
         except InvalidInput:  # the name was taken, or the address was, a moment ago
             continue
-        await mails.enqueue(connection, LinkPurpose.MAGIC_LOGIN, created.email)
         return created.id, True
-    raise AssertionError("eight random usernames were taken")
+    return None, False  # the address was left by an account that may still take it back
+
+
+async def tell(connection: Connection, email: str, account_id: int | None, bought: str, *, new: bool) -> None:
+    """Mail the buyer what was bought and, where nobody has proven the address yet, the link that does."""
+    if new or account_id is None:
+        await mails.enqueue(connection, LinkPurpose.MAGIC_LOGIN, email, bought=bought)
+    if not new:
+        await mails.enqueue(connection, Notice.RECEIPT, email, account_id, bought=bought)
+
+
+async def give_waiting(connection: Connection, account: Account, now: datetime) -> None:
+    """Grant what guests bought for the address that the account has just proven."""
+    waiting = await payments.waiting_for(connection, account.email)
+    if not waiting:
+        return
+    await subscriptions.lock(connection, account.id)
+    for purchase in waiting:
+        await payments.give(connection, purchase.id, account.id)
+        await credits.grant_purchase(connection, account.id, purchase)
+    await credits.settle(connection, account.id, now)
 
 
 def _usernames(email: str) -> Iterator[str]:

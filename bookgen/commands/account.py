@@ -14,7 +14,7 @@ import asyncpg
 
 from bookgen import config
 from bookgen.accounts import signup
-from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords
+from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords, require_uncommon
 from bookgen.app import open_database
 from bookgen.billing import credits
 from bookgen.billing.standing import is_live
@@ -80,11 +80,12 @@ async def _create(args: Namespace, database: Database) -> None:
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise InvalidInput(f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters.")
     email = signup.valid_email(args.email)
+    require_uncommon("password", password, args.username or "", email)
     passwords = Passwords(threads=1)
     password_hash = await passwords.hash(password)
     passwords.close()
     async with database.http.acquire() as connection, connection.transaction():
-        username = args.username and signup.valid_username(args.username)
+        username = args.username and signup.valid_username(args.username, email)
         account = await accounts.create(
             connection,
             NewAccount(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from aiohttp import web
@@ -35,6 +36,7 @@ from bookgen.http.edge.schemas import shown
 from bookgen.http.subscriptions import subscription_of
 from bookgen.limits import Budget, LimitClass
 from bookgen.models import Account
+from bookgen.store.accounts import Meant
 
 # One account may be tried as often as one address may try, but in five times as long.
 GUESS_WINDOWS = 5
@@ -70,11 +72,10 @@ async def register(request: web.Request) -> web.Response:
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
 async def login(request: web.Request) -> web.Response:
     body = request[BODY]
-    email, username = body.get("email"), body.get("username")
-    _bound_guesses(request, (email or body["username"]).lower())
-    result = await request.app[ACCOUNTS].login(
-        email=email, username=username, password=body["password"], caller=_caller(request)
-    )
+    accounts, caller = request.app[ACCOUNTS], _caller(request)
+    attempt = await accounts.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
+    _bound_guesses(request, attempt.meant)
+    result = await accounts.login(attempt, body["password"], caller)
     return await _signed_in(request, result)
 
 
@@ -128,7 +129,7 @@ async def logout(request: web.Request) -> web.Response:
 @json_schema(PasswordResetRequestSchema)
 @response_schema(MessageSchema, 200)
 async def forgot_password(request: web.Request) -> web.Response:
-    await request.app[ACCOUNTS].forgot_password(request[BODY]["email"])
+    await request.app[ACCOUNTS].profiles.forgot_password(request[BODY]["email"])
     return replies.json({"message": "If an account has this address, a reset link is on its way."})
 
 
@@ -138,16 +139,37 @@ async def forgot_password(request: web.Request) -> web.Response:
 @json_schema(PasswordResetSchema)
 @response_schema(MessageSchema, 200)
 async def reset_password(request: web.Request) -> web.Response:
-    await request.app[ACCOUNTS].reset_password(*_link(request), request[BODY]["new_password"])
+    await request.app[ACCOUNTS].profiles.reset_password(*_link(request), request[BODY]["new_password"])
     return replies.json({"message": "Your password is set. You can log in with it now."})
 
 
-@docs(tags=["auth"], summary="Verify an e-mail address by a mailed link", description="The link works once.")
+@docs(
+    tags=["auth"],
+    summary="Verify an e-mail address by a mailed link",
+    description="The link works once. That of a registration confirms it. That of a changed address ends the password, "
+    "the Google link and the tokens that were there before, unless it is followed with the account's token or cookie.",
+)
 @response_schema(MessageSchema, 200)
 @refuses(InvalidInput)
 async def verify_email(request: web.Request) -> web.Response:
-    await request.app[ACCOUNTS].verify_email(*_link(request))
-    return replies.json({"message": "Your e-mail address is verified."})
+    handed_over = await request.app[ACCOUNTS].profiles.verify_email(*_link(request), await _holder(request))
+    then = " Ask for a new password to sign in: the former one has ended." if handed_over else ""
+    return replies.json({"message": f"Your e-mail address is verified.{then}"})
+
+
+@docs(
+    tags=["auth"],
+    summary="Take a change of your e-mail address back by a mailed link",
+    description="The account has the address again that the link was mailed to, and all its tokens have ended; so have "
+    "the password and the Google link if the other address had been confirmed.",
+)
+@response_schema(MessageSchema, 200)
+@refuses(InvalidInput)
+async def undo_email(request: web.Request) -> web.Response:
+    account = await request.app[ACCOUNTS].profiles.undo_email(*_link(request))
+    return replies.json(
+        {"message": f"Your e-mail address is {account.email}, and everybody is signed out. Set a new password."}
+    )
 
 
 @docs(tags=["profile"], summary="Change your password", description="Tokens given out before stay good.")
@@ -155,8 +177,9 @@ async def verify_email(request: web.Request) -> web.Response:
 @response_schema(MessageSchema, 200)
 async def change_password(request: web.Request) -> web.Response:
     body = request[BODY]
-    _bound_guesses(request, f"account {request[ACCOUNT_ID]}")
-    await request.app[ACCOUNTS].change_password(request[ACCOUNT_ID], body["current_password"], body["new_password"])
+    profiles = request.app[ACCOUNTS].profiles
+    _bound_guesses(request, await profiles.attempt(request[ACCOUNT_ID], _caller(request)))
+    await profiles.change_password(request[ACCOUNT_ID], body["current_password"], body["new_password"])
     return replies.json({"message": "Your password is changed."})
 
 
@@ -167,21 +190,25 @@ async def change_password(request: web.Request) -> web.Response:
 )
 @response_schema(UserSchema, 200)
 async def read_profile(request: web.Request) -> web.Response:
-    account = await request.app[ACCOUNTS].profile(request[ACCOUNT_ID])
+    account = await request.app[ACCOUNTS].profiles.find(request[ACCOUNT_ID])
     return replies.json(await _user(request, account))
 
 
 @docs(
     tags=["profile"],
     summary="Change your names or e-mail address",
-    description="Fields that are not sent stay as they are. A new address has to be verified again.",
+    description="Fields that are not sent stay as they are. A new address is pending until the link mailed to it is "
+    "followed. `email` is the old one until then, which is mailed a link that takes the change back for 7 days.",
 )
 @json_schema(ProfileChangesSchema)
 @response_schema(UpdatedProfileSchema, 200)
 async def change_profile(request: web.Request) -> web.Response:
     changes = request[BODY]
-    account = await request.app[ACCOUNTS].update_profile(request[ACCOUNT_ID], changes)
-    return replies.json(shown(UpdatedProfileSchema, account, message="Your profile is saved."))
+    account = await request.app[ACCOUNTS].profiles.update(request[ACCOUNT_ID], changes)
+    message = "Your profile is saved."
+    if account.pending_email and account.pending_email == changes.get("email"):
+        message += f" A letter is on its way to {account.pending_email}: the address changes when its link is followed."
+    return replies.json(shown(UpdatedProfileSchema, account, message=message))
 
 
 async def _user(request: web.Request, account: Account) -> dict[str, Any]:
@@ -213,12 +240,26 @@ def _caller(request: web.Request) -> Caller:
     )
 
 
-def _bound_guesses(request: web.Request, name: str) -> None:
-    """Takes one of the tries at an account's password, wherever they come from."""
+async def _holder(request: web.Request) -> int | None:
+    """The account signed in where a request comes from that needs nobody to be."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    access = token if scheme == "Bearer" else None
+    return await request.app[ACCOUNTS].holder(access, request.cookies.get(SESSION_COOKIE))
+
+
+def _bound_guesses(request: web.Request, meant: Meant) -> None:
+    """Takes one of the tries at a password, wherever they come from and however the name is spelt.
+
+    Where the account has signed in from before has tries of its own, so that strangers lock no owner out. Names that
+    nobody has are counted apart, so that many of them push no account out of the limiter's memory.
+    """
     limiter = request.app[LIMITER]
     per_address = limiter.budgets[LimitClass.AUTH]
     budget = Budget(per_address.capacity, per_address.seconds * GUESS_WINDOWS)
-    verdict = limiter.take_from("guesses", name, budget)
+    if meant.account is None:
+        verdict = limiter.take_from("guesses at nobody", hashlib.sha256(meant.name.encode()).hexdigest(), budget)
+    else:
+        verdict = limiter.take_from("guesses", f"{meant.account.id} {meant.known_origin or ''}", budget)
     if not verdict.allowed:
         request[VERDICT] = verdict
         raise RateLimited(

@@ -29,9 +29,16 @@ class NewAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
-    account: Account
+class Meant:
+    """Whose password is tried, if anybody's. `name` is what was given, folded.
+
+    `known_origin`: the browser or network of the attempt, where the account has signed in from it before.
+    """
+
+    name: str
+    account: Account | None
     password_hash: str | None
+    known_origin: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,7 @@ class Standing:
 
     is_staff: bool
     blocked: bool
+    tokens_valid_from: datetime
 
 
 CREATE = """
@@ -66,8 +74,8 @@ async def create(db: DB, new: NewAccount) -> Account:
             new.fingerprint,
         )
     except UniqueViolationError as violation:
-        raise _taken(violation) from None
-    return _account(row)
+        raise taken(violation) from None
+    return account_of(row)
 
 
 FIND = "SELECT * FROM account WHERE id = $1"
@@ -75,15 +83,15 @@ FIND = "SELECT * FROM account WHERE id = $1"
 
 async def find(db: DB, account_id: int) -> Account | None:
     row = await db.fetchrow(FIND, account_id)
-    return row and _account(row)
+    return row and account_of(row)
 
 
-FIND_BY_EMAIL = "SELECT * FROM account WHERE lower(email) = lower($1)"
+FIND_BY_EMAIL = "SELECT * FROM account WHERE email_key = folded_address($1)"
 
 
 async def find_by_email(db: DB, email: str) -> Account | None:
     row = await db.fetchrow(FIND_BY_EMAIL, email)
-    return row and _account(row)
+    return row and account_of(row)
 
 
 FIND_BY_GOOGLE = "SELECT * FROM account WHERE google_subject = $1"
@@ -91,21 +99,52 @@ FIND_BY_GOOGLE = "SELECT * FROM account WHERE google_subject = $1"
 
 async def find_by_google(db: DB, subject: str) -> Account | None:
     row = await db.fetchrow(FIND_BY_GOOGLE, subject)
-    return row and _account(row)
+    return row and account_of(row)
 
 
-FIND_BY_USERNAME = "SELECT * FROM account WHERE lower(username) = lower($1)"
+FIND_BY_USERNAME = "SELECT * FROM account WHERE username_key = folded($1)"
 
 
-async def credentials(db: DB, *, email: str | None = None, username: str | None = None) -> Credentials | None:
-    """The account that signs in by this e-mail address or, without one, by this username."""
-    row = await (db.fetchrow(FIND_BY_EMAIL, email) if email is not None else db.fetchrow(FIND_BY_USERNAME, username))
-    return row and Credentials(_account(row), row["password_hash"])
+# One statement whether or not there is such an account: the time must not tell.
+KNOWN_ORIGIN = """
+    (SELECT min(seen.kind || ' ' || seen.value)
+       FROM account_origin seen
+       JOIN unnest($2::text[], $3::text[]) AS origin (kind, value) USING (kind, value)
+      WHERE seen.account_id = account.id) AS known_origin
+"""
+
+MEANT_BY_EMAIL = f"""
+    SELECT given.name, account.*, {KNOWN_ORIGIN}
+      FROM (SELECT folded_address($1) AS name) AS given LEFT JOIN account ON account.email_key = given.name
+"""
+
+MEANT_BY_USERNAME = f"""
+    SELECT given.name, account.*, {KNOWN_ORIGIN}
+      FROM (SELECT folded($1) AS name) AS given LEFT JOIN account ON account.username_key = given.name
+"""
+
+MEANT_BY_ID = f"SELECT '' AS name, account.*, {KNOWN_ORIGIN} FROM account WHERE id = $1"
 
 
-async def credentials_of(db: DB, account_id: int) -> Credentials | None:
-    row = await db.fetchrow(FIND, account_id)
-    return row and Credentials(_account(row), row["password_hash"])
+async def meant_by_email(db: DB, email: str, origin: Mapping[str, str]) -> Meant:
+    return _meant(await db.fetchrow(MEANT_BY_EMAIL, email, list(origin), list(origin.values())))
+
+
+async def meant_by_username(db: DB, username: str, origin: Mapping[str, str]) -> Meant:
+    return _meant(await db.fetchrow(MEANT_BY_USERNAME, username, list(origin), list(origin.values())))
+
+
+async def meant_by_id(db: DB, account_id: int, origin: Mapping[str, str]) -> Meant:
+    """NotFound when there is no such account any more."""
+    row = await db.fetchrow(MEANT_BY_ID, account_id, list(origin), list(origin.values()))
+    if row is None:
+        raise NotFound
+    return _meant(row)
+
+
+def _meant(row: Record) -> Meant:
+    account = account_of(row) if row["id"] is not None else None
+    return Meant(row["name"], account, row["password_hash"], row["known_origin"])
 
 
 async def first_free_username(db: DB, suggestions: Iterable[str]) -> str:
@@ -116,7 +155,9 @@ async def first_free_username(db: DB, suggestions: Iterable[str]) -> str:
     raise AssertionError("suggestions never end")
 
 
-STANDING = "SELECT is_staff, blocked_at IS NOT NULL AS blocked FROM account WHERE id = $1"
+STANDING = """
+    SELECT is_staff, blocked_at IS NOT NULL AS blocked, tokens_valid_from FROM account WHERE id = $1
+"""
 
 
 async def standing(db: DB, account_id: int) -> Standing | None:
@@ -124,27 +165,24 @@ async def standing(db: DB, account_id: int) -> Standing | None:
     return row and Standing(**row)
 
 
+# Another address than the account's own only waits to be confirmed; the own one may be spelt anew at once.
 UPDATE_PROFILE = """
     UPDATE account
        SET first_name = coalesce($2, first_name),
            last_name = coalesce($3, last_name),
-           email = coalesce($4, email),
-           email_verified = email_verified AND lower(coalesce($4, email)) = lower(email)
+           email = CASE WHEN folded_address($4) = email_key THEN $4 ELSE email END,
+           pending_email = CASE WHEN folded_address($4) <> email_key THEN $4 ELSE pending_email END
      WHERE id = $1
     RETURNING *
 """
 
 
 async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any]) -> Account:
-    """Change the names and the address that `changes` holds; another address has yet to be verified."""
-    values = (changes.get("first_name"), changes.get("last_name"), changes.get("email"))
-    try:
-        row = await db.fetchrow(UPDATE_PROFILE, account_id, *values)
-    except UniqueViolationError as violation:
-        raise _taken(violation) from None
+    """Change the names and the address that `changes` holds; another address is pending from now on."""
+    row = await db.fetchrow(UPDATE_PROFILE, account_id, *map(changes.get, ("first_name", "last_name", "email")))
     if row is None:
         raise NotFound
-    return _account(row)
+    return account_of(row)
 
 
 SET_PASSWORD = "UPDATE account SET password_hash = $2 WHERE id = $1"
@@ -163,28 +201,23 @@ async def replace_password_hash(db: DB, account_id: int, old: str, new: str) -> 
     return done == "UPDATE 1"
 
 
-VERIFY_EMAIL = "UPDATE account SET email_verified = true WHERE id = $1 RETURNING *"
-
-
-async def verify_email(db: DB, account_id: int) -> Account:
-    return _account(await db.fetchrow(VERIFY_EMAIL, account_id))
-
-
-# Whoever registered an address without proving it is theirs must not keep a way into the account of the
-# person who then did.
 LINK_GOOGLE = """
-    UPDATE account
-       SET google_subject = $2,
-           avatar_url = coalesce(avatar_url, $3),
-           password_hash = CASE WHEN email_verified THEN password_hash END,
-           email_verified = true
-     WHERE id = $1
-    RETURNING *
+    UPDATE account SET google_subject = $2, avatar_url = coalesce(avatar_url, $3) WHERE id = $1 RETURNING *
 """
 
 
 async def link_google(db: DB, account_id: int, subject: str, avatar_url: str | None) -> Account:
-    return _account(await db.fetchrow(LINK_GOOGLE, account_id, subject, avatar_url))
+    return account_of(await db.fetchrow(LINK_GOOGLE, account_id, subject, avatar_url))
+
+
+END_TOKENS = """
+    UPDATE account SET tokens_valid_from = greatest(clock_timestamp(), tokens_valid_from, $2) WHERE id = $1
+"""
+
+
+async def end_tokens(db: DB, account_id: int, now: datetime) -> None:
+    """Void the tokens of every sign-in until now, by whichever of the two clocks is ahead."""
+    await db.execute(END_TOKENS, account_id, now)
 
 
 BLOCK = "UPDATE account SET blocked_at = coalesce(blocked_at, now()), blocked_reason = $2 WHERE id = $1"
@@ -281,7 +314,7 @@ async def record_origin(db: DB, account_id: int, origin: Mapping[str, str]) -> N
     await db.execute(RECORD_ORIGIN, account_id, list(origin), list(origin.values()))
 
 
-def _account(row: Record) -> Account:
+def account_of(row: Record) -> Account:
     return Account(
         id=row["id"],
         username=row["username"],
@@ -294,6 +327,8 @@ def _account(row: Record) -> Account:
         is_superuser=row["is_superuser"],
         blocked=row["blocked_at"] is not None,
         created_at=row["created_at"],
+        pending_email=row["pending_email"],
+        tokens_valid_from=row["tokens_valid_from"],
     )
 
 
@@ -304,6 +339,6 @@ TAKEN = {
 }
 
 
-def _taken(violation: UniqueViolationError) -> InvalidInput:
+def taken(violation: UniqueViolationError) -> InvalidInput:
     field, sentence = TAKEN[violation.constraint_name]
     return InvalidInput(sentence, **{field: [sentence]})

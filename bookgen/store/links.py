@@ -30,14 +30,21 @@ CONSUME = """
        AND link.used_at IS NULL
        AND link.expires_at > now()
        AND account.id = link.account_id
-       AND lower(account.email) = lower(link.email)
-    RETURNING link.id
+       AND (link.purpose = 'undo-email'
+            OR folded_address(link.email) = account.email_key
+            OR link.purpose = 'verify-email' AND folded_address(link.email) = folded_address(account.pending_email))
+    RETURNING link.email
 """
 
 
-async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> bool:
-    """Use the link up, if it is one, is fresh and was mailed to the address the account still has."""
-    return await db.fetchval(CONSUME, account_id, purpose, token_hash) is not None
+async def consume(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> str | None:
+    """Use the link up and give the address it was mailed to; None when it is none or is no longer good.
+
+    It is good for the address that the account has or, to verify one, for the one it asked for. One that takes a
+    change back is good whatever the address is by now.
+    """
+    email: str | None = await db.fetchval(CONSUME, account_id, purpose, token_hash)
+    return email
 
 
 VOID = "UPDATE link SET used_at = now() WHERE account_id = $1 AND purpose = $2 AND used_at IS NULL"
@@ -45,6 +52,18 @@ VOID = "UPDATE link SET used_at = now() WHERE account_id = $1 AND purpose = $2 A
 
 async def void(db: DB, account_id: int, purpose: LinkPurpose) -> None:
     await db.execute(VOID, account_id, purpose)
+
+
+VOID_LATER = """
+    UPDATE link SET used_at = now()
+     WHERE account_id = $1 AND purpose = $2 AND used_at IS NULL
+       AND id > (SELECT id FROM link WHERE token_hash = $3)
+"""
+
+
+async def void_later(db: DB, account_id: int, purpose: LinkPurpose, token_hash: bytes) -> None:
+    """Void the account's links of this purpose that were mailed after the given one."""
+    await db.execute(VOID_LATER, account_id, purpose, token_hash)
 
 
 DISCARD = "DELETE FROM link WHERE token_hash = $1"
@@ -55,13 +74,19 @@ async def discard(db: DB, token_hash: bytes) -> None:
     await db.execute(DISCARD, token_hash)
 
 
+# Whoever asks for a letter to one mailbox from many accounts asks for it as often as from one.
 COUNT_WITHIN = """
-    SELECT count(*) FROM link WHERE account_id = $1 AND purpose = $2 AND created_at > now() - $3::interval
+    SELECT greatest(
+        (SELECT count(*) FROM link
+          WHERE account_id = $1 AND purpose = $2 AND created_at > now() - $4::interval),
+        (SELECT count(*) FROM link
+          WHERE folded_address(email) = folded_address($3) AND purpose = $2 AND created_at > now() - $4::interval))
 """
 
 
-async def count_within(db: DB, account_id: int, purpose: LinkPurpose, span: timedelta) -> int:
-    count: int = await db.fetchval(COUNT_WITHIN, account_id, purpose, span)
+async def count_within(db: DB, account_id: int, purpose: LinkPurpose, email: str, span: timedelta) -> int:
+    """How many such links this account or this mailbox has been sent, whichever is more."""
+    count: int = await db.fetchval(COUNT_WITHIN, account_id, purpose, email, span)
     return count
 
 

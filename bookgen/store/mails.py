@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from bookgen.models import LinkPurpose
+from bookgen.models import LinkPurpose, Notice
 from bookgen.store.database import DB
 
 
 @dataclass(frozen=True, slots=True)
 class DueMail:
+    """A letter that is due. Without `account_id` it is for whoever has the address when it goes out, or for nobody."""
+
     id: int
-    purpose: LinkPurpose
+    purpose: LinkPurpose | Notice
     email: str
+    account_id: int | None
+    details: Mapping[str, Any]
     attempts: int
     created_at: datetime
 
 
-ENQUEUE = "INSERT INTO mail (purpose, email) VALUES ($1, $2)"
+ENQUEUE = "INSERT INTO mail (purpose, email, account_id, details) VALUES ($1, $2, $3, $4)"
 
 
-async def enqueue(db: DB, purpose: LinkPurpose, email: str) -> None:
-    await db.execute(ENQUEUE, purpose, email)
+async def enqueue(
+    db: DB, purpose: LinkPurpose | Notice, email: str, account_id: int | None = None, **details: str
+) -> None:
+    """Have a letter sent once the caller's transaction is committed. `details` is what it tells of."""
+    await db.execute(ENQUEUE, purpose, email, account_id, details)
 
 
 # A claim is a lease: a process that dies with a letter in its hand leaves it to the others.
@@ -30,13 +39,17 @@ CLAIM = """
     UPDATE mail
        SET attempts = attempts + 1, due_at = now() + $2::interval
      WHERE id IN (SELECT id FROM mail WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-    RETURNING id, purpose, email, attempts, created_at
+    RETURNING id, purpose, email, account_id, details, attempts, created_at
 """
 
 
 async def claim(db: DB, limit: int, lease: timedelta) -> list[DueMail]:
     rows = await db.fetch(CLAIM, limit, lease)
-    return [DueMail(**{**row, "purpose": LinkPurpose(row["purpose"])}) for row in rows]
+    return [DueMail(**{**row, "purpose": _purpose(row["purpose"])}) for row in rows]
+
+
+def _purpose(name: str) -> LinkPurpose | Notice:
+    return Notice(name) if name in set(Notice) else LinkPurpose(name)
 
 
 DELETE = "DELETE FROM mail WHERE id = $1"

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from bookgen.models import Checkout
+from bookgen.models import Checkout, PaidCredits
 from bookgen.store.database import DB
 
 OPEN_CHECKOUT = """
@@ -44,6 +44,18 @@ SETTLE_CHECKOUT = """
        SET status = $2, account_id = coalesce(account_id, $3), session_id = $4, payment_intent = $5, updated_at = now()
      WHERE id = $1
 """
+
+WAIT = "UPDATE checkout SET buyer_email = $2, refunded_credits = greatest(refunded_credits, $3) WHERE id = $1"
+
+WAITING_FOR = """
+    SELECT id, credits, words_per_book, refunded_credits
+      FROM checkout
+     WHERE folded_address(buyer_email) = folded_address($1) AND account_id IS NULL AND kind = 'credits'
+       AND status IN ('paid', 'refunded')
+     ORDER BY id
+"""
+
+GIVE = "UPDATE checkout SET account_id = $2, updated_at = now() WHERE id = $1"
 
 END_CHECKOUT = "UPDATE checkout SET status = $2, updated_at = now() WHERE id = $1"
 
@@ -119,6 +131,20 @@ async def settle_checkout(
     connection: DB, checkout_id: int, status: str, account_id: int | None, session_id: str, payment_intent: str | None
 ) -> None:
     await connection.execute(SETTLE_CHECKOUT, checkout_id, status, account_id, session_id, payment_intent)
+
+
+async def wait(connection: DB, checkout_id: int, buyer_email: str, refunded_credits: int) -> None:
+    """Keep a paid guest checkout for whoever proves the buyer's address."""
+    await connection.execute(WAIT, checkout_id, buyer_email, refunded_credits)
+
+
+async def waiting_for(connection: DB, email: str) -> list[PaidCredits]:
+    """What guests have paid for with this address and nobody was given."""
+    return [PaidCredits(**row) for row in await connection.fetch(WAITING_FOR, email)]
+
+
+async def give(connection: DB, checkout_id: int, account_id: int) -> None:
+    await connection.execute(GIVE, checkout_id, account_id)
 
 
 async def end_checkout(db: DB, checkout_id: int, *, paid: bool) -> None:

@@ -24,6 +24,8 @@ from bookgen.store.database import open_pool
 from tests.accounts.door import Door, OpenDoor
 from tests.chaos.pg_proxy import PgProxy
 
+KEPT_OF_A_LETTER = {"id", "purpose", "email", "account_id", "details", "attempts", "due_at", "last_error", "created_at"}
+
 
 class Mailbox:
     """What an SMTP server took in."""
@@ -243,7 +245,7 @@ async def test_no_token_is_kept_where_letters_wait(door: Door) -> None:
 
     columns = await door.database.http.fetchrow("SELECT * FROM mail")
 
-    assert set(columns.keys()) == {"id", "purpose", "email", "attempts", "due_at", "last_error", "created_at"}
+    assert set(columns.keys()) == KEPT_OF_A_LETTER
 
 
 async def test_a_database_that_is_away_is_told_in_a_line_and_not_as_a_failure_of_ours(dsn: str) -> None:

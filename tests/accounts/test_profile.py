@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.accounts.door import Door
+from tests.accounts.door import PASSWORD, Door
 
 
 async def test_the_profile_is_the_full_user_of_the_token(door: Door) -> None:
@@ -78,17 +78,21 @@ async def test_an_unfit_address_is_refused(door: Door, email: str) -> None:
     assert set(answer["error"]["details"]) == {"email"}
 
 
-async def test_a_new_address_has_to_be_verified_by_a_new_link(door: Door) -> None:
+async def test_a_new_address_is_pending_until_its_link_is_followed(door: Door) -> None:
     token = await door.access("ada")
     await door.call("GET", await door.link("verify-email"))
-    assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
 
-    await door.call("PATCH", "/auth/profile/", token=token, json={"email": "ada@example.org"})
+    _, changed = await door.call("PATCH", "/auth/profile/", token=token, json={"email": "ada@example.org"})
+    _, pending = await door.call("GET", "/auth/profile/", token=token)
+    followed, _ = await door.call("GET", await door.link("verify-email"), token=token)
+    _, after = await door.call("GET", "/auth/profile/", token=token)
 
-    assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is False
-    assert (await door.letters())[-1]["To"] == "ada@example.org"
-    await door.call("GET", await door.link("verify-email"))
-    assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
+    assert "A letter is on its way to ada@example.org" in changed["message"]
+    assert changed["email"] == "ada@example.com"
+    assert (pending["email"], pending["email_verified"]) == ("ada@example.com", True)
+    assert followed == 200
+    assert (after["email"], after["email_verified"]) == ("ada@example.org", True)
+    assert (await door.post("/auth/login/", {"email": "ada@example.org", "password": PASSWORD}))[0] == 200
 
 
 async def test_an_address_that_came_from_google_may_be_sent_back(door: Door) -> None:

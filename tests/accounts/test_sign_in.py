@@ -190,6 +190,117 @@ async def test_guesses_at_one_account_from_many_addresses_are_stopped(open_door:
     assert outcomes[-1][1]["error"]["details"]["scope"] == "login"
 
 
+async def guess(door: Door, address: str, **name: str) -> int:
+    body = {**name, "password": "a wrong guess"}
+    return (await door.post("/auth/login/", body, headers={"X-Forwarded-For": address}))[0]
+
+
+SPELLINGS = ["ida", "IDA", "ＩＤＡ", "ｉda", "İda", "idＡ"]
+
+
+@pytest.mark.parametrize("registered", ["ida", "nobody"])
+async def test_no_spelling_of_a_name_has_guesses_of_its_own(open_door: OpenDoor, registered: str) -> None:
+    door = await open_door(rate_auth="3/hour")
+    await door.register(registered, headers={"X-Forwarded-For": "203.0.113.9"})
+    same = await door.database.http.fetch("SELECT DISTINCT folded(s) FROM unnest($1::text[]) AS s", SPELLINGS)
+
+    by_name = [await guess(door, f"198.51.100.{number}", username=name) for number, name in enumerate(SPELLINGS)]
+    by_address = [
+        await guess(door, f"192.0.2.{number}", email=f"{name}@example.org") for number, name in enumerate(SPELLINGS)
+    ]
+
+    assert len(same) == 1
+    assert by_name == by_address == [401] * 3 + [429] * 3
+
+
+async def test_an_accounts_name_and_address_share_its_guesses(open_door: OpenDoor) -> None:
+    door = await open_door(rate_auth="2/hour")
+    await door.register("ada", headers={"X-Forwarded-For": "203.0.113.9"})
+
+    outcomes = [
+        await guess(door, "198.51.100.1", username="ada"),
+        await guess(door, "198.51.100.2", email="ada@example.com"),
+        await guess(door, "198.51.100.3", username="ADA"),
+    ]
+
+    assert outcomes == [401, 401, 429]
+
+
+async def test_strangers_who_use_the_guesses_up_lock_no_owner_out(open_door: OpenDoor) -> None:
+    door = await open_door(rate_auth="3/hour")
+    at_home, elsewhere = {"X-Forwarded-For": "203.0.113.9"}, {"X-Forwarded-For": "198.51.100.200"}
+    browser = {**elsewhere, "X-Browser-Fingerprint": "the owner's browser"}
+    await door.register("ada", headers={**at_home, "X-Browser-Fingerprint": "the owner's browser"})
+    right = {"username": "ada", "password": PASSWORD}
+
+    strangers = [await guess(door, f"198.51.100.{number}", username="ada") for number in range(5)]
+
+    assert strangers == [401] * 3 + [429] * 2
+    assert (await door.post("/auth/login/", right, headers=elsewhere))[0] == 429
+    assert (await door.post("/auth/login/", right, headers=at_home))[0] == 200
+    assert (await door.post("/auth/login/", right, headers=browser))[0] == 200
+    at_homes = [await guess(door, "203.0.113.9", username="ada") for _ in range(4)]
+    assert at_homes[-1] == 429
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ({"password": "password123"}, "password"),
+        ({"password": "PassWord1"}, "password"),
+        ({"password": "ｐassword1"}, "password"),
+        ({"username": "adalovelace", "password": "AdaLovelace"}, "password"),
+        ({"email": "ada.lovelace@example.com", "password": "ada.lovelace"}, "password"),
+        ({"email": "ada.lovelace@example.com", "password": "ada.lovelace@example.com"}, "password"),
+        ({"username": "аda"}, "username"),  # the first letter is Cyrillic
+        ({"username": "сосо"}, "username"),  # all of them are, and look Latin
+        ({"username": "ɑda"}, "username"),
+        ({"username": "bea@example.com"}, "username"),
+        ({"username": "ada@googlemail.com"}, "username"),
+    ],
+)
+async def test_what_is_guessed_first_or_taken_for_another_is_refused(
+    door: Door, form: dict[str, str], field: str
+) -> None:
+    status, answer = await door.post("/auth/register/", ADA | form)
+
+    assert (status, answer["error"]["code"], set(answer["error"]["details"])) == (400, "VALIDATION_ERROR", {field})
+
+
+@pytest.mark.parametrize(
+    "name", ["ada@example.com", "Иван", "Ωμέγα", "münchen", "日本の本", "한국어漢字", "ada@", "straße"]
+)
+async def test_a_name_in_one_alphabet_or_ones_own_address_is_a_username(door: Door, name: str) -> None:
+    status, body = await door.post("/auth/register/", ADA | {"username": name})
+
+    assert (status, body.get("user", {}).get("username")) == (201, name), body
+
+
+async def test_gmail_and_googlemail_are_one_mailbox(door: Door) -> None:
+    assert (await door.post("/auth/register/", ADA | {"email": "ada@gmail.com"}))[0] == 201
+
+    again = await door.post("/auth/register/", {**ADA, "username": "other", "email": "Ada@GoogleMail.com"})
+    login = await door.post("/auth/login/", {"email": "ada@googlemail.com", "password": PASSWORD})
+
+    assert (again[0], set(again[1]["error"]["details"])) == (400, {"email"})
+    assert login[0] == 200
+
+
+async def test_a_new_password_is_no_common_one_either(door: Door) -> None:
+    token = await door.access("ada")
+    await door.post("/auth/forgot-password/", {"email": "ada@example.com"})
+    reset = await door.link("reset-password")
+
+    for new in ("sunshine1", "ada@example.com"):
+        changed = await door.post(
+            "/auth/change-password/", {"current_password": PASSWORD, "new_password": new}, token=token
+        )
+        mailed = await door.post(reset, {"new_password": new})
+        assert [set(answer["error"]["details"]) for _, answer in (changed, mailed)] == [{"new_password"}] * 2
+
+    assert (await door.post(reset, {"new_password": "another fine password"}))[0] == 200
+
+
 async def test_the_session_cookie_opens_the_profile_and_nothing_else(door: Door) -> None:
     await door.register("ada")
     async with door.client.post("/api/v1/auth/login/", json={"username": "ada", "password": PASSWORD}) as reply:

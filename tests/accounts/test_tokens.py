@@ -13,6 +13,7 @@ import pytest
 
 from bookgen.accounts.tokens import (
     LIFETIME_SECONDS,
+    YEAR_SECONDS,
     Tokens,
     TokenType,
     decode_uid,
@@ -64,17 +65,18 @@ def test_a_pair_is_two_tokens_with_the_contracts_claims(tokens: Tokens) -> None:
     pair = tokens.pair(7)
 
     access, refresh = (
-        jwt.decode(token, KEY, algorithms=["HS256"], options={"verify_exp": False})
+        jwt.decode(token, KEY, algorithms=["HS256"], options={"verify_exp": False, "verify_iat": False})
         for token in (pair.access, pair.refresh)
     )
-    assert set(access) == {"token_type", "exp", "user_id", "jti"}
+    assert set(access) == {"token_type", "exp", "iat", "auth_time", "user_id", "jti"}
+    assert (access["iat"], access["auth_time"]) == (NOW, NOW)
     assert (access["token_type"], access["user_id"], access["exp"]) == ("access", 7, NOW + 24 * 3600)
     assert (refresh["token_type"], refresh["exp"]) == ("refresh", NOW + 30 * 24 * 3600)
     assert access["jti"] != refresh["jti"]
 
 
 def test_a_token_signed_elsewhere_with_the_key_is_good(tokens: Tokens) -> None:
-    assert tokens.verify(forged(claims()), TokenType.ACCESS) == 7
+    assert tokens.verify(forged(claims()), TokenType.ACCESS).account_id == 7
 
 
 ATTACKS = {
@@ -131,7 +133,7 @@ def test_an_access_token_expires_to_the_second(tokens: Tokens, clock: Clock) -> 
     token = tokens.sign(TokenType.ACCESS, 7)
 
     clock.now = NOW + LIFETIME_SECONDS[TokenType.ACCESS] - 0.5
-    assert tokens.verify(token, TokenType.ACCESS) == 7
+    assert tokens.verify(token, TokenType.ACCESS).account_id == 7
     clock.now += 0.5
 
     with pytest.raises(TokenExpired) as expired:
@@ -159,7 +161,7 @@ def test_remembered_tokens_stay_few(clock: Clock) -> None:
 
     signed = [tokens.sign(TokenType.ACCESS, account) for account in range(1, 50)]
 
-    assert [tokens.verify(token, TokenType.ACCESS) for token in signed * 2] == [*range(1, 50)] * 2
+    assert [tokens.verify(token, TokenType.ACCESS).account_id for token in signed * 2] == [*range(1, 50)] * 2
     assert len(tokens._seen) == 10
 
 
@@ -182,3 +184,30 @@ def test_a_uid_is_the_url_safe_base64_of_the_id(account_id: int) -> None:
 @pytest.mark.parametrize("uid", ["", "!", "ä", "LTE", "MA", "YWJj", "A" * 40, "OTIyMzM3MjAzNjg1NDc3NTgwOA", "4pmg"])
 def test_what_is_no_uid_names_no_account(uid: str) -> None:
     assert decode_uid(uid) is None
+
+
+def test_refreshing_ends_a_year_after_the_sign_in(tokens: Tokens, clock: Clock) -> None:
+    signed_in_at, pair = clock.now, tokens.pair(7)
+    while clock.now + 29 * 24 * 3600 < signed_in_at + YEAR_SECONDS:
+        clock.now += 29 * 24 * 3600
+        claims = tokens.verify(pair.refresh, TokenType.REFRESH)
+        assert claims.signed_in_at == signed_in_at
+        pair = tokens.pair(7, claims.signed_in_at)
+
+    clock.now = signed_in_at + YEAR_SECONDS
+
+    with pytest.raises(TokenInvalid):
+        tokens.verify(pair.refresh, TokenType.REFRESH)
+
+
+@pytest.mark.parametrize("said", [{}, {"iat": NOW - 5}, {"iat": NOW - 5, "auth_time": NOW - 9.5}])
+def test_a_token_says_when_its_sign_in_began(tokens: Tokens, said: dict[str, Any]) -> None:
+    expected = {0: NOW + 60 - LIFETIME_SECONDS[TokenType.ACCESS], 1: NOW - 5, 2: NOW - 9.5}[len(said)]
+
+    assert tokens.verify(forged(claims(**said)), TokenType.ACCESS).signed_in_at == expected
+
+
+@pytest.mark.parametrize("said", [{"iat": "now"}, {"auth_time": [1]}, {"auth_time": True}])
+def test_a_sign_in_that_began_at_no_time_is_invalid(tokens: Tokens, said: dict[str, Any]) -> None:
+    with pytest.raises(TokenInvalid):
+        tokens.verify(forged(claims(**said)), TokenType.ACCESS)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
 
+from bookgen.accounts import proof
 from bookgen.billing.checkout import ReturnUrls
 from bookgen.errors import InvalidInput, Unavailable
 from bookgen.store import credits, subscriptions
@@ -361,7 +362,7 @@ async def test_a_guest_with_a_known_address_is_credited_and_mailed_no_way_in(
     pool, stripe, make_account, buy_credits, deliver
 ):
     account = await make_account()
-    email = await pool.fetchval("SELECT upper(email) FROM account")
+    email = await pool.fetchval("UPDATE account SET email_verified = true RETURNING upper(email)")
     session = await buy_credits(None, email=email)
 
     await deliver()
@@ -369,8 +370,75 @@ async def test_a_guest_with_a_known_address_is_credited_and_mailed_no_way_in(
     await deliver()
 
     assert await credits.balance(pool, account) == 4
-    assert await pool.fetchval("SELECT count(*) FROM mail") == 0
+    assert [tuple(row) for row in await pool.fetch("SELECT purpose, email FROM mail")] == [("receipt", email)]
     assert await pool.fetchval("SELECT count(*) FROM payment_customer") == 0
+
+
+async def claim(pool, account, email):
+    """The account in the hands of whoever proves its address, as the mailed sign-in link does."""
+    async with pool.acquire() as connection, connection.transaction():
+        return await proof.prove_own(connection, account, email, datetime.now(UTC))
+
+
+@pytest.mark.parametrize("refunded", [0, 800, 3999])
+async def test_what_a_guest_buys_waits_while_the_account_with_the_address_has_not_proven_it(
+    pool, stripe, make_account, buy_credits, deliver, refunded
+):
+    squatter = await make_account()
+    email = await pool.fetchval("UPDATE account SET password_hash = 'the squatter''s' RETURNING email")
+    session = await buy_credits(None, email=email)
+
+    await deliver()
+    if refunded:
+        stripe.refund(session, refunded)
+    await deliver()
+    before = await credits.balance(pool, squatter)
+    mailed = [tuple(row) for row in await pool.fetch("SELECT purpose, email FROM mail ORDER BY id")]
+    account = await claim(pool, squatter, email)
+    await deliver()
+
+    assert before == 0
+    assert mailed == [("magic-login", email), ("receipt", email)]
+    assert account.email_verified
+    assert await pool.fetchval("SELECT password_hash FROM account") is None
+    assert await credits.balance(pool, squatter) == {0: 5, 800: 4, 3999: 0}[refunded]
+
+
+async def test_the_link_of_a_registration_ends_what_was_registered_while_a_purchase_waits(
+    pool, make_account, buy_credits, deliver
+):
+    squatter = await make_account()
+    email = await pool.fetchval("UPDATE account SET password_hash = 'the squatter''s' RETURNING email")
+    await buy_credits(None, email=email)
+    await deliver()
+
+    async with pool.acquire() as connection, connection.transaction():
+        handed_over = await proof.confirm(connection, squatter, email, by_holder=False, now=datetime.now(UTC))
+
+    assert handed_over
+    assert await pool.fetchval("SELECT password_hash FROM account") is None
+    assert await credits.balance(pool, squatter) == 5
+
+
+async def test_what_waits_for_an_address_that_may_be_taken_back_goes_to_who_proves_it_later(
+    pool, make_account, buy_credits, deliver
+):
+    former = await make_account()
+    await pool.execute(
+        "INSERT INTO former_address (email_key, account_id, reserved_until)"
+        " VALUES ('left@example.com', $1, now() + interval '1 day')",
+        former,
+    )
+    await buy_credits(None, email="left@example.com")
+    await deliver()
+    later = await make_account()
+    await pool.execute("DELETE FROM former_address")
+    await pool.execute("UPDATE account SET email = 'left@example.com' WHERE id = $1", later)
+
+    await claim(pool, later, "left@example.com")
+
+    assert await credits.balance(pool, former) == 0
+    assert await credits.balance(pool, later) == 5
 
 
 async def test_two_purchases_of_one_new_guest_make_one_account(pool, payments, stripe, buy_credits):
@@ -381,7 +449,8 @@ async def test_two_purchases_of_one_new_guest_make_one_account(pool, payments, s
 
     assert await pool.fetchval("SELECT count(*) FROM account") == 1
     assert await pool.fetchval("SELECT balance FROM wallet") == 4
-    assert await pool.fetchval("SELECT count(*) FROM mail") == 1
+    mailed = [row["purpose"] for row in await pool.fetch("SELECT purpose FROM mail ORDER BY id")]
+    assert mailed == ["magic-login", "receipt", "receipt", "receipt"]
 
 
 async def _forget(pool):

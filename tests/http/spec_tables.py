@@ -17,6 +17,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("POST", "/auth/forgot-password/", NONE, (200, 400)),
     ("POST", "/auth/reset-password/{uid}/{token}/", NONE, (200, 400)),
     ("GET", "/auth/verify-email/{uid}/{token}/", NONE, (200, 400, 404)),
+    ("POST", "/auth/undo-email/{uid}/{token}/", NONE, (200, 400)),
     ("POST", "/auth/magic-login/{uid}/{token}/", NONE, (200, 400, 403)),
     ("GET", "/auth/subscriptions/plans/", NONE, (200, 429)),
     ("GET", "/auth/subscriptions/current/", JWT, (200, 401, 404)),

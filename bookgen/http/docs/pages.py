@@ -22,7 +22,8 @@ output { display: block; margin-top: 1rem; overflow-wrap: anywhere }
 # The call is the page's own path below the API's.
 SCRIPT = """
 const form = document.querySelector("form"), output = document.querySelector("output");
-const [, root, call] = location.pathname.match(/^(.*?)(\\/(?:verify-email|reset-password|magic-login)\\/.*)$/);
+const page = /^(.*?)(\\/(?:verify-email|reset-password|magic-login|undo-email)\\/.*)$/;
+const [, root, call] = location.pathname.match(page);
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const method = form.dataset.method, fields = Object.fromEntries(new FormData(form));
@@ -92,12 +93,16 @@ async def magic_login(request: web.Request) -> web.Response:
     return _form("Sign in", "POST", "Sign in")
 
 
+async def undo_email(request: web.Request) -> web.Response:
+    return _form("Keep this e-mail address", "POST", "Take the change back and sign everybody out")
+
+
 async def checkout_success(request: web.Request) -> web.Response:
     return _page(
         "Thank you",
         "<p>What you bought is yours as soon as the payment is confirmed, which takes a moment. "
         "If you bought without an account, look for our mail: it signs you in. "
-        "If your address has an account here already, no mail comes: log in as always.</p>",
+        "If your address has an account here already, the mail is a receipt: log in as always.</p>",
     )
 
 

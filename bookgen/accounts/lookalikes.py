@@ -1,0 +1,45 @@
+"""Usernames that could be taken for another one, by the letters they are made of."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Scripts that are written together.
+TOGETHER = (
+    frozenset({"HIRAGANA", "KATAKANA", "CJK", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"}),
+    frozenset({"HANGUL", "CJK"}),
+    frozenset({"BOPOMOFO", "CJK"}),
+)
+# Scripts in daily use (UAX 31) beside the Latin one and those above.
+IN_USE = frozenset({
+    "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DEVANAGARI", "BENGALI", "GURMUKHI", "GUJARATI",
+    "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "THAI", "LAO", "TIBETAN", "MYANMAR", "ETHIOPIC",
+    "KHMER", "THAANA",
+})  # fmt: skip
+# Letters of Latin alphabets that are no letter of ASCII with a mark.
+LATIN = frozenset("ßæœøłđðþŋəħʻʼ")
+# Letters that look like one of ASCII (UTS 39).
+LIKE_ASCII = frozenset("абвгезкмнорстухьѕіјѡѵүһҽӏӡԁԍԛԝꙅꙇαβγεζηικμνορςστυχϝϳϻագզհոռստցքօყჿഠဝሀዐଠ")
+
+
+def misleads(name: str) -> bool:
+    """Whether a name mixes alphabets, or is made of letters that all look like those of another one."""
+    letters = [letter for letter in unicodedata.normalize("NFKC", name).lower() if letter.isalpha()]
+    foreign = [letter for letter in letters if not _is_latin(letter)]
+    scripts = {_script(letter) for letter in letters}
+    if not foreign:
+        return False
+    if len(scripts) > 1:
+        return not any(scripts <= together for together in TOGETHER)
+    if not any(scripts <= together for together in TOGETHER) and not scripts <= IN_USE:
+        return True
+    return all(letter in LIKE_ASCII for letter in letters)
+
+
+def _is_latin(letter: str) -> bool:
+    return unicodedata.normalize("NFD", letter)[0].isascii() or letter in LATIN
+
+
+def _script(letter: str) -> str:
+    """What Unicode's name of the letter begins with, which is its script."""
+    return unicodedata.name(letter, "UNKNOWN").split()[0]

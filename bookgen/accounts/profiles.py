@@ -1,0 +1,136 @@
+"""An account's own names, address and password: changed by its holder, or proven and taken back by mailed links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+
+from bookgen.accounts import proof, signup
+from bookgen.accounts.blocking import Standings
+from bookgen.accounts.passwords import Passwords, require_uncommon
+from bookgen.accounts.signup import Caller
+from bookgen.accounts.tokens import decode_uid, link_token_hash
+from bookgen.errors import InvalidInput, NotFound
+from bookgen.models import Account, LinkPurpose
+from bookgen.store import accounts, addresses, links, mails
+from bookgen.store.accounts import Meant
+
+
+class Profiles:
+    def __init__(
+        self,
+        db: asyncpg.Pool,
+        *,
+        passwords: Passwords,
+        standings: Standings,
+        wake_mail: Callable[[], None],
+    ) -> None:
+        self._db = db
+        self._passwords = passwords
+        self._standings = standings
+        self._wake_mail = wake_mail
+
+    async def find(self, account_id: int) -> Account:
+        account = await accounts.find(self._db, account_id)
+        if account is None:
+            raise NotFound
+        return account
+
+    # --- names and address --------------------------------------------------------------------------
+
+    async def update(self, account_id: int, changes: Mapping[str, Any]) -> Account:
+        """Change names and ask for an address.
+
+        Another address has to be fit for a new account. It is pending until the link mailed to it is followed, and
+        the old one is mailed a link that takes the change back.
+        """
+        before = await self.find(account_id)
+        moves = "email" in changes and changes["email"].lower() != before.email.lower()
+        if moves:
+            changes = {**changes, "email": signup.personal_email(changes["email"])}
+        async with self._db.acquire() as connection, connection.transaction():
+            if moves and not await addresses.is_free(connection, account_id, changes["email"]):
+                sentence = "An account with this e-mail address exists."
+                raise InvalidInput(sentence, email=[sentence])
+            after = await accounts.update_profile(connection, account_id, changes)
+            if moves and after.pending_email:
+                await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, after.pending_email, account_id)
+                await mails.enqueue(connection, LinkPurpose.UNDO_EMAIL, after.email, account_id)
+        if moves:
+            self._wake_mail()
+        return after
+
+    async def verify_email(self, uid: str, token: str, holder: int | None = None) -> bool:
+        """Whether proving the address has ended the ways in that were set before.
+
+        `holder` is the account signed in where the link was followed.
+        """
+        if decode_uid(uid) is None:
+            raise NotFound
+        async with self._db.acquire() as connection, connection.transaction():
+            account_id, email = await consume(connection, LinkPurpose.VERIFY_EMAIL, uid, token)
+            handed_over = await proof.confirm(
+                connection, account_id, email, by_holder=holder == account_id, now=datetime.now(UTC)
+            )
+        self._standings.forget(account_id)
+        return handed_over
+
+    async def undo_email(self, uid: str, token: str) -> Account:
+        """The account, back at the address that the link was mailed to."""
+        async with self._db.acquire() as connection, connection.transaction():
+            account_id, email = await consume(connection, LinkPurpose.UNDO_EMAIL, uid, token)
+            account = await proof.take_back(connection, account_id, email, link_token_hash(token), datetime.now(UTC))
+        self._standings.forget(account_id)
+        return account
+
+    # --- password -----------------------------------------------------------------------------------
+
+    async def attempt(self, account_id: int, caller: Caller) -> Meant:
+        """The account whose current password is about to be tried."""
+        return await accounts.meant_by_id(self._db, account_id, caller.origin)
+
+    async def change_password(self, account_id: int, current: str, new: str) -> None:
+        meant = await accounts.meant_by_id(self._db, account_id, {})
+        if not await self._passwords.verify(current, meant.password_hash):
+            raise InvalidInput(current_password=["This is not your current password."])
+        if meant.account:
+            require_uncommon("new_password", new, meant.account.username, meant.account.email)
+        password_hash = await self._passwords.hash(new)
+        async with self._db.acquire() as connection, connection.transaction():
+            await self._set_password(connection, account_id, password_hash)
+
+    async def forgot_password(self, email: str) -> None:
+        """Queue the letter without looking whether anybody has the address: the answer cannot tell."""
+        await mails.enqueue(self._db, LinkPurpose.RESET_PASSWORD, signup.valid_email(email.lower()))
+        self._wake_mail()
+
+    async def reset_password(self, uid: str, token: str, new: str) -> None:
+        password_hash = await self._passwords.hash(new)
+        async with self._db.acquire() as connection, connection.transaction():
+            account_id, email = await consume(connection, LinkPurpose.RESET_PASSWORD, uid, token)
+            account = await proof.prove_own(connection, account_id, email, datetime.now(UTC))
+            if account is None:
+                raise link_not_good()
+            require_uncommon("new_password", new, account.username, account.email)
+            await self._set_password(connection, account_id, password_hash)
+        self._standings.forget(account_id)
+
+    async def _set_password(self, connection: asyncpg.Connection, account_id: int, password_hash: str) -> None:
+        await accounts.set_password(connection, account_id, password_hash)
+        await links.void(connection, account_id, LinkPurpose.RESET_PASSWORD)
+
+
+async def consume(connection: asyncpg.Connection, purpose: LinkPurpose, uid: str, token: str) -> tuple[int, str]:
+    """The account whose link this is and the address it went to. A wrong uid looks like a wrong token."""
+    account_id = decode_uid(uid)
+    email = account_id and await links.consume(connection, account_id, purpose, link_token_hash(token))
+    if not account_id or not email:
+        raise link_not_good()
+    return account_id, email
+
+
+def link_not_good() -> InvalidInput:
+    return InvalidInput("This link has expired or was used already.", token=["Expired, used or not valid."])

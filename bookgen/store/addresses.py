@@ -1,0 +1,112 @@
+"""Whose an e-mail address is: proven, taken over, left and taken back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from asyncpg import Connection, UniqueViolationError
+
+from bookgen.models import Account
+from bookgen.store.accounts import account_of, taken
+from bookgen.store.database import DB
+
+IS_FREE = """
+    SELECT NOT EXISTS (SELECT FROM account WHERE email_key = folded_address($2) AND id <> $1)
+       AND NOT EXISTS (SELECT FROM former_address
+                        WHERE email_key = folded_address($2) AND account_id <> $1 AND reserved_until > now())
+"""
+
+
+async def is_free(db: DB, account_id: int, email: str) -> bool:
+    """Whether the account may have the address, as far as the others are concerned."""
+    free: bool = await db.fetchval(IS_FREE, account_id, email)
+    return free
+
+
+LOCK = "SELECT *, email_key = folded_address($2) AS has_it FROM account WHERE id = $1 FOR NO KEY UPDATE"
+
+
+async def lock(connection: Connection, account_id: int, email: str) -> tuple[Account, bool]:
+    """The account, and whether the address is its own, until the transaction ends."""
+    row = await connection.fetchrow(LOCK, account_id, email)
+    return account_of(row), row["has_it"]
+
+
+CONFIRM = """
+    UPDATE account
+       SET email = $2,
+           email_verified = true,
+           pending_email = CASE WHEN folded_address(pending_email) <> folded_address($2) THEN pending_email END
+     WHERE id = $1
+    RETURNING *
+"""
+
+
+async def confirm(connection: Connection, account_id: int, email: str) -> Account:
+    """Give the account the address, proven. InvalidInput when another one has it by now."""
+    try:
+        return account_of(await connection.fetchrow(CONFIRM, account_id, email))
+    except UniqueViolationError as violation:
+        raise taken(violation) from None
+
+
+HAND_OVER = """
+    UPDATE account
+       SET email = $2,
+           email_verified = true,
+           pending_email = NULL,
+           password_hash = NULL,
+           google_subject = NULL,
+           tokens_valid_from = greatest(clock_timestamp(), tokens_valid_from, $3)
+     WHERE id = $1
+    RETURNING *
+"""
+
+
+async def hand_over(connection: Connection, account_id: int, email: str, now: datetime) -> Account:
+    """Give the account to whoever has proven the address: every way in that was set before ends."""
+    try:
+        return account_of(await connection.fetchrow(HAND_OVER, account_id, email, now))
+    except UniqueViolationError as violation:
+        raise taken(violation) from None
+
+
+FORGET_PENDING = "UPDATE account SET pending_email = NULL WHERE id = $1"
+
+
+async def forget_pending(connection: Connection, account_id: int) -> None:
+    await connection.execute(FORGET_PENDING, account_id)
+
+
+# The link that takes the change back is good for a week; its letter may have been a day late.
+RESERVE = """
+    INSERT INTO former_address (email_key, account_id, reserved_until)
+    SELECT email_key, id, now() + interval '8 days' FROM account WHERE id = $1
+    ON CONFLICT (email_key) DO UPDATE SET account_id = excluded.account_id, reserved_until = excluded.reserved_until
+"""
+
+
+async def reserve(connection: Connection, account_id: int) -> None:
+    """Let nobody else have the address that the account is about to leave."""
+    await connection.execute(RESERVE, account_id)
+
+
+LOCK_HOLDER = """
+    SELECT *, NOT email_verified AND (password_hash IS NOT NULL OR google_subject IS NOT NULL) AS unproven
+      FROM account
+     WHERE email_key = folded_address($1)
+       FOR NO KEY UPDATE
+"""
+
+
+async def lock_holder(connection: Connection, email: str) -> tuple[Account, bool] | None:
+    """The account that has the address, and whether somebody has ways into it without having proven the address."""
+    row = await connection.fetchrow(LOCK_HOLDER, email)
+    return row and (account_of(row), row["unproven"])
+
+
+PRUNE = "DELETE FROM former_address WHERE reserved_until < now()"
+
+
+async def prune(db: DB) -> None:
+    await db.execute(PRUNE)

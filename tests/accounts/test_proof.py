@@ -1,0 +1,283 @@
+"""Proving an address: what a stranger set before ends, a change waits for it, and the old address takes it back."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from bookgen.accounts.tokens import TokenType
+from bookgen.models import LinkPurpose
+from bookgen.store import accounts, mails
+from tests.accounts.door import PASSWORD, Door, OpenDoor
+from tests.fakes.google_server import GoogleServer
+
+NEW = {"new_password": "another fine password"}
+
+
+@pytest.fixture
+async def door(open_door: OpenDoor, google: GoogleServer) -> Door:
+    return await open_door(google_api_base=google.base)
+
+
+async def status_of(door: Door, token: str) -> int:
+    return (await door.call("GET", "/auth/profile/", token=token))[0]
+
+
+async def sign_in_by_google(door: Door, google: GoogleServer, name: str, subject: str = "1") -> Any:
+    google.grant(name, sub=subject, email=f"{name}@example.com")
+    status, body = await door.post("/auth/google/", {"access_token": name})
+    assert status == 200, body
+    return body
+
+
+async def ask_for(door: Door, token: str, email: str) -> Any:
+    status, body = await door.call("PATCH", "/auth/profile/", token=token, json={"email": email})
+    assert status == 200, body
+    return body
+
+
+async def ways_to_prove(door: Door, google: GoogleServer, name: str) -> dict[str, Any]:
+    async def reset() -> None:
+        await door.post("/auth/forgot-password/", {"email": f"{name}@example.com"})
+        assert (await door.post(await door.link("reset-password"), NEW))[0] == 200
+
+    async def magic() -> None:
+        await mails.enqueue(door.database.http, LinkPurpose.MAGIC_LOGIN, f"{name}@example.com")
+        assert (await door.post(await door.link("magic-login")))[0] == 200
+
+    async def by_google() -> None:
+        await sign_in_by_google(door, google, name, subject="the owner")
+
+    return {"reset": reset, "magic": magic, "google": by_google}
+
+
+async def test_an_address_that_is_asked_for_belongs_to_nobody_yet(door: Door, google: GoogleServer) -> None:
+    thief = await sign_in_by_google(door, google, "eve")
+
+    await ask_for(door, thief["tokens"]["access"], "ada@example.com")
+    await door.post("/auth/forgot-password/", {"email": "ada@example.com"})
+    letters = await door.letters()
+    await door.register("ada")
+
+    assert [letter["To"] for letter in letters if "password" in letter["Subject"]] == []
+    assert (await door.call("GET", await door.link("verify-email"), token=thief["tokens"]["access"]))[0] == 200
+    _, still = await door.call("GET", "/auth/profile/", token=thief["tokens"]["access"])
+    assert still["email"] == "eve@example.com"
+
+
+async def test_a_stranger_who_follows_the_link_of_an_asked_address_has_the_account_alone(
+    door: Door, google: GoogleServer
+) -> None:
+    thief = await sign_in_by_google(door, google, "eve")
+    await ask_for(door, thief["tokens"]["access"], "ada@example.com")
+    door.client.session.cookie_jar.clear()
+
+    status, body = await door.call("GET", await door.link("verify-email"))
+
+    assert status == 200
+    assert "Ask for a new password" in body["message"]
+    assert await status_of(door, thief["tokens"]["access"]) == 401
+    assert (await door.post("/auth/token/refresh/", {"refresh": thief["tokens"]["refresh"]}))[0] == 401
+    assert (await door.post("/auth/google/", {"access_token": "eve"}))[0] == 400
+
+
+@pytest.mark.parametrize("way", ["reset", "magic", "google"])
+async def test_who_registered_a_strangers_address_is_out_once_the_stranger_proves_it(
+    door: Door, google: GoogleServer, way: str
+) -> None:
+    thief = (await door.register("ada"))["tokens"]
+    async with door.client.post("/api/v1/auth/login/", json={"username": "ada", "password": PASSWORD}) as reply:
+        session = (await reply.json())["tokens"], reply.cookies["bookgen_session"].value
+    await ask_for(door, thief["access"], "eve@example.com")
+    pending = await door.link("verify-email")
+
+    await (await ways_to_prove(door, google, "ada"))[way]()
+    door.client.session.cookie_jar.clear()
+
+    assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}))[0] == 401
+    assert await status_of(door, thief["access"]) == 401
+    assert await status_of(door, session[0]["access"]) == 401
+    assert (await door.post("/auth/token/refresh/", {"refresh": thief["refresh"]}))[0] == 401
+    cookie = {"Cookie": f"bookgen_session={session[1]}"}
+    assert (await door.call("GET", "/auth/profile/", headers=cookie))[0] == 401
+    assert (await door.call("GET", pending))[0] == 400
+
+
+async def test_an_ordinary_change_of_password_ends_no_token(door: Door) -> None:
+    tokens = (await door.register("ada"))["tokens"]
+    await door.call("GET", await door.link("verify-email"))
+
+    body = {"current_password": PASSWORD, **NEW}
+    assert (await door.post("/auth/change-password/", body, token=tokens["access"]))[0] == 200
+
+    assert await status_of(door, tokens["access"]) == 200
+    assert (await door.post("/auth/token/refresh/", {"refresh": tokens["refresh"]}))[0] == 200
+
+
+async def test_a_reset_of_a_proven_address_ends_no_token(door: Door, google: GoogleServer) -> None:
+    tokens = (await door.register("ada"))["tokens"]
+    await door.call("GET", await door.link("verify-email"))
+
+    await (await ways_to_prove(door, google, "ada"))["reset"]()
+
+    assert await status_of(door, tokens["access"]) == 200
+
+
+async def test_the_tokens_that_come_with_the_proof_are_good_at_once(door: Door, google: GoogleServer) -> None:
+    await door.register("ada")
+
+    body = await sign_in_by_google(door, google, "ada", subject="the owner")
+
+    assert await status_of(door, body["tokens"]["access"]) == 200
+    assert (await door.post("/auth/token/refresh/", {"refresh": body["tokens"]["refresh"]}))[0] == 200
+
+
+async def test_a_login_that_began_before_the_proof_gets_tokens_that_are_void(door: Door) -> None:
+    body = await door.register("ada")
+    account = await accounts.find(door.database.http, body["user"]["id"])
+    assert account is not None
+
+    began = door.tokens.now()
+    await accounts.end_tokens(door.database.http, account.id, datetime.now(UTC))
+    door.standings.forget(account.id)
+    late = door.tokens.pair(account.id, max(began, account.tokens_valid_from.timestamp()))
+
+    assert await status_of(door, late.access) == 401
+    assert (await door.post("/auth/token/refresh/", {"refresh": late.refresh}))[0] == 401
+
+
+async def test_a_refreshed_token_is_as_old_as_its_sign_in(door: Door) -> None:
+    tokens = (await door.register("ada"))["tokens"]
+    account_id = await door.database.http.fetchval("SELECT id FROM account")
+
+    _, fresh = await door.post("/auth/token/refresh/", {"refresh": tokens["refresh"]})
+    before, after = (door.tokens.verify(pair["access"], TokenType.ACCESS) for pair in (tokens, fresh))
+
+    assert before.signed_in_at == after.signed_in_at
+    assert before.account_id == account_id
+
+
+async def test_the_old_address_takes_a_pending_change_back(door: Door) -> None:
+    token = await door.access("ada")
+    await door.call("GET", await door.link("verify-email"))
+    await ask_for(door, token, "eve@example.com")
+    verify, undo = await door.link("verify-email"), await door.link("undo-email")
+
+    status, body = await door.post(undo)
+
+    assert (status, set(body)) == (200, {"message"})
+    assert [letter["To"] for letter in await door.letters()].count("ada@example.com") == 2
+    assert await status_of(door, token) == 401
+    assert (await door.call("GET", verify))[0] == 400
+    assert (await door.post(undo))[0] == 400
+    assert (await door.post("/auth/login/", {"email": "ada@example.com", "password": PASSWORD}))[0] == 200
+
+
+async def test_the_old_address_takes_a_confirmed_change_back_and_ends_what_was_set_meanwhile(
+    door: Door, google: GoogleServer
+) -> None:
+    token = await door.access("ada")
+    await door.call("GET", await door.link("verify-email"))
+    await ask_for(door, token, "eve@example.com")
+    undo = await door.link("undo-email")
+    await door.call("GET", await door.link("verify-email"), token=token)
+    thief = await sign_in_by_google(door, google, "eve", subject="the thief")
+
+    assert (await door.post(undo))[0] == 200
+
+    assert await status_of(door, thief["tokens"]["access"]) == 401
+    assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}))[0] == 401
+    assert (await sign_in_by_google(door, google, "eve", subject="the thief"))["user"]["username"] != "ada"
+    await (await ways_to_prove(door, google, "ada"))["reset"]()
+    _, back = await door.post("/auth/login/", {"email": "ada@example.com", "password": NEW["new_password"]})
+    assert (back["user"]["username"], back["user"]["email_verified"]) == ("ada", True)
+
+
+async def test_a_thief_who_moves_on_cannot_take_the_account_back_again(door: Door) -> None:
+    token = await door.access("ada")
+    await ask_for(door, token, "eve@example.com")
+    owners = await door.link("undo-email")
+    await door.call("GET", await door.link("verify-email"), token=token)
+    await ask_for(door, token, "mallory@example.com")
+    thiefs = await door.link("undo-email")
+
+    assert (await door.post(owners))[0] == 200
+
+    assert (await door.post(thiefs))[0] == 400
+    assert await door.database.http.fetchval("SELECT email FROM account") == "ada@example.com"
+
+
+async def test_an_address_that_was_left_is_nobodys_while_it_can_be_taken_back(door: Door) -> None:
+    token = await door.access("ada")
+    bea = await door.access("bea")
+    await ask_for(door, token, "eve@example.com")
+    await door.call("GET", await door.link("verify-email"), token=token)
+    undo = await door.link("undo-email")
+
+    form = {"username": "other", "email": "ADA@example.com", "password": PASSWORD}
+    registered, _ = await door.post("/auth/register/", form)
+    asked, _ = await door.call("PATCH", "/auth/profile/", token=bea, json={"email": "ada@example.com"})
+
+    assert (registered, asked) == (400, 400)
+    assert (await door.post(undo))[0] == 200
+    await door.database.http.execute("UPDATE former_address SET reserved_until = now()")
+    assert (await door.post("/auth/register/", form | {"email": "eve@example.com"}))[0] == 201
+
+
+async def test_an_address_that_others_took_meanwhile_cannot_be_confirmed(door: Door) -> None:
+    token = await door.access("ada")
+    await ask_for(door, token, "bea@example.com")
+    verify = await door.link("verify-email")
+    await door.register("bea")
+
+    status, answer = await door.call("GET", verify, token=token)
+
+    assert (status, answer["error"]["code"]) == (400, "VALIDATION_ERROR")
+    assert await status_of(door, token) == 200
+
+
+async def test_a_mailbox_is_not_flooded_by_many_accounts_that_ask_for_it(door: Door) -> None:
+    tokens = [await door.access(f"eve{number}") for number in range(8)]
+
+    for token in tokens:
+        await ask_for(door, token, "victim@example.com")
+
+    assert [letter["To"] for letter in await door.letters()].count("victim@example.com") == 5
+
+
+async def test_ten_who_confirm_one_address_at_once_leave_it_to_one_account(door: Door) -> None:
+    links = []
+    for number in range(5):
+        token = await door.access(f"eve{number}")
+        await ask_for(door, token, "prize@example.com")
+        links.append((await door.link("verify-email"), token))
+
+    outcomes = await asyncio.gather(*(door.call("GET", link, token=token) for link, token in links))
+
+    assert sorted(status for status, _ in outcomes) == [200] + [400] * 4
+
+
+async def test_mandatory_verification_keeps_the_proven_address_while_another_is_pending(open_door: OpenDoor) -> None:
+    door = await open_door(email_verification="mandatory")
+    await door.register("ada")
+    await door.call("GET", await door.link("verify-email"))
+    _, body = await door.post("/auth/login/", {"username": "ada", "password": PASSWORD})
+
+    await ask_for(door, body["tokens"]["access"], "ada@example.org")
+
+    assert (await door.post("/auth/login/", {"email": "ada@example.com", "password": PASSWORD}))[0] == 200
+    assert (await door.post("/auth/token/refresh/", {"refresh": body["tokens"]["refresh"]}))[0] == 200
+
+
+async def test_the_end_of_all_tokens_is_later_than_either_clock(door: Door) -> None:
+    body = await door.register("ada")
+    ahead = datetime.now(UTC) + timedelta(seconds=5)
+
+    await accounts.end_tokens(door.database.http, body["user"]["id"], ahead)
+
+    standing = await accounts.standing(door.database.http, body["user"]["id"])
+    assert standing is not None
+    assert standing.tokens_valid_from == ahead
