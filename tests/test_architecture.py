@@ -1,6 +1,7 @@
 """Who may import whom, as `docs/architecture.md` says."""
 
 import ast
+import graphlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,12 @@ def test_a_room_imports_only_what_lies_below(room: str) -> None:
     assert not strangers
 
 
+def test_no_module_imports_what_imports_it() -> None:
+    below = {_name(file): {name for name in imported(file) if name != _name(file)} for file in PACKAGE.rglob("*.py")}
+
+    graphlib.TopologicalSorter(below).prepare()  # CycleError names the circle
+
+
 @pytest.mark.parametrize(
     ("part", "below"),
     [
@@ -101,6 +108,11 @@ def test_an_outside_package_is_imported_in_one_place(package: str, only: str) ->
 def files(room: str) -> list[Path]:
     folder = PACKAGE / room
     return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+
+
+def _name(file: Path) -> str:
+    """The module's dotted name below `bookgen`."""
+    return ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imported(file: Path) -> Iterator[str]:

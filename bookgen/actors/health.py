@@ -9,14 +9,15 @@ from typing import TypeVar
 import structlog
 
 from bookgen.errors import Unavailable
-from bookgen.store.outages import DISK_FULL, is_outage, sqlstate, through_outages
+from bookgen.store.outages import DISK_FULL, READ_ONLY, is_outage, sqlstate, through_outages
 
 log = structlog.get_logger()
 
 Result = TypeVar("Result")
 
-# A full disk still answers what only reads: that is no sign of room, as long as what writes keeps failing.
-FULL_SECONDS = 5.0
+# A server with a full disk, or one that was demoted, still answers what only reads: that is no sign of its being back,
+# as long as what writes keeps failing.
+WRITE_FAILED_SECONDS = 5.0
 
 
 class Health:
@@ -25,7 +26,7 @@ class Health:
     def __init__(self) -> None:
         self._up = asyncio.Event()
         self._up.set()
-        self._full_until = 0.0
+        self._writes_fail_until = 0.0
 
     @property
     def up(self) -> bool:
@@ -39,11 +40,11 @@ class Health:
         if is_outage(error) and self.up:
             log.warning("database_lost", reason=str(error.__cause__ or error))
             self._up.clear()
-        if sqlstate(error) == DISK_FULL:
-            self._full_until = asyncio.get_running_loop().time() + FULL_SECONDS
+        if sqlstate(error) in (DISK_FULL, READ_ONLY):
+            self._writes_fail_until = asyncio.get_running_loop().time() + WRITE_FAILED_SECONDS
 
     def saw_success(self) -> None:
-        if not self.up and asyncio.get_running_loop().time() >= self._full_until:
+        if not self.up and asyncio.get_running_loop().time() >= self._writes_fail_until:
             log.info("database_back")
             self._up.set()
 

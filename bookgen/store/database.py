@@ -49,9 +49,9 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
         with passing_as_unavailable():
             try:
                 yield
-            except (asyncpg.InternalClientError, TimeoutError):
+            except (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, TimeoutError):
                 # It has heard the server's last words, not yet its end, and takes no message in between. Or the server
-                # is silent: a roll-back would wait for it as long.
+                # is silent: a roll-back would wait for it as long. Or it is a primary no longer.
                 self.terminate()
                 raise
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
@@ -17,9 +18,11 @@ T = TypeVar("T")
 UNREACHABLE = "The database can't be reached right now. Try again in a moment."
 # Two transactions that met: tried again, one of them gets through.
 CONTENTION = ("40", "55P03")
-DISK_FULL = "53100"
-# SQLSTATEs, or the classes of them, that a second try may mend: no connection, no room, statement cancelled, shutdown.
-PASSING = ("08", DISK_FULL, "53300", "57014", "57P01", "57P02", "57P03", *CONTENTION)
+# A server that takes no writes still answers what only reads.
+READ_ONLY, DISK_FULL = "25006", "53100"
+# The classes of what a statement of ours, or the data that it was given, does wrong. Whatever else a server answers is
+# about the server: no connection, no room, a time that is over, a fail-over, a broken disk.
+OURS = re.compile("0A|2[0-3567BDF]|3[489BF]|4[24]|54|F0|HV|P0")
 FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
 
 
@@ -33,7 +36,7 @@ def sqlstate(error: BaseException | None) -> str:
 def is_passing(error: BaseException) -> bool:
     """Whether `error`, raised by a database call, is no fault of the call: tried again, it may succeed."""
     if isinstance(error, asyncpg.PostgresError):
-        return sqlstate(error).startswith(PASSING)
+        return sqlstate(error) == READ_ONLY or not OURS.match(sqlstate(error))
     if isinstance(error, asyncpg.InterfaceError):
         # The same class reports misuse, such as a wrong number of arguments: that stays a bug.
         return "clos" in str(error) or "released back to the pool" in str(error)

@@ -12,7 +12,7 @@ import pytest
 
 from bookgen.actors import restarts
 from bookgen.actors import supervisor as supervising
-from bookgen.actors.health import FULL_SECONDS, Health
+from bookgen.actors.health import WRITE_FAILED_SECONDS, Health
 from bookgen.actors.messages import Generate, Pause, Resume, Stop, WriteNext
 from bookgen.actors.resources import CostCaps
 from bookgen.actors.restarts import Restarts
@@ -292,7 +292,7 @@ def test_a_full_disk_is_not_over_because_something_was_read() -> None:
         health.saw(asyncpg.DiskFullError("No space left on device"))
         health.saw_success()
         seen = [health.up]
-        asyncio.get_running_loop().time = lambda: clock() + FULL_SECONDS  # type: ignore[method-assign]
+        asyncio.get_running_loop().time = lambda: clock() + WRITE_FAILED_SECONDS  # type: ignore[method-assign]
         health.saw_success()
         return [*seen, health.up]
 

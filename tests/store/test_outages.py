@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from bookgen.errors import Unavailable
-from bookgen.store.outages import through_outages
+from bookgen.store.outages import is_passing, through_outages
 
 
 async def test_an_operation_is_begun_again_while_the_database_is_away() -> None:
@@ -32,3 +32,18 @@ async def test_an_outage_that_lasts_is_told_in_the_end_and_a_bug_at_once() -> No
         await through_outages(away, seconds=0)
     with pytest.raises(asyncpg.UndefinedTableError):
         await through_outages(broken)
+
+
+OURS = ["21000", "22001", "22P05", "23505", "25001", "26000", "34000", "42P01", "42703", "44000", "54000", "P0001"]
+PASSING = ["08006", "25006", "40001", "40P01", "53100", "53200", "53300", "53400", "55P03", "57014", "57P01",
+           "57P02", "57P03", "57P05", "58030", "XX000", "XX001"]  # fmt: skip
+
+
+@pytest.mark.parametrize("state", OURS)
+def test_an_error_of_our_own_making_is_not_tried_again(state: str) -> None:
+    assert not is_passing(asyncpg.PostgresError.new({"C": state, "M": "It failed."}))
+
+
+@pytest.mark.parametrize("state", PASSING)
+def test_every_other_error_passes(state: str) -> None:
+    assert is_passing(asyncpg.PostgresError.new({"C": state, "M": "It failed."}))
