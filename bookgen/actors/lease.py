@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import structlog
 
@@ -33,17 +33,20 @@ class Lease:
         self._chapters = chapters
         self._registry = registry
         self._fence: asyncio.TimerHandle | None = None
+        self._former: UUID | None = None
         self.held = False
 
     async def take(self) -> None:
         """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
         started, boot_id = asyncio.get_running_loop().time(), self._resources.boot_id
-        await processes.register(
-            self._resources.pool, boot_id, this_host(), os.getpid(), started_at(os.getpid()), TTL_SECONDS
-        )
+        pool, pid = self._resources.pool, os.getpid()
+        await processes.register(pool, boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
         if boot_id == self._resources.boot_id:
             self._set_fence(started)
             self.held = True
+        if former := self._former:
+            await processes.drain(pool, former)
+            self._former = None
 
     async def renew(self) -> None:
         """Renews, or takes a new lease when this one is not known any more."""
@@ -86,7 +89,7 @@ class Lease:
         The actors stay, since a command that one of them is about to carry out is carried out under the next lease.
         """
         log.warning("lease_lost", boot_id=str(self._resources.boot_id))
-        self._resources.boot_id = uuid4()
+        self._former, self._resources.boot_id = self._resources.boot_id, uuid4()
         self.held = False
         for actor in self._registry:
             actor.lose()

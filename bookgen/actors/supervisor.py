@@ -169,6 +169,10 @@ class Supervisor:
         """Lets calls in flight finish for at most `seconds`, then hands the runs back as they are."""
         self.chapters.draining = True
         self.reports.halt()
+        resources = self.resources
+        self._loops.append(
+            spawn(resources.health.through_outages(lambda: processes.drain(resources.pool, resources.boot_id)))
+        )
         for actor in self.registry:
             actor.halt()
         deadline = _now() + seconds

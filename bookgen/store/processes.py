@@ -19,7 +19,7 @@ async def register(db: DB, boot_id: UUID, host: str, pid: int, pid_started: str,
 
 
 RENEW = """
-    UPDATE process SET lease_until = now() + $2 * interval '1 second' WHERE boot_id = $1
+    UPDATE process SET lease_until = now() + $2 * interval '1 second', alone = NULL WHERE boot_id = $1
     RETURNING (SELECT count(*) FROM process o WHERE o.boot_id <> $1 AND o.lease_until > now())
 """
 
@@ -28,6 +28,14 @@ async def renew(db: DB, boot_id: UUID, seconds: float) -> int | None:
     """How many other processes are alive; None when this one is not known any more."""
     others: int | None = await db.fetchval(RENEW, boot_id, float(seconds))
     return others
+
+
+DRAIN = "UPDATE process SET draining = true WHERE boot_id = $1"
+
+
+async def drain(db: DB, boot_id: UUID) -> None:
+    """Says that the process is about to end, or has lost its lease and lives on: no run is charged for its end."""
+    await db.execute(DRAIN, boot_id)
 
 
 SET_SUSPECT = "UPDATE process SET probation = $2 WHERE boot_id = $1"

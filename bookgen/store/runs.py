@@ -328,27 +328,36 @@ SUSPECT = "(SELECT p.probation FROM process p WHERE p.boot_id = r.owner)"
 # A crash is charged to the suspected run that its process handled just then, if it did; else to all runs that it had
 # begun to write. A suspect is charged only for a crash while it was handled, so that none is quarantined by accident.
 # Where nothing else was being made there is no doubt whose crash it was: it counts double, whatever the run was at.
+# Whether something was is judged once, by all that the process had, however many claims take its runs. The end of a
+# process that had said that it drains is charged to nobody.
 # The runs are updated by their ids alone, since a join may be planned by statistics that know of no run yet.
 CLAIM = f"""
     WITH orphan AS (
-        SELECT r.id
+        SELECT r.id, r.owner
           FROM run r LEFT JOIN process p ON p.boot_id = r.owner
          WHERE r.status = 'running' AND r.owner IS DISTINCT FROM $1
            AND (p.boot_id IS NULL OR p.lease_until <= now())
          ORDER BY r.queue_seq
          LIMIT $2
            FOR UPDATE OF r SKIP LOCKED
-    ), alone AS (
+    ), dead AS (
+        SELECT boot_id FROM process WHERE boot_id = ANY(ARRAY(SELECT owner FROM orphan)) ORDER BY boot_id FOR UPDATE
+    ), single AS (
         SELECT owner FROM run
          WHERE status IN ('queued', 'running', 'paused') AND call_started_at IS NOT NULL
            AND NOT EXISTS (SELECT FROM book_job j WHERE j.owner = run.owner)
          GROUP BY owner HAVING count(*) = 1
+    ), judged AS (
+        UPDATE process p SET alone = coalesce(p.alone, p.boot_id = ANY(ARRAY(SELECT owner FROM single)))
+         WHERE p.boot_id = ANY(ARRAY(SELECT boot_id FROM dead))
+        RETURNING p.boot_id, p.alone, p.draining
     )
     UPDATE run r
        SET epoch = r.epoch + 1, owner = $1, call_started_at = NULL,
            crash_count = r.crash_count + (
-               CASE WHEN r.owner IS NULL THEN 0
-                    WHEN r.call_started_at IS NOT NULL AND r.owner = ANY(ARRAY(SELECT owner FROM alone)) THEN 2
+               CASE WHEN r.owner IS NULL OR r.owner = ANY(ARRAY(SELECT boot_id FROM judged WHERE draining)) THEN 0
+                    WHEN r.call_started_at IS NOT NULL
+                         AND r.owner = ANY(ARRAY(SELECT boot_id FROM judged WHERE alone)) THEN 2
                     WHEN r.crash_count >= $3 THEN ({SUSPECT} IS NOT DISTINCT FROM r.id)::int
                     ELSE ({SUSPECT} IS NULL AND r.call_started_at IS NOT NULL)::int END)
      WHERE r.id = ANY(ARRAY(SELECT id FROM orphan))

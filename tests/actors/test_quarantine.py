@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from uuid import uuid4
+
 import pytest
 
 from bookgen.actors import quarantine
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
+from bookgen.store import processes, runs
 
 from .conftest import BeginRun, Model, Shelf, Start, crash, until
 
@@ -216,3 +221,51 @@ async def test_nobody_is_alone_where_an_outline_is_made_too(start: Start, model:
 
     await model.wait_until_asked(book, 1, times=2)
     assert (await shelf.run(book))["crash_count"] == 1
+
+
+async def test_nothing_after_a_process_said_that_it_drains_is_charged(
+    supervisor: Supervisor, start: Start, begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
+    _, book = await begun()
+    before = supervisor.resources.boot_id
+    draining = asyncio.create_task(supervisor.drain(60))
+    await shelf.until("SELECT draining FROM process WHERE boot_id = $1", before)
+
+    await crash(supervisor, shelf)
+    await start()
+
+    await model.wait_until_asked(book, 1, times=2)
+    assert (await shelf.run(book))["crash_count"] == 0
+    await draining
+
+
+async def test_a_run_that_a_process_takes_from_its_own_earlier_lease_is_not_charged(
+    supervisor: Supervisor, begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
+    _, book = await begun()
+    for times in (2, 3, 4):
+        before = supervisor.resources.boot_id
+        supervisor.lease._lost()
+        await shelf.until("SELECT draining FROM process WHERE boot_id = $1", before)
+        await shelf.pool.execute("UPDATE process SET lease_until = now() WHERE boot_id = $1", before)
+
+        await supervisor.sweep()
+
+        await model.wait_until_asked(book, 1, times)
+        assert (await shelf.run(book))["crash_count"] == 0
+
+
+async def test_who_was_alone_is_judged_by_all_that_a_dead_process_had(
+    supervisor: Supervisor, begun: BeginRun, shelf: Shelf
+) -> None:
+    for _ in range(5):
+        await begun()
+    await crash(supervisor, shelf)
+    heir = uuid4()
+    await processes.register(shelf.pool, heir, "here", 1, "1", 3600)
+
+    charged = [
+        run.crash_count for rows in (3, 1, 1) for run in await runs.claim(shelf.pool, heir, rows, CRASHES_TO_SUSPECT)
+    ]
+
+    assert charged == [1] * 5
