@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from bookgen.models import Usage
 from bookgen.store.database import DB
@@ -18,6 +18,7 @@ class PaidCall:
     model: str
     usage: Usage
     cost_micros: int | None
+    id: UUID = field(default_factory=uuid4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +42,23 @@ class Step:
     asked: Asked
 
 
-CHARGE = """
-    INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
-                            cache_write_tokens, cache_read_tokens, images, cost_micros)
+# Of what was asked for, then what `values_of` gives of each call. A call that is entered already is left alone.
+LEDGER = """model_call (
+        account_id, book_id, run_id, stage, chapter_number, call_id, model, input_tokens, output_tokens,
+        cache_write_tokens, cache_read_tokens, images, cost_micros)"""
+ONCE = "ON CONFLICT (call_id) DO NOTHING"
+
+CHARGE = f"""
+    INSERT INTO {LEDGER}
     SELECT $1, $2, $3, $4, $5, call.*
-      FROM unnest($6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::integer[], $12::bigint[])
-               AS call
+      FROM unnest($6::uuid[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::integer[],
+                  $13::bigint[]) AS call
+    {ONCE}
 """
 
 
 async def charge(db: DB, asked: Asked) -> None:
-    """The calls that were paid for in vain."""
+    """Enters calls that were paid for in vain. It can be repeated."""
     await db.execute(
         CHARGE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number,
         *values_of(asked.calls),
@@ -59,8 +66,9 @@ async def charge(db: DB, asked: Asked) -> None:
 
 
 def values_of(calls: Sequence[PaidCall]) -> tuple[list[Any], ...]:
-    """What `model_call` keeps of each: model, the four kinds of tokens, images, price."""
+    """What `model_call` keeps of each: id, model, the four kinds of tokens, images, price."""
     return (
+        [call.id for call in calls],
         [call.model for call in calls],
         [call.usage.input_tokens for call in calls],
         [call.usage.output_tokens for call in calls],

@@ -38,7 +38,7 @@ import asyncpg
 
 from bookgen.models import Run, RunStatus
 from bookgen.store.database import DB
-from bookgen.store.model_calls import Step, values_of
+from bookgen.store.model_calls import LEDGER, ONCE, Step, values_of
 from bookgen.store.rows import columns, field_names, mapper
 from bookgen.store.slots import holds_slot
 
@@ -273,14 +273,13 @@ CHECKPOINT = f"""
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
         SELECT book_id, $10::text, id, $11, $12, $13 FROM fenced WHERE $10::text IS NOT NULL
         ON CONFLICT DO NOTHING
-        RETURNING book_id, run_id, stage, chapter_number
     ), paid AS (
-        INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
-                                cache_write_tokens, cache_read_tokens, images, cost_micros)
-        SELECT account_id, stored.*, call.*
-          FROM stored, fenced,
-               unnest($14::text[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::integer[],
-                      $20::bigint[]) AS call
+        INSERT INTO {LEDGER}
+        SELECT account_id, book_id, id, $11, $12, call.*
+          FROM fenced,
+               unnest($14::uuid[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[],
+                      $20::integer[], $21::bigint[]) AS call
+        {ONCE}
     ), marked AS (
         UPDATE chapter SET status = 'writing' FROM fenced
          WHERE chapter.book_id = fenced.book_id AND chapter_number = current_chapter
@@ -306,7 +305,7 @@ def _values(row: Checkpoint) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-NO_STEP = (None,) * 11
+NO_STEP = (None,) * 12
 
 
 def _step_values(step: Step) -> tuple[Any, ...]:

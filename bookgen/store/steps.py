@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from bookgen.store.database import DB
-from bookgen.store.model_calls import Step, values_of
+from bookgen.store.model_calls import LEDGER, ONCE, Step, values_of
 from bookgen.store.runs import PROGRESS
 
 FIND = "SELECT reply FROM step WHERE book_id = $1 AND key = $2"
@@ -19,7 +19,8 @@ async def find(db: DB, book_id: int, key: str) -> dict[str, Any] | None:
     return reply
 
 
-# The reply and its price are one fact: both are there or neither is, however often this is repeated.
+# The reply and its price are one fact: both are there or neither is, however often this is repeated. Where a reply to
+# the same is stored already, it stays, and what the second one cost is entered too.
 SAVE = f"""
     WITH stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
@@ -27,12 +28,13 @@ SAVE = f"""
         ON CONFLICT DO NOTHING
         RETURNING 1
     ), {PROGRESS}
-    INSERT INTO model_call (account_id, book_id, run_id, stage, chapter_number, model, input_tokens, output_tokens,
-                            cache_write_tokens, cache_read_tokens, images, cost_micros)
-    SELECT $1, $2, $3, $4, $5, call.*
-      FROM stored,
-           unnest($8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::integer[], $14::bigint[])
-               AS call
+    INSERT INTO {LEDGER}
+    SELECT $1, book.id, $3, $4, $5, call.*
+      FROM book,
+           unnest($8::uuid[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::integer[],
+                  $15::bigint[]) AS call
+     WHERE book.id = $2
+    {ONCE}
 """
 
 

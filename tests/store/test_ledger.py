@@ -1,0 +1,53 @@
+"""The ledger of model calls: each is entered once, whatever is repeated."""
+
+from __future__ import annotations
+
+import asyncpg
+import pytest
+
+from bookgen.models import Usage
+from bookgen.store import model_calls, steps
+from bookgen.store.model_calls import Asked, PaidCall, Step
+
+BOOK = """
+    WITH writer AS (INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com') RETURNING id)
+    INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+    SELECT id, 'A book', 1, 100, '6x9', 'en' FROM writer RETURNING id, account_id
+"""
+
+ENTERED = "SELECT sum(cost_micros) FROM model_call"
+
+
+@pytest.fixture
+async def asked(pool: asyncpg.Pool) -> Asked:
+    """Two calls, of 3 and 4 millionths."""
+    row = await pool.fetchrow(BOOK)
+    return Asked(row["account_id"], row["id"], None, "chapter", 1, (a_call(3), a_call(4)))
+
+
+def a_call(cost: int) -> PaidCall:
+    return PaidCall("a model", Usage(calls=1, input_tokens=10), cost)
+
+
+async def test_a_charge_whose_answer_was_lost_is_entered_once(pool: asyncpg.Pool, asked: Asked) -> None:
+    for _ in range(2):
+        await model_calls.charge(pool, asked)
+
+    assert await pool.fetchval(ENTERED) == 7
+
+
+async def test_a_step_that_is_stored_again_is_entered_once(pool: asyncpg.Pool, asked: Asked) -> None:
+    for _ in range(2):
+        await steps.save(pool, Step("key", {"text": "It."}, asked))
+
+    assert await pool.fetchval(ENTERED) == 7
+
+
+async def test_what_was_paid_twice_for_one_step_is_entered_twice(pool: asyncpg.Pool, asked: Asked) -> None:
+    again = Asked(asked.account_id, asked.book_id, None, "chapter", 1, (a_call(5),))
+    await steps.save(pool, Step("key", {"text": "First."}, asked))
+
+    await steps.save(pool, Step("key", {"text": "Second."}, again))
+
+    assert await pool.fetchval(ENTERED) == 12
+    assert await steps.find(pool, asked.book_id, "key") == {"text": "First."}
