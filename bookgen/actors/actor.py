@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from bookgen.errors import BookgenError, RateLimited, Unavailable
+from bookgen.errors import RateLimited, Unavailable
 
 log = structlog.get_logger()
 
@@ -33,8 +33,8 @@ def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
 class Actor(ABC):
     """Takes messages one at a time. Idle, it has neither a task nor a mailbox.
 
-    A domain error raised while answering goes to the asker and the actor lives. Anything else goes to the asker
-    and crashes the actor: those still waiting hear Unavailable, and `crashed` is called.
+    An error raised while answering goes to the asker, and the actor lives. One that nobody waits for crashes the actor:
+    those still waiting hear Unavailable, and `crashed` is called.
     """
 
     __slots__ = ("_asked", "_inbox", "_task", "last_told")
@@ -99,13 +99,13 @@ class Actor(ABC):
     async def _handle(self, message: Any, answer: asyncio.Future[Any] | None) -> None:
         try:
             result = await self.receive(message)
-        except BookgenError as error:
+        except Exception as error:
             if answer is None:
                 raise
             _answer(answer, error=error)
-        except BaseException as error:
+        except BaseException:
             if answer is not None:
-                _answer(answer, error=Unavailable() if isinstance(error, asyncio.CancelledError) else error)
+                _answer(answer, error=Unavailable())
             raise
         else:
             if answer is not None:

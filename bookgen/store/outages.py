@@ -35,19 +35,19 @@ def sqlstate(error: BaseException | None) -> str:
 
 def is_passing(error: BaseException) -> bool:
     """Whether `error`, raised by a database call, is no fault of the call: tried again, it may succeed."""
+    if isinstance(error, asyncpg.InvalidCachedStatementError):
+        return True  # a migration has changed what a prepared statement returns: a fresh transaction prepares it anew
     if isinstance(error, asyncpg.PostgresError):
         return sqlstate(error) == READ_ONLY or not OURS.match(sqlstate(error))
     if isinstance(error, asyncpg.InterfaceError):
         # The same class reports misuse, such as a wrong number of arguments: that stays a bug.
         return "clos" in str(error) or "released back to the pool" in str(error)
-    if isinstance(error, asyncpg.InternalClientError):
-        return not isinstance(error, asyncpg.OutdatedSchemaCacheError)
-    return isinstance(error, Unavailable | OSError)  # a TimeoutError is an OSError
+    return isinstance(error, Unavailable | asyncpg.InternalClientError | OSError)  # a TimeoutError is an OSError
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether a passing error is the database's own, and not the effect of another transaction."""
-    return not sqlstate(error).startswith(CONTENTION)
+    """Whether a passing error is the database's own, and not the effect of another transaction or of a migration."""
+    return not sqlstate(error).startswith((*CONTENTION, "0A"))
 
 
 @contextlib.contextmanager

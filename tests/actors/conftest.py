@@ -197,6 +197,15 @@ async def crash(supervisor: Supervisor, shelf: Shelf) -> None:
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
 
 
+async def on_connections(pool: asyncpg.Pool, sql: str, count: int = 5) -> None:
+    """Runs `sql` on so many of the pool's connections."""
+    held = [await pool.acquire() for _ in range(5)]
+    for connection in held[:count]:
+        await connection.execute(sql)
+    for connection in reversed(held):
+        await pool.release(connection)
+
+
 @pytest.fixture
 async def proxy(dsn: str) -> AsyncIterator[PgProxy]:
     """Stands before the same database, to cut it off."""

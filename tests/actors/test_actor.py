@@ -63,7 +63,7 @@ async def test_a_domain_error_goes_to_the_asker_and_the_actor_lives() -> None:
     assert not actor.crashes
 
 
-async def test_a_bug_crashes_the_actor_and_those_who_wait_hear_of_it() -> None:
+async def test_an_error_while_answering_fails_the_asker_alone() -> None:
     actor = Echo()
     actor.gate.clear()
     asks = [asyncio.ensure_future(actor.ask(message)) for message in (ValueError("bug"), 2)]
@@ -72,7 +72,21 @@ async def test_a_bug_crashes_the_actor_and_those_who_wait_hear_of_it() -> None:
     actor.gate.set()
     answers = await asyncio.gather(*asks, return_exceptions=True)
 
-    assert [type(answer) for answer in answers] == [ValueError, Unavailable]
+    assert [type(answer) for answer in answers] == [ValueError, int]
+    assert not actor.crashes
+
+
+async def test_a_bug_that_nobody_waits_for_crashes_the_actor_and_those_who_wait_hear_of_it() -> None:
+    actor = Echo()
+    actor.gate.clear()
+    actor.tell(ValueError("bug"))
+    asked = asyncio.ensure_future(actor.ask(2))
+    await asyncio.sleep(0)
+
+    actor.gate.set()
+
+    with pytest.raises(Unavailable):
+        await asked
     assert len(actor.crashes) == 1
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncpg
 import pytest
 
 from bookgen.actors.messages import Generate
 from bookgen.actors.supervisor import Supervisor
 
-from .conftest import BeginRun, Model, Shelf, until
+from .conftest import BeginRun, Model, Shelf, on_connections, until
 
 STALL = """
     CREATE TABLE stall (seconds float);
@@ -20,15 +19,6 @@ STALL = """
 """
 
 
-async def on_connections(pool: asyncpg.Pool, sql: str, count: int) -> None:
-    """Runs `sql` on so many of the pool's connections."""
-    held = [await pool.acquire() for _ in range(5)]
-    for connection in held[:count]:
-        await connection.execute(sql)
-    for connection in reversed(held):
-        await pool.release(connection)
-
-
 async def test_a_paid_reply_waits_until_a_read_only_server_takes_writes_again(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -37,7 +27,7 @@ async def test_a_paid_reply_waits_until_a_read_only_server_takes_writes_again(
     monkeypatch.setattr(supervisor.resources.health, "saw", lambda error: (saw(error), seen.append(error)))
     name = await shelf.value("SELECT current_database()")
     await shelf.pool.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
-    await on_connections(supervisor.resources.pool, "SET default_transaction_read_only = on", 5)
+    await on_connections(supervisor.resources.pool, "SET default_transaction_read_only = on")
 
     model.answer(book, 1)
     await until(lambda: len(seen) > 3)  # tries
@@ -75,7 +65,7 @@ async def test_a_statement_that_is_cancelled_for_its_time_is_tried_again(
 ) -> None:
     _, book = await begun()
     await shelf.pool.execute(STALL)
-    await on_connections(supervisor.resources.pool, "SET statement_timeout = '200ms'", 5)
+    await on_connections(supervisor.resources.pool, "SET statement_timeout = '200ms'")
     await shelf.pool.execute("UPDATE stall SET seconds = 1")
 
     model.answer(book, 1)
