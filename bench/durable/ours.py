@@ -31,6 +31,8 @@ from bookgen.store.runs import Checkpoint, Saved
 from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.steps import Steps
 
+STARTS_AT_ONCE = 32
+
 MAKE_BOOKS = """
     WITH writer AS (
         INSERT INTO account (username, email)
@@ -215,7 +217,13 @@ async def books_at_once(database: Database, count: int, chapters: int, call_seco
     await process.start()
     books = await make_books(database.runs, count, chapters)
     started, used = time.perf_counter(), time.process_time()
-    await asyncio.gather(*(process.ask(account, book, Generate()) for account, book in books))
+    starting = asyncio.Semaphore(STARTS_AT_ONCE)  # a start is answered within seconds or refused
+
+    async def start(account: int, book: int) -> None:
+        async with starting:
+            await process.ask(account, book, Generate())
+
+    await asyncio.gather(*(start(account, book) for account, book in books))
     ids = [book for _, book in books]
     while await database.http.fetchval(UNFINISHED, ids):
         await asyncio.sleep(0.05)

@@ -19,8 +19,8 @@ from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteCh
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, Unavailable
-from bookgen.models import Allowance
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, Unavailable
+from bookgen.models import Allowance, Chapter
 from bookgen.store import jobs
 from bookgen.store import material as store
 from bookgen.store.material import PlannedChapter
@@ -97,20 +97,25 @@ class Jobs:
         return lambda connection: store.replace_outline(connection, material.book.id, outline.bible, plans)
 
     async def _rework(self, material: Material, job: ReworkChapters, steps: StoredSteps) -> Save:
-        numbers = [c.chapter_number for c in material.chapters if c.id in set(job.chapter_ids)]
-        if len(numbers) < len(set(job.chapter_ids)):
+        chosen = {c.chapter_number: c for c in material.chapters if c.id in set(job.chapter_ids)}
+        if len(chosen) < len(set(job.chapter_ids)):
             raise InvalidInput(chapter_ids=["Not all of these are chapters of this book."])
-        reworked = await self._resources.writing.rework_chapters(material, numbers, job.instructions, steps)
-        plans = [_plan(number, chapter) for number, chapter in reworked.items()]
+        reworked = await self._resources.writing.rework_chapters(material, list(chosen), job.instructions, steps)
+        plans = [_plan(number, chapter, chosen.get(number)) for number, chapter in reworked.items()]
         return lambda connection: store.rework(connection, material.book.id, plans)
 
     async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps) -> Save:
+        seen = next((c.content_version for c in material.chapters if c.id == job.chapter_id), None)
+        if seen is None:
+            raise NotFound
         draft = await self._resources.writing.write_chapter(material, job.chapter_number, steps)
         quality = [{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings]
 
         async def save(connection: asyncpg.Connection) -> None:
             await self._resources.quota.spend(connection, material.book.account_id, Allowance.AI_EDITS)
-            await store.rewrite(connection, job.chapter_id, draft.content, draft.word_count, quality, draft.digest)
+            await store.rewrite(
+                connection, job.chapter_id, seen, draft.content, draft.word_count, quality, draft.digest
+            )
 
         return save
 
@@ -131,5 +136,5 @@ class Jobs:
         await self._resources.health.through_outages(attempt)
 
 
-def _plan(number: int, chapter: OutlineChapter) -> PlannedChapter:
-    return PlannedChapter(number, chapter.title, chapter.summary, chapter.target_word_count)
+def _plan(number: int, chapter: OutlineChapter, seen: Chapter | None = None) -> PlannedChapter:
+    return PlannedChapter(number, chapter.title, chapter.summary, chapter.target_word_count, seen)

@@ -40,19 +40,33 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
     return tuple(chapter_of(row) for row in rows), digests
 
 
-KEEP_TEXTS = """
-    INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
-    SELECT id, 'regenerate', content, word_count FROM chapter
-     WHERE book_id = $1 AND chapter_number = ANY($2::int[]) AND content <> ''
-"""
-
+# What its author has changed since the model was asked stays as it is: title, summary, budget and text, each by itself.
+# `seen` is what the model was given; null: whatever the chapter is now.
 REWORK = """
+    WITH n AS (
+        SELECT *
+          FROM unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::int[])
+               AS n (number, title, summary, target_word_count, seen_title, seen_summary, seen_target, seen_version)
+    ), former AS (
+        SELECT c.id, c.content, c.word_count, coalesce(c.content_version = n.seen_version, true) AS same
+          FROM chapter c JOIN n ON c.chapter_number = n.number WHERE c.book_id = $1
+           FOR UPDATE OF c
+    ), kept AS (
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
+        SELECT id, 'regenerate', content, word_count FROM former WHERE same AND content <> ''
+    )
     UPDATE chapter c
-       SET title = n.title, summary = n.summary, target_word_count = n.target_word_count,
-           content = '', word_count = 0, quality = '[]', status = 'pending', rewrite_run = NULL,
-           content_version = c.content_version + 1, updated_at = now()
-      FROM unnest($2::int[], $3::text[], $4::text[], $5::int[]) AS n (number, title, summary, target_word_count)
-     WHERE c.book_id = $1 AND c.chapter_number = n.number
+       SET title = CASE WHEN c.title = coalesce(n.seen_title, c.title) THEN n.title ELSE c.title END,
+           summary = CASE WHEN c.summary = coalesce(n.seen_summary, c.summary) THEN n.summary ELSE c.summary END,
+           target_word_count = CASE WHEN c.target_word_count = coalesce(n.seen_target, c.target_word_count)
+                                    THEN n.target_word_count ELSE c.target_word_count END,
+           content = CASE WHEN same THEN '' ELSE c.content END,
+           word_count = CASE WHEN same THEN 0 ELSE c.word_count END,
+           quality = CASE WHEN same THEN '[]' ELSE c.quality END,
+           status = CASE WHEN same THEN 'pending' ELSE c.status END,
+           rewrite_run = NULL, content_version = c.content_version + same::int, updated_at = now()
+      FROM n, former
+     WHERE c.book_id = $1 AND c.chapter_number = n.number AND former.id = c.id
 """
 
 ADD_CHAPTERS = """
@@ -71,19 +85,24 @@ HAS_OUTLINE = """
 
 @dataclass(frozen=True, slots=True)
 class PlannedChapter:
-    """A chapter as the outline has it."""
+    """A chapter as the outline has it. `seen` is the chapter that the model was given to rework."""
 
     number: int
     title: str
     summary: str
     target_word_count: int
+    seen: Chapter | None = None
 
 
 async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:
-    """Gives chapters new plans; texts they had go to their revisions."""
-    columns = _columns(plans)
-    await connection.execute(KEEP_TEXTS, book_id, columns[0])
-    await connection.execute(REWORK, book_id, *columns)
+    """Gives chapters new plans; texts they had go to their revisions. An author's edit since they were seen wins."""
+    seen = [
+        [plan.seen and plan.seen.title for plan in plans],
+        [plan.seen and plan.seen.summary for plan in plans],
+        [plan.seen and plan.seen.target_word_count for plan in plans],
+        [plan.seen and plan.seen.content_version for plan in plans],
+    ]
+    await connection.execute(REWORK, book_id, *_columns(plans), *seen)
     await connection.execute(HAS_OUTLINE, book_id, None)
 
 
@@ -99,13 +118,21 @@ async def replace_outline(
 
 REWRITE = """
     WITH former AS (
+        SELECT content, word_count, content <> '' AS held, content_version = $5 AS same
+          FROM chapter WHERE id = $1
+           FOR UPDATE
+    ), revised AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
-        SELECT id, 'regenerate', content, word_count FROM chapter WHERE id = $1 AND content <> ''
+        SELECT $1, CASE WHEN same THEN 'regenerate' ELSE 'model' END,
+               CASE WHEN same THEN content ELSE $2 END, CASE WHEN same THEN word_count ELSE $3 END
+          FROM former WHERE held OR NOT same
     )
     UPDATE chapter
        SET content = $2, word_count = $3, quality = $4, status = 'completed', content_version = content_version + 1,
            updated_at = now()
-     WHERE id = $1
+      FROM former
+     WHERE id = $1 AND same
+    RETURNING true
 """
 
 SAVE_DIGEST = """
@@ -117,14 +144,18 @@ SAVE_DIGEST = """
 async def rewrite(
     connection: asyncpg.Connection,
     chapter_id: int,
+    seen: int,
     content: str,
     word_count: int,
     quality: list[dict[str, Any]],
     digest: Digest | None,
 ) -> None:
-    """Replaces a chapter's text; the former one goes to the revisions."""
-    await connection.execute(REWRITE, chapter_id, content, word_count, quality)
-    if digest:
+    """Replaces a chapter's text; the former one goes to the revisions.
+
+    An author's edit since the chapter's content had the version `seen` wins: then the new text goes to the revisions.
+    """
+    replaced = await connection.fetchval(REWRITE, chapter_id, content, word_count, quality, seen)
+    if replaced and digest:
         await connection.execute(
             SAVE_DIGEST, chapter_id, digest.content_hash, digest.summary, list(digest.facts),
             list(digest.threads_opened), list(digest.threads_closed),

@@ -124,6 +124,46 @@ async def test_a_rewritten_chapter_keeps_its_former_text(supervisor: Supervisor,
     assert await shelf.value("SELECT content FROM chapter_revision WHERE origin = 'regenerate'") == "Old."
 
 
+async def test_an_edit_made_while_its_chapter_is_written_again_wins_and_the_models_text_is_a_revision(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined()
+    chapter = await shelf.chapter_id(book, 2)
+    await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE id = $1", chapter)
+    call = asyncio.create_task(supervisor.run_job(account, book, RewriteChapter(chapter, 2)))
+    await model.wait_until_asked(book, 2)
+
+    async with shelf.pool.acquire() as connection:
+        await editing.save_chapter(connection, Quota(billing=True), account, chapter, {"content": "Mine."})
+    model.answer(book, 2, "New.")
+    await call
+
+    assert await shelf.texts(book) == ["", "Mine.", ""]
+    revisions = await shelf.pool.fetch("SELECT origin, content FROM chapter_revision ORDER BY id")
+    assert [tuple(row) for row in revisions] == [("editor", "Old."), ("model", "New.")]
+    assert await shelf.value("SELECT count(*) FROM digest WHERE chapter_id = $1", chapter) == 0
+
+
+async def test_what_an_author_edits_while_chapters_are_reworked_stays(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined()
+    first, second = [await shelf.chapter_id(book, number) for number in (1, 2)]
+    await shelf.pool.execute("UPDATE chapter SET content = 'Old.' WHERE book_id = $1", book)
+    call = asyncio.create_task(supervisor.run_job(account, book, ReworkChapters((first, second), "Darker.")))
+    await model.wait_until_asked(book, 0)
+
+    async with shelf.pool.acquire() as connection:
+        for chapter, changes in ((first, {"title": "Mine"}), (second, {"content": "Mine."})):
+            await editing.save_chapter(connection, Quota(billing=True), account, chapter, changes)
+    model.answer(book, 0)
+    await call
+
+    outlined = await shelf.pool.fetch("SELECT title, summary FROM chapter WHERE book_id = $1 ORDER BY id", book)
+    assert [tuple(row) for row in outlined[:2]] == [("Mine", "Darker."), ("Other 2", "Darker.")]
+    assert await shelf.texts(book) == ["", "Mine.", "Old."]
+
+
 async def test_a_strangers_chapter_is_not_rewritten(supervisor: Supervisor, shelf: Shelf) -> None:
     book = await shelf.book(await shelf.account())
 
