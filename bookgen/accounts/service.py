@@ -50,7 +50,6 @@ class Identity:
     """Who makes a call."""
 
     account_id: int
-    is_staff: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,13 @@ class Accounts:
             raise TokenInvalid
         if standing.blocked:
             raise PermissionDenied("This account is blocked.")
-        return Identity(claims.account_id, standing.is_staff)
+        return Identity(claims.account_id)
+
+    async def require_staff(self, account_id: int) -> None:
+        """Refuses who is no staff now, whatever was so a moment ago: the right may come from another process."""
+        standing = await accounts.standing(self._db, account_id)
+        if standing is None or not standing.is_staff:
+            raise PermissionDenied("This is for staff.")
 
     # --- coming in ----------------------------------------------------------------------------------
 

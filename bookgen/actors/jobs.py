@@ -112,7 +112,9 @@ class Jobs:
         quality = [{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings]
 
         async def save(connection: asyncpg.Connection) -> None:
-            await self._resources.quota.spend(connection, material.book.account_id, Allowance.AI_EDITS)
+            quota, account_id = self._resources.quota, material.book.account_id
+            await quota.spend(connection, account_id, Allowance.AI_EDITS)
+            await quota.count_words(connection, account_id, draft.word_count)
             await store.rewrite(
                 connection, job.chapter_id, seen, draft.content, draft.word_count, quality, draft.digest
             )

@@ -121,6 +121,8 @@ class Transactions:
         quota, source = self._resources.quota, None
         if Effect.HOLD in effects:
             source = await quota.hold_book(connection, run.account_id, run.book_id, run.id, state.target_word_count)
+        if not run.status.active and (words := await runs.count_words(connection, run.id)):
+            await quota.count_words(connection, run.account_id, words)
         if Effect.CONSUME in effects:
             await quota.consume_book(connection, run.account_id, run.book_id, run.id, run.words_written)
         if Effect.RELEASE in effects:

@@ -125,10 +125,15 @@ class Quota:
         first = await holds.consume(connection, run_id, account_id, book_id, source, lot_id, period.period_start, words)
         if not first:
             return
-        books = 1 if source is FundingSource.SUBSCRIPTION else 0
-        await usage.count_book(connection, account_id, period.period_start, period.period_end, books, words)
+        if source is FundingSource.SUBSCRIPTION:
+            await usage.count(connection, account_id, period.period_start, period.period_end, books=1)
         if lot_id is not None:
             await wallet.spend(connection, account_id, lot_id, book_id, run_id)
+
+    async def count_words(self, connection: DB, account_id: int, words: int) -> None:
+        """Adds what a model wrote for the account to the present period, whatever becomes of the book."""
+        period = await self.period(connection, account_id)
+        await usage.count(connection, account_id, period.start, period.end, words=words)
 
     async def release_book(self, connection: DB, book_id: int, *, wrote: bool) -> None:
         """The book's run ended without completing: its hold is kept for the book if something was written."""

@@ -11,7 +11,7 @@ from bookgen.errors import PermissionDenied
 from bookgen.http.admin_schemas import OverviewSchema
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, refuses, response_schema
-from bookgen.http.edge.keys import DATABASE, IDENTITY, SITE, SUPERVISOR
+from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, SITE, SUPERVISOR
 from bookgen.models import Usage
 from bookgen.store import overview
 
@@ -24,8 +24,7 @@ from bookgen.store import overview
 @response_schema(OverviewSchema, 200)
 @refuses(PermissionDenied)
 async def read_overview(request: web.Request) -> web.Response:
-    if not request[IDENTITY].is_staff:
-        raise PermissionDenied("This is for staff.")
+    await request.app[ACCOUNTS].require_staff(request[ACCOUNT_ID])
     db = request.app[DATABASE].http
     books = await overview.books_by_status(db)
     runs = await overview.runs_by_status(db)

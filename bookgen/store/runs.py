@@ -23,6 +23,7 @@ The other statements leave the state as it is. Each may write a run while it is
     release         queued, running, paused  owner                           no owner, no call in flight
     PROGRESS        any                      the reply is new                crash count
     recount         paused                   the locks of `book_state.lock`  the number of chapters
+    count_words     any                      the locks of `book_state.lock`  the words that the account's usage counts
 """
 
 from __future__ import annotations
@@ -404,3 +405,16 @@ RELEASE = _with_chapters("""
 async def release(db: DB, owner: UUID) -> None:
     """A clean stop: the runs stay as they are, for the next process to claim without a charge."""
     await db.execute(RELEASE, owner)
+
+
+COUNT_WORDS = """
+    UPDATE run SET words_counted = run.words_written
+      FROM (SELECT id, words_counted FROM run WHERE id = $1 FOR UPDATE) AS before
+     WHERE run.id = before.id
+    RETURNING run.words_written - before.words_counted
+"""
+
+
+async def count_words(connection: asyncpg.Connection, run_id: UUID) -> int:
+    """The words that the run has written since this was asked last."""
+    return int(await connection.fetchval(COUNT_WORDS, run_id))

@@ -50,7 +50,7 @@ SPEND = {
     Allowance.PROOFREADING_CHECKS: SPEND_CHECKS,
 }
 
-COUNT_BOOK = """
+COUNT = """
     INSERT INTO usage_period AS u (account_id, period_start, period_end, books_created, words_generated)
     VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (account_id, period_start)
@@ -76,5 +76,6 @@ async def spend(
     return bool(await db.fetchval(SPEND[allowance], account_id, start, end, limit, amount))
 
 
-async def count_book(db: DB, account_id: int, start: datetime, end: datetime, books: int, words: int) -> None:
-    await db.execute(COUNT_BOOK, account_id, start, end, books, words)
+async def count(db: DB, account_id: int, start: datetime, end: datetime, *, books: int = 0, words: int = 0) -> None:
+    """Adds to the period's books and words."""
+    await db.execute(COUNT, account_id, start, end, books, words)

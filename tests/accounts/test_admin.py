@@ -19,6 +19,18 @@ async def test_who_is_no_staff_sees_nothing(door: Door) -> None:
     assert (status, answer["error"]["code"]) == (403, "PERMISSION_DENIED")
 
 
+async def test_a_right_that_a_command_gives_or_takes_is_so_at_the_next_request(door: Door) -> None:
+    token = await door.access("boss")
+
+    before, _ = await door.call("GET", "/admin/overview/", token=token)
+    await door.database.http.execute("UPDATE account SET is_staff = true")
+    given, _ = await door.call("GET", "/admin/overview/", token=token)
+    await door.database.http.execute("UPDATE account SET is_staff = false")
+    taken, _ = await door.call("GET", "/admin/overview/", token=token)
+
+    assert (before, given, taken) == (403, 200, 403)
+
+
 async def test_an_empty_service_has_an_overview_of_zeroes(door: Door) -> None:
     status, body = await door.call("GET", "/admin/overview/", token=await staff(door))
 

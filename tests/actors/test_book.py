@@ -396,6 +396,56 @@ async def test_the_turn_is_handed_on_by_what_frees_it_and_waits_for_no_sweep(
     await model.wait_until_asked(waiting, 1)
 
 
+async def words_generated(shelf: Shelf, account: int) -> int:
+    return int(
+        await shelf.value("SELECT coalesce(sum(words_generated), 0) FROM usage_period WHERE account_id = $1", account)
+    )
+
+
+async def test_the_words_of_a_stopped_run_count_once_however_it_goes_on(
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await begun()
+    model.answer(book, 1)
+    await model.wait_until_asked(book, 2)
+
+    await supervisor.ask(account, book, Stop())
+
+    assert await words_generated(shelf, account) == 4
+    model.free = True
+    await supervisor.ask(account, book, Generate())
+    await shelf.until_status(book, "completed")
+    assert await words_generated(shelf, account) == 12
+
+
+async def test_the_words_of_a_failed_run_count_once_when_it_is_resumed(
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await begun()
+    model.answer(book, 1)
+    await model.wait_until_asked(book, 2)
+    model.fail(book, 2, retryable=True)
+    await shelf.until_status(book, "error")
+    assert await words_generated(shelf, account) == 4
+
+    model.free = True
+    await supervisor.ask(account, book, Resume())
+    await shelf.until_status(book, "completed")
+
+    assert await words_generated(shelf, account) == 12
+
+
+async def test_a_book_that_is_written_again_counts_its_words_again(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined(chapters=1)
+    model.free = True
+    for times in (1, 2):
+        await supervisor.ask(account, book, Generate())
+        await shelf.until_status(book, "completed")
+        assert await words_generated(shelf, account) == 4 * times
+
+
 async def test_an_edit_made_during_the_call_wins(begun: BeginRun, model: Model, shelf: Shelf) -> None:
     _, book = await begun(chapters=1)
 

@@ -122,6 +122,7 @@ async def test_a_rewritten_chapter_keeps_its_former_text(supervisor: Supervisor,
 
     assert await shelf.texts(book) == ["", "New.", ""]
     assert await shelf.value("SELECT content FROM chapter_revision WHERE origin = 'regenerate'") == "Old."
+    assert await shelf.value("SELECT words_generated FROM usage_period WHERE account_id = $1", account) == 1
 
 
 async def test_an_edit_made_while_its_chapter_is_written_again_wins_and_the_models_text_is_a_revision(

