@@ -24,9 +24,9 @@ from bookgen.render.model import (
     Paragraph,
     Picture,
     Quote,
-    Runs,
     SceneBreak,
     Section,
+    Spans,
     Table,
 )
 from bookgen.render.settings import ExportSettings
@@ -95,14 +95,14 @@ def typst_source(text: Manuscript) -> str:
 
 
 def _typst_block(block: Block, section: Section) -> str:
-    def inline(runs: Runs) -> str:
-        return "".join(_typst_run(run, section) for run in runs)
+    def inline(spans: Spans) -> str:
+        return "".join(_typst_span(span, section) for span in spans)
 
     match block:
-        case Paragraph(runs):
-            return inline(runs)
-        case Heading(level, runs):
-            return f"{'=' * level} {inline(runs)}"
+        case Paragraph(spans):
+            return inline(spans)
+        case Heading(level, spans):
+            return f"{'=' * level} {inline(spans)}"
         case Quote(blocks):
             return f"#quote(block: true)[{' '.join(_typst_block(each, section) for each in blocks)}]"
         case ItemList(items, start):
@@ -120,13 +120,13 @@ def _typst_block(block: Block, section: Section) -> str:
     return ""
 
 
-def _typst_run(run: object, section: Section) -> str:
-    if run.note is not None:  # type: ignore[attr-defined]
-        inner = " ".join(_typst_block(each, section) for each in section.notes[run.note])  # type: ignore[attr-defined]
+def _typst_span(span: object, section: Section) -> str:
+    if span.note is not None:  # type: ignore[attr-defined]
+        inner = " ".join(_typst_block(each, section) for each in section.notes[span.note])  # type: ignore[attr-defined]
         return f"#footnote[{inner}]"
-    text = _escape(run.text)  # type: ignore[attr-defined]
-    text = f"#emph[{text}]" if run.italic else text  # type: ignore[attr-defined]
-    return f"#strong[{text}]" if run.bold else text  # type: ignore[attr-defined]
+    text = _escape(span.text)  # type: ignore[attr-defined]
+    text = f"#emph[{text}]" if span.italic else text  # type: ignore[attr-defined]
+    return f"#strong[{text}]" if span.bold else text  # type: ignore[attr-defined]
 
 
 def _escape(text: str) -> str:
@@ -136,15 +136,15 @@ def _escape(text: str) -> str:
 # WeasyPrint
 
 
-def _inline(runs: Runs, note: Callable[[int], str], bold: str, italic: str) -> str:
+def _inline(spans: Spans, note: Callable[[int], str], bold: str, italic: str) -> str:
     out = []
-    for run in runs:
-        if run.note is not None:
-            out.append(note(run.note))
+    for span in spans:
+        if span.note is not None:
+            out.append(note(span.note))
             continue
-        text = html.escape(run.text)
-        text = f"<{italic}>{text}</{italic}>" if run.italic else text
-        out.append(f"<{bold}>{text}</{bold}>" if run.bold else text)
+        text = html.escape(span.text)
+        text = f"<{italic}>{text}</{italic}>" if span.italic else text
+        out.append(f"<{bold}>{text}</{bold}>" if span.bold else text)
     return "".join(out)
 
 
@@ -170,15 +170,15 @@ def _html_chapter(section: Section) -> str:
     def note(number: int) -> str:
         return f"<span class=note>{''.join(_html(each) for each in section.notes[number])}</span>"
 
-    def inline(runs: Runs) -> str:
-        return _inline(runs, note, "b", "i")
+    def inline(spans: Spans) -> str:
+        return _inline(spans, note, "b", "i")
 
     def _html(block: Block) -> str:
         match block:
-            case Paragraph(runs):
-                return f"<p>{inline(runs)}"
-            case Heading(level, runs):
-                return f"<h{level}>{inline(runs)}</h{level}>"
+            case Paragraph(spans):
+                return f"<p>{inline(spans)}"
+            case Heading(level, spans):
+                return f"<h{level}>{inline(spans)}</h{level}>"
             case Quote(blocks):
                 return f"<blockquote>{''.join(map(_html, blocks))}</blockquote>"
             case ItemList(items, start):

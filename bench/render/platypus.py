@@ -34,8 +34,8 @@ from bookgen.render.model import (
     Manuscript,
     Paragraph,
     Quote,
-    Runs,
     SceneBreak,
+    Spans,
     Table,
 )
 
@@ -105,10 +105,10 @@ class _Story:
 
     def _block(self, block: Block, style: ParagraphStyle, before: str = "") -> list[Any]:
         match block:
-            case Paragraph(runs):
-                return [Flowable(before + _markup(runs), style)]
-            case Heading(_, runs):
-                return [Flowable(_markup(runs), self._h2)]
+            case Paragraph(spans):
+                return [Flowable(before + _markup(spans), style)]
+            case Heading(_, spans):
+                return [Flowable(_markup(spans), self._h2)]
             case Quote(blocks):
                 return [each for inner in blocks for each in self._block(inner, self._quote)]
             case ItemList(items, start):
@@ -130,10 +130,10 @@ class _Story:
         return []
 
 
-def _markup(runs: Runs) -> str:
+def _markup(spans: Spans) -> str:
     out = []
-    for run in runs:
-        text = f"<super>{run.note + 1}</super>" if run.note is not None else html.escape(run.text)
-        text = f"<i>{text}</i>" if run.italic else text
-        out.append(f"<b>{text}</b>" if run.bold else text)
+    for span in spans:
+        text = f"<super>{span.note + 1}</super>" if span.note is not None else html.escape(span.text)
+        text = f"<i>{text}</i>" if span.italic else text
+        out.append(f"<b>{text}</b>" if span.bold else text)
     return "".join(out)

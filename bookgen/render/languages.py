@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class Locale:
     """`chapter` is a format of the chapter's number; `quotes` are outer and inner pairs."""
 
     tag: str
@@ -34,20 +34,20 @@ class Language:
 
 
 _ROWS = (
-    Language("en", "Contents", "Chapter {}", "Copyright", "All rights reserved.", "Notes"),
-    Language("de", "Inhalt", "Kapitel {}", "Copyright", "Alle Rechte vorbehalten.", "Anmerkungen", "„“‚‘"),
-    Language("fr", "Table des matières", "Chapitre {}", "Copyright", "Tous droits réservés.", "Notes", "«»“”", True),
-    Language("es", "Índice", "Capítulo {}", "Copyright", "Todos los derechos reservados.", "Notas", "«»“”"),
-    Language("it", "Indice", "Capitolo {}", "Copyright", "Tutti i diritti riservati.", "Note", "«»“”"),
-    Language("pt", "Índice", "Capítulo {}", "Copyright", "Todos os direitos reservados.", "Notas"),
-    Language("nl", "Inhoud", "Hoofdstuk {}", "Copyright", "Alle rechten voorbehouden.", "Noten"),
-    Language("pl", "Spis treści", "Rozdział {}", "Copyright", "Wszelkie prawa zastrzeżone.", "Przypisy", "„”«»"),
-    Language("cs", "Obsah", "Kapitola {}", "Copyright", "Všechna práva vyhrazena.", "Poznámky", "„“‚‘"),
-    Language("sv", "Innehåll", "Kapitel {}", "Copyright", "Alla rättigheter förbehållna.", "Noter", "””’’"),
-    Language("tr", "İçindekiler", "Bölüm {}", "Telif hakkı", "Tüm hakları saklıdır.", "Notlar"),
-    Language("ru", "Содержание", "Глава {}", "Авторское право", "Все права защищены.", "Примечания", "«»„“"),
-    Language("uk", "Зміст", "Розділ {}", "Авторське право", "Усі права захищено.", "Примітки", "«»„“"),
-    Language(
+    Locale("en", "Contents", "Chapter {}", "Copyright", "All rights reserved.", "Notes"),
+    Locale("de", "Inhalt", "Kapitel {}", "Copyright", "Alle Rechte vorbehalten.", "Anmerkungen", "„“‚‘"),
+    Locale("fr", "Table des matières", "Chapitre {}", "Copyright", "Tous droits réservés.", "Notes", "«»“”", True),
+    Locale("es", "Índice", "Capítulo {}", "Copyright", "Todos los derechos reservados.", "Notas", "«»“”"),
+    Locale("it", "Indice", "Capitolo {}", "Copyright", "Tutti i diritti riservati.", "Note", "«»“”"),
+    Locale("pt", "Índice", "Capítulo {}", "Copyright", "Todos os direitos reservados.", "Notas"),
+    Locale("nl", "Inhoud", "Hoofdstuk {}", "Copyright", "Alle rechten voorbehouden.", "Noten"),
+    Locale("pl", "Spis treści", "Rozdział {}", "Copyright", "Wszelkie prawa zastrzeżone.", "Przypisy", "„”«»"),
+    Locale("cs", "Obsah", "Kapitola {}", "Copyright", "Všechna práva vyhrazena.", "Poznámky", "„“‚‘"),
+    Locale("sv", "Innehåll", "Kapitel {}", "Copyright", "Alla rättigheter förbehållna.", "Noter", "””’’"),
+    Locale("tr", "İçindekiler", "Bölüm {}", "Telif hakkı", "Tüm hakları saklıdır.", "Notlar"),
+    Locale("ru", "Содержание", "Глава {}", "Авторское право", "Все права защищены.", "Примечания", "«»„“"),
+    Locale("uk", "Зміст", "Розділ {}", "Авторське право", "Усі права захищено.", "Примітки", "«»„“"),
+    Locale(
         "el",
         "Περιεχόμενα",
         "Κεφάλαιο {}",
@@ -56,22 +56,20 @@ _ROWS = (
         "Σημειώσεις",
         "«»“”",
     ),
-    Language("vi", "Mục lục", "Chương {}", "Bản quyền", "Mọi quyền được bảo lưu.", "Ghi chú"),
-    Language("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释", unspaced=True, indent=2.0),
-    Language(
-        "ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』", unspaced=True, indent=1.0
-    ),
-    Language("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석"),
-    Language("ar", "المحتويات", "الفصل {}", "حقوق النشر", "جميع الحقوق محفوظة.", "الحواشي", "«»“”", rtl=True),
-    Language("he", "תוכן העניינים", "פרק {}", "זכויות יוצרים", "כל הזכויות שמורות.", "הערות", "””’’", rtl=True),
-    Language("hi", "विषय सूची", "अध्याय {}", "कॉपीराइट", "सर्वाधिकार सुरक्षित।", "टिप्पणियाँ"),
-    Language("fa", "فهرست", "فصل {}", "حق نشر", "تمامی حقوق محفوظ است.", "پانوشت‌ها", "«»“”", rtl=True),
-    Language("ur", "فہرست", "باب {}", "کاپی رائٹ", "جملہ حقوق محفوظ ہیں۔", "حواشی", rtl=True),
-    Language("da", "Indhold", "Kapitel {}", "Copyright", "Alle rettigheder forbeholdes.", "Noter", "”“’‘"),
-    Language("nb", "Innhold", "Kapittel {}", "Copyright", "Alle rettigheter forbeholdt.", "Noter", "«»‘’"),
-    Language("fi", "Sisällys", "Luku {}", "Copyright", "Kaikki oikeudet pidätetään.", "Viitteet", "””’’"),
-    Language("hu", "Tartalom", "{}. fejezet", "Copyright", "Minden jog fenntartva.", "Jegyzetek", "„”»«"),
-    Language("ro", "Cuprins", "Capitolul {}", "Copyright", "Toate drepturile rezervate.", "Note", "„”«»"),
+    Locale("vi", "Mục lục", "Chương {}", "Bản quyền", "Mọi quyền được bảo lưu.", "Ghi chú"),
+    Locale("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释", unspaced=True, indent=2.0),
+    Locale("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』", unspaced=True, indent=1.0),
+    Locale("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석"),
+    Locale("ar", "المحتويات", "الفصل {}", "حقوق النشر", "جميع الحقوق محفوظة.", "الحواشي", "«»“”", rtl=True),
+    Locale("he", "תוכן העניינים", "פרק {}", "זכויות יוצרים", "כל הזכויות שמורות.", "הערות", "””’’", rtl=True),
+    Locale("hi", "विषय सूची", "अध्याय {}", "कॉपीराइट", "सर्वाधिकार सुरक्षित।", "टिप्पणियाँ"),
+    Locale("fa", "فهرست", "فصل {}", "حق نشر", "تمامی حقوق محفوظ است.", "پانوشت‌ها", "«»“”", rtl=True),
+    Locale("ur", "فہرست", "باب {}", "کاپی رائٹ", "جملہ حقوق محفوظ ہیں۔", "حواشی", rtl=True),
+    Locale("da", "Indhold", "Kapitel {}", "Copyright", "Alle rettigheder forbeholdes.", "Noter", "”“’‘"),
+    Locale("nb", "Innhold", "Kapittel {}", "Copyright", "Alle rettigheter forbeholdt.", "Noter", "«»‘’"),
+    Locale("fi", "Sisällys", "Luku {}", "Copyright", "Kaikki oikeudet pidätetään.", "Viitteet", "””’’"),
+    Locale("hu", "Tartalom", "{}. fejezet", "Copyright", "Minden jog fenntartva.", "Jegyzetek", "„”»«"),
+    Locale("ro", "Cuprins", "Capitolul {}", "Copyright", "Toate drepturile rezervate.", "Note", "„”«»"),
 )
 _TRADITIONAL = replace(
     next(row for row in _ROWS if row.tag == "zh"),
@@ -88,7 +86,7 @@ _DASHES |= dict.fromkeys(("ru", "uk"), " — ")
 _BY_CODE = {row.code: row for row in _ROWS}
 
 
-def language(tag: str) -> Language:
+def language(tag: str) -> Locale:
     """The language of a BCP 47 tag; one we have no words for speaks English and keeps its tag."""
     code, *others = tag.lower().split("-")
     row = _TRADITIONAL if code == "zh" and _WRITTEN_SO.intersection(others) else _BY_CODE.get(code, _BY_CODE["en"])

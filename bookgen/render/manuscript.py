@@ -9,7 +9,7 @@ from bookgen.models import Book, Chapter
 from bookgen.render.characters import one_line
 from bookgen.render.languages import language
 from bookgen.render.markdown import Polish, parse
-from bookgen.render.model import Figure, Illustration, Manuscript, Picture, Run, Section
+from bookgen.render.model import Figure, Illustration, Manuscript, Picture, Section, Span
 from bookgen.render.typography import polisher
 
 WATERMARK = "Made with bookgen"
@@ -57,6 +57,6 @@ def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[Illustrat
     blocks, notes = parse(chapter.content, chapter.title, polish)
     illustrated = list(blocks)
     for each in sorted(illustrations, key=lambda each: each.position, reverse=True):
-        caption = (Run(polish(each.caption)),) if each.caption else ()
+        caption = (Span(polish(each.caption)),) if each.caption else ()
         illustrated.insert(each.position, Figure(each.picture, each.alt, caption))
     return Section(chapter.id, chapter.chapter_number, one_line(polish(chapter.title)), tuple(illustrated), notes)

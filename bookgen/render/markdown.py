@@ -20,9 +20,9 @@ from bookgen.render.model import (
     ItemList,
     Paragraph,
     Quote,
-    Run,
-    Runs,
     SceneBreak,
+    Span,
+    Spans,
     Table,
     Verse,
     lines_by_hand,
@@ -84,14 +84,14 @@ def _is_alone(lines: Sequence[str], index: int) -> bool:
 
 def _is_empty(block: Block) -> bool:
     return isinstance(block, Paragraph | Heading) and not any(
-        run.text.strip() or run.note is not None for run in block.runs
+        span.text.strip() or span.note is not None for span in block.spans
     )
 
 
 def _repeats(heading: Heading, title: str) -> bool:
-    if any(run.note is not None for run in heading.runs):
+    if any(span.note is not None for span in heading.spans):
         return False  # the note would be called nowhere
-    said = _plain("".join(run.text for run in heading.runs))
+    said = _plain("".join(span.text for span in heading.spans))
     wanted = _plain(title)
     return said == wanted or bool(_ENUMERATION.match(said) and (said.endswith(wanted) or len(said.split()) <= 3))
 
@@ -137,16 +137,16 @@ class _Reader:
             case "footnote_open":
                 self.notes[token.meta["id"]] = tuple(self.blocks("footnote_close"))
 
-    def _inline(self) -> Runs:
+    def _inline(self) -> Spans:
         token = self._tokens[self._at]
         self._at += 2  # the inline token and the closing one
-        return polished(tuple(_runs(token.children or [])), self._polish)
+        return polished(tuple(_spans(token.children or [])), self._polish)
 
-    def _paragraph(self, runs: Runs) -> Block:
-        breaks = sum(run.text == "\n" for run in runs)
+    def _paragraph(self, spans: Spans) -> Block:
+        breaks = sum(span.text == "\n" for span in spans)
         if breaks >= 2:
-            return Verse(lines_by_hand(runs))
-        return Paragraph(runs)
+            return Verse(lines_by_hand(spans))
+        return Paragraph(spans)
 
     def _nested(self, close: str, make: Callable[[tuple[Block, ...]], Block]) -> Iterator[Block]:
         self._depth += 1
@@ -174,7 +174,7 @@ class _Reader:
             yield ItemList(tuple(item or (Paragraph(()),) for item in items), start)
 
     def _table(self) -> Block:
-        rows: list[list[Runs]] = []
+        rows: list[list[Spans]] = []
         aligns: list[str] = []
         while (token := self._tokens[self._at]).type != "table_close":
             self._at += 1
@@ -197,20 +197,20 @@ def _quote(inner: tuple[Block, ...]) -> Block:
     return Quote(inner)
 
 
-def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
+def _spans(tokens: Sequence[Token]) -> Iterator[Span]:
     style: dict[str, Any] = {}
     for index, token in enumerate(tokens):
         match token.type:
             case "text":
                 if token.content:
-                    yield Run(token.content, **style)
+                    yield Span(token.content, **style)
             case "code_inline":
-                yield Run(token.content, code=True, **style)
+                yield Span(token.content, code=True, **style)
             case "softbreak":
                 if not _is_within_ideographs(tokens, index):
-                    yield Run(" ", **style)
+                    yield Span(" ", **style)
             case "hardbreak":
-                yield Run("\n")
+                yield Span("\n")
             case "em_open" | "strong_open" | "s_open":
                 style[{"em_open": "italic", "strong_open": "bold", "s_open": "strike"}[token.type]] = True
             case "em_close" | "strong_close" | "s_close":
@@ -220,9 +220,9 @@ def _runs(tokens: Sequence[Token]) -> Iterator[Run]:
             case "link_close":
                 style.pop("href", None)
             case "image":
-                yield Run(token.content, **style)
+                yield Span(token.content, **style)
             case "footnote_ref":
-                yield Run("", note=token.meta["id"])
+                yield Span("", note=token.meta["id"])
 
 
 def _is_within_ideographs(tokens: Sequence[Token], index: int) -> bool:
@@ -236,13 +236,13 @@ def _web(href: str) -> str:
     return href if href.startswith(("https://", "http://", "mailto:")) else ""
 
 
-def polished(runs: Runs, polish: Polish) -> Runs:
-    """Language's own quotes and dashes over the whole paragraph at once: a quotation may span several runs."""
-    if all(run.code for run in runs if run.text):
-        return runs
-    whole = "\x00".join("\x01" * len(run.text) if run.code else run.text for run in runs)
+def polished(spans: Spans, polish: Polish) -> Spans:
+    """Language's own quotes and dashes over the whole paragraph at once: a quotation may span several spans."""
+    if all(span.code for span in spans if span.text):
+        return spans
+    whole = "\x00".join("\x01" * len(span.text) if span.code else span.text for span in spans)
     set_text = polish(whole)
     if set_text == whole:
-        return runs
+        return spans
     texts = set_text.split("\x00")
-    return tuple(run if run.code else replace(run, text=text) for run, text in zip(runs, texts, strict=True))
+    return tuple(span if span.code else replace(span, text=text) for span, text in zip(spans, texts, strict=True))

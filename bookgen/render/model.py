@@ -1,6 +1,6 @@
 """The manuscript: what every writer walks, and nothing a writer could disagree about.
 
-Text is flat: a block holds runs, not nested inline trees, since that is what all three writers need.
+Text is flat: a block holds spans, not nested inline trees, since that is what all three writers need.
 Everything here is frozen and picklable; it crosses into the worker processes.
 """
 
@@ -11,7 +11,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Span:
     """A stretch of text set in one way. `text` "\\n" is a forced line break; `note` points into the chapter's notes."""
 
     text: str
@@ -23,23 +23,23 @@ class Run:
     note: int | None = None
 
 
-Runs = tuple[Run, ...]
+Spans = tuple[Span, ...]
 
 
-def lines_by_hand(runs: Runs) -> tuple[Runs, ...]:
-    """The runs between forced line breaks; a line with nothing on it is none."""
-    lines: list[list[Run]] = [[]]
-    for run in runs:
-        if run.text == "\n":
+def lines_by_hand(spans: Spans) -> tuple[Spans, ...]:
+    """The spans between forced line breaks; a line with nothing on it is none."""
+    lines: list[list[Span]] = [[]]
+    for span in spans:
+        if span.text == "\n":
             lines.append([])
         else:
-            lines[-1].append(run)
+            lines[-1].append(span)
     return tuple(tuple(line) for line in lines if line)
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    runs: Runs
+    spans: Spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Heading:
     """A heading inside a chapter; level 2 is the highest, since the chapter's own title is level 1."""
 
     level: int
-    runs: Runs
+    spans: Spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Table:
     """`aligns` has one of "left", "right", "center" for each column; every row is that long."""
 
     aligns: tuple[str, ...]
-    head: tuple[Runs, ...]
-    rows: tuple[tuple[Runs, ...], ...]
+    head: tuple[Spans, ...]
+    rows: tuple[tuple[Spans, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Code:
 class Verse:
     """Lines that keep their ends: a quoted poem, a song, an inscription."""
 
-    lines: tuple[Runs, ...]
+    lines: tuple[Spans, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class SceneBreak:
 class Figure:
     picture: Picture
     alt: str
-    caption: Runs = ()
+    caption: Spans = ()
 
 
 Block = Paragraph | Heading | Quote | ItemList | Table | Code | Verse | SceneBreak | Figure

@@ -1,10 +1,10 @@
-"""Pictures as the files want them: JPEG, upright, in grey where the printer has no colour."""
+"""Pictures as the files want them: JPEG, upright, in the inks that they are printed with."""
 
 from __future__ import annotations
 
 import io
 
-from PIL import Image, ImageOps
+from PIL import Image, ImageChops, ImageOps
 
 from bookgen.errors import InvalidInput
 from bookgen.render.model import Picture
@@ -29,6 +29,17 @@ def picture(data: bytes) -> Picture:
 def grey(original: Picture) -> Picture:
     with Image.open(io.BytesIO(original.data)) as image:
         return original if image.mode == "L" else _jpeg(image.convert("L"))
+
+
+def inked(original: Picture) -> Picture:
+    """In the four inks of a press: black takes what the colours share, so that all never exceed 200 %."""
+    with Image.open(io.BytesIO(original.data)) as image:
+        if image.mode == "L":
+            return original
+        colours = [ImageChops.invert(band) for band in image.convert("RGB").split()]
+        black = ImageChops.darker(ImageChops.darker(colours[0], colours[1]), colours[2])
+        inks = [ImageChops.subtract(colour, black) for colour in colours]
+        return _jpeg(Image.merge("CMYK", (*inks, black)))
 
 
 def _flat(image: Image.Image) -> Image.Image:

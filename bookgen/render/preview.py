@@ -9,7 +9,7 @@ from typing import Any
 
 from bookgen.render.layout.lines import Line, Tail
 from bookgen.render.layout.page import Layout, Page, Placed
-from bookgen.render.layout.rows import Image, Rule, Text
+from bookgen.render.layout.rows import Image, Rule, TextMark
 
 _STYLES = {
     "b": "font-weight:700",
@@ -30,7 +30,7 @@ def html_pages(layout: Layout, *, rtl: bool) -> list[dict[str, Any]]:
 
 
 def _kind(page: Page) -> str:
-    return "title" if page.kind == "cover" else page.kind
+    return "title" if page.kind in ("cover", "half title") else page.kind
 
 
 class _PageWriter:
@@ -56,7 +56,7 @@ class _PageWriter:
     def _mark(self, placed: Placed) -> str:
         mark = placed.mark
         match mark:
-            case Text():
+            case TextMark():
                 return self._text(mark, placed)
             case Rule():
                 style = self._box(placed.x + mark.x, placed.y + mark.dy, mark.width) | {"border-top": "1px solid"}
@@ -66,7 +66,7 @@ class _PageWriter:
                 source = "data:image/jpeg;base64," + b64encode(mark.picture.data).decode("ascii")
                 return f'<img src="{source}" alt="{escape(mark.element.alt)}" style="{_css(style)}"/>'
 
-    def _text(self, mark: Text, placed: Placed) -> str:
+    def _text(self, mark: TextMark, placed: Placed) -> str:
         line = mark.line
         style = self._box(placed.x + mark.x + line.x, placed.y + mark.dy + mark.size, line.width)
         style |= {"font-size": self._share(mark.size), "line-height": "1.2", "white-space": "nowrap"}

@@ -1,6 +1,6 @@
 """Typewriter marks -> printer's marks, as the language wants them. Never adds or removes a word.
 
-U+0000 separates runs and U+0001 stands for a letter of code: both pass through untouched.
+U+0000 separates spans and U+0001 stands for a letter of code: both pass through untouched.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from bookgen.render.languages import Language
+from bookgen.render.languages import Locale
 
 _NNBSP = "\u202f"
 _NBSP = "\u00a0"
@@ -23,7 +23,7 @@ _FRENCH_HIGH = re.compile(r"(?<=[^\s\x00:;!?]) ?([;!?]+)(?=\s|\x00|$|[»”)])")
 _FRENCH_COLON = re.compile(r"(?<=[^\s\x00:/]) ?(:)(?=\s|\x00|$)")
 
 
-def polisher(language: Language) -> Callable[[str], str]:
+def polisher(language: Locale) -> Callable[[str], str]:
     """The function that sets a paragraph's text in the language's own marks."""
 
     dash = language.dash
@@ -42,7 +42,7 @@ def polisher(language: Language) -> Callable[[str], str]:
     return polish
 
 
-def _quoted(text: str, language: Language) -> str:
+def _quoted(text: str, language: Locale) -> str:
     opening, closing, inner_opening, inner_closing = tuple(language.quotes)
     out: list[str] = []
     previous = " "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 import pytest
 
@@ -29,6 +29,11 @@ class Rendered:
     pdf: bytes
     docx: bytes
     epub: bytes
+
+    @cached_property
+    def printed(self) -> Layout:
+        """The layout for paper, with its left and right pages."""
+        return lay_out(self.manuscript, replace(self.settings, profile="print"))
 
 
 def render(text: Manuscript, settings: ExportSettings | None = None) -> Rendered:

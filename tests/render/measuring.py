@@ -10,15 +10,15 @@ from itertools import combinations
 
 from bookgen.render.layout.lines import Line, Tail
 from bookgen.render.layout.page import Layout, Page
-from bookgen.render.layout.rows import Element, Text
+from bookgen.render.layout.rows import Element, TextMark
 
 
-def body(page: Page) -> list[tuple[float, Text]]:
+def body(page: Page) -> list[tuple[float, TextMark]]:
     """The page's own text with its height above the foot; heads and folios have no element."""
     return [
         (placed.y + placed.mark.dy, placed.mark)
         for placed in page.placed
-        if isinstance(placed.mark, Text) and placed.mark.element is not None
+        if isinstance(placed.mark, TextMark) and placed.mark.element is not None
     ]
 
 
@@ -45,7 +45,7 @@ class Ends:
 def page_ends(layout: Layout) -> Ends:
     """Paragraphs of several lines that leave one alone, and headings that end a page."""
     ends = Ends()
-    lines: dict[int, list[tuple[int, Text]]] = {}
+    lines: dict[int, list[tuple[int, TextMark]]] = {}
     for index, page in enumerate(layout.pages):
         marks = [mark for _, mark in sorted(body(page), key=lambda each: -each[0]) if _in_text(mark)]
         if page.kind == "chapter" and marks and marks[-1].element is not None and marks[-1].element.role[0] == "H":
@@ -61,7 +61,7 @@ def page_ends(layout: Layout) -> Ends:
     return ends
 
 
-def _in_text(mark: Text) -> bool:
+def _in_text(mark: TextMark) -> bool:
     return mark.element is not None and mark.element.role not in ("Note", "TH", "TD", "Lbl")
 
 
@@ -106,13 +106,13 @@ def boxes(page: Page) -> list[Box]:
     found = []
     for placed in page.placed:
         mark = placed.mark
-        if isinstance(mark, Text):
+        if isinstance(mark, TextMark):
             left, y = placed.x + mark.x + mark.line.x, placed.y + mark.dy
             found.append((left, left + drawn(mark), y - 0.15 * mark.size, y + 0.6 * mark.size, mark.line.text))
     return found
 
 
-def drawn(mark: Text) -> float:
+def drawn(mark: TextMark) -> float:
     """How wide the line really is, whatever it says of itself."""
     line = mark.line
     return (

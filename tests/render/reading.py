@@ -22,8 +22,8 @@ from bookgen.render.model import (
     Manuscript,
     Paragraph,
     Quote,
-    Runs,
     SceneBreak,
+    Spans,
     Table,
     Verse,
 )
@@ -48,8 +48,8 @@ def manuscript_words(manuscript: Manuscript, *, signs: bool = True) -> list[str]
 def _texts(blocks: Sequence[Block], signs: bool) -> Iterator[str]:
     for block in blocks:
         match block:
-            case Paragraph(runs) | Heading(_, runs):
-                yield _text(runs, signs)
+            case Paragraph(spans) | Heading(_, spans):
+                yield _text(spans, signs)
             case Quote(inner):
                 yield from _texts(inner, signs)
             case ItemList(items, start):
@@ -69,8 +69,8 @@ def _texts(blocks: Sequence[Block], signs: bool) -> Iterator[str]:
                 pass
 
 
-def _text(runs: Runs, signs: bool) -> str:
-    return "".join(str(run.note + 1) * signs if run.note is not None else run.text for run in runs)
+def _text(spans: Spans, signs: bool) -> str:
+    return "".join(str(span.note + 1) * signs if span.note is not None else span.text for span in spans)
 
 
 # PDF
@@ -78,12 +78,13 @@ def _text(runs: Runs, signs: bool) -> str:
 
 @dataclass
 class Node:
-    """A structure element with its own text and its kids."""
+    """A structure element with its own text, its kids, and its links' addresses and descriptions."""
 
     role: str
     text: str = ""
     alt: str = ""
     kids: list[Node] = field(default_factory=list)
+    annotations: list[tuple[str, str]] = field(default_factory=list)
 
     def walk(self) -> Iterator[Node]:
         yield self
@@ -119,8 +120,14 @@ class PdfText:
                 node.text += self._marked.get((page, kid), "")
             elif kid.get("/Type") == "/MCR":
                 node.text += self._marked.get((self._pages[kid.Pg.objgen], int(kid.MCID)), "")
+            elif kid.get("/Type") == "/OBJR":
+                node.annotations.append((str(kid.Obj.get("/A", {}).get("/URI", "")), str(kid.Obj.Contents)))
             else:
-                node.kids.append(self._node(kid, page))
+                inner = self._node(kid, page)
+                if inner.role == "Link" and node.role != "Reference":  # it stands in the midst of a paragraph
+                    node.text += inner.text
+                    inner.text = ""
+                node.kids.append(inner)
         return node
 
     def _read(self, index: int, page: pikepdf.Page) -> str:

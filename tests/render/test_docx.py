@@ -36,7 +36,9 @@ def test_the_audit_finds_nothing(case: str, small: Rendered, make: Make, tmp_pat
 def test_the_contents_have_the_pdfs_numbers(small: Rendered) -> None:
     document = docx.Document(io.BytesIO(small.docx))
     entries = ["".join(each.text or "" for each in p._p.iter(f"{W}t")) for p in of_style(document, "toc 1")]
-    expected = [f"{each.title}{small.layout.chapter_labels[each.number]}" for each in small.manuscript.chapters]
+    expected = [
+        f"{each.title}{small.layout.pagination.chapter_labels[each.number]}" for each in small.manuscript.chapters
+    ]
 
     assert entries == expected
 

@@ -22,14 +22,14 @@ def test_the_navigation_lists_chapters_landmarks_and_pages(small: Rendered) -> N
 
     assert list(nav) == ["toc", "landmarks", "page-list"]
     assert nav["toc"] == [section.title for section in small.manuscript.chapters]
-    assert nav["page-list"] == [start.label for start in small.layout.starts]
+    assert nav["page-list"] == [start.label for start in small.layout.pagination.starts]
 
 
 def test_page_numbers_stand_where_the_printed_pages_begin(small: Rendered) -> None:
     page = text_of(small.epub, "EPUB/chapter002.xhtml")
-    second = [start for start in small.layout.starts if start.chapter == 2][1]
+    second = [start for start in small.layout.pagination.starts if start.chapter == 2][1]
     after = re.sub("<[^>]+>", " ", page.partition(f'id="p{second.label}"')[2].partition("</span>")[2])
-    printed = next(each for each in small.layout.pages if each.label == second.label and each.kind == "chapter")
+    printed = next(each for each in small.printed.pages if each.label == second.label and each.kind == "chapter")
     first = next(placed.mark for placed in printed.placed if getattr(placed.mark, "element", None)).line  # type: ignore[union-attr]
 
     assert after.split()[:3] == first.text.split()[:3] or first.text.split()[1:4] == after.split()[:3]

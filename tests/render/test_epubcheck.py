@@ -31,7 +31,7 @@ def epub(request: pytest.FixtureRequest, small: Rendered, make: Make) -> bytes:
 
 @pytest.fixture(autouse=True)
 def quick_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The virtual machine runs for seconds only: no time to optimise in."""
+    """The virtual machine spans for seconds only: no time to optimise in."""
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 

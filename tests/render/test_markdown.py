@@ -12,8 +12,8 @@ from bookgen.render.model import (
     ItemList,
     Paragraph,
     Quote,
-    Run,
     SceneBreak,
+    Span,
     Table,
     Verse,
 )
@@ -23,18 +23,18 @@ def blocks(text: str, title: str = "The Tide") -> tuple[Block, ...]:
     return parse(text, title, lambda each: each)[0]
 
 
-def test_emphasis_links_and_code_become_runs() -> None:
+def test_emphasis_links_and_code_become_spans() -> None:
     (paragraph,) = blocks("a *b* **c** ***d*** `e` ~~f~~ [g](https://h.org)")
 
     assert isinstance(paragraph, Paragraph)
-    assert [run for run in paragraph.runs if run.text.strip()] == [
-        Run("a "),
-        Run("b", italic=True),
-        Run("c", bold=True),
-        Run("d", bold=True, italic=True),
-        Run("e", code=True),
-        Run("f", strike=True),
-        Run("g", href="https://h.org"),
+    assert [span for span in paragraph.spans if span.text.strip()] == [
+        Span("a "),
+        Span("b", italic=True),
+        Span("c", bold=True),
+        Span("d", bold=True, italic=True),
+        Span("e", code=True),
+        Span("f", strike=True),
+        Span("g", href="https://h.org"),
     ]
 
 
@@ -51,7 +51,7 @@ def test_a_heading_that_repeats_the_title_is_dropped(heading: str) -> None:
 def test_another_heading_stays() -> None:
     (heading, _) = blocks("## The Ebb\n\nText.")
 
-    assert heading == Heading(2, (Run("The Ebb"),))
+    assert heading == Heading(2, (Span("The Ebb"),))
 
 
 def test_lists_quotes_tables_and_code_keep_their_shape() -> None:
@@ -63,7 +63,7 @@ def test_lists_quotes_tables_and_code_keep_their_shape() -> None:
     assert isinstance(table, Table)
     assert isinstance(code, Code)
     assert items.start == 3
-    assert (table.aligns, table.rows) == (("center", "right"), (((Run("f"),), ()),))
+    assert (table.aligns, table.rows) == (("center", "right"), (((Span("f"),), ()),))
     assert code.lines == ("g", "  h")
 
 
@@ -77,21 +77,21 @@ def test_lines_broken_by_hand_are_verse() -> None:
 def test_notes_are_kept_apart_and_called_by_number() -> None:
     found, notes = parse("a[^x] b[^y]\n\n[^y]: second\n[^x]: first", "", lambda each: each)
 
-    assert [run.note for run in found[0].runs if run.note is not None] == [0, 1]  # type: ignore[union-attr]
-    assert [note[0].runs[0].text for note in notes] == ["first", "second"]  # type: ignore[union-attr]
+    assert [span.note for span in found[0].spans if span.note is not None] == [0, 1]  # type: ignore[union-attr]
+    assert [note[0].spans[0].text for note in notes] == ["first", "second"]  # type: ignore[union-attr]
 
 
 def test_html_is_text_and_a_script_link_is_none() -> None:
     (paragraph,) = blocks("<b>x</b> [y](javascript:z)")
 
     assert isinstance(paragraph, Paragraph)
-    assert "".join(run.text for run in paragraph.runs) == "<b>x</b> [y](javascript:z)"
-    assert not any(run.href for run in paragraph.runs)
+    assert "".join(span.text for span in paragraph.spans) == "<b>x</b> [y](javascript:z)"
+    assert not any(span.href for span in paragraph.spans)
 
 
 @pytest.mark.parametrize("code", ["```\n# a\n#\nb\n```", "~~~sh\n# a\n#\nb\n~~~", "    # a\n    #\n    b"])
 def test_a_mark_alone_on_a_line_of_code_is_code(code: str) -> None:
-    assert blocks(f"{code}\n\nAfter.") == (Code(("# a", "#", "b")), Paragraph((Run("After."),)))
+    assert blocks(f"{code}\n\nAfter.") == (Code(("# a", "#", "b")), Paragraph((Span("After."),)))
 
 
 def test_a_scene_break_that_touches_its_paragraph_makes_no_heading_of_it() -> None:
@@ -109,4 +109,4 @@ def test_lines_of_a_script_without_spaces_are_joined_without_one() -> None:
     (paragraph,) = blocks("红楼梦\n第一回\nabc")
 
     assert isinstance(paragraph, Paragraph)
-    assert "".join(run.text for run in paragraph.runs) == "红楼梦第一回 abc"
+    assert "".join(span.text for span in paragraph.spans) == "红楼梦第一回 abc"

@@ -6,8 +6,8 @@ import io
 import re
 import zipfile
 
-from bookgen.render.layout.notes import note_runs
-from bookgen.render.model import Run, Table
+from bookgen.render.layout.notes import note_spans
+from bookgen.render.model import Span, Table
 from tests.render.conftest import Make, render
 from tests.render.measuring import body, overlaps
 
@@ -72,6 +72,6 @@ def test_a_note_that_only_an_uncalled_note_calls_is_in_no_epub(make: Make) -> No
 
 
 def test_a_table_in_a_note_is_read_cell_by_cell(make: Make) -> None:
-    (_, note) = note_runs((Table(("left",), ((Run("head"),),), (((Run("cell"),),),)),))[::2]
+    (_, note) = note_spans((Table(("left",), ((Span("head"),),), (((Span("cell"),),),)),))[::2]
 
     assert note.text == "cell"

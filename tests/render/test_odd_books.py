@@ -6,7 +6,7 @@ import pytest
 
 from bookgen.render.layout.compose import lay_out, paginate
 from bookgen.render.layout.page import Layout, Page
-from bookgen.render.layout.rows import Text
+from bookgen.render.layout.rows import TextMark
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import SAFE, TRIMS
 from tests.render.conftest import Make
@@ -78,5 +78,5 @@ def squeezed(layout: Layout) -> list[str]:
     return [mark.line.text for page in layout.pages for mark in texts(page) if mark.line.expansion < 90]
 
 
-def texts(page: Page) -> list[Text]:
-    return [placed.mark for placed in page.placed if isinstance(placed.mark, Text)]
+def texts(page: Page) -> list[TextMark]:
+    return [placed.mark for placed in page.placed if isinstance(placed.mark, TextMark)]

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from bookgen.render.layout.geometry import geometry
-from bookgen.render.layout.rows import Image, Text
+from bookgen.render.layout.rows import Image, TextMark
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import SAFE, TRIMS, inside_margin, kdp_inside
 from tests.render.conftest import Make, Rendered, render
@@ -18,7 +18,7 @@ PROSE = "The harbour was quiet in the evening and nobody who lived there could r
 
 @pytest.mark.parametrize(("corpus", "least"), [("novel", 0.95), ("dialogue", 0.90), ("rich", 0.90)])
 def test_facing_pages_end_level(corpus: str, least: float, request: pytest.FixtureRequest) -> None:
-    level, total = level_spreads(request.getfixturevalue(corpus).layout)
+    level, total = level_spreads(request.getfixturevalue(corpus).printed)
 
     assert total > 100
     assert level / total >= least
@@ -26,7 +26,7 @@ def test_facing_pages_end_level(corpus: str, least: float, request: pytest.Fixtu
 
 @pytest.mark.parametrize("corpus", ["novel", "dialogue", "rich"])
 def test_no_widow_and_hardly_an_orphan(corpus: str, request: pytest.FixtureRequest) -> None:
-    layout = request.getfixturevalue(corpus).layout
+    layout = request.getfixturevalue(corpus).printed
     ends = page_ends(layout)
 
     assert ends.widows == 0
@@ -35,12 +35,12 @@ def test_no_widow_and_hardly_an_orphan(corpus: str, request: pytest.FixtureReque
 
 @pytest.mark.parametrize("corpus", ["novel", "rich"])
 def test_no_heading_ends_a_page(corpus: str, request: pytest.FixtureRequest) -> None:
-    assert page_ends(request.getfixturevalue(corpus).layout).stranded_headings == 0
+    assert page_ends(request.getfixturevalue(corpus).printed).stranded_headings == 0
 
 
 @pytest.mark.parametrize("corpus", ["novel", "dialogue", "rich"])
 def test_word_spaces_are_even_and_hyphens_never_stack(corpus: str, request: pytest.FixtureRequest) -> None:
-    measured = spacing(request.getfixturevalue(corpus).layout)
+    measured = spacing(request.getfixturevalue(corpus).printed)
 
     assert measured.variation < 0.25
     assert measured.hyphenated < 0.10
@@ -48,7 +48,7 @@ def test_word_spaces_are_even_and_hyphens_never_stack(corpus: str, request: pyte
 
 
 def test_chapters_start_on_the_right_without_a_running_head(novel: Rendered) -> None:
-    layout = novel.layout
+    layout = novel.printed
     for index, page in enumerate(layout.pages):
         if page.anchors:
             assert index % 2 == 0
@@ -56,27 +56,47 @@ def test_chapters_start_on_the_right_without_a_running_head(novel: Rendered) -> 
 
 
 def test_blank_pages_are_bare_and_never_more_than_two(novel: Rendered) -> None:
-    run = 0
-    for page in novel.layout.pages:
-        run = 0 if page.placed else run + 1
-        assert run <= 2
+    blanks = 0
+    for page in novel.printed.pages:
+        blanks = 0 if page.placed else blanks + 1
+        assert blanks <= 2
 
 
-def test_the_contents_name_the_page_of_each_chapter(rich: Rendered) -> None:
-    pages = {page.anchors[0]: page.label for page in rich.layout.pages if page.anchors}
-    contents = [page for page in rich.layout.pages if page.kind == "toc"]
-    numbers = [mark.line.text for page in contents for _, mark in body(page)][2::2]
+def test_a_file_for_the_screen_has_no_blank_page_and_its_text_in_the_middle(novel: Rendered) -> None:
+    pages = novel.layout.pages
+    page = geometry(novel.settings, "6x9")
 
-    assert numbers == list(pages.values())
+    assert all(page.placed for page in pages)
+    assert [each.label for each in pages[novel.layout.front_pages :]] == [
+        str(number) for number in range(1, len(pages) - novel.layout.front_pages + 1)
+    ]
+    assert {round(left_edge(each), 2) for each in pages if len(body(each)) > 20} == {round(page.margins / 2, 2)}
+
+
+def test_every_format_goes_by_the_pages_that_are_printed(novel: Rendered) -> None:
+    assert novel.layout.pagination == novel.printed.pagination
+    assert novel.layout.pagination.pages == len(novel.printed.pages)
+
+
+@pytest.mark.parametrize("profile", ["layout", "printed"])
+def test_the_contents_number_each_chapter_and_name_its_page(profile: str, rich: Rendered) -> None:
+    layout = getattr(rich, profile)
+    pages = {page.anchors[0]: page.label for page in layout.pages if page.anchors}
+    contents = [page for page in layout.pages if page.kind == "toc"]
+    _, *entries = [mark.line.text for page in contents for _, mark in body(page)]
+
+    assert entries[::3] == [str(section.number) for section in rich.manuscript.chapters]
+    assert entries[1::3] == [section.title for section in rich.manuscript.chapters]
+    assert entries[2::3] == list(pages.values())
     assert [link.anchor for page in contents for link in page.links] == list(pages)
 
 
 def test_nothing_stands_nearer_than_half_an_inch_to_the_trim(rich: Rendered) -> None:
-    layout = rich.layout
+    layout = rich.printed
     for page in layout.pages:
         for placed in page.placed:
             mark = placed.mark
-            if isinstance(mark, Text):
+            if isinstance(mark, TextMark):
                 left = placed.x + mark.x + mark.line.x
                 assert left >= SAFE - 0.01
                 assert left + mark.line.width <= layout.width - SAFE + mark.size * 0.4  # a hanging stop or hyphen
@@ -98,8 +118,9 @@ def test_every_trim_has_room_for_the_printers_margins(name: str) -> None:
 
 
 def test_left_and_right_pages_mirror_each_other(novel: Rendered) -> None:
-    inside = geometry(novel.settings, "6x9").inside(len(novel.layout.pages))
-    edges = {index % 2: left_edge(page) for index, page in enumerate(novel.layout.pages) if len(body(page)) > 20}
+    pages = novel.printed.pages
+    inside = geometry(novel.settings, "6x9").inside(len(pages))
+    edges = {index % 2: left_edge(page) for index, page in enumerate(pages) if len(body(page)) > 20}
 
     assert edges[0] == pytest.approx(inside)
     assert edges[1] == pytest.approx(geometry(novel.settings, "6x9").margins - inside)
@@ -121,7 +142,7 @@ def test_a_note_stands_on_the_page_that_calls_it(make: Make) -> None:
 
 def test_a_note_longer_than_the_page_goes_behind_the_chapter(make: Make) -> None:
     layout = render(make(f"Called.[^1]\n\n{PROSE}\n\n[^1]: {PROSE * 6}")).layout
-    headings = [mark.line.text for page in layout.pages for _, mark in body(page) if mark.element.role == "H3"]
+    headings = [mark.line.text for page in layout.pages for _, mark in body(page) if mark.element.role == "H2"]
 
     assert headings == ["Notes"]
 
@@ -155,16 +176,16 @@ def test_a_book_that_reads_from_the_right_is_mirrored(make: Make) -> None:
     assert any(line.x > 50 for line in last_lines)  # a short last line stands at the right
 
 
-def furniture(page: object) -> list[Text]:
-    return [placed.mark for placed in page.placed if isinstance(placed.mark, Text) and placed.mark.element is None]  # type: ignore[attr-defined]
+def furniture(page: object) -> list[TextMark]:
+    return [placed.mark for placed in page.placed if isinstance(placed.mark, TextMark) and placed.mark.element is None]  # type: ignore[attr-defined]
 
 
 def texts(page: object) -> list[str]:
-    return [placed.mark.line.text for placed in page.placed if isinstance(placed.mark, Text)]  # type: ignore[attr-defined]
+    return [placed.mark.line.text for placed in page.placed if isinstance(placed.mark, TextMark)]  # type: ignore[attr-defined]
 
 
 def left_edge(page: object) -> float:
-    return min(placed.x for placed in page.placed if isinstance(placed.mark, Text))  # type: ignore[attr-defined]
+    return min(placed.x for placed in page.placed if isinstance(placed.mark, TextMark))  # type: ignore[attr-defined]
 
 
 def test_a_line_that_was_ended_by_hand_ends_there(make: Make) -> None:

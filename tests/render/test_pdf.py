@@ -67,7 +67,9 @@ def test_the_digital_file_has_outline_links_tags_and_metadata(small: Rendered) -
         assert titles == [section.title for section in small.manuscript.chapters]
         assert links == ["/Link"] * 3
         assert (root.MarkInfo.Marked, str(root.Lang)) == (True, "en-US")
-        assert "<pdfaid:part>1</pdfaid:part>" in metadata
+        for claim in ("<pdfaid:part>2<", "<pdfaid:conformance>A<", "<pdfuaid:part>1<"):
+            assert claim in metadata
+        assert pdf.pdf_version == "1.7"
         assert "The Patient Harbour" in metadata
 
 
@@ -80,12 +82,28 @@ def test_the_print_file_is_bare_and_even(make: Make) -> None:
         assert not any("/Annots" in page for page in pdf.pages)
 
 
+def test_the_print_file_is_a_pdf_x_1a_in_black_or_in_four_inks(make: Make) -> None:
+    for color, spaces in ((False, {"/DeviceGray"}), (True, {"/DeviceCMYK"})):
+        settings = ExportSettings(profile="print", color=color)
+        with opened(render(with_picture(make(PROSE, watermark=True)), settings).pdf) as pdf:
+            images = [image for page in pdf.pages for image in page.get_images().values()]
+            operators = {str(operator) for page in pdf.pages for _, operator in pikepdf.parse_content_stream(page)}
+
+            assert pdf.pdf_version == "1.3"
+            assert str(pdf.docinfo.GTS_PDFXConformance) == "PDF/X-1a:2001"
+            assert str(pdf.docinfo.Trapped) == "/False"
+            assert str(pdf.Root.OutputIntents[0].S) == "/GTS_PDFX"
+            assert {str(image.ColorSpace) for image in images} == spaces
+            assert not operators & {"rg", "RG", "cs", "CS", "sh", "gs"}
+            assert all("/TrimBox" in page for page in pdf.pages)
+
+
 def test_page_labels_are_roman_then_arabic(small: Rendered) -> None:
     with opened(small.pdf) as pdf:
         labels = [page.label for page in pdf.pages]
 
     front = small.layout.front_pages
-    assert (labels[0], labels[front - 1], labels[front]) == ("i", "vi", "1")
+    assert (labels[0], labels[front - 1], labels[front]) == ("i", "iii", "1")
 
 
 def test_headings_come_in_order_and_the_title_first(rich: Rendered) -> None:

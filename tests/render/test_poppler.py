@@ -41,7 +41,7 @@ def test_a_paragraph_reads_as_one_text(file: Path, rich: Rendered) -> None:
     words = " ".join(said.split())
     block = rich.manuscript.chapters[4].blocks[0]
 
-    assert " ".join("".join(run.text for run in block.runs).split()[:60]) in words  # type: ignore[union-attr]
+    assert " ".join("".join(span.text for span in block.spans).split()[:60]) in words  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("language", FROM_THE_RIGHT)

@@ -16,8 +16,8 @@ from bookgen.errors import InvalidInput
 from bookgen.render.job import Job, perform
 from bookgen.render.layout.lines import Tail
 from bookgen.render.layout.page import Layout
-from bookgen.render.layout.rows import Text
-from bookgen.render.model import Figure, Illustration, Manuscript, Picture, Run
+from bookgen.render.layout.rows import TextMark
+from bookgen.render.model import Figure, Illustration, Manuscript, Picture, Span
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.pictures import picture
 from bookgen.render.settings import ExportSettings, parse_settings
@@ -132,7 +132,7 @@ def test_chapters_may_start_on_any_page(make: Make) -> None:
     text = make("One line.", "One line.", "One line.")
     anywhere = render(text, ExportSettings(chapter_starts="any"))
 
-    assert len(anywhere.layout.pages) < len(render(text).layout.pages)
+    assert len(anywhere.printed.pages) < len(render(text).printed.pages)
     assert b'w:type w:val="oddPage"' not in unzipped(anywhere.docx)
 
 
@@ -146,7 +146,7 @@ def test_a_printed_picture_is_grey_unless_colour_is_asked(make: Make) -> None:
     text = with_picture(make(PROSE))
 
     assert colour_spaces(text, ExportSettings(profile="print")) == {"/DeviceGray"}
-    assert colour_spaces(text, ExportSettings(profile="print", color=True)) == {"/DeviceRGB"}
+    assert colour_spaces(text, ExportSettings(profile="print", color=True)) == {"/DeviceCMYK"}
     assert colour_spaces(text, ExportSettings()) == {"/DeviceRGB"}
 
 
@@ -195,7 +195,7 @@ def test_every_setting_is_in_this_file() -> None:
 def with_picture(text: Manuscript) -> Manuscript:
     made = red_picture()
     first, *rest = text.chapters
-    figure = Figure(made, "A red page", (Run("Red"),))
+    figure = Figure(made, "A red page", (Span("Red"),))
     return replace(text, cover=made, chapters=(replace(first, blocks=(*first.blocks, figure)), *rest))
 
 
@@ -212,7 +212,9 @@ def colour_spaces(text: Manuscript, settings: ExportSettings) -> set[str]:
 
 
 def lines(layout: Layout) -> list[str]:
-    return [placed.mark.line.text for page in layout.pages for placed in page.placed if isinstance(placed.mark, Text)]
+    return [
+        placed.mark.line.text for page in layout.pages for placed in page.placed if isinstance(placed.mark, TextMark)
+    ]
 
 
 def body_lines(layout: Layout) -> list:  # type: ignore[type-arg]
@@ -220,12 +222,12 @@ def body_lines(layout: Layout) -> list:  # type: ignore[type-arg]
         placed.mark.line
         for page in layout.pages
         for placed in page.placed
-        if isinstance(placed.mark, Text) and placed.mark.element is not None and page.kind == "chapter"
+        if isinstance(placed.mark, TextMark) and placed.mark.element is not None and page.kind == "chapter"
     ]
 
 
 def is_furniture(mark: object) -> bool:
-    return isinstance(mark, Text) and mark.element is None
+    return isinstance(mark, TextMark) and mark.element is None
 
 
 def unzipped(data: bytes) -> bytes:

@@ -4,22 +4,22 @@ from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.lines import Align, LineBreaker, Shape
 from bookgen.render.layout.words import LONG, WordMaker, units
-from bookgen.render.model import Run
+from bookgen.render.model import Span
 from tests.render.conftest import Make, render
 
 
 def test_a_word_met_in_the_text_is_set_as_a_title_in_a_title() -> None:
     maker = WordMaker(Typeface("serif", "en"))
-    maker.words([Run("the promise kept in the morning")])
+    maker.words([Span("the promise kept in the morning")])
 
-    title = maker.words([Run("in the morning")], display=True)
+    title = maker.words([Span("in the morning")], display=True)
 
     assert {style for token in title.tokens for _, style in token.pieces} == {maker.typeface.style(display=True)}
 
 
 def test_a_title_of_two_lines_is_balanced() -> None:
     maker = WordMaker(Typeface("serif", "en"))
-    words = maker.words([Run("The Lighthouse at the End of Winter")], display=True)
+    words = maker.words([Span("The Lighthouse at the End of Winter")], display=True)
     shape = Shape(330.0, 28.0, align=Align.CENTER)
 
     assert [line.text for line in LineBreaker(Hyphens("en")).lines(words, shape)] == [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from bookgen.render.docx.xml import MONO, attribute, paragraph, text, twips
 from bookgen.render.layout.flow import SCENE_BREAK
 from bookgen.render.layout.geometry import Geometry
-from bookgen.render.layout.notes import note_runs
+from bookgen.render.layout.notes import note_spans
 from bookgen.render.layout.tables import shares
 from bookgen.render.model import (
     Block,
@@ -18,10 +18,10 @@ from bookgen.render.model import (
     Paragraph,
     Picture,
     Quote,
-    Run,
-    Runs,
     SceneBreak,
     Section,
+    Span,
+    Spans,
     Table,
     Verse,
 )
@@ -56,7 +56,7 @@ class BodyWriter:
         self._first_note = len(self.notes)
         self._flush = True
         body = "".join(self._block(block, 0) for block in section.blocks)
-        texts = [note_runs(blocks) for blocks in section.notes]
+        texts = [note_spans(blocks) for blocks in section.notes]
         called = frozenset(self._called)
         self._in_note = True
         self.notes += [self._note(each, texts) if self._id(each) in called else "" for each in range(len(texts))]
@@ -66,51 +66,51 @@ class BodyWriter:
     def _id(self, note: int) -> int:
         return self._first_note + note + 1
 
-    def _note(self, number: int, texts: Sequence[Runs]) -> str:
+    def _note(self, number: int, texts: Sequence[Spans]) -> str:
         """A note's text, and below it that of the notes which are called nowhere else."""
-        out = self.runs(texts[number])
-        for run in texts[number]:
-            if run.note is not None and self._id(run.note) not in self._called:
-                self._called.add(self._id(run.note))
-                out += text(" ") + self._run(run) + text(" ") + self._note(run.note, texts)
+        out = self.spans(texts[number])
+        for span in texts[number]:
+            if span.note is not None and self._id(span.note) not in self._called:
+                self._called.add(self._id(span.note))
+                out += text(" ") + self._span(span) + text(" ") + self._note(span.note, texts)
         return out
 
-    def runs(self, runs: Runs) -> str:
-        return "".join(self._run(run) for run in runs)
+    def spans(self, spans: Spans) -> str:
+        return "".join(self._span(span) for span in spans)
 
-    def _run(self, run: Run) -> str:
-        if run.note is not None:
-            number = self._id(run.note)
+    def _span(self, span: Span) -> str:
+        if span.note is not None:
+            number = self._id(span.note)
             style = '<w:rStyle w:val="FootnoteReference"/>'
             if self._in_note or number in self._called:  # Word has one mark for a note, and none within notes
                 return text(str(number), style)
             self._called.add(number)
             return f'<w:r><w:rPr>{style}</w:rPr><w:footnoteReference w:id="{number}"/></w:r>'
-        if run.text == "\n":
+        if span.text == "\n":
             return "<w:r><w:br/></w:r>"
         properties = (
-            '<w:rStyle w:val="Hyperlink"/>' * bool(run.href)
-            + MONO * run.code
-            + "<w:b/><w:bCs/>" * run.bold
-            + "<w:i/><w:iCs/>" * run.italic
-            + "<w:strike/>" * run.strike
-            + "<w:noProof/>" * run.code
-            + "<w:rtl/>" * (self._rtl and not run.code)
+            '<w:rStyle w:val="Hyperlink"/>' * bool(span.href)
+            + MONO * span.code
+            + "<w:b/><w:bCs/>" * span.bold
+            + "<w:i/><w:iCs/>" * span.italic
+            + "<w:strike/>" * span.strike
+            + "<w:noProof/>" * span.code
+            + "<w:rtl/>" * (self._rtl and not span.code)
         )
-        content = text(run.text, properties)
-        return f'<w:hyperlink r:id="{self._link(run.href)}">{content}</w:hyperlink>' if run.href else content
+        content = text(span.text, properties)
+        return f'<w:hyperlink r:id="{self._link(span.href)}">{content}</w:hyperlink>' if span.href else content
 
     def _block(self, block: Block, depth: int) -> str:
         match block:
-            case Paragraph(runs):
+            case Paragraph(spans):
                 style = "Quote" if depth else "BookFirst" if self._flush else "BookBody"
                 self._flush = False
                 inset = twips(self._geometry.indent * 1.2 * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
-                return paragraph(style, self.runs(runs), further)
-            case Heading(level, runs):
+                return paragraph(style, self.spans(spans), further)
+            case Heading(level, spans):
                 self._flush = True
-                return paragraph(f"Heading{level}", self.runs(runs))
+                return paragraph(f"Heading{level}", self.spans(spans))
             case Quote(blocks):
                 inner = "".join(self._block(each, depth + 1) for each in blocks)
             case ItemList():
@@ -140,7 +140,7 @@ class BodyWriter:
                     label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
                     out.append(
                         paragraph(
-                            "BookList", label + self.runs(inner.runs), self._indent(level, step, hanging=index == 0)
+                            "BookList", label + self.spans(inner.spans), self._indent(level, step, hanging=index == 0)
                         )
                     )
                 else:
@@ -152,14 +152,14 @@ class BodyWriter:
         hang = f' w:hanging="{twips(step)}"' if hanging else ' w:firstLine="0"'
         return f'<w:tabs><w:tab w:val="left" w:pos="{left}"/></w:tabs><w:ind w:left="{left}"{hang}/>'
 
-    def _verse(self, lines: Sequence[Runs]) -> str:
+    def _verse(self, lines: Sequence[Spans]) -> str:
         lead = twips(self._geometry.lead)
         out = []
         for index, line in enumerate(lines):
             before = lead if index == 0 else 0
             after = lead if index == len(lines) - 1 else 0
             spacing = f'<w:spacing w:before="{before}" w:after="{after}"/>'
-            out.append(paragraph("BookVerse", self.runs(line), spacing))
+            out.append(paragraph("BookVerse", self.spans(line), spacing))
         return "".join(out)
 
     def _table(self, block: Table) -> str:
@@ -180,21 +180,23 @@ class BodyWriter:
         letter = self._geometry.note_size * 0.6
         least, most = [], []
         for column in range(len(block.aligns)):
-            texts = ["".join(run.text for run in row[column]) for row in (block.head, *block.rows[:_SAMPLE])]
+            texts = ["".join(span.text for span in row[column]) for row in (block.head, *block.rows[:_SAMPLE])]
             least.append(letter * (3 + max(len(word) for text in texts for word in text.split() or [""])))
             most.append(letter * (4 + min(_LONGEST_CELL, max(map(len, texts)))))
         most = [max(pair) for pair in zip(least, most, strict=True)]
         return [twips(width) for width in shares(least, most, self._geometry.measure)]
 
-    def _row(self, cells: Sequence[Runs], aligns: Sequence[str], widths: Sequence[int], *, head: bool) -> str:
+    def _row(self, cells: Sequence[Spans], aligns: Sequence[str], widths: Sequence[int], *, head: bool) -> str:
         out = []
         rule = _HEAD_RULE if head else ""
-        for runs, align, width in zip(cells, aligns, widths, strict=True):
+        for spans, align, width in zip(cells, aligns, widths, strict=True):
             side = "left" if self._rtl and align == "right" else align  # Word's sides are a line's start and end
             properties = f'<w:jc w:val="{side}"/>' if align in ("right", "center") else ""
             if head:
-                runs = tuple(Run(run.text, True, run.italic, run.code, run.strike, run.href, run.note) for run in runs)
-            content = paragraph("BookTable", self.runs(runs), properties)
+                spans = tuple(
+                    Span(span.text, True, span.italic, span.code, span.strike, span.href, span.note) for span in spans
+                )
+            content = paragraph("BookTable", self.spans(spans), properties)
             out.append(f'<w:tc><w:tcPr><w:tcW w:w="{width}" w:type="dxa"/>{rule}</w:tcPr>{content}</w:tc>')
         mark = "<w:trPr><w:cantSplit/><w:tblHeader/></w:trPr>" if head else "<w:trPr><w:cantSplit/></w:trPr>"
         return f"<w:tr>{mark}{''.join(out)}</w:tr>"
@@ -204,7 +206,7 @@ class BodyWriter:
         geometry = self._geometry
         width, height = picture.printed(geometry.measure, geometry.lines * geometry.lead * 0.8)
         drawing = paragraph("BookFigure", self.drawing(picture, block.alt, width, height))
-        return drawing + (paragraph("Caption", self.runs(block.caption)) if block.caption else "")
+        return drawing + (paragraph("Caption", self.spans(block.caption)) if block.caption else "")
 
     def drawing(self, picture: Picture, alt: str, width: float, height: float) -> str:
         self._drawings += 1

@@ -8,7 +8,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 
 from bookgen.render.docx.xml import MONO, NAMESPACES, attribute, twips
-from bookgen.render.languages import Language
+from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.settings import ExportSettings
 
@@ -116,7 +116,7 @@ def font_table(settings: ExportSettings) -> str:
 
 
 class StyleSheet:
-    def __init__(self, document: Any, geometry: Geometry, settings: ExportSettings, language: Language) -> None:
+    def __init__(self, document: Any, geometry: Geometry, settings: ExportSettings, language: Locale) -> None:
         self._document = document
         self._geometry = geometry
         self._settings = settings

@@ -28,10 +28,10 @@ _KINDS = ("default", "even", "first")
 
 
 def write_docx(manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> bytes:
-    return _Writer(manuscript, pagination, settings).file()
+    return _DocxWriter(manuscript, pagination, settings).file()
 
 
-class _Writer:
+class _DocxWriter:
     def __init__(self, manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> None:
         self._manuscript = manuscript
         self._pagination = pagination

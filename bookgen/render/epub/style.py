@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bookgen.render.fonts.families import DYSLEXIC
-from bookgen.render.languages import Language
+from bookgen.render.languages import Locale
 from bookgen.render.layout.flow import SCENE_BREAK
 from bookgen.render.settings import ExportSettings
 
@@ -83,7 +83,7 @@ def _faces(settings: ExportSettings) -> str:
     )
 
 
-def style_sheet(settings: ExportSettings, language: Language) -> bytes:
+def style_sheet(settings: ExportSettings, language: Locale) -> bytes:
     sheet = _SHEET.format(
         indent=language.indent,
         leading=round(1.27 * settings.line_spacing, 2),

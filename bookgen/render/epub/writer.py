@@ -45,10 +45,10 @@ class _Page(epub.EpubHtml):  # type: ignore[misc]
 
 
 def write_epub(manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> bytes:
-    return _Writer(manuscript, pagination, settings).file()
+    return _EpubWriter(manuscript, pagination, settings).file()
 
 
-class _Writer:
+class _EpubWriter:
     def __init__(self, manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> None:
         self._manuscript = manuscript
         self._pagination = pagination

@@ -16,10 +16,10 @@ from bookgen.render.model import (
     Paragraph,
     Picture,
     Quote,
-    Run,
-    Runs,
     SceneBreak,
     Section,
+    Span,
+    Spans,
     Table,
     Verse,
 )
@@ -76,17 +76,17 @@ class ChapterWriter:
 
     def _block(self, block: Block) -> str:
         match block:
-            case Paragraph(runs):
-                return f"<p>{self._leaf(runs)}</p>"
-            case Heading(level, runs):
-                return f"<h{level}>{self._leaf(runs)}</h{level}>"
+            case Paragraph(spans):
+                return f"<p>{self._leaf(spans)}</p>"
+            case Heading(level, spans):
+                return f"<h{level}>{self._leaf(spans)}</h{level}>"
             case Quote(blocks):
                 return f"<blockquote>{''.join(self._block(each) for each in blocks)}</blockquote>"
             case ItemList():
                 return self._list(block)
             case Verse(lines):
                 marks = self._marks()
-                return f'<p class="verse">{marks}{"<br/>".join(self._runs(line) for line in lines)}</p>'
+                return f'<p class="verse">{marks}{"<br/>".join(self._spans(line) for line in lines)}</p>'
             case Code(lines):
                 marks = self._marks()
                 code = "\n".join(escape(line, quote=False) for line in lines)
@@ -104,29 +104,29 @@ class ChapterWriter:
         items = []
         for item in block.items:
             if len(item) == 1 and isinstance(item[0], Paragraph):
-                items.append(f"<li>{self._leaf(item[0].runs)}</li>")
+                items.append(f"<li>{self._leaf(item[0].spans)}</li>")
             else:
                 items.append(f"<li>{''.join(self._block(each) for each in item)}</li>")
         return f"<{tag}{start}>{''.join(items)}</{tag}>"
 
     def _table(self, block: Table) -> str:
-        head = "".join(self._cell("th", runs, align) for runs, align in zip(block.head, block.aligns, strict=True))
+        head = "".join(self._cell("th", spans, align) for spans, align in zip(block.head, block.aligns, strict=True))
         rows = "".join(
             "<tr>"
-            + "".join(self._cell("td", runs, align) for runs, align in zip(row, block.aligns, strict=True))
+            + "".join(self._cell("td", spans, align) for spans, align in zip(row, block.aligns, strict=True))
             + "</tr>"
             for row in block.rows
         )
         body = f"<tbody>{rows}</tbody>" if rows else ""
         return f"<table><thead><tr>{head}</tr></thead>{body}</table>"
 
-    def _cell(self, tag: str, runs: Runs, align: str) -> str:
+    def _cell(self, tag: str, spans: Spans, align: str) -> str:
         style = f' class="{align}"' if align in ("right", "center") else ""
-        return f"<{tag}{style}>{self._runs(runs)}</{tag}>"
+        return f"<{tag}{style}>{self._spans(spans)}</{tag}>"
 
     def _figure(self, block: Figure) -> str:
         image = f'<img src="{self._pictures[block.picture]}" alt="{escape(block.alt)}"/>'
-        caption = f"<figcaption>{self._runs(block.caption)}</figcaption>" if block.caption else ""
+        caption = f"<figcaption>{self._spans(block.caption)}</figcaption>" if block.caption else ""
         return f"<figure>{image}{caption}</figure>"
 
     # page breaks
@@ -147,58 +147,58 @@ class ChapterWriter:
             f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{start.label}" aria-label="{start.label}"></span>'
         )
 
-    def _leaf(self, runs: Runs) -> str:
+    def _leaf(self, spans: Spans) -> str:
         """A paragraph's text, with a break before each word that begins a page."""
         self._block_number += 1
         due = self._due()
         if not due:
-            return self._runs(runs)
+            return self._spans(spans)
         out: list[str] = []
         words = _Words()
-        for run in runs:
-            if run.note is not None or run.text == "\n":
-                out.append(self._run(run))
-                words.end() if run.note is None else words.go_on()
+        for span in spans:
+            if span.note is not None or span.text == "\n":
+                out.append(self._span(span))
+                words.end() if span.note is None else words.go_on()
                 continue
             held = ""
-            for text in words.pieces(run.text):
+            for text in words.pieces(span.text):
                 while due and due[0].word <= words.count and text.strip():
-                    out.append(self._run(run, held) + self._mark(due.pop(0)))
+                    out.append(self._span(span, held) + self._mark(due.pop(0)))
                     held = ""
                 held += text
-            out.append(self._run(run, held))
+            out.append(self._span(span, held))
         out += [self._mark(start) for start in due]
         return "".join(out)
 
-    # runs
+    # spans
 
-    def _runs(self, runs: Runs) -> str:
-        return "".join(self._run(run) for run in runs)
+    def _spans(self, spans: Spans) -> str:
+        return "".join(self._span(span) for span in spans)
 
-    def _run(self, run: Run, text: str | None = None) -> str:
-        if run.note is not None:
-            number = run.note
+    def _span(self, span: Span, text: str | None = None) -> str:
+        if span.note is not None:
+            number = span.note
             place = "" if number in self._called else f' id="{self._prefix}r{number}"'  # the way back is to the first
             self._called.add(number)
             return (
                 f'<a epub:type="noteref" role="doc-noteref" class="noteref"{place} '
                 f'href="#{self._prefix}n{number}">{number + 1}</a>'
             )
-        if run.text == "\n":
+        if span.text == "\n":
             return "<br/>"
-        out = escape(run.text if text is None else text, quote=False)
+        out = escape(span.text if text is None else text, quote=False)
         if not out:
             return ""
-        if run.code:
+        if span.code:
             out = f'<code dir="ltr">{out}</code>'
-        for tag, on in (("del", run.strike), ("em", run.italic), ("strong", run.bold)):
+        for tag, on in (("del", span.strike), ("em", span.italic), ("strong", span.bold)):
             if on:
                 out = f"<{tag}>{out}</{tag}>"
-        return f'<a href="{escape(run.href)}">{out}</a>' if run.href else out
+        return f'<a href="{escape(span.href)}">{out}</a>' if span.href else out
 
 
 class _Words:
-    """Counts a paragraph's words as the layout does; one may go on from run to run."""
+    """Counts a paragraph's words as the layout does; one may go on from span to span."""
 
     def __init__(self) -> None:
         self.count = 0

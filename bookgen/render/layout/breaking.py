@@ -21,7 +21,7 @@ _SHORT_LAST_LINE = 0.86
 _INFINITE = 1e18
 
 
-class Place(NamedTuple):
+class Breakpoint(NamedTuple):
     """Where a line may end: at 0 behind the word, at > 0 inside it with a hyphen, at < 0 inside without one.
 
     A line that ends here is `width` long from the paragraph's start, with so much of `gaps`; the next one
@@ -51,7 +51,7 @@ class Measures:
         return room - self.notch if line < self.notch_lines else room
 
 
-def places(words: Words, hyphenate: Hyphenate | None) -> Iterator[Place]:
+def places(words: Words, hyphenate: Hyphenate | None) -> Iterator[Breakpoint]:
     """Every place where a line may end; without `hyphenate` words stay whole."""
     width = gaps = 0.0
     for word, token in enumerate(words.tokens):
@@ -60,9 +60,9 @@ def places(words: Words, hyphenate: Hyphenate | None) -> Iterator[Place]:
         gaps += token.gap[1]
 
 
-def _within(word: int, token: Token, width: float, gaps: float, hyphenate: Hyphenate | None) -> Iterator[Place]:
+def _within(word: int, token: Token, width: float, gaps: float, hyphenate: Hyphenate | None) -> Iterator[Breakpoint]:
     for at, start, end, penalty in token.whole if hyphenate is None else token.divided(hyphenate):
-        yield Place(word, at, width + end, gaps, width + start, gaps if at else gaps + token.gap[1], penalty)
+        yield Breakpoint(word, at, width + end, gaps, width + start, gaps if at else gaps + token.gap[1], penalty)
 
 
 def fit(
@@ -73,10 +73,10 @@ def fit(
     *,
     micro: bool = True,
     forbidden: Container[tuple[int, int]] = (),
-) -> list[Place] | None:
+) -> list[Breakpoint] | None:
     """The best lines of one measure: where they end. None: none is good enough.
 
-    Runs for every paragraph, often twice. A node is a place where a good line has ended; most words are passed
+    Spans for every paragraph, often twice. A node is a place where a good line has ended; most words are passed
     without a second look, since none of the open lines reaches as far as them.
     """
     measure = measures.full
@@ -144,17 +144,17 @@ def fit(
         gaps = after
     if ends[-1][:2] != (last, 0):
         return None
-    found: list[Place] = []
+    found: list[Breakpoint] = []
     node = len(total) - 1
     while node:
         word, at, end, end_gaps, cost = ends[node]
-        found.append(Place(word, at, end, end_gaps, starts[node], start_gaps[node], cost))
+        found.append(Breakpoint(word, at, end, end_gaps, starts[node], start_gaps[node], cost))
         node = previous[node]
     found.reverse()
     return found
 
 
-def third_hyphen(ends: Sequence[Place]) -> tuple[int, int] | None:
+def third_hyphen(ends: Sequence[Breakpoint]) -> tuple[int, int] | None:
     """The first hyphen that is the third in a row."""
     row = 0
     for end in ends:
@@ -164,11 +164,11 @@ def third_hyphen(ends: Sequence[Place]) -> tuple[int, int] | None:
     return None
 
 
-def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> list[Place]:
+def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> list[Breakpoint]:
     """Line by line, as full as each will go; never fails."""
-    ends: list[Place] = []
+    ends: list[Breakpoint] = []
     start = 0.0
-    waiting: list[Place] = []  # the furthest end that the line has room for
+    waiting: list[Breakpoint] = []  # the furthest end that the line has room for
     for place in places(words, hyphenate):
         if waiting and place.width - start > measures(len(ends)):
             ends += waiting
@@ -177,14 +177,14 @@ def first_fit(words: Words, measures: Measures, hyphenate: Hyphenate | None) -> 
     return ends + waiting
 
 
-class _Node(NamedTuple):
+class _LineEnd(NamedTuple):
     """A line of a shaped paragraph has ended: where, how many there are, at what cost, and behind how many hyphens."""
 
-    place: Place
+    place: Breakpoint
     lines: int
     total: float
     ladder: int
-    before: _Node | None
+    before: _LineEnd | None
 
 
 def fit_shaped(
@@ -195,11 +195,11 @@ def fit_shaped(
     *,
     wanted: int | None = None,
     micro: bool = True,
-) -> list[Place] | None:
+) -> list[Breakpoint] | None:
     """As `fit`, where each line has its own measure, or the paragraph must have `wanted` lines."""
     last = len(words.tokens) - 1
-    active = [_Node(Place(-1, 0, 0.0, 0.0, 0.0, 0.0, 0.0), 0, 0.0, 0, None)]
-    new: list[_Node] = []
+    active = [_LineEnd(Breakpoint(-1, 0, 0.0, 0.0, 0.0, 0.0, 0.0), 0, 0.0, 0, None)]
+    new: list[_LineEnd] = []
     width = gaps = 0.0
     for word, token in enumerate(words.tokens):
         if word == last or measures.notch_lines or _reached(active[0], measures, width + token.end, gaps, tolerance):
@@ -215,7 +215,7 @@ def fit_shaped(
     return _path(min(finished, key=lambda node: node.total)) if finished else None
 
 
-def _reached(node: _Node, measures: Measures, end: float, gaps: float, tolerance: float) -> bool:
+def _reached(node: _LineEnd, measures: Measures, end: float, gaps: float, tolerance: float) -> bool:
     """Whether a line that begins at the node may be stretched to so near an end."""
     measure = measures(node.lines)
     room = (gaps - node.place.next_gaps) * STRETCH + EXPANSION * measure
@@ -223,11 +223,11 @@ def _reached(node: _Node, measures: Measures, end: float, gaps: float, tolerance
 
 
 def _lines_to(
-    place: Place, active: list[_Node], measures: Measures, tolerance: float, *, is_last: bool, micro: bool
-) -> tuple[list[_Node], list[_Node]]:
+    place: Breakpoint, active: list[_LineEnd], measures: Measures, tolerance: float, *, is_last: bool, micro: bool
+) -> tuple[list[_LineEnd], list[_LineEnd]]:
     """The nodes that lines may still begin at, and the best lines that end here: one for each number of lines."""
-    alive: list[_Node] = []
-    best: dict[int, tuple[float, _Node]] = {}
+    alive: list[_LineEnd] = []
+    best: dict[int, tuple[float, _LineEnd]] = {}
     for index, node in enumerate(active):
         measure = measures(node.lines)
         missing = measure - (place.width - node.place.next_width)
@@ -255,13 +255,13 @@ def _lines_to(
         if node.lines not in best or demerits < best[node.lines][0]:
             best[node.lines] = (demerits, node)
     return alive, [
-        _Node(place, lines + 1, total, min(2, node.ladder + 1) if place.at > 0 else 0, node)
+        _LineEnd(place, lines + 1, total, min(2, node.ladder + 1) if place.at > 0 else 0, node)
         for lines, (total, node) in sorted(best.items())
     ]
 
 
-def _path(node: _Node | None) -> list[Place]:
-    ends: list[Place] = []
+def _path(node: _LineEnd | None) -> list[Breakpoint]:
+    ends: list[Breakpoint] = []
     while node and node.before:
         ends.append(node.place)
         node = node.before

@@ -11,17 +11,18 @@ from bookgen.render.layout.opener import opener_rows
 from bookgen.render.layout.pages import Cut, PageSearch
 from bookgen.render.layout.rows import Element, Row
 from bookgen.render.layout.setter import Setter
-from bookgen.render.model import Heading, Paragraph, Run, Section
+from bookgen.render.model import Heading, Paragraph, Section, Span
 
 
 @dataclass(slots=True)
 class ChapterPages:
-    """`before`: how many pages of the text stand before it."""
+    """`before`: how many printed pages of the text stand before it; `first`: its first page's number in this file."""
 
     section: Section
     before: int
     pages: list[list[Row]]
     notes: FootNotes
+    first: int = 1
 
 
 def chapter_pages(setter: Setter, section: Section, structure: Element, before: int) -> ChapterPages:
@@ -61,9 +62,9 @@ def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:
 
 
 def _set_behind(setter: Setter, section: Section, notes: FootNotes, flow: Flow, element: Element) -> None:
-    flow.block(Heading(3, (Run(setter.language.notes),)), 0.0, 0.0, element)
+    flow.block(Heading(3, (Span(setter.language.notes),)), 0.0, 0.0, element)
     for number in notes.behind:
         for index, block in enumerate(section.notes[number]):
             if index == 0 and isinstance(block, Paragraph):
-                block = Paragraph((Run("", note=number), Run(" "), *block.runs))
+                block = Paragraph((Span("", note=number), Span(" "), *block.spans))
             flow.block(block, 0.0, 0.0, element)

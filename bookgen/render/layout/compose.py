@@ -11,8 +11,8 @@ from bookgen.render.layout.chapters import ChapterPages, chapter_pages
 from bookgen.render.layout.front import FrontMatter, anchor
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.lines import Align, LineBreaker
-from bookgen.render.layout.page import Layout, Link, Page, PageStart, Pagination, Placed
-from bookgen.render.layout.rows import Element, Row, Rule, Text
+from bookgen.render.layout.page import Layout, Page, PageStart, Pagination, Placed
+from bookgen.render.layout.rows import Element, Row, Rule, TextMark
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.words import WordMaker
 from bookgen.render.model import Manuscript
@@ -50,85 +50,90 @@ class _Composer:
         self._typeface = self._setter.maker.typeface
         self._geometry = self._setter.geometry
         self._structure = Element("Document")
+        self._digital = settings.profile == "digital"
 
     def layout(self) -> Layout:
         front_structure = self._structure.child("Sect")
+        matter = FrontMatter(self._setter, self._manuscript, front_structure)
+        cover = [matter.cover(self._manuscript.cover)] if self._shows_cover and self._manuscript.cover else []
         chapters = self._chapters()
-        front = self._front(front_structure, chapters)
-        body: list[Page] = []
+        front = self._front(matter, chapters)
+        pagination = self._pagination(front, chapters)
+        if self._digital:
+            front = cover + [page for page in front if page.placed and page.kind != "half title"]
+        self._label(front)
+        pages = list(front)
         for chapter in chapters:
-            body += [self._blank(number) for number in range(len(body) + 1, chapter.before + 1)]
-            body += self._body(chapter)
-        pages = front + body
-        pages += [Page("chapter")] * (self._length(front, chapters) - len(pages))
-        self._to_sides(pages, len(front))
-        return Layout(
-            self._geometry.trim.width,
-            self._geometry.trim.height,
-            pages,
-            len(front),
-            self._structure,
-            self._typeface,
-            _labels(chapters),
-            _starts(chapters),
-            rtl=self._setter.language.rtl,
-        )
+            if not self._digital:
+                pages += [Page("chapter", str(number)) for number in range(len(pages) - len(front) + 1, chapter.first)]
+            pages += self._body(chapter)
+        if not self._digital:
+            pages += [Page("chapter")] * (pagination.pages - len(pages))
+        self._to_sides(pages)
+        trim = self._geometry.trim
+        rtl = self._setter.language.rtl
+        return Layout(trim.width, trim.height, pages, len(front), self._structure, self._typeface, pagination, rtl=rtl)
 
     def pagination(self) -> Pagination:
         chapters = self._chapters()
-        front = self._front(self._structure, chapters)
-        return Pagination(self._length(front, chapters), _labels(chapters), tuple(_starts(chapters)))
+        front = self._front(FrontMatter(self._setter, self._manuscript, self._structure), chapters)
+        return self._pagination(front, chapters)
+
+    def _pagination(self, front: Sequence[Page], chapters: Sequence[ChapterPages]) -> Pagination:
+        """Printers take an even number of pages."""
+        pages = len(front) + max((chapter.before + len(chapter.pages) for chapter in chapters), default=0)
+        labels = {chapter.section.number: str(chapter.before + 1) for chapter in chapters}
+        return Pagination(pages + pages % 2, labels, tuple(_starts(chapters)))
+
+    @property
+    def _shows_cover(self) -> bool:
+        return self._digital and self._settings.include_cover
 
     def _chapters(self) -> list[ChapterPages]:
         chapters: list[ChapterPages] = []
-        count = 0
+        printed = shown = 0
         for section in self._manuscript.chapters:
             if self._settings.chapter_starts == "right":
-                count += count % 2
+                printed += printed % 2
             self._typeface.place = f" in chapter {section.number}"
-            chapters.append(chapter_pages(self._setter, section, self._structure, count))
-            count += len(chapters[-1].pages)
+            chapter = chapter_pages(self._setter, section, self._structure, printed)
+            chapter.first = (shown if self._digital else printed) + 1
+            chapters.append(chapter)
+            printed += len(chapter.pages)
+            shown += len(chapter.pages)
         self._typeface.place = ""
         return chapters
 
-    def _length(self, front: Sequence[Page], chapters: Sequence[ChapterPages]) -> int:
-        """Printers take an even number of pages."""
-        length = len(front) + max((chapter.before + len(chapter.pages) for chapter in chapters), default=0)
-        return length + length % 2 if self._settings.profile == "print" else length
-
-    def _front(self, structure: Element, chapters: Sequence[ChapterPages]) -> list[Page]:
-        """Always an even number of pages, so that page 1 is a right-hand one."""
+    def _front(self, matter: FrontMatter, chapters: Sequence[ChapterPages]) -> list[Page]:
+        """As it is printed: always an even number of pages, so that page 1 is a right-hand one."""
         settings = self._settings
-        matter = FrontMatter(self._setter, self._manuscript, structure)
         pages: list[Page] = []
-        if settings.include_cover and self._manuscript.cover and settings.profile == "digital":
-            pages += [matter.cover(self._manuscript.cover), Page("title")]
         if settings.include_title_page:
             pages += [matter.half_title(), Page("title"), matter.title()]
         if settings.include_copyright_page:
-            if len(pages) % 2 == 0:
-                pages.append(Page("copyright"))
+            pages += [Page("copyright")] * (len(pages) % 2 == 0)
             pages += matter.copyright()
         if settings.dedication:
             pages += [Page("title")] * (len(pages) % 2)
             pages += matter.dedication()
         if settings.include_toc:
-            if len(pages) % 2:
-                pages.append(Page("toc"))
-            labels = _labels(chapters) if settings.page_numbers else {}
-            pages += matter.contents([(each.section, labels.get(each.section.number, "")) for each in chapters])
+            pages += [Page("toc")] * (len(pages) % 2)
+            shown = settings.page_numbers
+            pages += matter.contents([(each.section, str(each.first) if shown else "") for each in chapters])
         if len(pages) % 2:
             pages.append(Page(pages[-1].kind))
-        for index, page in enumerate(pages):
-            page.label = roman(index + 1)
-            if page.kind == "toc" and page.placed and settings.page_numbers:
-                self._folio(page)
         return pages
+
+    def _label(self, front: Sequence[Page]) -> None:
+        for index, page in enumerate(front):
+            page.label = roman(index + 1)
+            if page.kind == "toc" and page.placed and self._settings.page_numbers:
+                self._folio(page)
 
     def _body(self, chapter: ChapterPages) -> list[Page]:
         pages: list[Page] = []
         for index, rows in enumerate(chapter.pages):
-            number = chapter.before + index + 1
+            number = chapter.first + index
             page = Page("chapter", str(number), chapter.section.id)
             if index == 0:
                 page.anchors.append(anchor(chapter.section))
@@ -158,7 +163,7 @@ class _Composer:
         start = geometry.measure - width if self._setter.language.rtl else 0.0
         page.placed.append(Placed(Rule(start, width), 0.0, y + notes.lead * 1.15))
         for line, element in lines:
-            page.placed.append(Placed(Text(line, 0.0, geometry.note_size, element), 0.0, y))
+            page.placed.append(Placed(TextMark(line, 0.0, geometry.note_size, element), 0.0, y))
             y -= notes.lead
 
     def _running_head(self, page: Page, chapter: ChapterPages, *, recto: bool) -> None:
@@ -170,33 +175,26 @@ class _Composer:
         line = self._setter.line(text, geometry.small, geometry.measure * 0.9, Align.START, italic=True)
         x = geometry.measure - line.width if outer is Align.END else 0.0
         line.x = 0.0
-        page.placed.append(Placed(Text(line, x, geometry.small), 0.0, geometry.trim.height - geometry.head))
+        page.placed.append(Placed(TextMark(line, x, geometry.small), 0.0, geometry.trim.height - geometry.head))
 
     def _folio(self, page: Page) -> None:
         geometry = self._geometry
         line = self._setter.line(page.label, geometry.small, geometry.measure, Align.CENTER)
-        page.placed.append(Placed(Text(line, 0.0, geometry.small), 0.0, geometry.folio))
+        page.placed.append(Placed(TextMark(line, 0.0, geometry.small), 0.0, geometry.folio))
 
-    def _blank(self, number: int) -> Page:
-        return Page("chapter", str(number))
-
-    def _to_sides(self, pages: Sequence[Page], front: int) -> None:
-        """Moves every page's text to its side of the spread, now that the number of pages is known."""
-        rtl = self._setter.language.rtl
+    def _to_sides(self, pages: Sequence[Page]) -> None:
+        """Moves the text of every page to its side of the spread; a screen has no spine, and there to the middle."""
+        geometry, rtl = self._geometry, self._setter.language.rtl
         for index, page in enumerate(pages):
             if page.kind == "cover":
                 continue
-            left = self._geometry.left(len(pages), recto=index % 2 == 0, rtl=rtl)
+            left = geometry.margins / 2
+            if not self._digital:
+                left = geometry.left(len(pages), recto=index % 2 == 0, rtl=rtl)
             for placed in page.placed:
                 placed.x += left
-            page.links = [
-                Link(link.x + left, link.y, link.width, link.height, link.anchor, link.href) for link in page.links
-            ]
-
-
-def _labels(chapters: Sequence[ChapterPages]) -> dict[int, str]:
-    """The number of the page on which each chapter begins."""
-    return {chapter.section.number: str(chapter.before + 1) for chapter in chapters}
+            for link in page.links:
+                link.x += left
 
 
 def _starts(chapters: Sequence[ChapterPages]) -> list[PageStart]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
 from bookgen.render.layout.lines import Align, Line, Shape, Tail
 from bookgen.render.layout.looseness import Looseness, SetParagraph, notes_in
-from bookgen.render.layout.rows import Element, Image, Row, Text, blank
+from bookgen.render.layout.rows import Element, Image, Row, TextMark, blank
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
@@ -21,10 +21,10 @@ from bookgen.render.model import (
     ItemList,
     Paragraph,
     Quote,
-    Run,
-    Runs,
     SceneBreak,
     Section,
+    Span,
+    Spans,
     Table,
     Verse,
     lines_by_hand,
@@ -50,6 +50,7 @@ class Flow:
         self._element = element
         self._block = -1
         self._flush = True  # the next paragraph has no indent
+        self._level = 1  # of the last heading: the chapter's own
         self.rows: list[Row] = []
         self.looseness = Looseness(setter.breaker)
 
@@ -61,10 +62,10 @@ class Flow:
 
     def block(self, block: Block, left: float, right: float, element: Element) -> None:
         match block:
-            case Paragraph(runs):
-                self._paragraph(runs, left, right, element)
-            case Heading(level, runs):
-                self._heading(level, runs, left, right, element)
+            case Paragraph(spans):
+                self._paragraph(spans, left, right, element)
+            case Heading(level, spans):
+                self._heading(level, spans, left, right, element)
             case Quote(blocks):
                 self._quote(blocks, left, right, element)
             case ItemList():
@@ -98,14 +99,14 @@ class Flow:
         """Narrow lines are ragged: there are too few spaces in one to hide the rest."""
         return self._align if measure >= _NARROW * self.geometry.size else Align.START
 
-    def _paragraph(self, runs: Runs, left: float, right: float, element: Element) -> None:
+    def _paragraph(self, spans: Spans, left: float, right: float, element: Element) -> None:
         self._block += 1
         indent = 0.0 if self._flush else self._indent
-        parts = lines_by_hand(runs)
+        parts = lines_by_hand(spans)
         if len(parts) > 1:
             self._broken(parts, left, right, element.child("P"), indent)
             return
-        words = self._maker.words(runs)
+        words = self._maker.words(spans)
         measure = self._measure(left, right)
         shape = Shape(measure, self.geometry.size, indent, self._align_in(measure))
         initial = None
@@ -121,13 +122,13 @@ class Flow:
         if initial is not None:
             line, size, _ = initial
             drop = -(DEPTH - 1) * self.geometry.lead
-            rows[0].marks.insert(0, Text(line, self._x(left, right), size, paragraph.element, drop))
+            rows[0].marks.insert(0, TextMark(line, self._x(left, right), size, paragraph.element, drop))
             for row in rows[: DEPTH - 1]:
                 row.keep = True
         self.rows += rows
         self._flush = False
 
-    def _broken(self, parts: Sequence[Runs], left: float, right: float, element: Element, indent: float) -> None:
+    def _broken(self, parts: Sequence[Spans], left: float, right: float, element: Element, indent: float) -> None:
         """A paragraph with lines that end where its author ended them."""
         before = 0
         for part in parts:
@@ -158,7 +159,7 @@ class Flow:
         for index, line in enumerate(lines):
             self.rows.append(
                 Row(
-                    marks=[Text(line, left, size, element)],
+                    marks=[TextMark(line, left, size, element)],
                     keep=keep,
                     first=index == 0,
                     last=index == last,
@@ -168,13 +169,14 @@ class Flow:
                 )
             )
 
-    def _heading(self, level: int, runs: Runs, left: float, right: float, element: Element) -> None:
+    def _heading(self, level: int, spans: Spans, left: float, right: float, element: Element) -> None:
         self._block += 1
         self.space(keep=True)
         size = self.geometry.size * _HEADING_SCALE[level]
-        words = self._maker.words(runs, bold=level < 4, italic=level == 4)
+        words = self._maker.words(spans, bold=level < 4, italic=level == 4)
         lines = self._breaker.lines(words, Shape(self._measure(left, right), size, align=Align.START))
-        self._put(lines, words, self._x(left, right), element.child(f"H{level}"), size, keep=True)
+        self._level = min(level, self._level + 1)  # a reader that steps through headings misses none
+        self._put(lines, words, self._x(left, right), element.child(f"H{self._level}"), size, keep=True)
         if level == 2:
             self.rows.append(blank(keep=True))
         self._flush = True
@@ -199,7 +201,8 @@ class Flow:
         if outer:
             self.space()
         step = self._step(left, right) or self.geometry.size
-        inner = element.child("L")
+        numbering = "Disc" if block.start is None else "Decimal"
+        inner = element.child("L", attributes=f"/O/List/ListNumbering/{numbering}")
         loose = any(len(item) > 1 for item in block.items) and any(
             not isinstance(item[-1], ItemList) for item in block.items if len(item) > 1
         )
@@ -226,22 +229,22 @@ class Flow:
         if at == len(self.rows):
             self.rows.append(Row())
         size = self.geometry.size
-        words = self._maker.words((Run(sign),))
+        words = self._maker.words((Span(sign),))
         (line,) = self._breaker.lines(words, Shape(step * 2, size, align=Align.START))
         gap = size * 0.45
         before = line.width + gap if line.width + gap <= step else step
         x = self.geometry.measure - left + before - line.width if self._rtl else left - before
         line.x = 0.0
-        self.rows[at].marks.insert(0, Text(line, x, size, label))
+        self.rows[at].marks.insert(0, TextMark(line, x, size, label))
 
-    def _verse(self, verses: Sequence[Runs], left: float, right: float, element: Element) -> None:
+    def _verse(self, verses: Sequence[Spans], left: float, right: float, element: Element) -> None:
         self.space()
         self._block += 1
         size = self.geometry.size
         inset = self._step(left, right)
         inner = element.child("P")
-        for index, runs in enumerate(verses):
-            words = self._maker.words(runs)
+        for index, spans in enumerate(verses):
+            words = self._maker.words(spans)
             shape = Shape(self._measure(left + inset, right), size, align=Align.START)
             lines = self._breaker.lines(words, shape)
             kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
@@ -258,7 +261,7 @@ class Flow:
         inner = element.child("Code")
         inset = self._step(left, right)
         for text in lines:
-            words = self._maker.words((Run(text.replace(" ", "\u00a0"), code=True),))
+            words = self._maker.words((Span(text.replace(" ", "\u00a0"), code=True),))
             words.rtl = False  # in whatever language the book is
             shape = Shape(self._measure(left + inset, right), size, align=Align.START)
             set_lines = self._breaker.lines(words, shape)
@@ -308,8 +311,8 @@ class Flow:
             return
         self.space(keep=True)
         size = self.geometry.size
-        words = self._maker.words((Run(SCENE_BREAK),))
+        words = self._maker.words((Span(SCENE_BREAK),))
         (line,) = self._breaker.lines(words, Shape(self._measure(left, right), size, align=Align.CENTER))
-        self.rows.append(Row(marks=[Text(line, self._x(left, right), size)], keep=True))
+        self.rows.append(Row(marks=[TextMark(line, self._x(left, right), size)], keep=True))
         self.space(keep=True)
         self._flush = True

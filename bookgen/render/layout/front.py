@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from bookgen.render.languages import Language
+from bookgen.render.languages import Locale
 from bookgen.render.layout.lines import Align, Line, Tail
 from bookgen.render.layout.page import Link, Page, Placed
-from bookgen.render.layout.rows import Element, Image, Text
+from bookgen.render.layout.rows import Element, Image, TextMark
 from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
 from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.settings import ExportSettings
 
 _COPYRIGHT_SIGN = "©"
-_ENTRY = 0.84  # of the measure is for a chapter's title, the rest for its page
+_BESIDE_NUMBER = 0.8  # ems between a title and the numbers of its chapter and of its page
 _SHRUNK = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)  # what is tried where a title has no room
 _LEAST = 7.0  # points: printers take no smaller type
 
@@ -39,7 +39,7 @@ class FrontMatter:
         return page
 
     def half_title(self) -> Page:
-        page = Page("title")
+        page = Page("half title")
         self._stack(page, self._height * 0.30, [(self._manuscript.title, 1.35, 0.0, "P", {})])
         return page
 
@@ -70,7 +70,7 @@ class FrontMatter:
             page = Page("copyright")
             shown = lines[first : first + most]
             for above, (line, element) in zip(reversed(range(len(shown))), shown, strict=True):
-                page.placed.append(Placed(Text(line, 0.0, size, element), 0.0, geometry.foot + above * lead))
+                page.placed.append(Placed(TextMark(line, 0.0, size, element), 0.0, geometry.foot + above * lead))
             pages.append(page)
         return pages
 
@@ -87,7 +87,7 @@ class FrontMatter:
                     pages.append(Page("title"))
                     unit = 0
                 y = geometry.baseline(unit)
-                pages[-1].placed.append(Placed(Text(line, 0.0, geometry.size, element), 0.0, y))
+                pages[-1].placed.append(Placed(TextMark(line, 0.0, geometry.size, element), 0.0, y))
                 unit += 1
         return pages
 
@@ -98,36 +98,76 @@ class FrontMatter:
         pages = [page]
         self._stack(page, geometry.lead * 3, [(self._setter.language.contents, 1.6, 0.0, "H1", {"display": True})])
         element = self._structure.child("TOC")
+        column = self._column([self._number(section) for section, _ in entries])
+        measure = geometry.measure - column - self._column([self._short(label) for _, label in entries])
         unit = 7
         for section, label in entries:
-            lines = self._setter.lines(_entry(section), geometry.size, geometry.measure * _ENTRY, Align.START)
+            _, title = self._setter.language.chapter_name(section.number, section.title)
+            for size in (geometry.size, geometry.size * 0.85, _LEAST):
+                lines = self._setter.lines(title, size, measure, Align.START)
+                if len(lines) <= geometry.lines:
+                    break
             if unit + len(lines) > geometry.lines:
                 page = Page("toc")
                 pages.append(page)
                 unit = 0
-            self._entry(page, lines, label, unit, element.child("TOCI"), section)
+            self._entry(page, lines, size, label, unit, element.child("TOCI"), section, (column, measure))
             unit += len(lines)
             if len(entries) <= (geometry.lines - 7) // 2:
                 unit += 1
         return pages
 
+    def _column(self, numbers: Sequence[Line | None]) -> float:
+        """How much room the numbers take beside the titles."""
+        widths = [line.width for line in numbers if line]
+        return max(widths) + self._geometry.size * _BESIDE_NUMBER if widths else 0.0
+
+    def _number(self, section: Section) -> Line | None:
+        """The chapter's; None where it is the title."""
+        label, _ = self._setter.language.chapter_name(section.number, section.title)
+        return self._short(str(section.number)) if label else None
+
+    def _short(self, text: str) -> Line | None:
+        return self._setter.line(text, self._geometry.size, self._geometry.measure, Align.START) if text else None
+
     def _entry(
-        self, page: Page, lines: Sequence[Line], label: str, unit: int, element: Element, section: Section
+        self,
+        page: Page,
+        lines: Sequence[Line],
+        size: float,
+        label: str,
+        unit: int,
+        element: Element,
+        section: Section,
+        columns: tuple[float, float],
     ) -> None:
+        """Number, title and page, mirrored where the book reads from the right; `columns`: the first two's widths."""
         geometry = self._geometry
         rtl = self._setter.language.rtl
-        indent = geometry.measure * (1 - _ENTRY) if rtl else 0.0
-        for index, line in enumerate(lines):
-            page.placed.append(Placed(Text(line, indent, geometry.size, element), 0.0, geometry.baseline(unit + index)))
-        last = unit + len(lines) - 1
-        if label:
+
+        def put(line: Line, x: float, role: Element, below: int, size: float = geometry.size) -> None:
+            page.placed.append(Placed(TextMark(line, x, size, role), 0.0, geometry.baseline(unit + below)))
+
+        number = self._number(section)
+        if number:
+            number.tail = Tail.SPACE
+            before = columns[0] - geometry.size * _BESIDE_NUMBER - number.width
+            number.x = geometry.measure - before - number.width if rtl else before
+            put(number, 0.0, element.child("Lbl"), 0)
+        link = element.child("Reference").child("Link")
+        for below, line in enumerate(lines):
+            put(line, geometry.measure - sum(columns) if rtl else columns[0], link, below, size)
+        last = len(lines) - 1
+        folio = self._short(label)
+        if folio:
             lines[-1].tail = Tail.SPACE
-            number = self._setter.line(label, geometry.size, geometry.measure, Align.START)
-            number.x = 0.0 if rtl else geometry.measure - number.width
-            page.placed.append(Placed(Text(number, 0.0, geometry.size, element), 0.0, geometry.baseline(last)))
-        bottom = geometry.baseline(last) - geometry.size * 0.3
+            folio.x = 0.0 if rtl else geometry.measure - folio.width
+            put(folio, 0.0, link, last)
+        bottom = geometry.baseline(unit + last) - geometry.size * 0.3
         height = geometry.baseline(unit) + geometry.size - bottom
-        page.links.append(Link(0.0, bottom, geometry.measure, height, anchor=anchor(section)))
+        page.links.append(
+            Link(0.0, bottom, geometry.measure, height, link, anchor(section), section.title.strip() or label)
+        )
 
     @property
     def _height(self) -> float:
@@ -145,7 +185,7 @@ class FrontMatter:
             down += space * shrunk
             for line in lines:
                 y = geometry.baseline(0) + geometry.size * 0.75 - down - size * 0.75
-                page.placed.append(Placed(Text(line, 0.0, size, element), 0.0, y))
+                page.placed.append(Placed(TextMark(line, 0.0, size, element), 0.0, y))
                 down += size * DISPLAY_LEAD
 
     def _stack_height(self, parts: Sequence[_Part], shrunk: float) -> float:
@@ -170,11 +210,7 @@ def anchor(section: Section) -> str:
     return f"chapter-{section.number}"
 
 
-def _entry(section: Section) -> str:
-    return section.title.strip() or str(section.number)
-
-
-def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, language: Language) -> list[str]:
+def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, language: Locale) -> list[str]:
     own = [line for line in settings.copyright_text.split("\n") if line.strip()]
     paragraphs = own or [
         f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}",

@@ -15,8 +15,8 @@ from bookgen.render.layout.breaking import (
     EXPANSION,
     FIRST_TOLERANCE,
     SECOND_TOLERANCE,
+    Breakpoint,
     Measures,
-    Place,
     first_fit,
     fit,
     fit_shaped,
@@ -105,7 +105,7 @@ class LineBreaker:
             return None
         return list(self._emit(words, ends, shape))
 
-    def _ends(self, words: Words, shape: Shape) -> list[Place]:
+    def _ends(self, words: Words, shape: Shape) -> list[Breakpoint]:
         measures = _measures(shape)
         if shape.align is not Align.JUSTIFY:
             divided = shape.align is Align.START and len(words.tokens) > 12
@@ -128,14 +128,14 @@ class LineBreaker:
                 return ends
         return first_fit(words, measures, self._hyphens)
 
-    def _ends_around(self, words: Words, measures: Measures) -> list[Place]:
+    def _ends_around(self, words: Words, measures: Measures) -> list[Breakpoint]:
         for tolerance in (FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING):
             ends = fit_shaped(words, measures, tolerance, self._hyphens, micro=self._micro)
             if ends is not None:
                 return ends
         return first_fit(words, measures, self._hyphens)
 
-    def _emit(self, words: Words, ends: list[Place], shape: Shape) -> Iterator[Line]:
+    def _emit(self, words: Words, ends: list[Breakpoint], shape: Shape) -> Iterator[Line]:
         per_mille = 1000.0 / shape.size
         measures = _measures(shape)
         justified = shape.align is Align.JUSTIFY
@@ -181,7 +181,7 @@ class LineBreaker:
             start, start_gaps = end.next_width, end.next_gaps
 
 
-def _balanced(words: Words, measures: Measures, ends: list[Place]) -> list[Place]:
+def _balanced(words: Words, measures: Measures, ends: list[Breakpoint]) -> list[Breakpoint]:
     """As many lines, but none much longer than the others: a title's last word does not stand alone."""
     least, most = measures.full / (len(ends) + 1), measures.full
     while len(ends) > 1 and most - least > 100.0:
@@ -192,7 +192,7 @@ def _balanced(words: Words, measures: Measures, ends: list[Place]) -> list[Place
     return ends
 
 
-def _lengths(ends: list[Place]) -> Iterator[float]:
+def _lengths(ends: list[Breakpoint]) -> Iterator[float]:
     start = 0.0
     for end in ends:
         yield end.width - start

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
-from bookgen.render.layout.rows import Element, Row, Text
+from bookgen.render.layout.rows import Element, Row, TextMark
 from bookgen.render.layout.words import Words
 
 # How much of the measure one line can give without looking stretched or squeezed: what is worth a trial.
@@ -29,7 +29,7 @@ class SetParagraph:
         last = len(lines) - 1
         return [
             Row(
-                marks=[Text(line, self.left, self.shape.size, self.element)],
+                marks=[TextMark(line, self.left, self.shape.size, self.element)],
                 first=index == 0,
                 last=index == last,
                 block=self.block,

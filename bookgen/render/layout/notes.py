@@ -15,9 +15,9 @@ from bookgen.render.model import (
     ItemList,
     Paragraph,
     Quote,
-    Run,
     SceneBreak,
     Section,
+    Span,
     Table,
     Verse,
 )
@@ -40,9 +40,9 @@ class FootNotes:
         self._followers: dict[int, list[int]] = {}
         page = geometry.lines * geometry.lead
         for number, blocks in enumerate(section.notes):
-            runs = (Run("", note=number), Run("\u2005"), *note_runs(blocks))
+            spans = (Span("", note=number), Span("\u2005"), *note_spans(blocks))
             shape = Shape(geometry.measure, geometry.note_size, align=setter.body_align)
-            words = setter.maker.words(runs)
+            words = setter.maker.words(spans)
             self._calls[number] = {note for called in words.notes.values() for note in called} - {number}
             self.lines[number] = setter.breaker.lines(words, shape)
             if self._height(number) > page * _LONGEST:
@@ -88,30 +88,30 @@ class FootNotes:
         self.behind.append(number)
 
 
-def note_runs(blocks: tuple[Block, ...]) -> tuple[Run, ...]:
+def note_spans(blocks: tuple[Block, ...]) -> tuple[Span, ...]:
     """A note is one paragraph on paper, whatever it was written as."""
-    runs: list[Run] = []
+    spans: list[Span] = []
     for block in blocks:
-        if runs:
-            runs.append(Run(" "))
+        if spans:
+            spans.append(Span(" "))
         match block:
             case Paragraph(inner) | Heading(_, inner):
-                runs += inner
+                spans += inner
             case Quote(inner_blocks):
-                runs += note_runs(inner_blocks)
+                spans += note_spans(inner_blocks)
             case ItemList(items):
                 for item in items:
-                    runs += (*note_runs(item), Run(" "))
+                    spans += (*note_spans(item), Span(" "))
             case Verse(lines):
                 for line in lines:
-                    runs += (*line, Run(" "))
+                    spans += (*line, Span(" "))
             case Code(texts):
-                runs.append(Run(" ".join(texts), code=True))
+                spans.append(Span(" ".join(texts), code=True))
             case Table(_, head, rows):
                 for cell in (cell for row in (head, *rows) for cell in row):
-                    runs += (*cell, Run(" "))
+                    spans += (*cell, Span(" "))
             case Figure(caption=caption):
-                runs += caption
+                spans += caption
             case SceneBreak():
                 pass
-    return tuple(run for run in runs if run.text or run.note is not None)
+    return tuple(span for span in spans if span.text or span.note is not None)

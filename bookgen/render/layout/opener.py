@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bookgen.render.layout.lines import Tail
-from bookgen.render.layout.rows import Element, Mark, Row, Text, blank
+from bookgen.render.layout.rows import Element, Mark, Row, TextMark, blank
 from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
 from bookgen.render.model import Section
 
@@ -25,7 +25,7 @@ def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]
         cased = label.upper() != label.lower()  # other scripts know no small capitals, and some join their letters
         line = setter.line(label, geometry.small, geometry.measure, tracked=cased)
         line.tail = Tail.SPACE  # the title goes on where the number ends
-        rows += [Row(marks=[Text(line, 0.0, geometry.small, heading)], keep=True), blank(keep=True)]
+        rows += [Row(marks=[TextMark(line, 0.0, geometry.small, heading)], keep=True), blank(keep=True)]
     sizes = [geometry.size * scale for scale in _SCALES[len(title) > _LONG :]]
     tallest = geometry.lines * geometry.lead * _TALLEST
     size, lines = setter.fitted(title, sizes, geometry.measure * 0.92, tallest, display=True)
@@ -33,7 +33,7 @@ def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]
     units = math.ceil((len(lines) * lead - size * 0.02) / geometry.lead)
     lowest = -(units - 1) * geometry.lead
     marks: list[Mark] = [
-        Text(line, geometry.measure * 0.04, size, heading, dy=lowest + below * lead)
+        TextMark(line, geometry.measure * 0.04, size, heading, dy=lowest + below * lead)
         for below, line in zip(reversed(range(len(lines))), lines, strict=True)
     ]
     rows.append(Row(marks=marks, units=units, keep=True))

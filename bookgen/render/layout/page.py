@@ -19,19 +19,21 @@ class Placed:
 
 @dataclass(slots=True)
 class Link:
-    """A rectangle that leads to a named place in the book, or to an address."""
+    """A rectangle that leads to a named place in the book, or to an address. `element` is the text that says so."""
 
     x: float
     y: float
     width: float
     height: float
+    element: Element
     anchor: str = ""
+    title: str = ""
     href: str = ""
 
 
 @dataclass(slots=True)
 class Page:
-    """`label` is the printed folio, whether or not it is shown; `kind` is what preview-data calls it."""
+    """`label` is the folio, shown or not; `kind` is cover, half title, title, copyright, toc or chapter."""
 
     kind: str
     label: str = ""
@@ -53,7 +55,7 @@ class PageStart:
 
 @dataclass(frozen=True, slots=True)
 class Pagination:
-    """What the other formats take from the layout: how many pages, where chapters begin and where pages do."""
+    """The printed book's pages, which every format goes by: how many, where chapters begin and where pages do."""
 
     pages: int
     chapter_labels: dict[int, str]
@@ -68,10 +70,5 @@ class Layout:
     front_pages: int
     structure: Element
     typeface: Typeface
-    chapter_labels: dict[int, str]
-    starts: list[PageStart]
+    pagination: Pagination
     rtl: bool = False
-
-    @property
-    def pagination(self) -> Pagination:
-        return Pagination(len(self.pages), self.chapter_labels, tuple(self.starts))

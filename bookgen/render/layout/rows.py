@@ -10,21 +10,21 @@ from bookgen.render.model import Picture
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """A node of the document's logical structure, in PDF's own role names."""
+    """A node of the document's logical structure, in PDF's own names for roles and attributes."""
 
     role: str
     kids: list[Element] = field(default_factory=list)
     alt: str = ""
-    attributes: dict[str, str] = field(default_factory=dict)
+    attributes: str = ""
 
-    def child(self, role: str, alt: str = "", **attributes: str) -> Element:
+    def child(self, role: str, alt: str = "", attributes: str = "") -> Element:
         kid = Element(role, alt=alt, attributes=attributes)
         self.kids.append(kid)
         return kid
 
 
 @dataclass(slots=True)
-class Text:
+class TextMark:
     """A line of text; `dy` points above the row's baseline. Without an element it is furniture of the page."""
 
     line: Line
@@ -52,7 +52,7 @@ class Image:
     element: Element
 
 
-Mark = Text | Rule | Image
+Mark = TextMark | Rule | Image
 
 
 @dataclass(slots=True)

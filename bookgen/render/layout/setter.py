@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bookgen.render.languages import Language
+from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
 from bookgen.render.layout.words import WordMaker
-from bookgen.render.model import Run, Runs
+from bookgen.render.model import Span, Spans
 from bookgen.render.settings import ExportSettings
 
 DISPLAY_LEAD = 1.2  # from line to line of a title, by its size
@@ -19,7 +19,7 @@ DISPLAY_LEAD = 1.2  # from line to line of a title, by its size
 class Setter:
     geometry: Geometry
     settings: ExportSettings
-    language: Language
+    language: Locale
     maker: WordMaker
     breaker: LineBreaker
 
@@ -32,10 +32,10 @@ class Setter:
         return Align.JUSTIFY if self.settings.justify else Align.START
 
     def lines(
-        self, text: str | Runs, size: float, measure: float, align: Align = Align.CENTER, **kind: bool
+        self, text: str | Spans, size: float, measure: float, align: Align = Align.CENTER, **kind: bool
     ) -> list[Line]:
-        runs = (Run(text),) if isinstance(text, str) else text
-        return self.breaker.lines(self.maker.words(runs, **kind), Shape(measure, size, align=align))
+        spans = (Span(text),) if isinstance(text, str) else text
+        return self.breaker.lines(self.maker.words(spans, **kind), Shape(measure, size, align=align))
 
     def fitted(
         self, text: str, sizes: Sequence[float], measure: float, height: float, **kind: bool

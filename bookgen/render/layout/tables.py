@@ -8,9 +8,9 @@ from dataclasses import replace
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
 from bookgen.render.layout.looseness import notes_in
-from bookgen.render.layout.rows import Element, Row, Rule, Text
+from bookgen.render.layout.rows import Element, Row, Rule, TextMark
 from bookgen.render.layout.words import WordMaker, Words
-from bookgen.render.model import Runs, Table
+from bookgen.render.model import Spans, Table
 
 _ALIGN = {"left": Align.START, "right": Align.END, "center": Align.CENTER}
 _GUTTER = 0.9  # ems between columns
@@ -18,6 +18,7 @@ _MOST_GUTTERS = 0.3  # of the measure for all of them
 _LEAST = 6.0  # points
 _SAMPLE = 200  # rows that are looked at for the columns' widths
 _MOST_UNBROKEN = 6
+_HEAD_OF_COLUMN = "/O/Table/Scope/Column"
 
 
 def table_rows(
@@ -45,7 +46,7 @@ def table_rows(
     inner = element.child("Table")
     aligns = [_ALIGN.get(align, Align.START) for align in table.aligns]
 
-    def lay(cells: Sequence[Runs], role: str) -> list[Row]:
+    def lay(cells: Sequence[Spans], role: str) -> list[Row]:
         return _row(cells, columns, widths, aligns, maker, breaker, size, inner.child("TR"), role)
 
     head = lay(table.head, "TH") if any(table.head) else []
@@ -57,7 +58,7 @@ def table_rows(
     rows = [row for cells in table.rows for row in lay(cells, "TD")]
     # a repeated head is not the table's text a second time
     repeated = tuple(
-        Row([replace(mark, element=None) if isinstance(mark, Text) else mark for mark in row.marks], row.units)
+        Row([replace(mark, element=None) if isinstance(mark, TextMark) else mark for mark in row.marks], row.units)
         for row in head
     )
     for row in rows[1:]:
@@ -71,7 +72,7 @@ def table_rows(
 
 
 def _row(
-    cells: Sequence[Runs],
+    cells: Sequence[Spans],
     columns: Sequence[float],
     widths: Sequence[float],
     aligns: Sequence[Align],
@@ -83,10 +84,10 @@ def _row(
 ) -> list[Row]:
     """As many grid rows as the tallest cell has lines."""
     set_cells: list[tuple[float, Words, list[Line], Element]] = []
-    for x, width, align, runs in zip(columns, widths, aligns, cells, strict=True):
-        words = maker.words(runs, bold=role == "TH")
+    for x, width, align, spans in zip(columns, widths, aligns, cells, strict=True):
+        words = maker.words(spans, bold=role == "TH")
         lines = breaker.lines(words, Shape(width, size, align=align))
-        set_cells.append((x, words, lines, element.child(role)))
+        set_cells.append((x, words, lines, element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH"))))
     depth = max([1, *(len(lines) for _, _, lines, _ in set_cells)])
     rows: list[Row] = []
     for index in range(depth):
@@ -94,7 +95,7 @@ def _row(
         for x, words, lines, cell in set_cells:
             if index < len(lines):
                 line = lines[index]
-                row.marks.append(Text(line, x, size, cell))
+                row.marks.append(TextMark(line, x, size, cell))
                 row.notes += notes_in(words, line)
         rows.append(row)
     return rows
@@ -110,8 +111,8 @@ def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> 
     for column in range(len(table.aligns)):
         cells = [(table.head[column], True), *((row[column], False) for row in table.rows[:_SAMPLE])]
         longest = widest = size
-        for runs, bold in cells:
-            words = maker.words(runs, bold=bold)
+        for spans, bold in cells:
+            words = maker.words(spans, bold=bold)
             widths = [token.width * size / 1000 for token in words.tokens]
             longest = max([longest, *widths])
             widest = max(widest, sum(widths) + 0.26 * size * len(widths))

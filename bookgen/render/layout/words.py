@@ -1,4 +1,4 @@
-"""Runs of text -> unbreakable words and the gaps between them."""
+"""Spans of text -> unbreakable words and the gaps between them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bookgen.render.characters import is_wide
 from bookgen.render.fonts.typeface import Pieces, Typeface
 from bookgen.render.layout.bidi import Gap, has_rtl, parts
 from bookgen.render.layout.tokens import IDEOGRAPHIC, SEAM, SPACE, Hyphenate, Token
-from bookgen.render.model import Run
+from bookgen.render.model import Span
 
 LONG = 34
 _CHUNK = 8
@@ -50,18 +50,20 @@ class WordMaker:
         self._simple: dict[tuple[object, ...], dict[str, Token]] = {}
         self._odd: set[Token] = set()  # those that make a paragraph more than words between spaces
 
-    def words(self, runs: Iterable[Run], **kind: bool) -> Words:
+    def words(self, spans: Iterable[Span], **kind: bool) -> Words:
         words = Words(rtl=self._rtl)
         tokens = words.tokens
         open_word: Pieces = ()
-        for run in runs:
-            if run.note is not None:
-                words.notes.setdefault(len(tokens), []).append(run.note)
-                open_word += self.typeface.pieces(self._note_sign(run.note), raised=True)
+        for span in spans:
+            if span.note is not None:
+                words.notes.setdefault(len(tokens), []).append(span.note)
+                open_word += self.typeface.pieces(self._note_sign(span.note), raised=True)
                 continue
-            simple = self._simple.setdefault((run.bold, run.italic, run.code, run.href, run.strike, *kind.items()), {})
-            texts = SPACES.split(run.text) if _MANY.search(run.text) else run.text.split(" ")
-            open_word = self._joined(words, open_word, texts[0], run, kind, simple)
+            simple = self._simple.setdefault(
+                (span.bold, span.italic, span.code, span.href, span.strike, *kind.items()), {}
+            )
+            texts = SPACES.split(span.text) if _MANY.search(span.text) else span.text.split(" ")
+            open_word = self._joined(words, open_word, texts[0], span, kind, simple)
             if len(texts) == 1:
                 continue
             if open_word:
@@ -73,9 +75,9 @@ class WordMaker:
                 for text, token in zip(texts[1:-1], known, strict=True):
                     if token is not None:
                         tokens.append(token)
-                    elif pieces := self._joined(words, (), text, run, kind, simple):
+                    elif pieces := self._joined(words, (), text, span, kind, simple):
                         tokens.append(self._token(pieces))
-            open_word = self._joined(words, (), texts[-1], run, kind, simple)
+            open_word = self._joined(words, (), texts[-1], span, kind, simple)
         if open_word:
             tokens.append(self._token(open_word))
         words.plain = not any(map(self._odd.__contains__, tokens)) if self._odd else True
@@ -83,26 +85,26 @@ class WordMaker:
         return words
 
     def _joined(
-        self, words: Words, open_word: Pieces, text: str, run: Run, kind: dict[str, bool], simple: dict[str, Token]
+        self, words: Words, open_word: Pieces, text: str, span: Span, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
         """The word that is open behind the text."""
         known = simple.get(text)
         if known is not None:
             return open_word + known.pieces
-        return self._add(words, open_word, text, run, kind, simple) if text else open_word
+        return self._add(words, open_word, text, span, kind, simple) if text else open_word
 
     def _add(
-        self, words: Words, open_word: Pieces, text: str, run: Run, kind: dict[str, bool], simple: dict[str, Token]
+        self, words: Words, open_word: Pieces, text: str, span: Span, kind: dict[str, bool], simple: dict[str, Token]
     ) -> Pieces:
         """The text joins the open word, or ends it where the script lets lines break without a space."""
         if len(text) < LONG and (has_rtl(text) or (self._rtl and not any(map(is_wide, text)))):
             # each part is shaped in its own direction, and put in its place when the line is known
-            pieces = tuple(piece for part in parts(text) for piece in self._pieces(part, run, kind))
+            pieces = tuple(piece for part in parts(text) for piece in self._pieces(part, span, kind))
             simple[text] = self._token(pieces)
             return open_word + pieces
         cut = units(text)
         for part, gap in cut:
-            pieces = self._pieces(part, run, kind)
+            pieces = self._pieces(part, span, kind)
             open_word += pieces
             if gap is not None:
                 words.tokens.append(self._token(open_word, gap))
@@ -119,11 +121,11 @@ class WordMaker:
                 self._odd.add(token)
         return token
 
-    def _pieces(self, text: str, run: Run, kind: dict[str, bool]) -> Pieces:
-        bold, italic = run.bold or kind.get("bold", False), run.italic != kind.get("italic", False)
-        pieces = self.typeface.pieces(text, **{**kind, "bold": bold, "italic": italic, "mono": run.code})
-        if run.href or run.strike:
-            return tuple((part, style.variant(href=run.href, strike=run.strike)) for part, style in pieces)
+    def _pieces(self, text: str, span: Span, kind: dict[str, bool]) -> Pieces:
+        bold, italic = span.bold or kind.get("bold", False), span.italic != kind.get("italic", False)
+        pieces = self.typeface.pieces(text, **{**kind, "bold": bold, "italic": italic, "mono": span.code})
+        if span.href or span.strike:
+            return tuple((part, style.variant(href=span.href, strike=span.strike)) for part, style in pieces)
         return pieces
 
 

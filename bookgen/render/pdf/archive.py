@@ -1,9 +1,10 @@
-"""What makes the digital file PDF/A-1b: metadata in XMP and the colour that numbers mean."""
+"""What makes the digital file PDF/A-2a and PDF/UA-1, and the print file PDF/X-1a: what each says of itself."""
 
 from __future__ import annotations
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from reportlab.pdfbase import pdfdoc
 
@@ -11,6 +12,7 @@ from bookgen.render.model import Manuscript
 from bookgen.render.pdf.canvas import BareCanvas
 
 _PRODUCER = "ReportLab PDF Library - (opensource)"
+OUTPUT_CONDITION = "CGATS TR 001"
 
 # The profile that Little CMS makes, free of any right, with the header of version 2, which is what PDF/A-1 takes.
 _SRGB = Path(__file__).with_name("srgb.icc")
@@ -32,8 +34,27 @@ _XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <xmp:ModifyDate>{when}</xmp:ModifyDate>
 <pdf:Producer>{producer}</pdf:Producer>
 <pdf:Keywords>{keywords}</pdf:Keywords>
-<pdfaid:part>1</pdfaid:part>
-<pdfaid:conformance>B</pdfaid:conformance>
+<pdfaid:part>2</pdfaid:part>
+<pdfaid:conformance>A</pdfaid:conformance>
+</rdf:Description>
+<rdf:Description rdf:about=""
+ xmlns:pdfaExtension="http://www.aiim.org/pdfa/ns/extension/"
+ xmlns:pdfaSchema="http://www.aiim.org/pdfa/ns/schema#"
+ xmlns:pdfaProperty="http://www.aiim.org/pdfa/ns/property#">
+<pdfaExtension:schemas><rdf:Bag><rdf:li rdf:parseType="Resource">
+<pdfaSchema:schema>PDF/UA identification schema</pdfaSchema:schema>
+<pdfaSchema:namespaceURI>http://www.aiim.org/pdfua/ns/id/</pdfaSchema:namespaceURI>
+<pdfaSchema:prefix>pdfuaid</pdfaSchema:prefix>
+<pdfaSchema:property><rdf:Seq><rdf:li rdf:parseType="Resource">
+<pdfaProperty:name>part</pdfaProperty:name>
+<pdfaProperty:valueType>Integer</pdfaProperty:valueType>
+<pdfaProperty:category>internal</pdfaProperty:category>
+<pdfaProperty:description>Part of ISO 14289 that the file conforms to</pdfaProperty:description>
+</rdf:li></rdf:Seq></pdfaSchema:property>
+</rdf:li></rdf:Bag></pdfaExtension:schemas>
+</rdf:Description>
+<rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/">
+<pdfuaid:part>1</pdfuaid:part>
 </rdf:Description>
 </rdf:RDF>
 </x:xmpmeta>
@@ -57,6 +78,32 @@ def subject(manuscript: Manuscript) -> str:
 
 def keywords(manuscript: Manuscript) -> str:
     return manuscript.subject or manuscript.title
+
+
+class _PressInfo(pdfdoc.PDFInfo):
+    """Document information that claims PDF/X-1a:2001."""
+
+    def format(self, document: Any) -> bytes:
+        body: bytes = super().format(document)
+        claim = b"/GTS_PDFXVersion (PDF/X-1:2001) /GTS_PDFXConformance (PDF/X-1a:2001) >>"
+        return body[: body.rindex(b">>")] + claim
+
+
+def make_pressable(canvas: BareCanvas) -> None:
+    """Names the printing that the inks are meant for, from the registry where every printer finds it."""
+    document = canvas.document
+    info = _PressInfo()
+    vars(info).update(vars(document.info))
+    document.info = info
+    intent = {
+        "Type": pdfdoc.PDFName("OutputIntent"),
+        "S": pdfdoc.PDFName("GTS_PDFX"),
+        "OutputConditionIdentifier": pdfdoc.PDFString(OUTPUT_CONDITION),
+        "OutputCondition": pdfdoc.PDFString("Offset printing on coated paper after SWOP"),
+        "RegistryName": pdfdoc.PDFString("http://www.color.org"),
+        "Info": pdfdoc.PDFString(OUTPUT_CONDITION),
+    }
+    document.Catalog.OutputIntents = pdfdoc.PDFArray([pdfdoc.PDFDictionary(intent)])
 
 
 def make_archival(canvas: BareCanvas, manuscript: Manuscript) -> None:

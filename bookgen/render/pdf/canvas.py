@@ -11,8 +11,14 @@ from reportlab import rl_config
 from reportlab.pdfbase import pdfdoc
 from reportlab.pdfgen.canvas import Canvas
 
+from bookgen.render.layout.page import Link
+
 _FIXED_DATES = 1
 _EFFORT = 5
+_PRINTS = 4  # what PDF/A asks of every annotation
+
+# The versions of the format that PDF/A-2 and PDF/X-1a:2001 are made of.
+ARCHIVAL, PRESS = (1, 7), (1, 3)
 
 
 def _format_with_line_end(self: Any, document: Any, _format: Any = pdfdoc.PDFStream.format) -> bytes:
@@ -45,8 +51,17 @@ _set_up_reportlab()
 class BareCanvas(Canvas):
     """A canvas whose pages hold only what is put there."""
 
-    def __init__(self, file: BytesIO, width: float, height: float, language: str) -> None:
-        super().__init__(file, pagesize=(width, height), pageCompression=1, invariant=_FIXED_DATES, lang=language)
+    def __init__(
+        self, file: BytesIO, width: float, height: float, language: str, version: tuple[int, int] = PRESS
+    ) -> None:
+        super().__init__(
+            file,
+            pagesize=(width, height),
+            pageCompression=1,
+            invariant=_FIXED_DATES,
+            lang=language,
+            pdfVersion=version,
+        )
 
     def _make_preamble(self) -> None:
         self._preamble = ""
@@ -59,6 +74,26 @@ class BareCanvas(Canvas):
         """The file's dates, and its identifier with them; `when` is in UTC."""
         self.document._timeStamp.YMDhms = when.timetuple()[:6]
         self.document.updateSignature(when.isoformat())
+
+    def add_link(self, key: int, box: tuple[float, float, float, float], link: Link) -> None:
+        """An annotation of the present page; `key` is its name and its place among the structure's parents."""
+        annotation: Any = pdfdoc.PDFDictionary(
+            {
+                "Type": pdfdoc.PDFName("Annot"),
+                "Subtype": pdfdoc.PDFName("Link"),
+                "Rect": pdfdoc.PDFArray(list(box)),
+                "Border": pdfdoc.PDFArray([0, 0, 0]),
+                "F": _PRINTS,
+                "Contents": pdfdoc.PDFString(link.href or link.title),
+                "StructParent": key,
+            }
+        )
+        if link.href:
+            action = {"S": pdfdoc.PDFName("URI"), "URI": pdfdoc.PDFString(link.href)}
+            annotation["A"] = pdfdoc.PDFDictionary(action)
+        else:
+            annotation["Dest"] = self._bookmarkReference(link.anchor)  # type: ignore[attr-defined]
+        self._addAnnotation(annotation, str(key))  # type: ignore[attr-defined]
 
     def draw(self, operators: list[str]) -> None:
         self._code.extend(operators)  # type: ignore[attr-defined]

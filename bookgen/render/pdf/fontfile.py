@@ -35,7 +35,7 @@ class EmbeddedFont:
         data = subset(self._face, sorted({self._face.glyph_of.get(glyph, glyph) for glyph in glyphs}))
         font = hb.Face(hb.Blob(data))
         base = f"{_tag(data)}+{_postscript_name(font, self._face)}"
-        descriptor = self._descriptor(document, font, data, base, glyphs)
+        descriptor = self._descriptor(document, font, data, base)
         composite = _dictionary(
             Type=_name("Font"),
             Subtype=_name("Type0"),
@@ -52,7 +52,7 @@ class EmbeddedFont:
     def _reference(self, document: Any, thing: Any, kind: str) -> Any:
         return document.Reference(thing, f"{kind}:{self._face.key}")
 
-    def _descriptor(self, document: Any, font: Any, data: bytes, base: str, glyphs: list[int]) -> Any:
+    def _descriptor(self, document: Any, font: Any, data: bytes, base: str) -> Any:
         scale = 1000.0 / font.upem
         ascent, descent = _numbers(font, "hhea", 4, "hh")
         italic, thousandth = _numbers(font, "post", 4, "hH")
@@ -66,7 +66,6 @@ class EmbeddedFont:
             "Descent": round(descent * scale),
             "StemV": 80,
             "CapHeight": round(self._face.cap_height * 1000),
-            "CIDSet": self._reference(document, _stream(_bits(glyphs)), "cidset"),
         }
         if self._face.has_outlines_in_cff:
             program = _stream(bytes(font.reference_table("CFF ").data), Subtype=_name("CIDFontType0C"))
@@ -161,13 +160,6 @@ def _numbers(font: Any, table: str, at: int, kinds: str) -> tuple[int, ...]:
     """Big-endian numbers of one of the file's tables; zeros if it has none."""
     data = bytes(font.reference_table(table).data or b"")[at : at + struct.calcsize(kinds)]
     return struct.unpack(f">{kinds}", data) if data else (0,) * len(kinds)
-
-
-def _bits(glyphs: list[int]) -> bytes:
-    bits = bytearray(glyphs[-1] // 8 + 1)
-    for glyph in glyphs:
-        bits[glyph // 8] |= 128 >> glyph % 8
-    return bytes(bits)
 
 
 def _name(text: str) -> Any:

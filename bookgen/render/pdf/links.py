@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from bookgen.render.fonts.style import Style
 from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line
 from bookgen.render.layout.page import Link, Page
-from bookgen.render.layout.rows import Text
+from bookgen.render.layout.rows import Element, TextMark
 
 
 def links(page: Page) -> Iterator[Link]:
     yield from page.links
     for placed in page.placed:
         mark = placed.mark
-        if isinstance(mark, Text) and any(style.href for style, _ in mark.line.segments):
-            yield from _addresses(mark, placed.x + mark.x, placed.y + mark.dy)
+        if isinstance(mark, TextMark) and mark.element and any(style.href for style, _ in mark.line.segments):
+            yield from _addresses(mark, mark.element, placed.x + mark.x, placed.y + mark.dy)
 
 
-def struck(mark: Text, x: float, y: float) -> Iterator[tuple[float, float, float]]:
+def struck(mark: TextMark, x: float, y: float) -> Iterator[tuple[float, float, float]]:
     """Where a line goes through text that is struck out: its left end, its height, its length."""
     yield from ((at, y + mark.size * 0.26, width) for style, at, width in _extents(mark, x) if style.strike)
 
 
-def _extents(mark: Text, x: float) -> Iterator[tuple[Style, float, float]]:
+def _extents(mark: TextMark, x: float) -> Iterator[tuple[Style, float, float]]:
     """Each stretch of one style, where it begins and how wide it is."""
     at = x + mark.line.x
     for style, items in mark.line.segments:
@@ -33,10 +34,11 @@ def _extents(mark: Text, x: float) -> Iterator[tuple[Style, float, float]]:
         at += width
 
 
-def _addresses(mark: Text, x: float, y: float) -> Iterator[Link]:
-    for style, at, width in _extents(mark, x):
-        if style.href:
-            yield Link(at, y - mark.size * 0.25, width, mark.size, href=style.href)
+def _addresses(mark: TextMark, element: Element, x: float, y: float) -> Iterator[Link]:
+    for href, extents in groupby(_extents(mark, x), key=lambda extent: extent[0].href):
+        if href:
+            (_, left, _), *_, (_, at, width) = [*extents] * 2
+            yield Link(left, y - mark.size * 0.25, at + width - left, mark.size, element, href=href)
 
 
 def _advance(item: Item, style: Style, line: Line) -> float:

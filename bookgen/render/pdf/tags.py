@@ -1,4 +1,4 @@
-"""The structure tree: which marks on which pages are a heading, a paragraph, a figure."""
+"""The structure tree: which marks on which pages are a heading, a paragraph, a figure, a link."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from reportlab.pdfbase import pdfdoc
 from bookgen.render.layout.rows import Element
 from bookgen.render.pdf.canvas import BareCanvas
 
+Box = tuple[float, float, float, float]
+
 
 class Tags:
     """Numbers marked content page by page, then writes the tree. Off, it marks nothing."""
 
-    def __init__(self, *, on: bool) -> None:
+    def __init__(self, *, on: bool, pages: int) -> None:
         self.on = on
+        self._pages = pages
         self._content: dict[int, list[tuple[int, int]]] = {}
         self._owners: dict[int, list[Element]] = {}
+        self._waiting: dict[int, list[Element]] = {}  # links that are drawn and have no annotation yet
+        self._annotations: dict[int, list[tuple[int, int]]] = {}
+        self._annotated: list[Element] = []
 
     def begin(self, page: int, element: Element | None) -> str:
         if not self.on:
@@ -32,9 +38,22 @@ class Tags:
     def end(self) -> str:
         return "\nEMC" if self.on else ""
 
+    def link(self, element: Element) -> Element:
+        """A part of `element` that leads somewhere."""
+        link = element.child("Link")
+        self._waiting.setdefault(id(element), []).append(link)
+        return link
+
+    def annotate(self, page: int, element: Element) -> int:
+        """The key, and the name, of the annotation that makes a link of `element`, or of its next part that is one."""
+        waiting = self._waiting.get(id(element))
+        link = waiting.pop(0) if waiting else element
+        key = self._pages + len(self._annotated)
+        self._annotations.setdefault(id(link), []).append((page, key))
+        self._annotated.append(link)
+        return key
+
     def write(self, canvas: BareCanvas, root: Element) -> None:
-        if not self.on:
-            return
         document = canvas.document
         names = _Names()
         tree = _dictionary(Type=_name("StructTreeRoot"), RoleMap=_dictionary(Title=_name("H1")))
@@ -45,17 +64,28 @@ class Tags:
             leaf = document.idToObject[_page(page)]
             leaf.StructParents = page
             leaf.Tabs = _name("S")
-        owners = {page: [names.of(element) for element in owners] for page, owners in sorted(self._owners.items())}
+        owners: dict[int, list[str] | str] = {
+            page: [names.of(element) for element in owners] for page, owners in sorted(self._owners.items())
+        }
+        owners |= {key: names.of(link) for key, link in enumerate(self._annotated, self._pages)}
         tree.dict["ParentTree"] = document.Reference(_Owners(owners), "ParentTree")
-        tree.dict["ParentTreeNextKey"] = max(self._owners, default=-1) + 1
+        tree.dict["ParentTreeNextKey"] = self._pages + len(self._annotated)
+        if names.notes:
+            tree.dict["IDTree"] = document.Reference(_NoteTree(names.notes), "IDTree")
         document.Catalog.MarkInfo = _dictionary(Marked="true")
 
     def _element(self, document: Any, element: Element, parent: str, names: _Names) -> str:
         """The name of the element's object."""
         name = names.of(element)
-        node = _Node(element, parent, self._content.get(id(element), []))
+        if element.role == "Note":
+            names.notes.append(name)
+        content, annotations = self._content.get(id(element), []), self._annotations.get(id(element), [])
+        node = _StructureElement(element, name, parent, content, annotations)
         document.Reference(node, name)
-        node.kids = [self._element(document, kid, name, names) for kid in element.kids if self._stands(kid)]
+        for kid in element.kids:
+            if self._stands(kid):
+                place = self._content.get(id(kid), [(0, 0)])[0]
+                node.kids.append((place, self._element(document, kid, name, names)))
         return name
 
     def _stands(self, element: Element) -> bool:
@@ -64,47 +94,87 @@ class Tags:
 
 
 class _Names:
-    """A stable object name for each element, in order of first use."""
+    """A stable object name for each element, in order of first use, and the notes' among them."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
+        self.notes: list[str] = []
 
     def of(self, element: Element) -> str:
-        return self._names.setdefault(id(element), f"SE{len(self._names)}")
+        return self._names.setdefault(id(element), f"SE{len(self._names):07d}")
 
 
-class _Node(pdfdoc.PDFObject):
+class _StructureElement(pdfdoc.PDFObject):
     """A structure element that writes itself: there are thousands, too many for a dictionary object each."""
 
-    def __init__(self, element: Element, parent: str, content: list[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        element: Element,
+        name: str,
+        parent: str,
+        content: list[tuple[int, int]],
+        annotations: list[tuple[int, int]],
+    ) -> None:
         self._element = element
+        self._name = name
         self._parent = parent
         self._content = content
-        self.kids: list[str] = []
+        self._annotations = annotations
+        self.kids: list[tuple[tuple[int, int], str]] = []
 
     def format(self, document: Any) -> bytes:
         first = self._content[0][0] if self._content else None
         kids = [
-            str(number) if page == first else f"<</Type/MCR/Pg {_to(document, _page(page))}/MCID {number}>>"
+            (
+                (page, number),
+                str(number) if page == first else f"<</Type/MCR/Pg {_to(document, _page(page))}/MCID {number}>>",
+            )
             for page, number in self._content
         ]
-        kids += [_to(document, kid) for kid in self.kids]
-        shown = kids[0] if len(kids) == 1 else f"[{' '.join(kids)}]"
+        kids += [(place, _to(document, kid)) for place, kid in self.kids]
+        if self._content and self.kids:  # a link stands in the midst of its paragraph
+            kids.sort()
+        parts = [part for _, part in kids]
+        parts += [
+            f"<</Type/OBJR/Pg {_to(document, _page(page))}/Obj {_to(document, document.annotationName(str(key)))}>>"
+            for page, key in self._annotations
+        ]
+        shown = parts[0] if len(parts) == 1 else f"[{' '.join(parts)}]"
         page = f"/Pg {_to(document, _page(first))}" if first is not None else ""
-        own = f"<</Type/StructElem/S/{self._element.role}/P {_to(document, self._parent)}{page}/K {shown}"
-        alt = b"/Alt " + pdfdoc.PDFString(self._element.alt).format(document) if self._element.alt else b""
+        element = self._element
+        own = f"<</Type/StructElem/S/{element.role}/P {_to(document, self._parent)}{page}/K {shown}"
+        own += f"/ID({self._name})" * (element.role == "Note") + f"/A<<{element.attributes}>>" * bool(
+            element.attributes
+        )
+        alt = b"/Alt " + pdfdoc.PDFString(element.alt).format(document) if element.alt else b""
         return own.encode("ascii") + alt + b">>"
 
 
 class _Owners(pdfdoc.PDFObject):
-    """From each page's marked stretches to their elements."""
+    """From each page's marked stretches, and from each annotation, to their elements."""
 
-    def __init__(self, owners: dict[int, list[str]]) -> None:
+    def __init__(self, owners: dict[int, list[str] | str]) -> None:
         self._owners = owners
 
     def format(self, document: Any) -> bytes:
-        rows = (f"{page}[{' '.join(_to(document, name) for name in names)}]" for page, names in self._owners.items())
+        rows = (
+            f"{key} {_to(document, owner)}"
+            if isinstance(owner, str)
+            else f"{key}[{' '.join(_to(document, name) for name in owner)}]"
+            for key, owner in self._owners.items()
+        )
         return f"<</Nums[{' '.join(rows)}]>>".encode("ascii")
+
+
+class _NoteTree(pdfdoc.PDFObject):
+    """From the notes' identifiers to the notes."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+
+    def format(self, document: Any) -> bytes:
+        rows = (f"({name}) {_to(document, name)}" for name in sorted(self._names))
+        return f"<</Names[{' '.join(rows)}]>>".encode("ascii")
 
 
 def _to(document: Any, name: str) -> str:

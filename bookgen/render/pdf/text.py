@@ -6,6 +6,8 @@ carries a real space: what is extracted is what was written.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bookgen.render.fonts.style import LIFT_MARK, Style
 from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line, Tail
@@ -25,9 +27,10 @@ class TextWriter:
         """A new page, or whatever else forgets how text was set."""
         self._expansion = self._font = ""
 
-    def operators(self, line: Line, x: float, y: float, size: float) -> str:
-        """Inside BT … ET."""
+    def operators(self, line: Line, x: float, y: float, size: float, enter: Callable[[str], str] | None = None) -> str:
+        """Inside BT … ET. `enter` gives what stands where a link begins, by its address, and where it ends, by ""."""
         out = []
+        href = ""
         expansion = f"{line.expansion:.2f} Tz"
         if expansion != self._expansion:
             self._expansion = expansion
@@ -37,6 +40,9 @@ class TextWriter:
         space = line.gap / stretch
         opening = line.opening / stretch
         for style, items in line.segments:
+            if enter and style.href != href:
+                href = style.href
+                out.append(enter(href))
             font = f"{self._names[style.face.key]} {size * style.scale:.2f} Tf"
             if font != self._font:
                 self._font = font
@@ -54,6 +60,8 @@ class TextWriter:
             out.append(_SOFT_HYPHEN.format(style.word(style.hyphen_text)[1]))
         elif line.tail is Tail.SPACE:
             out.append(f"[{style.space[1]}]TJ")
+        if enter and href:
+            out.append(enter(""))
         return "\n".join(out)
 
 

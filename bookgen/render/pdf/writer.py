@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import BytesIO
 
 from reportlab.lib.utils import ImageReader
 
 from bookgen.render.layout.front import anchor
 from bookgen.render.layout.page import Layout, Page, Placed
-from bookgen.render.layout.rows import Image, Rule, Text
+from bookgen.render.layout.rows import Image, Rule, TextMark
 from bookgen.render.model import Manuscript, Picture
-from bookgen.render.pdf.archive import describe, make_archival
-from bookgen.render.pdf.canvas import BareCanvas
+from bookgen.render.pdf.archive import describe, make_archival, make_pressable
+from bookgen.render.pdf.canvas import ARCHIVAL, PRESS, BareCanvas
 from bookgen.render.pdf.fontfile import EmbeddedFont
 from bookgen.render.pdf.links import links, struck
 from bookgen.render.pdf.tags import Tags
 from bookgen.render.pdf.text import TextWriter
 from bookgen.render.pdf.watermark import watermark
-from bookgen.render.pictures import grey
+from bookgen.render.pictures import grey, inked
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import BLEED
 
@@ -26,28 +27,28 @@ PREVIEW_MARK = "PREVIEW"
 
 
 def write_pdf(manuscript: Manuscript, layout: Layout, settings: ExportSettings, *, preview: bool = False) -> bytes:
-    return _Writer(manuscript, layout, settings, preview).file()
+    return _PdfWriter(manuscript, layout, settings, preview).file()
 
 
-class _Writer:
+class _PdfWriter:
     def __init__(self, manuscript: Manuscript, layout: Layout, settings: ExportSettings, preview: bool) -> None:
         self._manuscript = manuscript
         self._layout = layout
         self._digital = settings.profile == "digital"
-        self._grey = settings.profile == "print" and not settings.color
+        self._to_inks = None if self._digital else inked if settings.color else grey
         self._bleed = BLEED if settings.bleed else 0.0
         self._pages = layout.pages[:PREVIEW_PAGES] if preview else layout.pages
         self._anchors = {name for page in self._pages for name in page.anchors}
         self._readers: dict[Picture, ImageReader] = {}
         self._file = BytesIO()
         width, height = layout.width + self._bleed, layout.height + 2 * self._bleed
-        self._canvas = BareCanvas(self._file, width, height, manuscript.language)
+        self._canvas = BareCanvas(self._file, width, height, manuscript.language, ARCHIVAL if self._digital else PRESS)
         self._mark = PREVIEW_MARK if preview else manuscript.watermark
         if self._mark:
             layout.typeface.pieces(self._mark, bold=True)
         self._names = {face.key: EmbeddedFont(face, self._canvas).name for face in layout.typeface.faces}
         self._text = TextWriter(self._names)
-        self._tags = Tags(on=self._digital)
+        self._tags = Tags(on=self._digital, pages=len(self._pages))
 
     def file(self) -> bytes:
         canvas, layout = self._canvas, self._layout
@@ -56,13 +57,15 @@ class _Writer:
         for index, page in enumerate(self._pages):
             shift = self._shift(index)
             if self._bleed:
-                canvas.setTrimBox((shift, self._bleed, shift + layout.width, self._bleed + layout.height))
                 canvas.draw([f"1 0 0 1 {shift:.2f} {self._bleed:.2f} cm"])
+            if self._bleed or not self._digital:
+                canvas.setTrimBox((shift, self._bleed, shift + layout.width, self._bleed + layout.height))
+                canvas.setBleedBox((0, 0, layout.width + self._bleed, layout.height + 2 * self._bleed))
             if mark and page.kind != "cover":
                 canvas.draw([mark])
             self._draw(index, page)
             if self._digital:
-                self._lead(page, shift)
+                self._lead(index, page, shift)
             canvas.showPage()
         self._finish()
         return self._file.getvalue()
@@ -75,6 +78,8 @@ class _Writer:
             self._tags.write(canvas, self._layout.structure)
             canvas.setViewerPreference("DisplayDocTitle", "true")
             make_archival(canvas, self._manuscript)
+        else:
+            make_pressable(canvas)
         if self._layout.rtl:
             canvas.setViewerPreference("Direction", "R2L")
         canvas.save()
@@ -93,23 +98,33 @@ class _Writer:
         placed = page.placed
         while at < len(placed):
             mark = placed[at].mark
-            if not isinstance(mark, Text):
+            if not isinstance(mark, TextMark):
                 self._flush(texts)
                 self._draw_figure(index, placed[at])
                 at += 1
                 continue
             end = at
+            opening = self._tags.begin(index, mark.element)
             lines: list[str] = []
-            while end < len(placed) and isinstance(other := placed[end].mark, Text) and other.element is mark.element:
+            while end < len(placed) and isinstance(other := placed[end].mark, TextMark):
+                if other.element is not mark.element:
+                    break
                 x, y = placed[end].x + other.x, placed[end].y + other.dy
-                lines.append(self._text.operators(other.line, x, y, other.size))
+                lines.append(self._text.operators(other.line, x, y, other.size, self._link_marks(index, other)))
                 if any(style.strike for style, _ in other.line.segments):
                     strokes += [self._rule(index, *each) for each in struck(other, x, y)]
                 end += 1
-            texts.append(self._tags.begin(index, mark.element) + "\n".join(lines) + self._tags.end())
+            texts.append(opening + "\n".join(lines) + self._tags.end())
             at = end
         self._flush(texts)
         self._canvas.draw(strokes)
+
+    def _link_marks(self, index: int, mark: TextMark) -> Callable[[str], str] | None:
+        """What turns from a paragraph's marked content to that of a link in it, and back."""
+        element, tags = mark.element, self._tags
+        if element is None or not tags.on or not any(style.href for style, _ in mark.line.segments):
+            return None
+        return lambda href: f"{tags.end()}\n{tags.begin(index, tags.link(element) if href else element)}"
 
     def _flush(self, texts: list[str]) -> None:
         if texts:
@@ -127,7 +142,7 @@ class _Writer:
                 self._canvas.draw([self._tags.begin(index, mark.element)])
                 self._canvas.drawImage(self._reader(mark.picture), x, y, mark.width, mark.height)
                 self._canvas.draw([self._tags.end()])
-            case Text():
+            case TextMark():
                 pass
 
     def _rule(self, index: int, x: float, y: float, width: float, thickness: float = 0.75) -> str:
@@ -137,21 +152,19 @@ class _Writer:
     def _reader(self, picture: Picture) -> ImageReader:
         reader = self._readers.get(picture)
         if reader is None:
-            data = (grey(picture) if self._grey else picture).data
-            reader = self._readers[picture] = ImageReader(BytesIO(data))
+            shown = self._to_inks(picture) if self._to_inks else picture
+            reader = self._readers[picture] = ImageReader(BytesIO(shown.data))
         return reader
 
-    def _lead(self, page: Page, shift: float) -> None:
+    def _lead(self, index: int, page: Page, shift: float) -> None:
         """Places that links and the outline lead to, and the links themselves."""
         canvas, up = self._canvas, self._bleed
         for name in page.anchors:
             canvas.bookmarkPage(name)
         for link in links(page):
             box = (link.x + shift, link.y + up, link.x + shift + link.width, link.y + up + link.height)
-            if link.href:
-                canvas.linkURL(link.href, box, relative=0, thickness=0, F=4)  # PDF/A: it prints
-            elif link.anchor in self._anchors:
-                canvas.linkRect("", link.anchor, box, relative=0, thickness=0, F=4)  # PDF/A: it prints
+            if link.href or link.anchor in self._anchors:
+                canvas.add_link(self._tags.annotate(index, link.element), box, link)
 
     def _label_pages(self) -> None:
         front = self._layout.front_pages

@@ -1,0 +1,80 @@
+"""The digital PDF as assistive technology meets it: two checkers of PDF/UA-1 that share no code find nothing."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pikepdf
+import pytest
+
+from tests.render.conftest import Make, Rendered, render
+from tests.render.reading import PdfText
+from tests.render.test_settings import with_picture
+
+LINKED = "See [the *old* harbour](https://example.org/a) and [it](https://example.org/a), there. " * 3
+
+
+# Not asked: that a letter of Arabic has one glyph, and that a link follows the paragraph in whose midst it stands.
+NOT_ASKED = "TXT-004,ORD-001"
+
+
+def outloud(file: Path) -> list[str]:
+    return [sys.executable, "-m", "outloud.cli", str(file), "--fail-on", "warning", "--skip", NOT_ASKED]
+
+
+def pdfua(file: Path) -> list[str]:
+    return [sys.executable, "-m", "pdfua", "check", str(file)]
+
+
+@pytest.mark.parametrize("checker", [outloud, pdfua])
+@pytest.mark.parametrize("case", ["rich", "pictures", "watermark", "from the right"])
+def test_two_checkers_of_pdf_ua_find_nothing(checker, case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "book.pdf"
+    file.write_bytes(pdf(case, small, make))
+
+    said = subprocess.run(checker(file), capture_output=True, text=True, check=False)
+
+    assert said.returncode == 0, said.stdout + said.stderr
+
+
+def pdf(case: str, small: Rendered, make: Make) -> bytes:
+    match case:
+        case "rich":
+            return small.pdf
+        case "pictures":
+            return render(with_picture(make(LINKED))).pdf
+        case "watermark":
+            return render(make("#### Deep\n\n## Less\n\n1. One\n2. Two[^1]\n\n[^1]: A note.", watermark=True)).pdf
+    return render(make("كان يا ما كان (في) قديم الزمان", language="ar")).pdf
+
+
+def test_a_links_words_and_its_annotations_are_one_element_in_the_midst_of_its_paragraph(make: Make) -> None:
+    read = PdfText(render(make(LINKED)).pdf)
+    paragraph = next(node for node in read.tree.walk() if node.role == "P" and "See" in node.text)
+    links = [kid for kid in paragraph.kids if kid.role == "Link"]
+    annotations = [annotation for link in links for annotation in link.annotations]
+
+    assert len(links) == len(annotations) >= 6
+    assert paragraph.text.split()[:9] == ["See", "the", "old", "harbour", "and", "it,", "there.", "See", "the"]
+    assert set(annotations) == {("https://example.org/a", "https://example.org/a")}
+
+
+def test_headings_never_skip_a_level(make: Make) -> None:
+    tree = PdfText(render(make("#### Deep\n\nA line.\n\n## High\n\n#### Deep again\n\nA line.")).pdf).tree
+    levels = [node.role for section in tree.kids[1:] for node in section.walk() if node.role[0] == "H"]
+
+    assert levels == ["H1", "H2", "H2", "H3"]
+
+
+def test_a_head_of_a_column_and_a_note_can_be_found(small: Rendered) -> None:
+    with pikepdf.open(io.BytesIO(small.pdf)) as opened:
+        elements = [each for each in opened.objects if isinstance(each, pikepdf.Dictionary) and "/S" in each]
+        scopes = {str(each.A.Scope) for each in elements if each.S == "/TH"}
+        notes = [str(each.ID) for each in elements if each.S == "/Note"]
+        names = opened.Root.StructTreeRoot.IDTree.Names
+
+        assert scopes == {"/Column"}
+        assert len(notes) == len(set(notes)) == len(names) // 2 > 0
