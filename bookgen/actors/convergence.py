@@ -19,6 +19,7 @@ from bookgen.actors.transaction import Transactions
 from bookgen.errors import Unavailable
 from bookgen.models import Run
 from bookgen.store import ownership, runs, slots
+from bookgen.store.outages import is_outage
 
 log = structlog.get_logger()
 
@@ -75,7 +76,7 @@ class Convergence:
     async def _promote(self) -> None:
         pool, seconds = self._resources.pool, self._resources.call_seconds
         for account_id in await slots.accounts_with_a_free_slot(pool, seconds):
-            self._write(await self._transactions.promote(account_id))
+            self._write(await self._transactions.promote_unless_locked(account_id))
 
     async def _begin_what_nobody_writes(self) -> None:
         for run in await ownership.owned(self._resources.pool, self._resources.boot_id):
@@ -95,8 +96,14 @@ class Convergence:
         await self._report(run, Advance())
 
     async def _report(self, run: Run, event: Event) -> None:
-        committed = await self._transactions.steer(run.account_id, run.book_id, event, uuid4())
-        self._write(committed.promoted)
+        try:
+            committed = await self._transactions.steer(run.account_id, run.book_id, event, uuid4())
+        except Unavailable as error:
+            if is_outage(error):
+                raise
+            log.warning("run_left_to_the_next_sweep", run_id=str(run.id), reason=str(error.__cause__))
+        else:
+            self._write(committed.promoted)
 
     def _write(self, run: Run | None) -> None:
         """Has the run's actor write its next chapter."""

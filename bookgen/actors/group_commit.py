@@ -12,6 +12,7 @@ import structlog
 
 from bookgen.actors.actor import spawn
 from bookgen.errors import Unavailable
+from bookgen.store.outages import is_outage
 
 log = structlog.get_logger()
 
@@ -60,6 +61,9 @@ class GroupCommit(Generic[R, A]):
         try:
             answers = await self._write([row for row, _ in batch])
         except Unavailable as error:
+            if not is_outage(error):  # one of the rows is locked
+                await self._one_by_one(batch, error)
+                return
             for _, answer in batch:
                 _settle(answer, error)
         except Exception as error:
@@ -69,7 +73,7 @@ class GroupCommit(Generic[R, A]):
                 _settle(answer, answers.get(row.run_id))
 
     async def _one_by_one(self, batch: list[tuple[R, asyncio.Future[A | None]]], error: Exception) -> None:
-        """A row that the database refuses must fail its own book only."""
+        """A row that the database refuses, or that is locked, must fail its own book only."""
         if len(batch) == 1:
             _settle(batch[0][1], error)
             return

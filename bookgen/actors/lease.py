@@ -39,7 +39,7 @@ class Lease:
     async def take(self) -> None:
         """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
         started, boot_id = asyncio.get_running_loop().time(), self._resources.boot_id
-        pool, pid = self._resources.pool, os.getpid()
+        pool, pid = self._resources.lease_pool, os.getpid()
         await processes.register(pool, boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
         if boot_id == self._resources.boot_id:
             self._set_fence(started)
@@ -51,7 +51,7 @@ class Lease:
     async def renew(self) -> None:
         """Renews, or takes a new lease when this one is not known any more."""
         started, boot_id = asyncio.get_running_loop().time(), self._resources.boot_id
-        others = await processes.renew(self._resources.pool, boot_id, TTL_SECONDS)
+        others = await processes.renew(self._resources.lease_pool, boot_id, TTL_SECONDS)
         if boot_id != self._resources.boot_id:  # too late: that lease was lost meanwhile
             return
         if others is None:
@@ -65,13 +65,13 @@ class Lease:
     async def give_up(self) -> None:
         if self._fence:
             self._fence.cancel()
-        await processes.expire(self._resources.pool, self._resources.boot_id)
+        await processes.expire(self._resources.lease_pool, self._resources.boot_id)
 
     async def expire_dead_processes(self) -> None:
         """A process of this machine that no longer exists needs no waiting for its lease to run out."""
-        for process in await processes.on_host(self._resources.pool, this_host(), self._resources.boot_id):
+        for process in await processes.on_host(self._resources.lease_pool, this_host(), self._resources.boot_id):
             if started_at(process.pid) != process.pid_started:
-                await processes.expire(self._resources.pool, process.boot_id)
+                await processes.expire(self._resources.lease_pool, process.boot_id)
 
     def _set_fence(self, started: float) -> None:
         if self._fence:

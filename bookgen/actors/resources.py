@@ -53,6 +53,7 @@ class Resources:
     """`boot_id` is who this process is to the database; it changes when its lease was lost. `other_processes` live."""
 
     pool: asyncpg.Pool
+    lease_pool: asyncpg.Pool
     quota: Quota
     writing: Writing
     model: TextModel

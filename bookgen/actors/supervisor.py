@@ -55,7 +55,7 @@ class Supervisor:
         shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.resources = Resources(
-            database.runs, quota, writing, model, price, caps or CostCaps(), call_seconds=call_seconds
+            database.runs, database.lease, quota, writing, model, price, caps or CostCaps(), call_seconds=call_seconds
         )
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)
@@ -75,9 +75,10 @@ class Supervisor:
 
     async def start(self) -> None:
         """Takes a lease, takes over what nobody writes any more, and keeps doing so."""
-        await self.lease.take()
-        await self.lease.renew()  # tells of other processes
-        await self.sweep()
+        health = self.resources.health
+        await health.through_outages(self.lease.take)
+        await health.through_outages(self.lease.renew)  # tells of other processes
+        await health.through_outages(self.sweep)
         self.restored = True
         self._loops = [
             spawn(every(RENEW_SECONDS, self.lease.renew, self.resources)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
+from weakref import WeakValueDictionary
 
 import asyncpg
 
@@ -19,6 +21,7 @@ from bookgen.models import BookStatus, Run, RunMode, RunStatus
 from bookgen.store import book_state, books, chapters, jobs, material, notifications, runs, slots, steps
 from bookgen.store.book_state import BookState
 
+CONNECTIONS_OF_AN_ACCOUNT = 2
 BOOK_STATUS = {
     RunStatus.QUEUED: BookStatus.GENERATING,
     RunStatus.RUNNING: BookStatus.GENERATING,
@@ -42,6 +45,7 @@ class Transactions:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
+        self._of_account: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
     async def steer(
         self,
@@ -76,9 +80,14 @@ class Transactions:
 
     async def promote(self, account_id: int) -> Run | None:
         """Starts the account's next run if the account's slot is free."""
-        async with self._resources.pool.acquire() as connection, connection.transaction():
+        async with self._connection(account_id) as connection:
             await slots.lock(connection, account_id)
             return await self._promote(connection, account_id)
+
+    async def promote_unless_locked(self, account_id: int) -> Run | None:
+        """The same, but leaves an account whose slot another transaction has locked to the next time."""
+        async with self._connection(account_id) as connection:
+            return await self._promote(connection, account_id) if await slots.try_lock(connection, account_id) else None
 
     async def delete_book(self, account_id: int, book_id: int) -> None:
         async with self.locked(account_id, book_id) as (connection, state):
@@ -89,11 +98,20 @@ class Transactions:
     @contextlib.asynccontextmanager
     async def locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
         """A transaction that holds the locks of the account's book. NotFound when it is not the account's."""
-        async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
+        async with self._connection(account_id) as connection:
             state = await book_state.lock(connection, account_id, book_id, self._resources.call_seconds)
             if state is None:
                 raise NotFound
             yield connection, state
+
+    @contextlib.asynccontextmanager
+    async def _connection(self, account_id: int) -> AsyncIterator[asyncpg.Connection]:
+        """A transaction for the account, which has a few at a time: others do not wait for what it waits for."""
+        of_account = self._of_account.get(account_id)
+        if of_account is None:
+            of_account = self._of_account[account_id] = asyncio.Semaphore(CONNECTIONS_OF_AN_ACCOUNT)
+        async with of_account, self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
+            yield connection
 
     async def _carry_out(
         self, connection: asyncpg.Connection, state: BookState, decision: Decision, op: UUID

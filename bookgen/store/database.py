@@ -1,4 +1,4 @@
-"""Pools on PostgreSQL: one for requests, one for runs, so that neither starves the other."""
+"""Pools on PostgreSQL: one for requests, one for runs, one for the lease, so that none starves the others."""
 
 from __future__ import annotations
 
@@ -136,10 +136,11 @@ async def open_pool(
 class Database:
     """What the whole service shares. Store functions take one of its pools, or a connection of one."""
 
-    def __init__(self, dsn: str, http: Pool, runs: Pool) -> None:
+    def __init__(self, dsn: str, http: Pool, runs: Pool, lease: Pool) -> None:
         self.dsn = dsn
         self.http = http
         self.runs = runs
+        self.lease = lease
 
     @classmethod
     async def open(
@@ -148,14 +149,15 @@ class Database:
         http = await open_pool(dsn, size=http_connections, silence=HTTP_SILENCE_SECONDS)
         try:
             runs = await open_pool(dsn, size=run_connections, patience=30.0)
+            lease = await open_pool(dsn, size=2, patience=30.0, warm=0)
         except BaseException:
-            await http.close()
+            http.terminate()
             raise
-        return cls(dsn, http, runs)
+        return cls(dsn, http, runs, lease)
 
     async def close(self, *, patience: float = 5.0) -> None:
         """Give connections in use `patience` seconds to come home, then cut them."""
-        for pool in (self.runs, self.http):
+        for pool in (self.lease, self.runs, self.http):
             try:
                 async with asyncio.timeout(patience):
                     await pool.close()

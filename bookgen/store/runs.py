@@ -386,24 +386,35 @@ def _with_chapters(take: str) -> str:
 # A paused or waiting run whose last call died with its process does not hold its account's slot.
 FORGET_CALLS = _with_chapters("""
     UPDATE run SET call_started_at = NULL, epoch = epoch + 1, owner = NULL, updated_at = now()
-     WHERE status IN ('queued', 'paused') AND call_started_at IS NOT NULL AND owner IS DISTINCT FROM $1
-       AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = run.owner AND p.lease_until > now())
+     WHERE id = ANY(ARRAY(
+           SELECT r.id FROM run r
+            WHERE r.status IN ('queued', 'paused') AND r.call_started_at IS NOT NULL AND r.owner IS DISTINCT FROM $1
+              AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = r.owner AND p.lease_until > now())
+              FOR UPDATE OF r SKIP LOCKED))
 """)
 
 
 async def forget_calls(db: DB, owner: UUID) -> None:
-    """Clears calls in flight of processes that are gone, where no run has to be taken over for them."""
+    """Clears calls in flight of processes that are gone, where no run has to be taken over for them.
+
+    A run that another transaction has locked is left to the next time.
+    """
     await db.execute(FORGET_CALLS, owner)
 
 
 RELEASE = _with_chapters("""
     UPDATE run SET owner = NULL, call_started_at = NULL
-     WHERE owner = $1 AND status IN ('queued', 'running', 'paused')
+     WHERE id = ANY(ARRAY(
+           SELECT r.id FROM run r WHERE r.owner = $1 AND r.status IN ('queued', 'running', 'paused')
+              FOR UPDATE SKIP LOCKED))
 """)
 
 
 async def release(db: DB, owner: UUID) -> None:
-    """A clean stop: the runs stay as they are, for the next process to claim without a charge."""
+    """A clean stop: the runs stay as they are, for the next process to claim without a charge.
+
+    One that another transaction has locked stays the process's, and is claimed when its lease is over.
+    """
     await db.execute(RELEASE, owner)
 
 

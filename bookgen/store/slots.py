@@ -14,6 +14,18 @@ async def lock(connection: asyncpg.Connection, account_id: int) -> None:
     await connection.execute(LOCK, account_id)
 
 
+TRY_LOCK = """
+    UPDATE account_slot SET version = version + 1
+     WHERE account_id = (SELECT account_id FROM account_slot WHERE account_id = $1 FOR UPDATE SKIP LOCKED)
+    RETURNING true
+"""
+
+
+async def try_lock(connection: asyncpg.Connection, account_id: int) -> bool:
+    """Locks the account's slot unless another transaction has it. Whether it did."""
+    return bool(await connection.fetchval(TRY_LOCK, account_id))
+
+
 def holds_slot(statuses: str, seconds: str) -> str:
     """The SQL condition that run `r` keeps others of its account from starting.
 

@@ -278,6 +278,7 @@ class RealLife:
         self._books = books
         self._resources = Resources(
             shelf.pool,
+            shelf.pool,
             Quota(billing=True),
             Writing(never, never, never),  # type: ignore[arg-type]
             model=None,  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
+import asyncpg
 import pytest
 
 from bookgen.actors.group_commit import WRITERS, GroupCommit
@@ -27,6 +28,7 @@ class Table:
         self.batches: list[int] = []
         self.refused: set[Row] = set()
         self.fenced: set[Row] = set()
+        self.locked: set[Row] = set()
         self.away = False
 
     async def write(self, rows: Sequence[Row]) -> Mapping[UUID, str]:
@@ -36,6 +38,8 @@ class Table:
         await self.open.wait()
         if self.away:
             raise Unavailable
+        if self.locked.intersection(rows):
+            raise Unavailable from asyncpg.LockNotAvailableError()
         if self.refused.intersection(rows):
             raise ValueError("not this one")
         return {row.run_id: "saved" for row in rows if row not in self.fenced}
@@ -66,6 +70,21 @@ async def test_a_refused_row_fails_alone_and_a_fenced_one_hears_of_it() -> None:
     assert outcomes[0] == outcomes[3] == "saved"
     assert isinstance(outcomes[1], ValueError)
     assert outcomes[2] is None
+
+
+async def test_a_row_that_is_locked_keeps_no_other_from_being_written() -> None:
+    table, locked = Table(), Row()
+    table.locked = {locked}
+    commits = GroupCommit[Row, str](table.write, 16)
+    filler = [asyncio.ensure_future(commits.commit(Row())) for _ in range(16 * WRITERS)]
+    others = [asyncio.ensure_future(commits.commit(row)) for row in (Row(), locked, Row())]
+    await table.busy.wait()
+    table.open.set()
+
+    outcomes = await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.gather(*filler)
+    assert outcomes[0] == outcomes[2] == "saved"
+    assert isinstance(outcomes[1], Unavailable)
 
 
 async def test_an_outage_is_heard_by_everybody_who_waits() -> None:
