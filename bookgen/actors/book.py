@@ -223,7 +223,9 @@ class BookActor(Actor):
         if isinstance(outcome, Written):
             saved = await self._chapters.commit(work, outcome)
             committed = await self._after_commit(saved)
-            if saved and saved.run.call_started_at:
+            if saved and saved.run.call_started_at and await self._chapters.hand_over(saved.run):
+                committed = Committed(None)
+            elif saved and saved.run.call_started_at:
                 announced, material = Begun(saved.run, replay=False), work.material_after(outcome, saved)
         else:
             committed = await self._report(outcome)

@@ -26,11 +26,15 @@ BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
 
 
 class ChaptersInFlight:
-    """Owns the chapters in flight, by run. `draining`: no further chapter is begun and no further call is made."""
+    """Owns the chapters in flight, by run.
+
+    `draining`: no further chapter is begun and no further call is made. `surplus`: so many runs are to be handed over.
+    """
 
     def __init__(self, resources: Resources, chapters_at_once: int) -> None:
         self.by_run: dict[UUID, ChapterWork] = {}
         self.draining = False
+        self.surplus = 0
         self.quarantine = Quarantine(resources)
         self._resources = resources
         self._places = asyncio.Semaphore(chapters_at_once)
@@ -72,6 +76,14 @@ class ChaptersInFlight:
             await work.steps.store_last()
         await fault("checkpoint.after", work.run.book_id)
         return saved
+
+    async def hand_over(self, run: Run) -> bool:
+        """Leaves the run to another process if this one has too many. Whether it did."""
+        if not self.surplus:
+            return False
+        await runs.hand_over(self._resources.pool, run)
+        self.surplus -= 1
+        return True
 
     def cancel(self, work: ChapterWork) -> None:
         """Drops the chapter: its text, should it still come, finds no way in. Its cost is written down."""

@@ -65,13 +65,17 @@ class Convergence:
         return True
 
     async def _take_over(self) -> None:
-        pool = self._resources.pool
-        while claimed := await runs.claim(pool, self._resources.boot_id, CLAIM_ROWS, CRASHES_TO_SUSPECT):
+        """Claims what nobody writes, up to an even share; what this process has beyond it is to be handed over."""
+        pool, boot_id = self._resources.pool, self._resources.boot_id
+        balance = await ownership.balance(pool, boot_id)
+        room, self._chapters.surplus = balance.room, balance.surplus
+        while room and (claimed := await runs.claim(pool, boot_id, min(room, CLAIM_ROWS), CRASHES_TO_SUSPECT)):
             log.info("runs_taken_over", runs=len(claimed))
+            room -= len(claimed)
             for run in claimed:
                 await self._begin(run)
             await asyncio.sleep(0)
-        await runs.forget_calls(pool, self._resources.boot_id)
+        await runs.forget_calls(pool, boot_id)
 
     async def _promote(self) -> None:
         pool, seconds = self._resources.pool, self._resources.call_seconds

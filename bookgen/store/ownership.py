@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from bookgen.models import Run
 from bookgen.store.database import DB
 from bookgen.store.runs import run_of
+
+COUNTS = """
+    SELECT (SELECT count(*) FROM run WHERE status = 'running') AS running,
+           (SELECT count(*) FROM run WHERE status = 'running' AND owner = $1) AS mine,
+           (SELECT count(*) FROM process WHERE lease_until > now() AND NOT draining) AS processes
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """How many more runs a process may take over, and how many it has beyond its share."""
+
+    room: int
+    surplus: int
+
+
+async def balance(db: DB, owner: UUID) -> Balance:
+    """Compares what the process writes with an even share of all running runs. A quarter more is no surplus yet."""
+    row = await db.fetchrow(COUNTS, owner)
+    share = math.ceil(row["running"] / max(1, row["processes"]))
+    return Balance(max(0, share - row["mine"]), max(0, row["mine"] - share - max(1, share // 4)))
+
 
 STILL_RUNNING = "SELECT id FROM run WHERE id = ANY($1::uuid[]) AND owner = $2 AND status = 'running'"
 

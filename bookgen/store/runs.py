@@ -20,6 +20,7 @@ The other statements leave the state as it is. Each may write a run while it is
     checkpoint      queued, running, paused  epoch and call number           progress, the chapter announced next
     claim           running                  the owner's lease has run out   epoch, owner, crash count
     forget_calls    queued, paused           the owner's lease has run out   epoch, owner, no call in flight
+    hand_over       running                  epoch, owner                    epoch, no owner, no call in flight
     release         queued, running, paused  owner                           no owner, no call in flight
     PROGRESS        any                      the reply is new                crash count
     recount         paused                   the locks of `book_state.lock`  the number of chapters
@@ -381,6 +382,17 @@ def _with_chapters(take: str) -> str:
     UPDATE chapter SET status = CASE WHEN content <> '' THEN 'completed' ELSE 'pending' END
      WHERE status = 'writing' AND book_id = ANY(ARRAY(SELECT book_id FROM taken WHERE status <> 'running'))
     """
+
+
+HAND_OVER = """
+    UPDATE run SET owner = NULL, call_started_at = NULL, epoch = epoch + 1
+     WHERE id = $1 AND epoch = $2 AND owner = $3 AND status = 'running'
+"""
+
+
+async def hand_over(db: DB, run: Run) -> None:
+    """Leaves a running run, between two chapters, to a process that has room for it."""
+    await db.execute(HAND_OVER, run.id, run.epoch, run.owner)
 
 
 # A paused or waiting run whose last call died with its process does not hold its account's slot.

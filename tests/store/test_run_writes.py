@@ -167,6 +167,10 @@ async def release(pool: asyncpg.Pool, _run: Run) -> None:
     await runs.release(pool, OWNER)
 
 
+async def hand_over(pool: asyncpg.Pool, run: Run) -> None:
+    await runs.hand_over(pool, run)
+
+
 async def progress(pool: asyncpg.Pool, run: Run) -> None:
     await save_step(pool, Step("key", {"text": ""}, Asked(run.account_id, run.book_id, run.id, "chapter", 1, ())))
 
@@ -189,6 +193,7 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     checkpoint: {QUEUED, RUNNING, PAUSED},
     claim: {RUNNING},
     forget_calls: {QUEUED, PAUSED},
+    hand_over: {RUNNING},
     release: {QUEUED, RUNNING, PAUSED},
     progress: set(RunStatus),
     recount: {PAUSED},
