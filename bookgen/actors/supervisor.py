@@ -103,6 +103,7 @@ class Supervisor:
             if actor.book_id == book_id:
                 self.statuses.changed(actor.key)
                 actor.tell(RowChanged())
+        self.statuses.changes.tell(book_id)
 
     def _make_actor(self, key: Key) -> BookActor:
         return BookActor(
@@ -174,6 +175,7 @@ class Supervisor:
         self._loops.append(
             spawn(resources.health.through_outages(lambda: processes.drain(resources.pool, resources.boot_id)))
         )
+        self.statuses.changes.tell_all()
         for actor in self.registry:
             actor.halt()
         deadline = _now() + seconds

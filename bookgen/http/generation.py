@@ -11,8 +11,9 @@ from bookgen import errors
 from bookgen.actors import status
 from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import conditional, docs, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR
+from bookgen.http.edge.conditional import Known
+from bookgen.http.edge.contract import conditional, docs, refuses, response_schema, waits
+from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR, WAITING
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation_schemas import GenerationStartSchema, GenerationStatusSchema, GenerationSteeredSchema
 from bookgen.store.progress import RunProgress
@@ -43,12 +44,23 @@ async def generate(request: web.Request) -> web.Response:
 @docs(
     tags=["generation"],
     summary="How far the writing is",
-    description="Poll every 15 to 30 seconds. 404 when the book never had a run.",
+    description=(
+        "Poll every 15 to 30 seconds, or wait for the next change with `Prefer: wait=N`. "
+        "404 when the book never had a run."
+    ),
 )
 @response_schema(GenerationStatusSchema)
 @conditional
+@waits
 async def generation_status(request: web.Request) -> web.Response:
-    return replies.encoded(await request.app[SUPERVISOR].statuses.read(request[ACCOUNT_ID], path_id(request)))
+    statuses, account_id, book_id = request.app[SUPERVISOR].statuses, request[ACCOUNT_ID], path_id(request)
+    with request.app[WAITING].admitted(request, account_id) as seconds:
+        if not seconds:
+            return replies.encoded(await statuses.read(account_id, book_id))
+        known = Known(request)
+        body = await statuses.read_other(account_id, book_id, known, seconds)
+    applied = {"Preference-Applied": f"wait={seconds}"}
+    return known.answer(applied) if body is None else replies.encoded(body, headers=applied)
 
 
 @docs(

@@ -15,6 +15,7 @@ from bookgen.http.edge.deadlines import HeadDeadline
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.routing import Route
+from bookgen.http.edge.waiting import Waiting
 from bookgen.http.routes import OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")
@@ -43,6 +44,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
         for bound in _bind(app, "", route):
             table[bound] = Endpoint.of(route)
     app[TABLE] = table
+    app[keys.WAITING] = Waiting()
     app[keys.DOCUMENT] = openapi.encoded(tuple(routes), services.site.public_url)
     return app
 

@@ -106,6 +106,7 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
         *_path_parameters(route),
         *said.get("parameters", ()),
         *_query_parameters(route, plugin),
+        *([wire_documents.PREFER] if contract.does_wait(route.handler) else ()),
         *([wire_documents.IF_NONE_MATCH] if contract.is_conditional(route.handler) else ()),
     ]:
         operation["parameters"] = parameters
@@ -177,6 +178,8 @@ def _example(schema: Schema) -> dict[str, Any]:
 
 def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
     tag = wire_documents.reference("ETag") if contract.is_conditional(route.handler) else {}
+    if contract.does_wait(route.handler):
+        tag |= wire_documents.reference("Preference-Applied")
     responses = {}
     for status, answer in said.get("responses", {}).items():
         response: dict[str, Any] = {"description": answer.get("description") or HTTPStatus(int(status)).phrase}

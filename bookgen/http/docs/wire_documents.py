@@ -46,9 +46,21 @@ HEADERS: dict[str, dict[str, Any]] = {
     "Deprecation": _string("Only of a version that is to be removed: since when, as @seconds.", required=False),
     "Sunset": _string("Only of a version that is to be removed: when (RFC 8594).", required=False),
     "Link": _string('Only of a version that is to be removed: rel="deprecation", what to do.', required=False),
+    "Preference-Applied": _string("The preference that was followed: wait=N.", required=False),
     "ETag": _string("Names this very answer; send it as If-None-Match the next time."),
 }
 
+PREFER: dict[str, Any] = {
+    "in": "header",
+    "name": "Prefer",
+    "required": False,
+    "description": (
+        "`wait=N` (RFC 7240): with the If-None-Match of the answer that you have, the next one is given as soon as "
+        "there is one, else 304 after N seconds, at most 60."
+    ),
+    "schema": {"type": "string"},
+    "example": "wait=30",
+}
 NOT_MODIFIED = "Nothing has changed since the answer whose ETag was sent. No body; it counts as a request."
 IF_NONE_MATCH: dict[str, Any] = {
     "in": "header",
@@ -66,7 +78,7 @@ def reference(name: str) -> dict[str, Any]:
 ALWAYS: dict[str, Any] = {
     name: {"$ref": f"#/components/headers/{name}"}
     for name in HEADERS
-    if name not in ("Retry-After", "WWW-Authenticate", "ETag")
+    if name not in ("Retry-After", "WWW-Authenticate", "ETag", "Preference-Applied")
 }
 
 _THE_BOOK = {"id": "$response.body#/id"}

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
 
 from aiohttp import web
 
 _SMALL = 8192
-_KEPT = ("ETag", "Cache-Control")
+_KEPT = ("Cache-Control", "Preference-Applied")
+
+
+class Known:
+    """What the caller has already, by its tag."""
+
+    def __init__(self, request: web.Request) -> None:
+        self._given = request.headers.get("If-None-Match")
+        self.tag = ""
+
+    def __call__(self, body: bytes) -> bool:
+        """Whether the caller has this very body; `tag` is that body's from now on."""
+        self.tag = _tag(body)
+        return self._given is not None and _names(self._given, self.tag)
+
+    def answer(self, headers: Mapping[str, str]) -> web.Response:
+        """304 without a body."""
+        kept = {name: headers[name] for name in _KEPT if name in headers}
+        return web.Response(status=304, headers={"ETag": self.tag, **kept})
 
 
 def unless_known(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
     """The answer with its tag, or 304 without a body when the caller's own tag is the same."""
     if not isinstance(response, web.Response) or not isinstance(response.body, bytes):
         return response
-    response.headers["ETag"] = tag = _tag(response.body)
-    given = request.headers.get("If-None-Match")
-    if given is None or not _names(given, tag):
-        return response
-    return web.Response(
-        status=304, headers={name: response.headers[name] for name in _KEPT if name in response.headers}
-    )
+    known = Known(request)
+    if known(response.body):
+        return known.answer(response.headers)
+    response.headers["ETag"] = known.tag
+    return response
 
 
 def _names(given: str, tag: str) -> bool:

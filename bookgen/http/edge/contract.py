@@ -57,6 +57,19 @@ def conditional(handler: _F) -> _F:
     return handler
 
 
+_WAITS = "__waits__"
+
+
+def waits(handler: _F) -> _F:
+    """Says that a caller who has the answer may wait for the next one."""
+    setattr(handler, _WAITS, True)
+    return handler
+
+
+def does_wait(handler: Handler) -> bool:
+    return getattr(handler, _WAITS, False)
+
+
 def is_conditional(handler: Handler) -> bool:
     return getattr(handler, _CONDITIONAL, False)
 

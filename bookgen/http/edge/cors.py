@@ -7,8 +7,9 @@ from collections.abc import Collection
 _EXPOSED = ", ".join([
     "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "X-Request-Id", "X-API-Version",
     "X-API-Version-Latest", "Deprecation", "Sunset", "Link", "ETag", "Content-Disposition", "WWW-Authenticate",
+    "Preference-Applied",
 ])  # fmt: skip
-_ACCEPTED = "Authorization, Content-Type, If-None-Match, X-Request-Id, X-Browser-Fingerprint"
+_ACCEPTED = "Authorization, Content-Type, If-None-Match, Prefer, X-Request-Id, X-Browser-Fingerprint"
 
 
 def headers(origin: str | None, allowed: Collection[str]) -> dict[str, str]:

@@ -1,0 +1,44 @@
+"""`Prefer: wait=N` (RFC 7240): a caller who has the answer already may wait for the next one."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from aiohttp import web
+
+MOST_SECONDS = 60
+MOST_OF_AN_ACCOUNT = 32
+MOST_IN_ALL = 4_000
+
+_WAIT = re.compile(r'\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(?:;.*)?', re.I)
+
+
+class Waiting:
+    """Counts who waits. One for whom there is no room is answered at once, as without the preference."""
+
+    def __init__(self) -> None:
+        self._of_account: Counter[int] = Counter()
+
+    @contextlib.contextmanager
+    def admitted(self, request: web.Request, account_id: int) -> Iterator[int]:
+        """For how many seconds the caller may wait: 0 where it did not ask, or there is no room."""
+        seconds = preferred(request.headers.getall("Prefer", ()))
+        if not seconds or self._of_account[account_id] >= MOST_OF_AN_ACCOUNT or self._of_account.total() >= MOST_IN_ALL:
+            yield 0
+            return
+        self._of_account[account_id] += 1
+        try:
+            yield seconds
+        finally:
+            self._of_account[account_id] -= 1
+            if not self._of_account[account_id]:
+                del self._of_account[account_id]
+
+
+def preferred(headers: Iterable[str]) -> int:
+    """The seconds that the first `wait` of the Prefer headers asks for, at most MOST_SECONDS; 0 where none does."""
+    found = (_WAIT.fullmatch(each) for header in headers for each in header.split(","))
+    return next((min(int(wait[1]), MOST_SECONDS) for wait in found if wait), 0)

@@ -1,0 +1,143 @@
+"""`Prefer: wait=N` on the status of a run."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from bookgen.http.edge import waiting
+from tests.http.conftest import Api, OpenApi, Reply
+from tests.http.test_generation import HeldModel, steer
+
+
+@pytest.fixture
+def model() -> HeldModel:
+    return HeldModel()
+
+
+@pytest.fixture
+async def api(open_api: OpenApi, model: HeldModel) -> Api:
+    return await (await open_api(model=model)).as_new_account("ada")
+
+
+@pytest.fixture
+async def running(api: Api, model: HeldModel) -> dict[str, Any]:
+    """A book whose first chapter is being written."""
+    book = await api.outlined()
+    assert (await api.post(f"/books/{book['id']}/generate/")).status == 202
+    await model.asked.wait()
+    return book
+
+
+def path(book: dict[str, Any]) -> str:
+    return f"/books/{book['id']}/generation-status/"
+
+
+async def waiter(api: Api, book: dict[str, Any], seconds: int = 60) -> asyncio.Task[Reply]:
+    """Somebody who has the status and waits in the service for the next one."""
+    before = len(api.services.supervisor.statuses.changes)
+    known = (await api.get(path(book))).headers["ETag"]
+    headers = {"If-None-Match": known, "Prefer": f"respond-async, wait={seconds}"}
+    task = asyncio.create_task(api.get(path(book), headers=headers))
+    async with asyncio.timeout(10):
+        while len(api.services.supervisor.statuses.changes) == before and not task.done():
+            await api.get("/healthz", prefix="")
+    return task
+
+
+async def test_a_waiter_hears_of_a_change_at_once(api: Api, running: dict[str, Any]) -> None:
+    waits = await waiter(api, running)
+    assert not waits.done()
+
+    assert (await steer(api, running, "pause")).status == 200
+
+    async with asyncio.timeout(5):
+        heard = await waits
+    assert (heard.status, heard.body["generation_status"]) == (200, "paused")
+    assert heard.headers["Preference-Applied"] == "wait=60"
+    assert heard.headers["ETag"] == (await api.get(path(running))).headers["ETag"]
+
+
+async def test_a_waiter_hears_of_a_chapter(api: Api, running: dict[str, Any], model: HeldModel) -> None:
+    waits = await waiter(api, running)
+
+    model.gate.set()
+
+    async with asyncio.timeout(5):
+        assert (await waits).body["completed_chapters"] >= 1
+
+
+async def test_a_waiter_hears_of_what_another_process_did(api: Api, running: dict[str, Any], open_api: OpenApi) -> None:
+    elsewhere = await open_api()
+    there = Api(elsewhere.client, elsewhere.services, elsewhere.tokens, api.access, api.account_id)
+    waits = await waiter(there, running)
+
+    assert (await steer(api, running, "pause")).status == 200
+
+    async with asyncio.timeout(10):
+        assert (await waits).body["generation_status"] == "paused"
+
+
+async def test_a_wait_that_brings_nothing_ends_in_304(api: Api, running: dict[str, Any]) -> None:
+    waits = await waiter(api, running, seconds=1)
+
+    reply = await waits
+
+    assert (reply.status, reply.raw) == (304, b"")
+    assert reply.headers["Preference-Applied"] == "wait=1"
+    assert len(api.services.supervisor.statuses.changes) == 0
+
+
+async def test_who_does_not_have_the_status_is_given_it_at_once(api: Api, running: dict[str, Any]) -> None:
+    for known in ({}, {"If-None-Match": '"another"'}):
+        async with asyncio.timeout(5):
+            reply = await api.get(path(running), headers={"Prefer": "wait=60", **known})
+
+        assert (reply.status, reply.headers["Preference-Applied"]) == (200, "wait=60")
+
+
+async def test_a_server_that_stops_answers_at_once(api: Api, running: dict[str, Any]) -> None:
+    waits = await waiter(api, running)
+
+    stopping = asyncio.create_task(api.services.supervisor.drain(10))
+
+    async with asyncio.timeout(5):
+        assert (await waits).status == 304
+        assert (await (await waiter(api, running))).status == 304
+    stopping.cancel()
+    await asyncio.wait((stopping,))
+
+
+async def test_an_account_may_wait_only_so_often_at_once(
+    api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "MOST_OF_AN_ACCOUNT", 2)
+    waits = [await waiter(api, running) for _ in range(2)]
+
+    async with asyncio.timeout(5):
+        third = await (await waiter(api, running))
+
+    assert third.status == 304
+    assert "Preference-Applied" not in third.headers
+    assert (await steer(api, running, "stop")).status == 200
+    assert [(await each).status for each in waits] == [200, 200]
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ([], 0),
+        (["wait=5"], 5),
+        (["respond-async, WAIT = 7 ; strictly"], 7),
+        (["return=minimal", 'wait="8"'], 8),
+        (["wait=9, wait=10"], 9),
+        (["wait=100000"], 60),
+        (["wait=0"], 0),
+        (["wait=-1"], 0),
+        (["wait"], 0),
+        (["await=5"], 0),
+        (["wait=" + "9" * 400], 0),
+    ],
+)
+def test_the_first_wait_counts_up_to_a_minute(headers: list[str], seconds: int) -> None:
+    assert waiting.preferred(headers) == seconds
