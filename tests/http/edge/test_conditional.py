@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from bookgen.http.docs.openapi import build
@@ -15,8 +18,21 @@ TAGGED = [route for route in ROUTES if is_conditional(route.handler)]
 
 async def paths_of(api: Api) -> list[str]:
     book = await api.written()
-    ids = {"/books/{id}/": book["id"], "/books/{id}/generation-status/": book["id"]}
-    return [route.path.replace("{id}", str(ids.get(route.path, book["chapters"][0]["id"]))) for route in TAGGED]
+    ids = {
+        "books": book["id"],
+        "chapters": book["chapters"][0]["id"],
+        "proofreading-reports": await report_on(api, book),
+    }
+    return [route.path.replace("{id}", str(ids.get(route.path.split("/")[1]))) for route in TAGGED]
+
+
+async def report_on(api: Api, book: dict[str, Any]) -> int:
+    """A finished report."""
+    report = (await api.post("/proofreading-reports/", {"book": book["id"]})).body
+    async with asyncio.timeout(60):
+        while report["status"] != "completed":
+            report = (await api.get(f"/proofreading-reports/{report['id']}/")).body
+    return int(report["id"])
 
 
 async def test_what_is_polled_and_read_again_is_not_sent_twice(api: Api) -> None:
