@@ -20,11 +20,11 @@ import asyncio
 import json
 import random
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 import aiohttp
 
@@ -147,6 +147,9 @@ class Client:
     async def update_outline(self, book_id: int, chapters: list[JSON], *, replace: bool = False) -> JSON:
         return await self._json("POST", f"/books/{book_id}/update-outline/", {"chapters": chapters, "replace": replace})
 
+    async def change_chapter(self, chapter_id: int, **fields: Any) -> JSON:
+        return await self._json("PATCH", f"/chapters/{chapter_id}/", fields)
+
     # Generation
 
     async def generate(self, book_id: int) -> JSON:
@@ -199,6 +202,53 @@ class Client:
         """The last status of the run, once it has ended."""
         statuses = [status async for status in self.progress(book_id, every)]
         return statuses[-1]
+
+    # Proofreading
+
+    async def proofread(self, book_id: int) -> JSON:
+        """The report that is begun, or the one that is being made already."""
+        try:
+            return await self._json("POST", "/proofreading-reports/", {"book": book_id})
+        except Conflict:
+            reports: list[JSON] = await self._json("GET", f"/proofreading-reports/?book={book_id}")  # type: ignore[assignment]
+            active = [report for report in reports if report["status"] in ("pending", "running")]
+            if not active:
+                raise
+            return active[0]
+
+    async def reading(self, report_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
+        """The report now and every few seconds, until it is completed or has failed."""
+        while True:
+            report = await self._json("GET", f"/proofreading-reports/{report_id}/")
+            yield report
+            if report["status"] in ("completed", "error"):
+                return
+            await self._pause(every)
+
+    async def suggestions(self, report_id: int, **chosen: str) -> AsyncIterator[JSON]:
+        """Every suggestion of the report, the most severe first; `chosen` filters as the API does."""
+        number = 1
+        while True:
+            query = urlencode({**chosen, "page": number})
+            page = await self._json("GET", f"/proofreading-reports/{report_id}/suggestions/?{query}")
+            for suggestion in page["results"]:
+                yield suggestion
+            if page["next"] is None:
+                return
+            number += 1
+
+    async def preview_suggestion(self, report_id: int, suggestion_id: int) -> JSON:
+        return await self._json("GET", f"/proofreading-reports/{report_id}/suggestions/{suggestion_id}/preview/")
+
+    async def apply_suggestion(self, report_id: int, suggestion_id: int) -> JSON:
+        return await self._json("POST", f"/proofreading-reports/{report_id}/suggestions/{suggestion_id}/apply/")
+
+    async def dismiss_suggestion(self, report_id: int, suggestion_id: int) -> JSON:
+        return await self._json("POST", f"/proofreading-reports/{report_id}/suggestions/{suggestion_id}/dismiss/")
+
+    async def apply_suggestions(self, report_id: int, suggestion_ids: Sequence[int]) -> JSON:
+        body = {"suggestion_ids": list(suggestion_ids)}
+        return await self._json("POST", f"/proofreading-reports/{report_id}/apply/", body)
 
     # Files
 

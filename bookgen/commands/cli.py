@@ -17,6 +17,7 @@ from bookgen.errors import BookgenError
 COMMANDS = {
     "serve": "run the service",
     "write": "write a book, from an idea to files",
+    "proof": "proofread a book and apply what is chosen",
     "migrate": "apply the migrations to the database",
     "check": "try the settings, the database and the model provider",
     "account": "create, list and change accounts",

@@ -5,42 +5,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import getpass
-import hmac
 import os
 import signal
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bookgen import config
-from bookgen.client.client import ApiError, Client, InvalidRequest, Unauthenticated, Unavailable
-from bookgen.commands.own_server import own_server
+from bookgen.client.client import ApiError, Client, InvalidRequest, Unavailable
+from bookgen.commands import destination
+from bookgen.commands.destination import Destination
 from bookgen.commands.progress import Display, make_display
 from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
-from bookgen.store.postgres.keyfile import kept_secret
-from bookgen.store.postgres.space import make_data_folder
 
 SAMPLE = "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY or OPENAI_API_KEY."
-# Two accounts, because a sample is no book to go on with once there is a model.
-WRITER, SAMPLER = "writer", "sampler"
-LOCAL_AUTHOR = "Anonymous"
-POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
 INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class Destination:
-    """Where to write, and as whom. Without a login the account is one of this computer's, named by who writes."""
-
-    url: str
-    password: str
-    login: str | None = None
-    suffix: str = ""
-    poll_seconds: float = POLL_LOCAL
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -57,9 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", type=_formats, default=tuple(FORMATS), metavar="LIST", help=f"{formats} (all)")
     parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (this one)")
     parser.add_argument("--new", action="store_true", help="write a finished book of that title once more")
-    parser.add_argument("--server", type=_url, metavar="URL", help="a running server, instead of one of its own")
-    parser.add_argument("--login", metavar="NAME", help="e-mail or username there, else an account is made")
-    parser.add_argument("--password", help="its password; asked for when it is not given")
+    destination.add_options(parser)
 
 
 def _formats(text: str) -> tuple[str, ...]:
@@ -69,17 +46,11 @@ def _formats(text: str) -> tuple[str, ...]:
     return chosen
 
 
-def _url(text: str) -> str:
-    if not text.startswith(("http://", "https://")):
-        raise argparse.ArgumentTypeError(f"takes an address like https://books.example.org, not {text!r}")
-    return text
-
-
 async def run(options: argparse.Namespace) -> int:
     """0 with the files written, 1 when the book can't be finished now, 130 after Ctrl-C."""
     _make_folder(options.out)
     display = make_display()
-    async with _server(options) as server, Client(server.url) as client:
+    async with destination.reached(options) as server, Client(server.url) as client:
         journey = Journey(client, options, display, server)
         with _interruptible():
             try:
@@ -104,11 +75,8 @@ class Journey:
         self._book_id: int | None = None
 
     async def go(self) -> int:
-        site = await self._client.public_settings()
-        sample = site["models"] == ["offline"]
-        if sample:
+        if await self._server.sign_in(self._client):
             self._display.say(SAMPLE)
-        await self._sign_in(SAMPLER if sample else WRITER, site)
         book = await self._begun() or await self._create()
         self._book_id = book["id"]
         if book["status"] != "completed":
@@ -119,19 +87,6 @@ class Journey:
             if not await self._write(book["id"]):
                 return 1
         return await self._export(book["id"])
-
-    async def _sign_in(self, name: str, site: dict[str, Any]) -> None:
-        """By the login that was given, else by an account that this computer makes itself on the first call."""
-        server, name = self._server, f"{name}{self._server.suffix}"
-        if server.login:
-            await self._client.login(server.login, server.password)
-            return
-        try:
-            await self._client.login(name, server.password)
-        except Unauthenticated:
-            if not site["registration_enabled"] or site["email_verification_required"]:
-                raise StartupError(f"No account can be made at {server.url}: name yours with --login.") from None
-            await self._client.register(name, f"{name}@bookgen.test", server.password, first_name=LOCAL_AUTHOR)
 
     async def pause(self) -> int:
         """After Ctrl-C: nothing written is lost, and the same command goes on."""
@@ -207,28 +162,6 @@ class Journey:
             paths.append(path)
         self._display.finished(await self._client.book(book_id), paths)
         return 0
-
-
-@contextlib.asynccontextmanager
-async def _server(options: argparse.Namespace) -> AsyncIterator[Destination]:
-    if options.login and not options.server:
-        raise StartupError("--login names an account on a --server.")
-    if options.password and not options.login:
-        raise StartupError("--password is that of a --login.")
-    if options.server and options.login:
-        password = options.password or await asyncio.to_thread(getpass.getpass)
-        yield Destination(options.server, password, options.login, poll_seconds=POLL_REMOTE)
-        return
-    settings = config.load()
-    make_data_folder(settings.data_dir)
-    key = kept_secret(settings.data_dir / "write.key")
-    if options.server:
-        # Every server is told another password, and the name is nobody else's there.
-        password = hmac.new(key.encode(), options.server.encode(), "sha256").hexdigest()
-        yield Destination(options.server, password, suffix=f"-{password[:8]}", poll_seconds=POLL_REMOTE)
-        return
-    async with own_server(settings) as url:
-        yield Destination(url, key)
 
 
 @contextlib.contextmanager

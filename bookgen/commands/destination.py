@@ -1,0 +1,88 @@
+"""The server that a command works on: one of its own, or a running one; and the account that it works as there."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import getpass
+import hmac
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from bookgen import config
+from bookgen.client.client import Client, Unauthenticated
+from bookgen.commands.own_server import own_server
+from bookgen.errors import StartupError
+from bookgen.store.postgres.keyfile import kept_secret
+from bookgen.store.postgres.space import make_data_folder
+
+# Two accounts, because a sample is no book to go on with once there is a model.
+WRITER, SAMPLER = "writer", "sampler"
+LOCAL_AUTHOR = "Anonymous"
+POLL_LOCAL, POLL_REMOTE = 0.5, 15.0
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where to work, and as whom. Without a login the account is one of this computer's, named by who writes."""
+
+    url: str
+    password: str
+    login: str | None = None
+    suffix: str = ""
+    poll_seconds: float = POLL_LOCAL
+
+    async def sign_in(self, client: Client) -> bool:
+        """By the login that was given, else by an account that this computer makes itself on the first call.
+
+        Whether the server has no model, and so writes samples. StartupError where no account can be made.
+        """
+        site = await client.public_settings()
+        sample: bool = site["models"] == ["offline"]
+        if self.login:
+            await client.login(self.login, self.password)
+            return sample
+        name = f"{SAMPLER if sample else WRITER}{self.suffix}"
+        try:
+            await client.login(name, self.password)
+        except Unauthenticated:
+            if not site["registration_enabled"] or site["email_verification_required"]:
+                raise StartupError(f"No account can be made at {self.url}: name yours with --login.") from None
+            await client.register(name, f"{name}@bookgen.test", self.password, first_name=LOCAL_AUTHOR)
+        return sample
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--server", type=_url, metavar="URL", help="a running server, instead of one of its own")
+    parser.add_argument("--login", metavar="NAME", help="e-mail or username there, else an account is made")
+    parser.add_argument("--password", help="its password; asked for when it is not given")
+
+
+def _url(text: str) -> str:
+    if not text.startswith(("http://", "https://")):
+        raise argparse.ArgumentTypeError(f"takes an address like https://books.example.org, not {text!r}")
+    return text
+
+
+@contextlib.asynccontextmanager
+async def reached(options: argparse.Namespace) -> AsyncIterator[Destination]:
+    """The server that the options name, else one that runs as long as the command. StartupError."""
+    if options.login and not options.server:
+        raise StartupError("--login names an account on a --server.")
+    if options.password and not options.login:
+        raise StartupError("--password is that of a --login.")
+    if options.server and options.login:
+        password = options.password or await asyncio.to_thread(getpass.getpass)
+        yield Destination(options.server, password, options.login, poll_seconds=POLL_REMOTE)
+        return
+    settings = config.load()
+    make_data_folder(settings.data_dir)
+    key = kept_secret(settings.data_dir / "write.key")
+    if options.server:
+        # Every server is told another password, and the name is nobody else's there.
+        password = hmac.new(key.encode(), options.server.encode(), "sha256").hexdigest()
+        yield Destination(options.server, password, suffix=f"-{password[:8]}", poll_seconds=POLL_REMOTE)
+        return
+    async with own_server(settings) as url:
+        yield Destination(url, key)

@@ -1,0 +1,116 @@
+"""`bookgen proof`: a proofreading report in the terminal, each change seen before it is applied."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from bookgen.client.client import Client
+from bookgen.commands import destination
+from bookgen.errors import InvalidInput
+from bookgen.models import Severity
+
+Found = Mapping[str, Any]
+
+QUESTION = "Apply? [y]es, [n]o, [d]ismiss for good, [q]uit: "
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("book", metavar="BOOK", help="its title or its id")
+    parser.add_argument(
+        "--apply", type=_severities, metavar="LIST", help=f"{','.join(Severity)}, or all; asks for none"
+    )
+    parser.add_argument("--list", action="store_true", help="only show what is suggested")
+    destination.add_options(parser)
+
+
+def _severities(text: str) -> tuple[str, ...]:
+    chosen = tuple(Severity) if text == "all" else tuple(part.strip() for part in text.split(","))
+    if not all(each in list(Severity) for each in chosen):
+        raise argparse.ArgumentTypeError(f"takes some of {','.join(Severity)}, or all, not {text!r}")
+    return chosen
+
+
+async def run(options: argparse.Namespace) -> int:
+    """0 when the report is made, 1 when it can't be."""
+    console = Console(highlight=False)
+    async with destination.reached(options) as server, Client(server.url) as client:
+        await server.sign_in(client)
+        book = _chosen(await client.books(), options.book)
+        report = await _read(client, console, book, server.poll_seconds)
+        console.print(Text(f"{book['title']}: {report['summary']}"))
+        if report["status"] != "completed":
+            return 1
+        pending = [each async for each in client.suggestions(report["id"], status="pending")]
+        if options.apply:
+            await _apply(client, console, report, [each for each in pending if each["severity"] in options.apply])
+        elif options.list or not sys.stdin.isatty():
+            for each in pending:
+                await _show(client, console, report, each)
+        else:
+            await _ask(client, console, report, pending)
+    return 0
+
+
+async def _read(client: Client, console: Console, book: Found, every: float) -> Found:
+    """The report of the book once it is over."""
+    begun = await client.proofread(book["id"])
+    with console.status("Reading ...") as shown:
+        async for report in client.reading(begun["id"], every):
+            shown.update(f"Reading {book['title']} ... {report['progress']} %")
+    return report
+
+
+def _chosen(books: Sequence[Found], named: str) -> Found:
+    """The newest book of that title, else the one with that id. InvalidInput when there is none."""
+    by_title = [book for book in books if book["title"] == named]
+    found = by_title or [book for book in books if str(book["id"]) == named]
+    if not found:
+        titles = ", ".join(str(book["title"]) for book in books[:5]) or "none yet"
+        raise InvalidInput(f"There is no book {named!r} here. Books: {titles}.")
+    return found[0]
+
+
+async def _ask(client: Client, console: Console, report: Found, pending: Sequence[Found]) -> None:
+    for each in pending:
+        await _show(client, console, report, each)
+        match (await asyncio.to_thread(console.input, QUESTION)).strip().lower()[:1]:
+            case "y":
+                applied = await client.apply_suggestion(report["id"], each["id"])
+                console.print(Text(f"{applied['status'].capitalize()}."))
+            case "d":
+                await client.dismiss_suggestion(report["id"], each["id"])
+            case "q":
+                return
+
+
+async def _apply(client: Client, console: Console, report: Found, chosen: Sequence[Found]) -> None:
+    for each in chosen:
+        await _show(client, console, report, each)
+    outcome = await client.apply_suggestions(report["id"], [each["id"] for each in chosen])
+    stale = f", {outcome['stale']} stale" if outcome["stale"] else ""
+    console.print(Text(f"Applied {outcome['applied']}{stale}. The former texts are kept as revisions."))
+
+
+async def _show(client: Client, console: Console, report: Found, each: Found) -> None:
+    preview = await client.preview_suggestion(report["id"], each["id"])
+    console.print()
+    console.print(Text(f"Chapter {each['chapter_number']}, {each['severity']} {each['type']}: {each['explanation']}"))
+    console.print(
+        Text.assemble(
+            _line(preview["context_before"]),
+            (_line(preview["before"]), "red strike"),
+            (_line(preview["after"]), "green bold"),
+            _line(preview["context_after"]),
+        )
+    )
+
+
+def _line(text: str) -> str:
+    return text.replace("\n", " ")

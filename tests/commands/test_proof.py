@@ -1,0 +1,71 @@
+"""`bookgen proof`, as it is used: by title, against a running server, also one that is killed while it reads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookgen.client.client import Client
+from tests.canaries import CANARY
+from tests.fakes.model_script import fault
+from tests.fakes.model_server import ModelServer
+from tests.http.conftest import PASSWORD
+from tests.service import Service, run
+
+SLIP = "The lamp went out over the the water.\n\nShe said , at last, that it was cold."
+MENDED = "The lamp went out over the water.\n\nShe said , at last, that it was cold."
+
+
+@pytest.fixture
+async def models() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+async def author_with_a_book(client: Client) -> dict[str, Any]:
+    await client.register("ada", "ada@example.com", PASSWORD)
+    book = await client.create_book(title="Salt", chapter_count=1, target_word_count=500)
+    return await client.update_outline(book["id"], [{"title": "One", "summary": "Of salt."}])
+
+
+async def test_proof_shows_each_change_and_applies_what_is_chosen(tmp_path: Path, dsn: str) -> None:
+    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
+        book = await author_with_a_book(client)
+        await client.change_chapter(book["chapters"][0]["id"], content=SLIP)
+        options = ("--server", service.url, "--login", "ada", "--password", PASSWORD)
+
+        code, said, complained = await run(tmp_path, "proof", "Salt", "--apply", "major", *options)
+        missing = await run(tmp_path, "proof", "Pepper", *options)
+        content = (await client.book(book["id"]))["chapters"][0]["content"]
+
+    assert (code, complained) == (0, "")
+    assert "2 suggestions: 1 major, 1 minor" in said
+    assert "the thethe" in said
+    assert "Applied 1" in said
+    assert content == MENDED
+    assert (missing[0], missing[2]) == (2, "bookgen: There is no book 'Pepper' here. Books: Salt.\n")
+
+
+async def test_a_report_survives_the_kill_of_its_server_and_repeats_one_call_at_most(
+    tmp_path: Path, dsn: str, models: ModelServer
+) -> None:
+    models.script(fault("hold", stage="proofreading"))
+    settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url, "BOOKGEN_DATABASE_URL": dsn}
+    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+        book = await author_with_a_book(client)
+        await client.change_chapter(book["chapters"][0]["id"], content=SLIP)
+        report = await client.proofread(book["id"])
+        await models.until(lambda: any(call.stage == "proofreading" for call in models.requests))
+        await service.kill()
+
+    async with Service(tmp_path, **settings) as again, Client(again.url) as client:
+        await client.login("ada", PASSWORD)
+        reports = [each async for each in client.reading(report["id"], 0.2)]
+        found = [each["original_text"] async for each in client.suggestions(report["id"])]
+
+    assert reports[-1]["status"] == "completed"
+    assert found == ["the the", "said ,"]
+    assert [call.stage for call in models.requests].count("proofreading") == 2
