@@ -48,11 +48,15 @@ from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.server import running_postgres
 from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
+from bookgen.support.ledger import Ledger
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.estimate import Estimates
 from bookgen.writing.outline import draft_outline, rework_chapters
 
 MICROS = 1_000_000
+# Daily cost caps while anybody may register and nobody pays.
+STRANGERS_ACCOUNT_DAY = Decimal("5.00")
+STRANGERS_DAY = Decimal("50.00")
 
 
 log = structlog.get_logger(__name__)
@@ -158,7 +162,8 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     model = overrides.get("model") or build_model(config)
     closing.push_async_callback(model.close)
     quota = Quota(billing=config.billing_enabled, public_url=public_url)
-    supervisor = _supervisor(config, database, model, quota, overrides.get("least_free", LEAST_FREE))
+    caps = _caps(config, model)
+    supervisor = _supervisor(config, database, model, quota, caps, overrides.get("least_free", LEAST_FREE))
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")
     mailing = Mailing(database.http, mailer, public_url=public_url)
@@ -191,7 +196,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         payments=payments,
         publisher=publisher,
         proofreading=Proofreading(database.http, quota, supervisor.reports.wake),
-        support=Support.over(documents(), f"{public_url}/api/v1/docs/", model),
+        support=Support.over(documents(), f"{public_url}/api/v1/docs/", model, Ledger(database.http, _price, caps.day)),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),
         estimate=Estimates(model.name, _price),
@@ -200,9 +205,9 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     return Service(services, supervisor, model, tokens, standings, mailing)
 
 
-def _supervisor(config: Config, database: Database, model: TextModel, quota: Quota, least_free: int) -> Supervisor:
-    caps = CostCaps(_micros(config.book_cost_cap), _micros(config.account_daily_cost_cap), prices().currency)
-    _warn_of_idle_caps(caps, model)
+def _supervisor(
+    config: Config, database: Database, model: TextModel, quota: Quota, caps: CostCaps, least_free: int
+) -> Supervisor:
     return Supervisor(
         database,
         writing=Writing(draft_outline, rework_chapters, write_chapter),
@@ -238,8 +243,25 @@ def build_model(config: Config, *, tries: int | None = None) -> TextModel:
     return build_text_model(config.model, settings, fallback=config.fallback_model)
 
 
+def _caps(config: Config, model: TextModel) -> CostCaps:
+    """The cost caps that were set or, where strangers may spend the operator's money, those for that case."""
+    account_day, day = config.account_daily_cost_cap, config.daily_cost_cap
+    currency = prices().currency
+    if config.open_to_strangers and model.name != "offline":
+        account_day, day = account_day or STRANGERS_ACCOUNT_DAY, day or STRANGERS_DAY
+        log.warning(
+            "strangers_may_spend",
+            what=f"Anybody may register and have books written by {model.name} at your cost: "
+            f"up to {account_day} {currency} an account and {day} {currency} in all a day.",
+            to_do="Set BOOKGEN_REGISTRATION=closed, turn billing on, or set the two caps.",
+        )
+    caps = CostCaps(_micros(config.book_cost_cap), _micros(account_day), _micros(day), currency)
+    _warn_of_idle_caps(caps, model)
+    return caps
+
+
 def _warn_of_idle_caps(caps: CostCaps, model: TextModel) -> None:
-    for name in without_price(model) if (caps.book, caps.account_day) != (None, None) else ():
+    for name in without_price(model) if not caps.none else ():
         log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to providers/prices.toml.")
 
 

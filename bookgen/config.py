@@ -146,8 +146,13 @@ class Config(BaseSettings):
         "BOOKGEN_BOOK_COST_CAP", None, "an amount like 12.50", "What one book may cost at most."
     )
     account_daily_cost_cap: Money | None = setting(
-        "BOOKGEN_ACCOUNT_DAILY_COST_CAP", None, "an amount like 12.50", "What one account may cost a day at most."
-    )
+        "BOOKGEN_ACCOUNT_DAILY_COST_CAP", None, "an amount like 12.50",
+        "What one account may cost a day at most; 5.00 if anybody may register, billing is off and the model is paid.",
+    )  # fmt: skip
+    daily_cost_cap: Money | None = setting(
+        "BOOKGEN_DAILY_COST_CAP", None, "an amount like 12.50",
+        "What all accounts together may cost a day at most; 50.00 in the same case.",
+    )  # fmt: skip
     drain_seconds: float = setting(
         "BOOKGEN_DRAIN_SECONDS",
         25.0,
@@ -227,6 +232,11 @@ class Config(BaseSettings):
     @property
     def billing_enabled(self) -> bool:
         return self.billing == "on" or (self.billing == "auto" and self.stripe_secret_key is not None)
+
+    @property
+    def open_to_strangers(self) -> bool:
+        """Whether anybody may register and have books written that nobody pays for."""
+        return self.registration == "open" and not self.billing_enabled
 
     def access(self, provider: str) -> tuple[str, str]:
         """The provider's key and address; empty is not set."""

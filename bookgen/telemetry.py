@@ -33,6 +33,7 @@ ANSWER_TIMES = Histogram(
     buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60),
 )
 REFUSED = Counter("bookgen_http_rate_limited_total", "Requests over their budget.", ["limit_class"])
+COST_CAPS_REACHED = Counter("bookgen_cost_caps_reached_total", "Model calls that a cost cap refused.", ["cap"])
 LOOP_LAG = Histogram(
     "bookgen_event_loop_lag_seconds",
     "How late the event loop gets to what is due, measured four times a second.",
@@ -55,6 +56,7 @@ _SECRET_TEXT = re.compile(
     | whsec_[\w+/=-]{8,}
     | (?<=://) [^\s:/@"']*:[^\s@"']+ (?=@)                 # user:password@host
     | (?<=/reset-password/)(?!\{)[^\s"'?]+ | (?<=/verify-email/)(?!\{)[^\s"'?]+ | (?<=/magic-login/)(?!\{)[^\s"'?]+
+    | (?<=/undo-email/)(?!\{)[^\s"'?]+
     """
 )
 

@@ -30,11 +30,11 @@ MAY_IMPORT = {
     "writing": PROTOCOLS | NOUNS,
     "billing": {"store"} | NOUNS,
     "accounts": {"billing", "store"} | OUTSIDE | NOUNS,
-    "support": {"writing"} | PROTOCOLS | NOUNS,
+    "support": {"store", "writing"} | PROTOCOLS | NOUNS,
     "proofreading": {"editing"} | SERVICE,
     "publishing": SERVICE,
     "editing": {"billing", "store"} | NOUNS,
-    "actors": {"writing", "billing", "store"} | PROTOCOLS | NOUNS,
+    "actors": {"writing", "billing", "store", "telemetry"} | PROTOCOLS | NOUNS,
     "http": {"actors", "billing", "store", "limits", "telemetry"} | SERVICES | CHOICES | NOUNS,
     "client": {"errors", "words"},
 }

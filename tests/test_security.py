@@ -55,6 +55,12 @@ CHECKLIST = {
     "stopping before the end is no free book": "test_book a_run_stopped_after_a_chapter_keeps_its_hold",
     "nor is deleting it": "test_quota deleting_a_stopped_book_gives_nothing_back_this_period",
     "nor does it wait on who claims the address": "test_webhook what_a_guest_buys_waits_while_the_account_with_",
+    "nor is stopping before the first chapter": "test_book a_run_stopped_before_its_first_chapter_keeps_its_hold_once",
+    "outlines are no free model calls": "test_jobs outlines_and_reworks_beyond_three_of_a_book_count_as_edits",
+    "an account's day has a cost": "test_crashes the_daily_cap_counts_all_books_of_the_account",
+    "so has the server's": "test_crashes the_servers_daily_cap_counts_every_account_and_is_told",
+    "open doors have caps unless told": "test_serving where_strangers_may_spend_the_operators_money_a_day_has_a_cap_",
+    "the assistant's calls count as well": "test_assistant what_the_assistant_asks_is_in_the_ledger_and_under_the_",
     "a guest's purchase opens no known account": "test_webhook a_guest_with_a_known_address_is_credited_and_",
     # Input and resources
     "500 slow senders leave others unaffected": "test_floods slow_senders_leave_others_unaffected_and_are_cut_off",

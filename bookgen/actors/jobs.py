@@ -20,13 +20,16 @@ from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, Unavailable
-from bookgen.models import Allowance, Chapter
+from bookgen.models import Allowance, Book, Chapter
 from bookgen.store import jobs
 from bookgen.store import material as store
 from bookgen.store.material import PlannedChapter
 from bookgen.writing.material import Material, OutlineChapter
 
 Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
+
+# Of each book; further ones count as AI edits.
+FREE_OUTLINES = 3
 
 KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "chapter"}
 
@@ -48,7 +51,7 @@ class Jobs:
                     raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
                 if state.run and state.run.status.active:
                     raise GenerationInProgress
-                if isinstance(job, RewriteChapter):
+                if isinstance(job, RewriteChapter) or await jobs.outlines_made(connection, book_id) >= FREE_OUTLINES:
                     await self._require_edit(connection, account_id)
                 taking = True
                 await jobs.take(connection, book_id, boot_id, KINDS[type(job)])
@@ -62,8 +65,8 @@ class Jobs:
         return task
 
     async def _require_edit(self, connection: asyncpg.Connection, account_id: int) -> None:
-        """The account's slot is locked: two rewrites never both count on the last edit."""
-        in_flight = await jobs.in_flight(connection, account_id, KINDS[RewriteChapter])
+        """The account's slot is locked: two jobs never both count on the last edit."""
+        in_flight = await jobs.edits_in_flight(connection, account_id, FREE_OUTLINES)
         await self._resources.quota.require(connection, account_id, Allowance.AI_EDITS, in_flight=in_flight)
 
     async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID) -> None:
@@ -94,7 +97,12 @@ class Jobs:
     async def _outline(self, material: Material, steps: StoredSteps) -> Save:
         outline = await self._resources.writing.draft_outline(material.book, steps)
         plans = [_plan(number, chapter) for number, chapter in enumerate(outline.chapters, 1)]
-        return lambda connection: store.replace_outline(connection, material.book.id, outline.bible, plans)
+
+        async def save(connection: asyncpg.Connection) -> None:
+            await self._count_outline(connection, material.book)
+            await store.replace_outline(connection, material.book.id, outline.bible, plans)
+
+        return save
 
     async def _rework(self, material: Material, job: ReworkChapters, steps: StoredSteps) -> Save:
         chosen = {c.chapter_number: c for c in material.chapters if c.id in set(job.chapter_ids)}
@@ -102,7 +110,17 @@ class Jobs:
             raise InvalidInput(chapter_ids=["Not all of these are chapters of this book."])
         reworked = await self._resources.writing.rework_chapters(material, list(chosen), job.instructions, steps)
         plans = [_plan(number, chapter, chosen.get(number)) for number, chapter in reworked.items()]
-        return lambda connection: store.rework(connection, material.book.id, plans)
+
+        async def save(connection: asyncpg.Connection) -> None:
+            await self._count_outline(connection, material.book)
+            await store.rework(connection, material.book.id, plans)
+
+        return save
+
+    async def _count_outline(self, connection: asyncpg.Connection, book: Book) -> None:
+        """An outline or a rework beyond the free ones of the book is an AI edit."""
+        if await jobs.count_outline(connection, book.id) > FREE_OUTLINES:
+            await self._resources.quota.spend(connection, book.account_id, Allowance.AI_EDITS)
 
     async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps) -> Save:
         seen = next((c.content_version for c in material.chapters if c.id == job.chapter_id), None)

@@ -14,6 +14,7 @@ from bookgen.actors.health import Health
 from bookgen.billing.quota import Quota
 from bookgen.models import Book, Usage
 from bookgen.providers.text import TextModel
+from bookgen.store.model_calls import Spending
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.steps import Steps
 
@@ -37,11 +38,36 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class CostCaps:
-    """Bounds on spending, in millionths of `currency`; None is no bound."""
+    """Bounds on spending, in millionths of `currency`; None is no bound. `day` is the whole server's."""
 
     book: int | None = None
     account_day: int | None = None
+    day: int | None = None
     currency: str = "USD"
+
+    @property
+    def none(self) -> bool:
+        return self.book is None and self.account_day is None and self.day is None
+
+    def reached(self, spent: Spending) -> ReachedCap | None:
+        """The first cap that leaves no room for another call."""
+        for cap, bound, so_far, whose in (
+            ("book", self.book, spent.book, "this book"),
+            ("account_day", self.account_day, spent.account_day, "this account's day"),
+            ("day", self.day, spent.day, "this server's day"),
+        ):
+            if bound is not None and so_far >= bound:
+                amounts = f"{so_far / 1e6:.2f} of {bound / 1e6:.2f} {self.currency} are spent"
+                return ReachedCap(cap, f"The cost cap of {whose} is reached: {amounts}.")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedCap:
+    """A cost cap that is used up, and what to say of it."""
+
+    cap: str
+    sentence: str
 
 
 def no_price(_model: str, _usage: Usage) -> int | None:

@@ -10,7 +10,9 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+import structlog
 
+from bookgen import telemetry
 from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
 from bookgen.actors.quarantine import Quarantine
@@ -21,6 +23,8 @@ from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextRep
 from bookgen.store import model_calls
 from bookgen.store import steps as store
 from bookgen.store.model_calls import Asked, PaidCall, Step
+
+log = structlog.get_logger(__name__)
 
 # Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.
 CALLER_PATIENCE = 45.0
@@ -136,22 +140,19 @@ class StoredSteps:
 
     async def _within_caps(self, request: TextRequest) -> None:
         caps = self._resources.caps
-        if caps.book is None and caps.account_day is None:
+        if caps.none:
             return
         pool, work = self._resources.pool, self._work
-        book, today = await self._resources.health.through_outages(
+        spending = await self._resources.health.through_outages(
             lambda: model_calls.spent(pool, work.account_id, work.book_id)
         )
-        for spent, cap, whose in ((book, caps.book, "this book"), (today, caps.account_day, "this account's day")):
-            if cap is not None and spent >= cap:
-                amounts = f"{spent / 1e6:.2f} of {cap / 1e6:.2f} {caps.currency} are spent"
-                self.failed = CostCapReached(
-                    f"The cost cap of {whose} is reached: {amounts}.",
-                    stage=request.stage,
-                    retryable=True,
-                    chapter_number=request.chapter_number,
-                )
-                raise self.failed
+        if reached := caps.reached(spending):
+            telemetry.COST_CAPS_REACHED.labels(reached.cap).inc()
+            log.warning("cost_cap_reached", cap=reached.cap, account_id=work.account_id, book_id=work.book_id)
+            self.failed = CostCapReached(
+                reached.sentence, stage=request.stage, retryable=True, chapter_number=request.chapter_number
+            )
+            raise self.failed
 
     async def _call(self, request: TextRequest) -> TextReply:
         await fault("call.before", self._work.book_id)

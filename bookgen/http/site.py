@@ -6,15 +6,18 @@ from aiohttp import web
 
 from bookgen.http.books import with_progress
 from bookgen.http.books_schemas import GENRES, LANGUAGES
-from bookgen.http.edge import replies
+from bookgen.http.edge import clients, replies
 from bookgen.http.edge.contract import docs, json_schema, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPPORT
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, LIMITER, QUOTA, SITE, SUPPORT
 from bookgen.http.edge.schemas import shown
 from bookgen.http.site_schemas import AnswerSchema, PublicSettingsSchema, QuestionSchema, SourceSchema, StatsSchema
+from bookgen.limits import Budget, address_bucket
 from bookgen.render.trim import TRIMS
 from bookgen.store import books, exports, stats
 
 RECENT_BOOKS = 5
+# Of one address a day; further questions are answered from the documents alone.
+MODEL_ANSWERS = Budget(50, 86_400)
 
 
 @docs(tags=["site"], summary="Sums over your books", description="And the five books that were updated last.")
@@ -80,6 +83,8 @@ async def public_settings(request: web.Request) -> web.Response:
 @response_schema(AnswerSchema)
 async def ask(request: web.Request) -> web.Response:
     asked = request[BODY]
-    found = await request.app[SUPPORT].ask(asked["question"], asked["history"])
+    address = address_bucket(clients.address(request, request.app))
+    has_budget = request.app[LIMITER].take_from("model answers", address, MODEL_ANSWERS).allowed
+    found = await request.app[SUPPORT].ask(asked["question"], asked["history"], by_model=has_budget)
     sources = [shown(SourceSchema, source) for source in found.sources]
     return replies.json({"answer": found.answer, "sources": sources})

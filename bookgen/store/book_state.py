@@ -18,8 +18,9 @@ class BookState:
 
     `target_word_count` is that of the book, or of its chapters together where they are given more.
     `written` chapters have content, `todo` have none or wait to be replaced by `run`. `wrote` says that a
-    run wrote chapters since the book was last completed. `slot_free`: no other run of the account is
-    running, waiting or finishing a call. `owner_alive`: the process that owns the run still renews its lease.
+    run wrote chapters, or had calls that are charged, since the book was last completed. `slot_free`: no other run
+    of the account is running, waiting or finishing a call. `owner_alive`: the process that owns the run still renews
+    its lease.
     """
 
     target_word_count: int
@@ -39,7 +40,10 @@ BOOK_STATE = f"""
     SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, newest.*, k.chapters,
            k.written AS chapters_written, k.todo,
            EXISTS (SELECT FROM run r
-                    WHERE r.book_id = b.id AND r.written > 0
+                    WHERE r.book_id = b.id
+                      AND (r.written > 0
+                           OR EXISTS (SELECT FROM model_call c
+                                       WHERE c.run_id = r.id AND c.cost_micros IS DISTINCT FROM 0))
                       AND r.queue_seq > coalesce((SELECT max(d.queue_seq) FROM run d
                                                    WHERE d.book_id = b.id AND d.status = 'completed'), 0)) AS wrote,
            NOT EXISTS (SELECT FROM run r

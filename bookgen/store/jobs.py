@@ -13,16 +13,32 @@ TAKE = """
     ON CONFLICT (book_id) DO UPDATE SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, started_at = now()
 """
 
-IN_FLIGHT = """
+EDITS_IN_FLIGHT = """
     SELECT count(*)
       FROM book_job j JOIN book b ON b.id = j.book_id JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
-     WHERE b.account_id = $1 AND j.kind = $2
+     WHERE b.account_id = $1 AND (j.kind = 'chapter' OR b.outlines_made >= $2)
 """
 
 
-async def in_flight(db: DB, account_id: int, kind: str) -> int:
-    """How many of the account's books living processes are at such work on."""
-    return int(await db.fetchval(IN_FLIGHT, account_id, kind))
+async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> int:
+    """On how many of the account's books living processes do work that counts as an AI edit."""
+    return int(await db.fetchval(EDITS_IN_FLIGHT, account_id, free_outlines))
+
+
+OUTLINES_MADE = "SELECT outlines_made FROM book WHERE id = $1"
+
+
+async def outlines_made(db: DB, book_id: int) -> int:
+    """How many outlines and reworks the book has had."""
+    return int(await db.fetchval(OUTLINES_MADE, book_id) or 0)
+
+
+COUNT_OUTLINE = "UPDATE book SET outlines_made = outlines_made + 1 WHERE id = $1 RETURNING outlines_made"
+
+
+async def count_outline(connection: asyncpg.Connection, book_id: int) -> int:
+    """Count one more outline or rework; how many the book has had with it."""
+    return int(await connection.fetchval(COUNT_OUTLINE, book_id))
 
 
 # Its replies were stored to be paid for; nothing asks for them again.

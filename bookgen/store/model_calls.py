@@ -25,8 +25,8 @@ class PaidCall:
 class Asked:
     """What was asked for, and all the calls that it took."""
 
-    account_id: int
-    book_id: int
+    account_id: int | None
+    book_id: int | None
     run_id: UUID | None
     stage: str
     chapter_number: int | None
@@ -80,15 +80,22 @@ def values_of(calls: Sequence[PaidCall]) -> tuple[list[Any], ...]:
 
 
 SPENT = """
-    SELECT coalesce(sum(cost_micros) FILTER (WHERE book_id = $2), 0)::bigint AS book,
-           coalesce(sum(cost_micros) FILTER (
-               WHERE account_id = $1 AND created_at >= date_trunc('day', now())), 0)::bigint AS today
-      FROM model_call
-     WHERE book_id = $2 OR account_id = $1 AND created_at >= date_trunc('day', now())
+    SELECT (SELECT coalesce(sum(cost_micros), 0)::bigint FROM model_call WHERE book_id = $2) AS book,
+           (SELECT coalesce(sum(cost_micros), 0)::bigint FROM model_call
+             WHERE account_id = $1 AND created_at >= date_trunc('day', now())) AS account_day,
+           (SELECT coalesce(sum(cost_micros), 0)::bigint FROM model_call
+             WHERE created_at >= date_trunc('day', now())) AS day
 """
 
 
-async def spent(db: DB, account_id: int, book_id: int) -> tuple[int, int]:
-    """What the book has cost so far and what the account has cost today, in millionths."""
-    row = await db.fetchrow(SPENT, account_id, book_id)
-    return row["book"], row["today"]
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What was spent, in millionths: on a book so far, by its account today, by the whole server today."""
+
+    book: int
+    account_day: int
+    day: int
+
+
+async def spent(db: DB, account_id: int | None, book_id: int | None) -> Spending:
+    return Spending(**await db.fetchrow(SPENT, account_id, book_id))

@@ -10,7 +10,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.text import Block, Message, StopReason, TextModel, TextRequest
+from bookgen.providers.text import Block, Message, Spent, StopReason, TextModel, TextRequest
+from bookgen.support.ledger import Ledger
 from bookgen.support.retrieval import Passage, PassageIndex, passages_of
 
 PASSAGES = 5
@@ -61,12 +62,14 @@ class Support:
         self,
         passages: Sequence[Passage],
         model: TextModel | None,
+        ledger: Ledger | None = None,
         *,
         most_a_day: int = MOST_A_DAY,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._index = PassageIndex(passages)
         self._model = model if model and model.name != "offline" else None
+        self._ledger = ledger
         self._places = asyncio.Semaphore(AT_ONCE)
         self._most_a_day = most_a_day
         self._now = now
@@ -74,15 +77,18 @@ class Support:
         self._asked = 0
 
     @classmethod
-    def over(cls, folder: Path, url: str, model: TextModel | None) -> Support:
+    def over(cls, folder: Path, url: str, model: TextModel | None, ledger: Ledger | None = None) -> Support:
         """The assistant that knows the Markdown files in `folder`, which are read at `url` + name, but for those that
         speak to engineers."""
         files = [file for file in sorted(folder.glob("*.md")) if file.stem not in FOR_ENGINEERS]
-        return cls([each for file in files for each in passages_of(file, url)], model)
+        return cls([each for file in files for each in passages_of(file, url)], model, ledger)
 
-    async def ask(self, question: str, history: Sequence[Mapping[str, str]] = ()) -> SupportAnswer:
+    async def ask(
+        self, question: str, history: Sequence[Mapping[str, str]] = (), *, by_model: bool = True
+    ) -> SupportAnswer:
+        """The answer to a question; without `by_model` the documents' own words."""
         found = self._index.best(" ".join([*_asked_before(history), question]), PASSAGES)
-        if self._model and self._may_ask_model():
+        if self._model and by_model and self._may_ask_model() and await self._has_room():
             try:
                 return await self._from_model(self._model, question, history, found or self._index.first(PASSAGES))
             except (UpstreamAIError, TimeoutError):
@@ -104,12 +110,23 @@ class Support:
             await self._places.acquire()
         try:
             reply = await model.complete(request)
+        except UpstreamAIError as error:
+            await self._charge(error.spent)
+            raise
         finally:
             self._places.release()
+        await self._charge((*reply.also, Spent(reply.model, reply.usage)))
         text = reply.text.strip()
         if reply.stop is StopReason.REFUSAL or not text:
             return _from_passages(question, found, self._index)
         return SupportAnswer(text, _sources(_cited(text, found)))
+
+    async def _has_room(self) -> bool:
+        return self._ledger is None or await self._ledger.has_room()
+
+    async def _charge(self, spent: tuple[Spent, ...]) -> None:
+        if self._ledger is not None:
+            await self._ledger.charge(spent)
 
 
 def _request(question: str, history: Sequence[Mapping[str, str]], found: Sequence[Passage]) -> TextRequest:

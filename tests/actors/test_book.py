@@ -20,6 +20,11 @@ from bookgen.store import progress
 
 from .conftest import BeginRun, Model, Shelf, Start
 
+PAID_STEP = """
+    INSERT INTO model_call (account_id, book_id, run_id, stage, model, cost_micros)
+    SELECT account_id, book_id, id, 'chapter', 'a model', $2 FROM run WHERE book_id = $1
+"""
+
 
 async def test_a_run_writes_every_chapter_and_completes(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
@@ -522,6 +527,36 @@ async def test_a_run_stopped_after_a_chapter_keeps_its_hold(supervisor: Supervis
     with pytest.raises(BookQuotaExceeded):
         await supervisor.ask(account, second, Generate())
     await supervisor.ask(account, first, Generate())
+
+
+@pytest.mark.parametrize("cost", [1_000, None])
+async def test_a_run_stopped_before_its_first_chapter_keeps_its_hold_once_a_call_was_paid(
+    supervisor: Supervisor, model: Model, shelf: Shelf, cost: int | None
+) -> None:
+    account = await shelf.account("free")
+    first, second = await shelf.book(account), await shelf.book(account)
+    await supervisor.ask(account, first, Generate())
+    await model.wait_until_asked(first, 1)
+    await shelf.pool.execute(PAID_STEP, first, cost)
+
+    await supervisor.ask(account, first, Stop())
+
+    with pytest.raises(BookQuotaExceeded):
+        await supervisor.ask(account, second, Generate())
+
+
+async def test_a_run_whose_calls_cost_nothing_gives_its_hold_back(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account("free")
+    first, second = await shelf.book(account), await shelf.book(account)
+    await supervisor.ask(account, first, Generate())
+    await model.wait_until_asked(first, 1)
+    await shelf.pool.execute(PAID_STEP, first, 0)
+
+    await supervisor.ask(account, first, Stop())
+
+    await supervisor.ask(account, second, Generate())
 
 
 async def test_a_run_stopped_before_its_first_chapter_gives_its_hold_back_though_an_earlier_run_completed(

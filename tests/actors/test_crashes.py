@@ -9,7 +9,9 @@ from uuid import UUID, uuid4
 import asyncpg
 import orjson
 import pytest
+from structlog.testing import capture_logs
 
+from bookgen import telemetry
 from bookgen.actors import restarts
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.health import WRITE_FAILED_SECONDS, Health
@@ -236,6 +238,26 @@ async def test_the_daily_cap_counts_all_books_of_the_account(start: Start, model
         book = await shelf.book(account, chapters=2)
         await supervisor.ask(account, book, Generate())
         await shelf.until_status(book, expected)
+
+
+async def test_the_servers_daily_cap_counts_every_account_and_is_told(start: Start, model: Model, shelf: Shelf) -> None:
+    supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(day=5_000_000))
+    model.free = True
+    reached = telemetry.COST_CAPS_REACHED.labels("day")
+    before = reached._value.get()
+
+    with capture_logs() as logs:
+        for expected in ("completed", "error"):
+            account, book = await shelf.outlined(chapters=2)
+            await supervisor.ask(account, book, Generate())
+            await shelf.until_status(book, expected)
+
+    failure = (await shelf.run(book))["failure"]
+    assert failure["message"] == "The cost cap of this server's day is reached: 6.00 of 5.00 USD are spent."
+    assert reached._value.get() == before + 1
+    assert [(line["cap"], line["account_id"]) for line in logs if line["event"] == "cost_cap_reached"] == [
+        ("day", account)
+    ]
 
 
 async def test_usage_of_an_unknown_price_is_not_counted_as_nothing(

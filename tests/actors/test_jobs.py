@@ -303,6 +303,27 @@ async def test_an_edit_is_counted_with_the_text_that_it_brings(
     assert await shelf.value(EDITS_USED, account) == 1
 
 
+async def test_outlines_and_reworks_beyond_three_of_a_book_count_as_edits(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account("free")
+    book = await shelf.book(account)
+    model.free = True
+
+    for made in range(4):
+        assert await shelf.value(EDITS_USED, account) is None, made
+        await supervisor.run_job(account, book, DraftOutline())
+    await supervisor.run_job(account, book, ReworkChapters((await shelf.chapter_id(book, 1),), ""))
+    assert await shelf.value(EDITS_USED, account) == 2
+    await shelf.pool.execute("UPDATE usage_period SET ai_edits_used = 5 WHERE account_id = $1", account)
+
+    with pytest.raises(QuotaExceeded):
+        await supervisor.run_job(account, book, DraftOutline())
+    await supervisor.run_job(account, await shelf.book(account), DraftOutline())
+
+    assert await shelf.value(EDITS_USED, account) == 5
+
+
 async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account = await shelf.account("free")
     first, second, third = [await shelf.book(account) for _ in range(3)]

@@ -8,6 +8,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import StopReason, TextReply
 from bookgen.support.assistant import Support
+from bookgen.support.ledger import Ledger
 from bookgen.support.retrieval import passages_of
 
 GUIDE = """\
@@ -98,6 +99,27 @@ async def test_when_the_model_fails_the_passages_still_answer(passages, model):
     answer = await Support(passages, model).ask("pause a run")
 
     assert "pause-generation" in answer.answer
+
+
+async def test_what_the_assistant_asks_is_in_the_ledger_and_under_the_days_cap(passages, pool):
+    model = Model()
+    support = Support(passages, model, Ledger(pool, lambda _model, _usage: 2_000_000, 3_000_000))
+
+    for _ in range(4):
+        await support.ask("exports")
+
+    calls = await pool.fetch("SELECT account_id, book_id, stage, cost_micros FROM model_call")
+    assert [tuple(call) for call in calls] == [(None, None, "support", 2_000_000)] * 2
+    assert len(model.requests) == 2
+
+
+async def test_who_has_asked_enough_is_answered_by_the_documents(passages):
+    model = Model()
+
+    answer = await Support(passages, model).ask("exports", by_model=False)
+
+    assert model.requests == []
+    assert answer.sources
 
 
 async def test_a_day_has_a_bounded_number_of_model_calls(passages):

@@ -7,7 +7,7 @@ import signal
 import pytest
 from structlog.testing import capture_logs
 
-from bookgen import app
+from bookgen import app, config
 from bookgen.actors.resources import CostCaps
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
@@ -93,3 +93,31 @@ def test_a_cap_that_cannot_stop_a_model_is_said_at_the_start() -> None:
         app._warn_of_idle_caps(CostCaps(), model)
 
     assert [(entry["event"], entry["model"]) for entry in logs] == [("cost_cap_cannot_stop", "openai:llama3")]
+
+
+PAID = {"model": "openai:llama3", "openai_api_key": "k"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "caps"),
+    [
+        (PAID, (5_000_000, 50_000_000)),
+        (PAID | {"account_daily_cost_cap": "7.50"}, (7_500_000, 50_000_000)),
+        (PAID | {"registration": "closed"}, (None, None)),
+        (PAID | {"billing": "on"}, (None, None)),
+        ({"model": "offline"}, (None, None)),
+    ],
+)
+def test_where_strangers_may_spend_the_operators_money_a_day_has_a_cap_and_the_start_says_so(
+    settings: dict[str, str], caps: tuple[int | None, int | None]
+) -> None:
+    names = config.names()
+    chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
+
+    with capture_logs() as logs:
+        found = app._caps(chosen, app.build_model(chosen))
+
+    told = [line["what"] for line in logs if line["event"] == "strangers_may_spend"]
+    assert (found.account_day, found.day) == caps
+    assert len(told) == (caps[0] is not None)
+    assert all(f"up to {caps[0] / 1e6:.2f} USD an account" in line for line in told if caps[0])
