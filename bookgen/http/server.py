@@ -9,13 +9,13 @@ from aiohttp import web
 from bookgen.http.docs import openapi
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
+from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.contract import Endpoint
-from bookgen.http.edge.crowd import Crowd
 from bookgen.http.edge.deadlines import HeadDeadline
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.routing import Route
-from bookgen.http.edge.waiting import Waiting
+from bookgen.http.edge.waiting import Waiters
 from bookgen.http.routes import OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")
@@ -44,7 +44,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
         for bound in _bind(app, "", route):
             table[bound] = Endpoint.of(route)
     app[TABLE] = table
-    app[keys.WAITING] = Waiting()
+    app[keys.WAITING] = Waiters()
     app[keys.DOCUMENT] = openapi.encoded(tuple(routes), services.site.public_url)
     return app
 
@@ -54,9 +54,9 @@ class BoundedRunner(web.AppRunner):
 
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
-        crowd = Crowd(self.app[keys.SITE].trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
+        counts = ConnectionCounts(self.app[keys.SITE].trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
         server = BoundedServer(
-            self.app, made.request_handler, crowd, request_factory=made.request_factory, **self._kwargs
+            self.app, made.request_handler, counts, request_factory=made.request_factory, **self._kwargs
         )
         HeadDeadline(server, HEAD_SECONDS)
         return server

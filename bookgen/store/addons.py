@@ -9,25 +9,21 @@ from asyncpg import Record
 
 from bookgen.models import Addon, OwnedAddon, SubscriptionStatus
 from bookgen.store.database import DB
+from bookgen.store.rows import columns, field_names, mapper
 
-LIST_ACTIVE = """
-    SELECT id, slug, name, description, price_monthly, price_per_use, is_active
-      FROM addon
-     WHERE is_active
-     ORDER BY sort_order, id
-"""
+COLUMNS = columns(field_names(Addon), "a")
 
-FIND = """
-    SELECT id, slug, name, description, price_monthly, price_per_use, is_active
-      FROM addon
-     WHERE slug = $1
-"""
+addon_of = mapper(Addon)
+
+LIST_ACTIVE = f"SELECT {COLUMNS} FROM addon a WHERE a.is_active ORDER BY a.sort_order, a.id"
+
+FIND = f"SELECT {COLUMNS} FROM addon a WHERE a.slug = $1"
 
 # Uses bought are counted from the paid checkouts, so that nothing has to be kept equal to them.
 # $2 and $3 bound the current period, in which uses are shown.
-OWNED = """
+OWNED = f"""
     SELECT o.id AS owned_id, o.billing_type, o.status, o.processor_id, o.current_period_end, o.past_due_since,
-           a.id, a.slug, a.name, a.description, a.price_monthly, a.price_per_use, a.is_active,
+           {COLUMNS},
            (SELECT count(*) FROM checkout c
              WHERE c.account_id = o.account_id AND c.kind = 'addon' AND c.slug = a.slug
                AND c.billing = 'per_use' AND c.status = 'paid') AS bought,
@@ -66,12 +62,12 @@ RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL"
 
 
 async def list_active(db: DB) -> list[Addon]:
-    return [_addon(row) for row in await db.fetch(LIST_ACTIVE)]
+    return [addon_of(row) for row in await db.fetch(LIST_ACTIVE)]
 
 
 async def find(db: DB, slug: str) -> Addon | None:
     row = await db.fetchrow(FIND, slug)
-    return row and _addon(row)
+    return row and addon_of(row)
 
 
 async def owned(db: DB, account_id: int, period_start: datetime, period_end: datetime) -> list[OwnedAddon]:
@@ -111,22 +107,10 @@ async def release_use(connection: DB, run_id: UUID) -> None:
     await connection.execute(RELEASE_USE, run_id)
 
 
-def _addon(row: Record) -> Addon:
-    return Addon(
-        id=row["id"],
-        slug=row["slug"],
-        name=row["name"],
-        description=row["description"],
-        price_monthly=row["price_monthly"],
-        price_per_use=row["price_per_use"],
-        is_active=row["is_active"],
-    )
-
-
 def _owned(row: Record) -> OwnedAddon:
     return OwnedAddon(
         id=row["owned_id"],
-        addon=_addon(row),
+        addon=addon_of(row),
         billing_type=row["billing_type"],
         status=SubscriptionStatus(row["status"]),
         processor_id=row["processor_id"],

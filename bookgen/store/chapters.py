@@ -1,4 +1,4 @@
-"""Chapters: reading them, and an author's hand on their titles, budgets and texts."""
+"""Chapters: reading, locking and saving them, and the sums of their budgets."""
 
 from __future__ import annotations
 

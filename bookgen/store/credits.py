@@ -8,10 +8,11 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from asyncpg import Record
-
 from bookgen.models import CreditKind, CreditLot, CreditPackage, CreditTransaction, Wallet
 from bookgen.store.database import DB
+from bookgen.store.rows import mapper
+
+transaction_of = mapper(CreditTransaction)
 
 LIST_PACKAGES = """
     SELECT id, slug, name, credits, price_cents, words_per_book, is_popular, is_active, display_order
@@ -104,7 +105,7 @@ async def balance(db: DB, account_id: int) -> int:
 
 
 async def transactions(db: DB, account_id: int, limit: int) -> list[CreditTransaction]:
-    return [_transaction(row) for row in await db.fetch(TRANSACTIONS, account_id, limit)]
+    return [transaction_of(row) for row in await db.fetch(TRANSACTIONS, account_id, limit)]
 
 
 async def lots(db: DB, account_id: int, now: datetime) -> list[CreditLot]:
@@ -141,7 +142,3 @@ async def book_in_ledger(
     run_id: UUID | None = None,
 ) -> None:
     await connection.execute(BOOK_IN_LEDGER, account_id, lot_id, kind, amount, description, book_id, run_id)
-
-
-def _transaction(row: Record) -> CreditTransaction:
-    return CreditTransaction(**{**row, "kind": CreditKind(row["kind"])})

@@ -66,7 +66,7 @@ async def lock(connection: DB, account_id: int) -> None:
 
 
 async def set_plan(connection: DB, account_id: int, slug: str) -> None:
-    """A plan by the operator's hand, which nobody pays for; its allowances keep their period."""
+    """A plan that an operator set, which nobody pays for; its allowances keep their period."""
     await connection.execute(SET_PLAN, account_id, slug)
 
 

@@ -13,8 +13,8 @@ from aiohttp import web
 
 from bookgen import telemetry
 from bookgen.errors import BookgenError, InvalidInput
-from bookgen.http.edge import bodies, clients, errors, headers, journal
-from bookgen.http.edge.crowd import Crowd
+from bookgen.http.edge import access_log, bodies, clients, errors, headers
+from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.keys import LIMITER, REQUEST_ID, SITE, VERDICT
 from bookgen.http.edge.middleware import request_id
 from bookgen.limits import LimitClass, address_bucket
@@ -28,14 +28,14 @@ LARGE_ANSWER = 64 * 1024
 class BoundedServer(web.Server):
     """aiohttp's, with connections of ours."""
 
-    def __init__(self, app: web.Application, handler: Any, crowd: Crowd, **options: Any) -> None:
+    def __init__(self, app: web.Application, handler: Any, counts: ConnectionCounts, **options: Any) -> None:
         super().__init__(self._answer, **options)
         self._app = app
         self._handler = handler
-        self._crowd = crowd
+        self._counts = counts
 
     def __call__(self) -> web.RequestHandler:
-        return BoundedConnection(self, self._app, self._crowd, loop=asyncio.get_running_loop(), **self._kwargs)
+        return BoundedConnection(self, self._app, self._counts, loop=asyncio.get_running_loop(), **self._kwargs)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -51,20 +51,20 @@ class BoundedServer(web.Server):
 class BoundedConnection(web.RequestHandler):
     """One of the connections that its address may have open; a further one is cut off at once."""
 
-    __slots__ = ("_app", "_counted_as", "_crowd")
+    __slots__ = ("_app", "_counted_as", "_counts")
 
-    def __init__(self, server: BoundedServer, app: web.Application, crowd: Crowd, **options: Any) -> None:
+    def __init__(self, server: BoundedServer, app: web.Application, counts: ConnectionCounts, **options: Any) -> None:
         super().__init__(server, **options)
         self._app = app
-        self._crowd = crowd
+        self._counts = counts
         self._counted_as: str | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         telemetry.OPEN_CONNECTIONS.inc()
         peer = transport.get_extra_info("peername")  # empty for a local socket
-        self._counted_as = self._crowd.enter(peer[0]) if peer else None
-        if self._counted_as is not None and self._crowd.is_full(self._counted_as):
+        self._counted_as = self._counts.enter(peer[0]) if peer else None
+        if self._counted_as is not None and self._counts.is_full(self._counted_as):
             telemetry.CROWDED_OUT.inc()
             self.force_close()
 
@@ -72,7 +72,7 @@ class BoundedConnection(web.RequestHandler):
         super().connection_lost(exc)
         telemetry.OPEN_CONNECTIONS.dec()
         if self._counted_as is not None:
-            self._crowd.leave(self._counted_as)
+            self._counts.leave(self._counted_as)
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
@@ -113,5 +113,5 @@ def _refusal(request: web.BaseRequest, error: BookgenError, app: web.Application
     request[VERDICT] = app[LIMITER].take(LimitClass.PUBLIC, address_bucket(clients.address(request, app)))
     response = errors.envelope(error, app[SITE].public_url)
     headers.add_to(response, request, app)
-    journal.record(request, None, response, 0.0, None)
+    access_log.record(request, None, response, 0.0, None)
     return response

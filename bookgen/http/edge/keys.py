@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
     from bookgen.http.edge.deprecation import Deprecation
-    from bookgen.http.edge.waiting import Waiting
+    from bookgen.http.edge.waiting import Waiters
     from bookgen.proofreading import Proofreading
     from bookgen.publishing import Publisher
     from bookgen.store.database import Database
@@ -87,7 +87,7 @@ LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")
 SITE: web.AppKey[Site] = web.AppKey("site")
 ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], Estimate]] = web.AppKey("estimate")
 UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
-WAITING: web.AppKey[Waiting] = web.AppKey("waiting")
+WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
 DOCUMENT: web.AppKey[bytes] = web.AppKey("document")  # the encoded OpenAPI document
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from bookgen.http.edge import admission, bodies, conditional, errors, headers, journal, unmatched
+from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, unmatched
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.keys import BODY, QUERY, REQUEST_ID, SITE
 from bookgen.http.edge.routing import Handler
@@ -47,7 +47,7 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
         failure = error
         response = _refusal(request, error)
     headers.add_to(response, request, app)
-    journal.record(request, route, response, time.perf_counter() - began, failure)
+    access_log.record(request, route, response, time.perf_counter() - began, failure)
     return response
 
 

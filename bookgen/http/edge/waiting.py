@@ -16,7 +16,7 @@ MOST_IN_ALL = 4_000
 _WAIT = re.compile(r'\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(?:;.*)?', re.I)
 
 
-class Waiting:
+class Waiters:
     """Counts who waits. One for whom there is no room is answered at once, as without the preference."""
 
     def __init__(self) -> None:

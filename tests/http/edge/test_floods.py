@@ -11,7 +11,7 @@ from aiohttp import web
 
 from bookgen.http import server
 from bookgen.http.edge import connection
-from bookgen.http.edge.crowd import Crowd
+from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.server import build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
 from tests.http.conftest import Api, OpenApi
@@ -66,8 +66,8 @@ async def test_an_address_has_so_many_connections_and_another_address_its_own(
 ) -> None:
     monkeypatch.setattr(server, "CONNECTIONS_OF_AN_ADDRESS", 2)
     peers = iter(["203.0.113.1", "203.0.113.1", "203.0.113.1", "203.0.113.2", "203.0.113.1"])
-    enter = Crowd.enter
-    monkeypatch.setattr(Crowd, "enter", lambda crowd, _: enter(crowd, next(peers)))
+    enter = ConnectionCounts.enter
+    monkeypatch.setattr(ConnectionCounts, "enter", lambda counts, _: enter(counts, next(peers)))
     async with listening(visitor) as port, connected(port) as first, connected(port) as second:
         async with connected(port) as third, connected(port) as neighbour:
             answers = [await asked(each) for each in (first, second, third, neighbour)]
@@ -83,9 +83,9 @@ async def test_who_does_not_read_an_answer_is_cut_off(visitor: Api, monkeypatch:
     monkeypatch.setattr(connection, "GRACE_SECONDS", 0.1)
     monkeypatch.setattr(connection, "BYTES_A_SECOND", 10**9)
     gone = asyncio.Event()
-    monkeypatch.setattr(Crowd, "enter", lambda *_: "a peer")
-    monkeypatch.setattr(Crowd, "is_full", lambda *_: False)
-    monkeypatch.setattr(Crowd, "leave", lambda *_: gone.set())
+    monkeypatch.setattr(ConnectionCounts, "enter", lambda *_: "a peer")
+    monkeypatch.setattr(ConnectionCounts, "is_full", lambda *_: False)
+    monkeypatch.setattr(ConnectionCounts, "leave", lambda *_: gone.set())
     request = b"GET /docs-assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n"
     async with listening(visitor) as port, connected(port) as (_, writer):
         writer.write(request * 30)  # more than the sockets' buffers take
@@ -126,14 +126,14 @@ async def asked(peer: Connection) -> bytes:
 
 
 def test_a_household_is_counted_as_one_and_neither_this_machine_nor_a_trusted_proxy_at_all() -> None:
-    crowd = Crowd([ip_network("10.0.0.0/8")], most=1)
+    counts = ConnectionCounts([ip_network("10.0.0.0/8")], most=1)
 
-    uncounted = [crowd.enter(peer) for peer in ("127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "10.1.2.3")]
-    names = [crowd.enter(peer) for peer in ("::ffff:203.0.113.1", "203.0.113.1", "2001:db8::1", "2001:db8::2")]
+    uncounted = [counts.enter(peer) for peer in ("127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "10.1.2.3")]
+    names = [counts.enter(peer) for peer in ("::ffff:203.0.113.1", "203.0.113.1", "2001:db8::1", "2001:db8::2")]
 
     assert uncounted == [None] * 5
     assert names == ["203.0.113.1", "203.0.113.1", "2001:db8::", "2001:db8::"]
-    assert all(crowd.is_full(name) for name in names if name)
+    assert all(counts.is_full(name) for name in names if name)
 
 
 @contextlib.asynccontextmanager

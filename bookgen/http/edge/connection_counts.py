@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from bookgen.limits import Network, address_bucket, parse_address
 
 
-class Crowd:
+class ConnectionCounts:
     """The connections of each address, as many entries as there are addresses connected.
 
     This machine is not counted, nor is a trusted proxy, whose connections are those of all its clients.
