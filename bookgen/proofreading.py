@@ -42,7 +42,7 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AppliedSuggestions:
     """What came of applying several suggestions: how many were applied or stale, and the chapters that changed."""
 
     applied: int
@@ -112,7 +112,7 @@ class Proofreading:
             raise Conflict("The suggestion is stale.")
         return _preview(suggestion, chapter.content, after.content)
 
-    async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> Outcome:
+    async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> AppliedSuggestions:
         """Applies the pending ones of these suggestions, a chapter in one transaction; the former text is kept."""
         by_chapter: defaultdict[int, set[int]] = defaultdict(set)
         for each in await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None):
@@ -122,7 +122,7 @@ class Proofreading:
         changed = [chapter_id for chapter_id, result in zip(sorted(by_chapter), done, strict=True) if result.applied]
         chosen = {each for ids in by_chapter.values() for each in ids}
         stale = sum(len(chosen.intersection(result.stale)) for result in done)
-        return Outcome(sum(len(result.applied) for result in done), stale, changed)
+        return AppliedSuggestions(sum(len(result.applied) for result in done), stale, changed)
 
     async def apply_one(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
         """The suggestion as it is now: applied or stale. NotFound; Conflict when it was dismissed."""
@@ -132,7 +132,7 @@ class Proofreading:
         await self.apply(account_id, report_id, {suggestion_id})
         return await self._suggestion(account_id, report_id, suggestion_id)
 
-    async def apply_severe(self, account_id: int, report_id: int, severities: Collection[str]) -> Outcome:
+    async def apply_severe(self, account_id: int, report_id: int, severities: Collection[str]) -> AppliedSuggestions:
         """Applies every pending suggestion of these severities."""
         found = await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None)
         return await self.apply(account_id, report_id, {each.id for each in found if each.severity in severities})

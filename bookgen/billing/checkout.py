@@ -264,7 +264,8 @@ class Payments:
     def upkeep(self) -> Upkeep:
         """For the operator's commands."""
         gateway, fulfilment = self._configured()
-        assert self._webhook is not None
+        if self._webhook is None:
+            raise PaymentsNotConfigured
         return Upkeep(self._db, gateway, fulfilment, self._webhook, self._public_url)
 
     def _return_urls(self, urls: ReturnUrls) -> tuple[str, str]:

@@ -25,7 +25,8 @@ class Customers:
             made = await self._gateway.create_customer(await self._account(account_id))
             await payments.bind_customer(self._db, account_id, made)
             customer = await payments.customer_of(self._db, account_id)
-            assert customer is not None
+        if customer is None:
+            raise NotFound  # the account was deleted meanwhile
         return customer
 
     async def instead_of(self, gone: str, account_id: int) -> str:

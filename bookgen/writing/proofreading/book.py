@@ -18,7 +18,7 @@ NAMED = ("people", "places", "terms")
 
 
 @dataclass(frozen=True)
-class Text:
+class ChapterText:
     """One chapter. `prose` is its content with U+0000 in place of code, links and other marks: same offsets."""
 
     content: str
@@ -43,18 +43,18 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Manuscript:
+class BookText:
     """The whole book, its chapters by id and in order."""
 
-    texts: Mapping[int, Text]
+    texts: Mapping[int, ChapterText]
     primary: str
     names: frozenset[str]
 
     @classmethod
-    def of(cls, book: Book, chapters: Sequence[Chapter]) -> Manuscript:
+    def of(cls, book: Book, chapters: Sequence[Chapter]) -> BookText:
         """`primary` is the language without its region."""
         primary = book.content_language.lower().replace("_", "-").split("-")[0]
-        texts = {chapter.id: Text(chapter.content, primary) for chapter in chapters if chapter.content.strip()}
+        texts = {chapter.id: ChapterText(chapter.content, primary) for chapter in chapters if chapter.content.strip()}
         return cls(texts, primary, _names(book.bible))
 
     @cached_property

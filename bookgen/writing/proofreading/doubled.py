@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bookgen.models import Severity, SuggestionType
-from bookgen.writing.proofreading.book import Text
+from bookgen.writing.proofreading.book import ChapterText
 from bookgen.writing.proofreading.correction import Correction
 
 # Articles, prepositions and conjunctions. Left out is whatever meets itself in good prose ("had had", "die die").
@@ -37,7 +37,7 @@ _PATTERN = {
 }
 
 
-def corrections(text: Text) -> Iterator[Correction]:
+def corrections(text: ChapterText) -> Iterator[Correction]:
     pattern = _PATTERN.get(text.primary)
     for match in pattern.finditer(text.prose) if pattern else ():
         if "\n" in match[0]:

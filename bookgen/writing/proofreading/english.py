@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from harper import Dialect, Lint, Linter, SuggestionKind
 
 from bookgen.models import Severity, SuggestionType
-from bookgen.writing.proofreading.book import Manuscript, Text
+from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction, within
 
 SOURCE = "harper"
@@ -36,22 +36,22 @@ _PROVEN_MESSAGES = re.compile(r"Incorrect indefinite article|`have` rather than 
 _PLAIN_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
-def corrections(manuscript: Manuscript, tag: str) -> Iterator[tuple[int, Correction, bool]]:
+def corrections(book: BookText, tag: str) -> Iterator[tuple[int, Correction, bool]]:
     """Chapter id, correction, and whether it may be shown on the checker's word alone. Takes seconds: off the loop."""
     linter = Linter(_DIALECTS.get(tag.lower().replace("_", "-"), Dialect.AMERICAN))
-    linter.import_words(sorted(_own_words(manuscript)))
-    for chapter_id, text in manuscript.texts.items():
+    linter.import_words(sorted(_own_words(book)))
+    for chapter_id, text in book.texts.items():
         for lint in linter.lint(text.content):
             if correction := _correction(text, lint):
                 yield chapter_id, correction, _is_proven(lint, correction)
 
 
-def _own_words(manuscript: Manuscript) -> set[str]:
-    often = {word for word, times in manuscript.words.items() if times >= OWN_WORD}
-    return often | {f"{name}'s" for name in manuscript.names} | manuscript.names
+def _own_words(book: BookText) -> set[str]:
+    often = {word for word, times in book.words.items() if times >= OWN_WORD}
+    return often | {f"{name}'s" for name in book.names} | book.names
 
 
-def _correction(text: Text, lint: Lint) -> Correction | None:
+def _correction(text: ChapterText, lint: Lint) -> Correction | None:
     fixes = [fix for fix in lint.suggestions if fix.kind is not SuggestionKind.INSERT_AFTER]
     start, end = lint.span.start, lint.span.end
     if lint.lint_kind in _UNWANTED or not fixes or "\0" in text.prose[start:end]:

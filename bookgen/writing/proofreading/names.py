@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bookgen.models import Severity, SuggestionType
-from bookgen.writing.proofreading.book import Manuscript
+from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction, within
 
 SHORTEST = 5  # letters: shorter names are too near to each other
@@ -16,19 +16,19 @@ LONG = 8  # letters: a name so long may be two letters off
 _CAPITALISED = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_]{3,}(?![\w-])")
 
 
-def corrections(manuscript: Manuscript) -> Iterator[tuple[int, Correction]]:
+def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """By chapter id."""
-    known = [name for name in manuscript.names if len(name) >= SHORTEST and manuscript.words[name] >= OFTEN]
+    known = [name for name in book.names if len(name) >= SHORTEST and book.words[name] >= OFTEN]
     if not known:
         return
     slips = {
         word: name
-        for word, times in manuscript.words.items()
-        if times <= RARELY and word[0].isupper() and not _is_word(word, manuscript)
+        for word, times in book.words.items()
+        if times <= RARELY and word[0].isupper() and not _is_word(word, book)
         for name in known
         if _is_slip(word, name)
     }
-    for chapter_id, text in manuscript.texts.items():
+    for chapter_id, text in book.texts.items():
         for match in _CAPITALISED.finditer(text.prose):
             if name := slips.get(match[0]):
                 yield (
@@ -45,8 +45,8 @@ def corrections(manuscript: Manuscript) -> Iterator[tuple[int, Correction]]:
                 )
 
 
-def _is_word(word: str, manuscript: Manuscript) -> bool:
-    return word in manuscript.names or manuscript.words[word.lower()] > 0
+def _is_word(word: str, book: BookText) -> bool:
+    return word in book.names or book.words[word.lower()] > 0
 
 
 def _is_slip(word: str, name: str) -> bool:

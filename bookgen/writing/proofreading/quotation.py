@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing import sentences
-from bookgen.writing.proofreading.book import Manuscript, Text
+from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.structure import blocks
 
@@ -33,7 +33,7 @@ _WORDS_AROUND = re.compile(r"\S+")
 MarkFor: TypeAlias = Callable[[str, str], str]  # of what stands before and after it in its word
 
 
-def unclosed(text: Text) -> Iterator[Correction]:
+def unclosed(text: ChapterText) -> Iterator[Correction]:
     """Speech that is a paragraph's whole end and has no closing mark, and brackets that are not closed.
 
     Speech that goes on in the next paragraph is opened again there, and closed only at its end: that is right.
@@ -45,7 +45,7 @@ def unclosed(text: Text) -> Iterator[Correction]:
         yield from _unclosed_bracket(text, offset, block)
 
 
-def _unclosed_quotation(text: Text, offset: int, block: str, after: str) -> Iterator[Correction]:
+def _unclosed_quotation(text: ChapterText, offset: int, block: str, after: str) -> Iterator[Correction]:
     for opener, closer in _PAIRS.get(text.primary, {}).items():
         if block.count(opener) != block.count(closer) + 1 or after.lstrip().startswith(opener):
             continue
@@ -57,7 +57,7 @@ def _unclosed_quotation(text: Text, offset: int, block: str, after: str) -> Iter
             yield _closed(text, offset + start, offset + start + len(speech), speech + closer)
 
 
-def _unclosed_bracket(text: Text, offset: int, block: str) -> Iterator[Correction]:
+def _unclosed_bracket(text: ChapterText, offset: int, block: str) -> Iterator[Correction]:
     if block.count("(") != block.count(")") + 1:
         return
     start = block.rfind("(")
@@ -66,25 +66,25 @@ def _unclosed_bracket(text: Text, offset: int, block: str) -> Iterator[Correctio
         yield _closed(text, offset + start, offset + start + len(said), f"{said[:-1]}){said[-1]}")
 
 
-def _closed(text: Text, start: int, end: int, replacement: str) -> Correction:
+def _closed(text: ChapterText, start: int, end: int, replacement: str) -> Correction:
     explanation = "What is opened here is never closed."
     return text.correction(start, end, replacement, SuggestionType.PUNCTUATION, Severity.MAJOR, explanation, "unclosed")
 
 
-def mixed(manuscript: Manuscript) -> Iterator[tuple[int, Correction]]:
+def mixed(book: BookText) -> Iterator[tuple[int, Correction]]:
     """Straight marks in a book that is set with curly ones, by chapter id."""
-    if _is_rare(manuscript.count(_STRAIGHT), manuscript.count(_CURLY)) and manuscript.primary in _ENGLISH_PAIR:
-        yield from _each(manuscript, _STRAIGHT, _curly_quote)
-    if _is_rare(manuscript.count(_STRAIGHT_APOSTROPHE), manuscript.count(_CURLY_APOSTROPHE)):
-        yield from _each(manuscript, _STRAIGHT_APOSTROPHE, lambda _before, _after: "’")
+    if _is_rare(book.count(_STRAIGHT), book.count(_CURLY)) and book.primary in _ENGLISH_PAIR:
+        yield from _each(book, _STRAIGHT, _curly_quote)
+    if _is_rare(book.count(_STRAIGHT_APOSTROPHE), book.count(_CURLY_APOSTROPHE)):
+        yield from _each(book, _STRAIGHT_APOSTROPHE, lambda _before, _after: "’")
 
 
 def _is_rare(odd: int, usual: int) -> bool:
     return usual >= ENOUGH and 0 < odd <= FEW * usual
 
 
-def _each(manuscript: Manuscript, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterator[tuple[int, Correction]]:
-    for chapter_id, text in manuscript.texts.items():
+def _each(book: BookText, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterator[tuple[int, Correction]]:
+    for chapter_id, text in book.texts.items():
         for word in _WORDS_AROUND.finditer(text.prose):
             if "\0" in word[0] or not pattern.search(word[0]):
                 continue

@@ -10,7 +10,7 @@ from typing import Any
 
 from bookgen.models import Book, Chapter, Severity, SuggestionType
 from bookgen.writing.proofreading import edits, rules
-from bookgen.writing.proofreading.book import Manuscript
+from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.merge import merged
 from bookgen.writing.steps import Steps
@@ -32,15 +32,15 @@ async def survey(book: Book, chapters: Sequence[Chapter]) -> Survey:
 
 
 def _survey(book: Book, chapters: Sequence[Chapter]) -> Survey:
-    manuscript = Manuscript.of(book, chapters)
+    text = BookText.of(book, chapters)
     checker: defaultdict[int, list[tuple[Correction, bool]]] = defaultdict(list)
-    if manuscript.primary == "en":
+    if text.primary == "en":
         from bookgen.writing.proofreading import english  # the checker takes a second and 100 MB to load
 
-        for chapter_id, correction, proven in english.corrections(manuscript, book.content_language):
+        for chapter_id, correction, proven in english.corrections(text, book.content_language):
             checker[chapter_id].append((correction, proven))
-    found = rules.check(manuscript, refrains=has_refrains(book.genre))
-    return Survey(found, checker, tuple(sorted(manuscript.names)))
+    found = rules.check(text, refrains=has_refrains(book.genre))
+    return Survey(found, checker, tuple(sorted(text.names)))
 
 
 async def read_chapter(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bookgen.models import Severity, SuggestionType
-from bookgen.writing.proofreading.book import Text
+from bookgen.writing.proofreading.book import ChapterText
 from bookgen.writing.proofreading.correction import Correction
 
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
@@ -21,7 +21,7 @@ _NONE_AFTER_STOP = re.compile(r"(?<![\w.@/])(?P<before>[^\W\d_A-Z]{3,})\.(?P<aft
 _DOUBLED = re.compile(r"(?P<word>[^\W_]+)(?P<mark>[,;:،])(?P=mark)(?=\s)|(?P<last>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)")
 
 
-def corrections(text: Text) -> Iterator[Correction]:
+def corrections(text: ChapterText) -> Iterator[Correction]:
     for match in _RUN_OF_SPACES.finditer(text.prose):
         yield _correction(text, match, f"{match['before']} {match['after']}", "One space is enough.")
     if text.primary in _UNSPACED:
@@ -41,7 +41,7 @@ def corrections(text: Text) -> Iterator[Correction]:
         yield _correction(text, match, fixed, "This mark stands twice.")
 
 
-def _correction(text: Text, match: re.Match[str], replacement: str, explanation: str) -> Correction:
+def _correction(text: ChapterText, match: re.Match[str], replacement: str, explanation: str) -> Correction:
     return text.correction(
         match.start(), match.end(), replacement, SuggestionType.PUNCTUATION, Severity.MINOR, explanation, "spacing"
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing import sentences
-from bookgen.writing.proofreading.book import Manuscript
+from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.structure import blocks
 from bookgen.writing.units import by_character, units
@@ -14,10 +14,10 @@ from bookgen.writing.units import by_character, units
 LEAST_UNITS = 9  # a shorter sentence may well come twice
 
 
-def corrections(manuscript: Manuscript) -> Iterator[tuple[int, Correction]]:
+def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """The second of each pair, by chapter id: it is proposed to be left out. A paragraph of its own is left alone."""
     seen: set[tuple[str, ...]] = set()
-    for chapter_id, text in manuscript.texts.items():
+    for chapter_id, text in book.texts.items():
         for offset, block in blocks(text.prose):
             place = 0
             for sentence in sentences.split(block):
