@@ -23,6 +23,7 @@ from bookgen.accounts.service import AccountRules, Accounts
 from bookgen.accounts.tokens import Tokens
 from bookgen.actors.resources import CostCaps, Writing
 from bookgen.actors.supervisor import Supervisor
+from bookgen.artwork import Artwork
 from bookgen.billing.checkout import Payments
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
@@ -34,12 +35,14 @@ from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.models import Usage
 from bookgen.proofreading import Proofreading
 from bookgen.providers.google import GoogleSignIn
+from bookgen.providers.images import ImageModel
 from bookgen.providers.mail import build_mailer
 from bookgen.providers.prices import prices
-from bookgen.providers.registry import PROVIDERS, ModelSettings, build_text_model, without_price
+from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
 from bookgen.providers.sdk import Access
 from bookgen.providers.text import TextModel
 from bookgen.publishing import Publisher
+from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate
@@ -93,6 +96,7 @@ class Overrides(TypedDict, total=False):
 
     database: Database
     model: TextModel
+    images: ImageModel
     passwords: Passwords
     limiter: Limiter
     least_free: int  # bytes on the disk of the embedded database, below which no book is started
@@ -161,6 +165,9 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     database = given if given is not None else await closing.enter_async_context(open_database(config))
     model = overrides.get("model") or build_model(config)
     closing.push_async_callback(model.close)
+    images = overrides.get("images") or build_images(config)
+    if images is not None:
+        closing.push_async_callback(images.close)
     quota = Quota(billing=config.billing_enabled, public_url=public_url)
     caps = _caps(config, model)
     supervisor = _supervisor(config, database, model, quota, caps, overrides.get("least_free", LEAST_FREE))
@@ -169,7 +176,8 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     mailing = Mailing(database.http, mailer, public_url=public_url)
     payments = build_payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
-    publisher = Publisher(database, quota)
+    pool = RenderPool()
+    publisher = Publisher(database, quota, pool)
     closing.push_async_callback(publisher.close)
     passwords = overrides.get("passwords") or Passwords()
     closing.callback(passwords.close)
@@ -196,6 +204,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         payments=payments,
         publisher=publisher,
         proofreading=Proofreading(database.http, quota, supervisor.reports.wake),
+        artwork=Artwork(database, quota, pool, images, price=_price, caps=caps),
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model, Ledger(database.http, _price, caps.day)),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),
@@ -233,14 +242,22 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
 
 
 def build_model(config: Config, *, tries: int | None = None) -> TextModel:
-    settings = ModelSettings(
+    return build_text_model(config.model, _model_settings(config, tries), fallback=config.fallback_model)
+
+
+def build_images(config: Config) -> ImageModel | None:
+    """None where pictures are drawn here."""
+    return build_image_model(config.image_model, _model_settings(config, None))
+
+
+def _model_settings(config: Config, tries: int | None) -> ModelSettings:
+    return ModelSettings(
         access={name: Access(*config.access(name)) for name in PROVIDERS},
         timeout=config.model_timeout,
         retries=tries or config.model_retries,
         concurrency=config.model_concurrency,
         requests_per_minute=config.model_rpm,
     )
-    return build_text_model(config.model, settings, fallback=config.fallback_model)
 
 
 def _caps(config: Config, model: TextModel) -> CostCaps:

@@ -194,6 +194,38 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True)
+class Cover:
+    """A variant of a book's cover, in pixels. The keys are those of its media."""
+
+    id: int
+    book_id: int
+    style: str
+    prompt: str
+    image_key: str
+    thumbnail_key: str
+    width: int
+    height: int
+    is_selected: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Illustration:
+    """A chapter's picture, in pixels; `position` is how many of the chapter's paragraphs stand before it."""
+
+    id: int
+    chapter_id: int
+    caption: str
+    alt_text: str
+    prompt: str
+    image_key: str
+    position: int
+    width: int
+    height: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One run over a book's chapters. `epoch` fences its owner, `call_no` its chapter in flight.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,14 @@ import orjson
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, NotFound
-from bookgen.models import Book, Plan
+from bookgen.models import Book, Cover, Plan
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
+from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings, parse_settings
 from bookgen.render.trim import TRIMS
-from bookgen.store import accounts, books, chapters, exports
+from bookgen.store import accounts, books, chapters, covers, exports, illustrations, media
 from bookgen.store.database import Database
 
 PREVIEW, PAGES = "preview", "pages"
@@ -67,8 +68,13 @@ class Publisher:
         body = await self._made(job)
         return ExportedFile(body, FORMATS["pdf"].content_type, file_name(f"{book.title} (preview)", "pdf"), job.digest)
 
-    async def preview_data(self, account_id: int, book_id: int) -> bytes:
-        """The pages as HTML, as the PDF would have them, in JSON: megabytes that are not taken apart on the loop."""
+    async def preview_data(
+        self, account_id: int, book_id: int, artwork: Callable[[Sequence[Cover]], Mapping[str, Any]]
+    ) -> bytes:
+        """The pages as HTML, as the PDF would have them, in JSON: megabytes that are not taken apart on the loop.
+
+        `artwork` says how the covers are shown.
+        """
         book = await self._book(account_id, book_id)
         plan = await self._quota.plan(self._database.http, account_id)
         job = await self._job(PAGES, book, ExportSettings(), plan)
@@ -79,8 +85,7 @@ class Publisher:
             "trim_size": book.trim_size,
             "page_width_mm": trim.width_mm,
             "page_height_mm": trim.height_mm,
-            "cover_image_url": None,
-            "covers": [],
+            **artwork(await covers.of_book(self._database.http, book.id)),
         }
         return orjson.dumps(head)[:-1] + b"," + (await self._made(job))[1:]
 
@@ -97,7 +102,23 @@ class Publisher:
         if not written:
             raise Conflict("No chapter of this book is written yet.")
         author = book.author_name or await self._account_name(book.account_id)
-        return Job(kind, book, written, author, settings, plan.features.watermark)
+        cover = await self._cover(book.id) if settings.include_cover or settings.cover_wrap else None
+        pictures = await self._pictures(book.id) if settings.include_illustrations else []
+        return Job(kind, book, written, author, settings, plan.features.watermark, cover, pictures)
+
+    async def _cover(self, book_id: int) -> Picture | None:
+        selected = await covers.selected(self._database.http, book_id)
+        body = selected and await media.find(self._database.http, selected.image_key)
+        return Picture(body, selected.width, selected.height) if selected and body else None
+
+    async def _pictures(self, book_id: int) -> list[PlacedPicture]:
+        """The illustrations; one that is deleted meanwhile is left out."""
+        found = []
+        for each in await illustrations.of_book(self._database.http, book_id):
+            if body := await media.find(self._database.http, each.image_key):
+                picture = Picture(body, each.width, each.height)
+                found.append(PlacedPicture(each.chapter_id, each.position, picture, each.alt_text, each.caption))
+        return found
 
     async def _account_name(self, account_id: int) -> str:
         account = await accounts.find(self._database.http, account_id)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from PIL import Image
 
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus
-from bookgen.render.model import Illustration
+from bookgen.render.model import PlacedPicture
 from bookgen.render.pictures import picture
 
 _WORDS = """
@@ -69,13 +69,13 @@ def book(corpus: Corpus) -> tuple[Book, list[Chapter]]:
 FIGURE_AT = 3  # blocks of a chapter before its figure
 
 
-def illustrations(corpus: Corpus) -> list[Illustration]:
+def illustrations(corpus: Corpus) -> list[PlacedPicture]:
     """A rich book's figures: one in every second chapter."""
     if not corpus.rich:
         return []
     made = picture(_photograph())
     return [
-        Illustration(number, FIGURE_AT, made, "A pale disc in the dark", "The lantern, seen from the harbour")
+        PlacedPicture(number, FIGURE_AT, made, "A pale disc in the dark", "The lantern, seen from the harbour")
         for number in range(1, corpus.chapters + 1, 2)
     ]
 

@@ -11,6 +11,7 @@ from aiohttp import web
 from bookgen import editing, errors
 from bookgen.http.books_schemas import (
     DEFAULT_WORDS,
+    BookArtwork,
     BookChangesSchema,
     BookCreationSchema,
     BookListedSchema,
@@ -19,14 +20,17 @@ from bookgen.http.books_schemas import (
     shown_in_list,
     shown_whole,
 )
+from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, ESTIMATE, QUOTA, SITE, SUPERVISOR
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
-from bookgen.store import accounts, books, chapters, stats
+from bookgen.http.illustrations_schemas import by_chapter
+from bookgen.store import accounts, books, chapters, covers, illustrations, stats
 from bookgen.store import progress as runs
+from bookgen.store.database import DB
 
 
 @docs(
@@ -137,18 +141,35 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
         written = await chapters.of_book(connection, book_id)
         usage = asdict(await stats.book_usage(connection, book_id)) | {"currency": request.app[SITE].currency}
         findings = await chapters.findings(connection, book_id)
+        artwork = await _artwork(connection, book_id, request.app[SITE].public_url)
     estimate = request.app[ESTIMATE](book, written) if written else None
     progress = await progress_of(request, book_id)
-    return replies.json(shown_whole(book, written, progress, findings, usage, estimate), status=code)
+    return replies.json(shown_whole(book, written, progress, findings, usage, estimate, artwork), status=code)
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
     """Books in their list form, with the progress of those that had a run."""
-    progress = await runs.of_account(request.app[DATABASE].http, request[ACCOUNT_ID])
+    db, account_id, public_url = request.app[DATABASE].http, request[ACCOUNT_ID], request.app[SITE].public_url
+    progress = await runs.of_account(db, account_id)
+    keys = await covers.selected_of_account(db, account_id)
+    urls = {book_id: media_url(public_url, key) for book_id, key in keys.items()}
     return [
-        shown_in_list(each.book, each.chapters_count, each.word_count, progress_in_list(progress.get(each.book.id)))
+        shown_in_list(
+            each.book,
+            each.chapters_count,
+            each.word_count,
+            progress_in_list(progress.get(each.book.id)),
+            urls.get(each.book.id),
+        )
         for each in listed
     ]
+
+
+async def _artwork(db: DB, book_id: int, public_url: str) -> BookArtwork:
+    """What was drawn for a book that was found as its owner's."""
+    found = await covers.of_book(db, book_id)
+    pictures = by_chapter(await illustrations.of_book(db, book_id), public_url)
+    return BookArtwork(selected_url(found, public_url), [shown_cover(each, public_url) for each in found], pictures)
 
 
 async def _default_words(request: web.Request) -> int:

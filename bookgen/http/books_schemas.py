@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from marshmallow import Schema, fields, validate
 
 from bookgen.editing import MAX_CHAPTERS
 from bookgen.http.chapters_schemas import ChapterSchema, shown_chapter
+from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import Book, BookStatus, Chapter, Estimate, FundingSource
@@ -136,7 +138,7 @@ class BookSchema(BookListedSchema):
     """A book with all its chapters, in order."""
 
     chapters = fields.List(fields.Nested(ChapterSchema), required=True)
-    covers = fields.List(fields.Dict(), required=True)
+    covers = fields.List(fields.Nested(CoverSchema), required=True)
     quality = fields.List(fields.Nested(QualityFindingSchema), required=True)
     usage = fields.Nested(UsageSumSchema, required=True)
     estimated_cost_micros = fields.Integer(required=True, allow_none=True)
@@ -148,13 +150,24 @@ class BookTitleSchema(Schema):
     title = fields.String(required=True)
 
 
-def shown_in_list(book: Book, chapters_count: int, word_count: int, progress: dict[str, Any] | None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class BookArtwork:
+    """A book's covers and illustrations as they are shown, the latter by their chapter's id."""
+
+    cover_image_url: str | None = None
+    covers: Sequence[Mapping[str, Any]] = ()
+    illustrations: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+
+
+def shown_in_list(
+    book: Book, chapters_count: int, word_count: int, progress: dict[str, Any] | None, cover_image_url: str | None
+) -> dict[str, Any]:
     """The list form. `progress` is None for a book that never had a run."""
     return shown(
         BookListedSchema,
         book,
         generation_progress=progress,
-        cover_image_url=None,
+        cover_image_url=cover_image_url,
         chapters_count=chapters_count,
         word_count=word_count,
     )
@@ -167,12 +180,14 @@ def shown_whole(
     quality: Sequence[Mapping[str, Any]],
     usage: Mapping[str, Any],
     estimate: Estimate | None,
+    artwork: BookArtwork,
 ) -> dict[str, Any]:
     """The detail form."""
+    words = sum(chapter.word_count for chapter in chapters)
     return {
-        **shown_in_list(book, len(chapters), sum(chapter.word_count for chapter in chapters), progress),
-        "chapters": [shown_chapter(chapter) for chapter in chapters],
-        "covers": [],
+        **shown_in_list(book, len(chapters), words, progress, artwork.cover_image_url),
+        "chapters": [shown_chapter(chapter, artwork.illustrations.get(chapter.id, ())) for chapter in chapters],
+        "covers": artwork.covers,
         "quality": quality,
         "usage": usage,
         "estimated_cost_micros": estimate and estimate.cost_micros,

@@ -17,10 +17,12 @@ from bookgen.http.chapters_schemas import (
 )
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPERVISOR
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
-from bookgen.store import chapters, revisions
+from bookgen.http.illustrations_schemas import by_chapter
+from bookgen.models import Chapter
+from bookgen.store import chapters, illustrations, revisions
 
 
 @docs(
@@ -31,9 +33,12 @@ from bookgen.store import chapters, revisions
 @response_schema(ChapterSchema(many=True))
 @conditional
 async def list_chapters(request: web.Request) -> web.Response:
+    pictures = by_chapter(
+        await illustrations.of_account(request.app[DATABASE].http, request[ACCOUNT_ID]), request.app[SITE].public_url
+    )
     # One by one: all the texts at once would hold up everybody else's answers.
     async with aclosing(chapters.of_account(request.app[DATABASE].http, request[ACCOUNT_ID])) as found:
-        encoded = [replies.dump(shown_chapter(chapter)) async for chapter in found]
+        encoded = [replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ()))) async for chapter in found]
     return replies.encoded(b"[" + b",".join(encoded) + b"]")
 
 
@@ -48,7 +53,7 @@ async def read_chapter(request: web.Request) -> web.Response:
     chapter = await chapters.find(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request))
     if chapter is None:
         raise errors.NotFound
-    return replies.json(shown_chapter(chapter))
+    return await _shown(request, chapter)
 
 
 @docs(tags=["chapters"], summary="Save a chapter", description="A text that is overwritten is kept as a revision.")
@@ -59,7 +64,7 @@ async def change_chapter(request: web.Request) -> web.Response:
     chapter_id, changes = path_id(request), request[BODY]
     async with request.app[DATABASE].http.acquire() as connection:
         chapter = await editing.save_chapter(connection, request.app[QUOTA], request[ACCOUNT_ID], chapter_id, changes)
-    return replies.json(shown_chapter(chapter))
+    return await _shown(request, chapter)
 
 
 @docs(
@@ -119,4 +124,10 @@ async def restore_revision(request: web.Request) -> web.Response:
             path_id(request),
             path_id(request, "revision_id"),
         )
-    return replies.json(shown_chapter(chapter))
+    return await _shown(request, chapter)
+
+
+async def _shown(request: web.Request, chapter: Chapter) -> web.Response:
+    found = await illustrations.of_chapter(request.app[DATABASE].http, chapter.id)
+    pictures = by_chapter(found, request.app[SITE].public_url)
+    return replies.json(shown_chapter(chapter, pictures.get(chapter.id, ())))

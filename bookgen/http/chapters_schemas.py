@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marshmallow import Schema, fields
 
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
+from bookgen.http.illustrations_schemas import IllustrationSchema
 from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
 
 # Half of the largest body: a chapter of a hundred thousand words fits.
@@ -31,7 +33,7 @@ class ChapterSchema(Schema):
     word_count = fields.Integer(required=True)
     target_word_count = fields.Integer(required=True)
     status = fields.String(required=True, validate=choice(ChapterStatus))
-    illustrations = fields.List(fields.Dict(), required=True)
+    illustrations = fields.List(fields.Nested(IllustrationSchema), required=True)
     created_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
 
@@ -49,5 +51,6 @@ class RevisionSchema(RevisionListedSchema):
     content = fields.String(required=True)
 
 
-def shown_chapter(chapter: Chapter) -> dict[str, Any]:
-    return shown(ChapterSchema, chapter, book=chapter.book_id, illustrations=[])
+def shown_chapter(chapter: Chapter, illustrations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """With its pictures as they are shown."""
+    return shown(ChapterSchema, chapter, book=chapter.book_id, illustrations=list(illustrations))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.http.covers_schemas import selected_url, shown_cover
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, file_response, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, PUBLISHER
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, PUBLISHER, SITE
 from bookgen.http.edge.routing import Handler, path_id
 from bookgen.http.exports_schemas import ExportRequestSchema, PreviewDataSchema
+from bookgen.models import Cover
 from bookgen.publishing import ExportedFile
 from bookgen.render.formats import FORMATS, Format
 
@@ -54,7 +58,13 @@ async def preview_pdf(request: web.Request) -> web.Response:
 @response_schema(PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:
-    return replies.encoded(await request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request)))
+    public_url = request.app[SITE].public_url
+
+    def artwork(covers: Sequence[Cover]) -> dict[str, Any]:
+        shown = [shown_cover(cover, public_url) for cover in covers]
+        return {"cover_image_url": selected_url(covers, public_url), "covers": shown}
+
+    return replies.encoded(await request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request), artwork))
 
 
 def _file(file: ExportedFile) -> web.Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from marshmallow import Schema, fields
 
+from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body
 
 
@@ -26,5 +27,5 @@ class PreviewDataSchema(Schema):
     page_height_mm = fields.Float(required=True)
     page_count = fields.Integer(required=True)
     cover_image_url = fields.String(required=True, allow_none=True)
-    covers = fields.List(fields.Dict(), required=True)
+    covers = fields.List(fields.Nested(CoverSchema), required=True)
     pages = fields.List(fields.Nested(PreviewPageSchema), required=True)

@@ -8,9 +8,12 @@ from bookgen.http import (
     auth,
     books,
     chapters,
+    covers,
     credits,
     exports,
     generation,
+    illustrations,
+    media,
     outlines,
     payments,
     proofreading,
@@ -79,6 +82,8 @@ BOOKS: tuple[Route, ...] = (
     Route("POST", "/books/{id}/pause-generation/", generation.pause_generation, WRITE),
     Route("POST", "/books/{id}/resume-generation/", generation.resume_generation, WRITE),
     Route("POST", "/books/{id}/stop-generation/", generation.stop_generation, WRITE),
+    Route("POST", "/books/{id}/generate-cover/", covers.generate_cover, EXPENSIVE, gate="ai_images_per_month"),
+    Route("POST", "/books/{id}/select-cover/", covers.select_cover, WRITE),
 )
 
 EXPORTS: tuple[Route, ...] = (
@@ -95,6 +100,16 @@ CHAPTERS: tuple[Route, ...] = (
     Route("GET", "/chapters/{id}/", chapters.read_chapter, READ),
     Route("PATCH", "/chapters/{id}/", chapters.change_chapter, WRITE),
     Route("POST", "/chapters/{id}/regenerate/", chapters.regenerate_chapter, EXPENSIVE, gate="ai_edits_per_month"),
+    Route(
+        "POST",
+        "/chapters/{id}/generate-image/",
+        illustrations.generate_image,
+        EXPENSIVE,
+        gate="chapter_images, ai_images_per_month",
+    ),
+    Route("GET", "/chapters/{id}/illustrations/", illustrations.list_illustrations, READ),
+    Route("PATCH", "/illustrations/{id}/", illustrations.change_illustration, WRITE),
+    Route("DELETE", "/illustrations/{id}/", illustrations.delete_illustration, WRITE),
     Route("GET", "/chapters/{id}/revisions/", chapters.list_revisions, READ),
     Route("GET", "/chapters/{id}/revisions/{revision_id}/", chapters.read_revision, READ),
     Route("POST", "/chapters/{id}/revisions/{revision_id}/restore/", chapters.restore_revision, WRITE),
@@ -132,6 +147,7 @@ ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *PROOFREADING, *SITE)
 OUTSIDE: tuple[Route, ...] = (
     Route("GET", "/", page.index, PUBLIC, public=True),
     Route("GET", "/console/{version}/{name:.+}", page.asset, None, public=True, quiet=True),
+    Route("GET", "/media/{key}", media.show, None, public=True, quiet=True),
     Route("GET", "/healthz", operation.alive, None, public=True, quiet=True),
     Route("GET", "/readyz", operation.ready, None, public=True, quiet=True),
     Route("GET", "/llms.txt", documents.llms, PUBLIC, public=True),

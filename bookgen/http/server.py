@@ -81,6 +81,7 @@ def _provide(app: web.Application, services: Services) -> None:
     app[keys.PAYMENTS] = services.payments
     app[keys.PROOFREADING] = services.proofreading
     app[keys.PUBLISHER] = services.publisher
+    app[keys.ARTWORK] = services.artwork
     app[keys.SUPPORT] = services.support
     app[keys.LIMITER] = services.limiter
     app[keys.SITE] = services.site

@@ -49,6 +49,7 @@ class Prices:
     verified_on: str
     models: Mapping[str, Price]
     defaults: Mapping[str, str]
+    image_defaults: Mapping[str, str]
 
     def of(self, model: str) -> Price | None:
         """The price of `provider:model`, or None. A dated name (`model-20261021`, `model-2026-10-21`) has its
@@ -69,13 +70,13 @@ class Prices:
 def prices() -> Prices:
     table: dict[str, Any] = tomllib.loads(FILE.read_text(encoding="utf-8"))
     currency, verified_on = table.pop("currency"), table.pop("verified_on").isoformat()
-    defaults = table.pop("default")
+    defaults, image_defaults = table.pop("default"), table.pop("default_images")
     models = {
         provider if provider == name else f"{provider}:{name}": _price(rates)
         for provider, named in table.items()
         for name, rates in named.items()
     }
-    return Prices(currency, verified_on, models, defaults)
+    return Prices(currency, verified_on, models, defaults, image_defaults)
 
 
 def _price(rates: Mapping[str, Any]) -> Price:

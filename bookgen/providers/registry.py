@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 from bookgen.errors import StartupError
 from bookgen.providers.anthropic import AnthropicProvider
+from bookgen.providers.attempt import Provider
 from bookgen.providers.fallback import FallbackModel
+from bookgen.providers.images import ImageModel
 from bookgen.providers.offline import NAME as OFFLINE
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.openai import OpenAIProvider
+from bookgen.providers.openai_images import OpenAIImageProvider, OpenAIImages
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.prices import prices
 from bookgen.providers.retrying import RetryingModel, RetryRules
@@ -18,7 +21,8 @@ from bookgen.providers.sdk import Access, SdkProvider
 from bookgen.providers.text import TextModel
 from bookgen.providers.transport import Deadlines
 
-AUTO = "auto"
+AUTO, OPENAI = "auto", "openai"
+LEAST_IMAGE_SECONDS = 180.0  # a picture takes longer than a text's first word
 # In the order in which `auto` looks for a key. A provider's settings are NAME_API_KEY and NAME_BASE_URL.
 PROVIDERS: Mapping[str, type[SdkProvider]] = {"anthropic": AnthropicProvider, "openai": OpenAIProvider}
 
@@ -41,6 +45,24 @@ def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") 
     if not fallback:
         return first
     return FallbackModel(first, _model(fallback, settings, waits=True))
+
+
+def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
+    """`spec`: `auto`, `offline` or `openai:MODEL`. None: pictures are drawn here, as `auto` has it without a key."""
+    if spec == AUTO:
+        spec = OPENAI if settings.access.get(OPENAI, Access()).key else OFFLINE
+    name, _, model = spec.partition(":")
+    if name == OFFLINE:
+        return None
+    total = max(settings.timeout, LEAST_IMAGE_SECONDS)
+    provider = OpenAIImageProvider(
+        model or prices().image_defaults[OPENAI],
+        settings.access.get(OPENAI, Access()),
+        # nothing comes until the whole picture does
+        deadlines=Deadlines(first_byte=total, total=total),
+        connections=settings.concurrency,
+    )
+    return OpenAIImages(_retrying(provider, settings, waits=False))
 
 
 def without_price(model: TextModel) -> list[str]:
@@ -68,6 +90,10 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
         deadlines=Deadlines.of(settings.timeout),
         connections=settings.concurrency,
     )
+    return _retrying(provider, settings, waits=waits)
+
+
+def _retrying(provider: Provider, settings: ModelSettings, *, waits: bool) -> RetryingModel:
     return RetryingModel(
         provider,
         pacing=Pacing(concurrency=settings.concurrency, requests_per_minute=settings.requests_per_minute),

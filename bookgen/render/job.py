@@ -10,13 +10,13 @@ from importlib.metadata import version
 import orjson
 
 from bookgen.models import Book, Chapter
-from bookgen.render.cover.job import CoverJob, FinishedCover, make_cover
+from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob, make_cover, make_picture
 from bookgen.render.edition import Edition
 from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
 from bookgen.render.formats import FORMATS
 from bookgen.render.languages import language
 from bookgen.render.manuscript import last_change, manuscript
-from bookgen.render.model import Illustration, Picture
+from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
@@ -36,7 +36,7 @@ class Job:
     settings: ExportSettings
     watermark: bool
     cover: Picture | None = None
-    illustrations: Sequence[Illustration] = ()
+    illustrations: Sequence[PlacedPicture] = ()
 
     @property
     def digest(self) -> str:
@@ -68,9 +68,15 @@ _RELEASES = tuple(
 )
 
 
-def perform(job: Job | CoverJob) -> bytes | FinishedCover:
+def perform(job: Job | CoverJob | PictureJob) -> bytes | FinishedCover | FinishedPicture:
     """What a worker is asked for."""
-    return make_cover(job) if isinstance(job, CoverJob) else export(job)
+    match job:
+        case CoverJob():
+            return make_cover(job)
+        case PictureJob():
+            return make_picture(job)
+        case Job():
+            return export(job)
 
 
 def export(job: Job) -> bytes:

@@ -9,7 +9,7 @@ from bookgen.models import Book, Chapter
 from bookgen.render.characters import one_line
 from bookgen.render.languages import language
 from bookgen.render.markdown import Polish, parse
-from bookgen.render.model import Figure, Illustration, Manuscript, Picture, Section, Span
+from bookgen.render.model import Figure, PlacedPicture, Manuscript, Picture, Section, Span
 from bookgen.render.typography import polisher
 
 WATERMARK = "Made with bookgen"
@@ -22,7 +22,7 @@ def manuscript(
     author: str,
     watermark: bool,
     cover: Picture | None = None,
-    illustrations: Sequence[Illustration] = (),
+    illustrations: Sequence[PlacedPicture] = (),
 ) -> Manuscript:
     """Chapters that nobody has written yet are left out; numbers stay those of the outline."""
     polish = polisher(language(book.content_language))
@@ -53,7 +53,7 @@ def last_change(book: Book, chapters: Sequence[Chapter]) -> datetime:
     return last.astimezone(UTC).replace(microsecond=0)
 
 
-def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[Illustration]) -> Section:
+def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPicture]) -> Section:
     blocks, notes = parse(chapter.content, chapter.title, polish)
     illustrated = list(blocks)
     for each in sorted(illustrations, key=lambda each: each.position, reverse=True):

@@ -121,7 +121,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Illustration:
+class PlacedPicture:
     """A chapter's picture; `position` is how many of the chapter's blocks stand before it."""
 
     chapter_id: int

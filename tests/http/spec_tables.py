@@ -1,6 +1,6 @@
 """The endpoint tables of the contract, row by row: method, path, whether it takes a token, statuses it names.
 
-Covers, chapter images and the add-on products have no rows yet: neither have they routes.
+The add-on products have no rows yet: neither have they routes.
 """
 
 NONE, JWT = False, True
@@ -49,6 +49,8 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("POST", "/books/{id}/pause-generation/", JWT, (200, 404, 409)),
     ("POST", "/books/{id}/resume-generation/", JWT, (200, 404, 409)),
     ("POST", "/books/{id}/stop-generation/", JWT, (200, 404, 409)),
+    ("POST", "/books/{id}/generate-cover/", JWT, (200, 400, 404, 429, 502)),
+    ("POST", "/books/{id}/select-cover/", JWT, (200, 400, 404)),
     ("POST", "/books/{id}/export_pdf/", JWT, (200, 400, 402, 404, 409)),
     ("POST", "/books/{id}/export_docx/", JWT, (200, 400, 402, 404, 409)),
     ("POST", "/books/{id}/export_epub/", JWT, (200, 400, 402, 404, 409)),
@@ -58,6 +60,10 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("GET", "/chapters/", JWT, (200,)),
     ("GET", "/chapters/{id}/", JWT, (200, 404)),
     ("PATCH", "/chapters/{id}/", JWT, (200, 400, 404)),
+    ("POST", "/chapters/{id}/generate-image/", JWT, (200, 400, 402, 404, 429, 502)),
+    ("GET", "/chapters/{id}/illustrations/", JWT, (200, 404)),
+    ("PATCH", "/illustrations/{id}/", JWT, (200, 400, 404)),
+    ("DELETE", "/illustrations/{id}/", JWT, (204, 404)),
     ("POST", "/chapters/{id}/regenerate/", JWT, (200, 404, 429, 502)),
     ("GET", "/chapters/{id}/revisions/", JWT, (200, 404)),
     ("GET", "/chapters/{id}/revisions/{revision_id}/", JWT, (200, 404)),
@@ -86,6 +92,10 @@ BODIES = {
     ("PATCH", "/books/{id}/"): {"genre": "Essay"},
     ("POST", "/books/{id}/update-outline/"): {"chapters": [{"title": "One"}]},
     ("POST", "/books/{id}/regenerate-chapters/"): {"chapter_ids": [1]},
+    ("POST", "/books/{id}/generate-cover/"): {"count": 1},
+    ("POST", "/books/{id}/select-cover/"): {"cover_id": 1},
+    ("POST", "/chapters/{id}/generate-image/"): {"prompt": "A pier"},
+    ("PATCH", "/illustrations/{id}/"): {"caption": "A pier"},
     ("POST", "/books/{id}/export_pdf/"): {"settings": {}},
     ("POST", "/books/{id}/export_docx/"): {"settings": {}},
     ("POST", "/books/{id}/export_epub/"): {"settings": {}},

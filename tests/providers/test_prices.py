@@ -44,7 +44,7 @@ def test_a_dated_name_has_its_models_price() -> None:
 
 
 def test_the_defaults_have_prices_and_the_table_a_date() -> None:
-    for provider, model in prices().defaults.items():
+    for provider, model in (*prices().defaults.items(), *prices().image_defaults.items()):
         assert prices().of(f"{provider}:{model}") is not None
     assert date.fromisoformat(prices().verified_on)
     assert prices().of("offline") == Price(0, 0, 0, 0)

@@ -17,7 +17,7 @@ from bookgen.render.job import Job, perform
 from bookgen.render.layout.lines import Tail
 from bookgen.render.layout.page import Layout
 from bookgen.render.layout.rows import TextMark
-from bookgen.render.model import Figure, Illustration, Manuscript, Picture, Span
+from bookgen.render.model import Figure, PlacedPicture, Manuscript, Picture, Span
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.pictures import picture
 from bookgen.render.settings import ExportSettings, parse_settings
@@ -152,7 +152,7 @@ def test_a_printed_picture_is_grey_unless_colour_is_asked(make: Make) -> None:
 
 def test_illustrations_can_be_left_out() -> None:
     book, chapters = corpus.book(corpus.Corpus("pictures", chapters=1, words=300))
-    illustration = Illustration(chapters[0].id, 1, red_picture(), "A red page", "Red")
+    illustration = PlacedPicture(chapters[0].id, 1, red_picture(), "A red page", "Red")
     job = Job("epub", book, chapters, "A", ExportSettings(), watermark=False, illustrations=(illustration,))
 
     assert b"A red page" in unzipped(perform(job))

@@ -36,6 +36,8 @@ TAGS = {
     "chapters": "Chapters and the editor's save path.",
     "revisions": "Former texts of chapters.",
     "proofreading": "Reports on a book, and the suggestions in them.",
+    "covers": "Cover variants and the choice of one.",
+    "illustrations": "The pictures within chapters.",
     "export": "The book as a file, and the preview.",
     "site": "Statistics, settings, support and this document.",
     "admin": "For staff.",

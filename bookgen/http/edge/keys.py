@@ -16,6 +16,7 @@ from bookgen.models import Book, Chapter, Estimate
 if TYPE_CHECKING:
     from bookgen.accounts.service import Accounts, Identity
     from bookgen.actors.supervisor import Supervisor
+    from bookgen.artwork import Artwork
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
     from bookgen.http.edge.deprecation import Deprecation
@@ -68,6 +69,7 @@ class Services:
     payments: Payments
     publisher: Publisher
     proofreading: Proofreading
+    artwork: Artwork
     support: Support
     limiter: Limiter
     site: Site
@@ -81,6 +83,7 @@ ACCOUNTS: web.AppKey[Accounts] = web.AppKey("accounts")
 QUOTA: web.AppKey[Quota] = web.AppKey("quota")
 PAYMENTS: web.AppKey[Payments] = web.AppKey("payments")
 PROOFREADING: web.AppKey[Proofreading] = web.AppKey("proofreading")
+ARTWORK: web.AppKey[Artwork] = web.AppKey("artwork")
 PUBLISHER: web.AppKey[Publisher] = web.AppKey("publisher")
 SUPPORT: web.AppKey[Support] = web.AppKey("support")
 LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")

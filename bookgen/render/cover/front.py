@@ -6,7 +6,7 @@ import random
 
 from bookgen.render.characters import one_line
 from bookgen.render.cover.drawing import Drawing
-from bookgen.render.cover.families import FAMILIES, ROOMIEST, Family
+from bookgen.render.cover.families import FAMILIES, ROOMIEST, SCENES, Family
 from bookgen.render.cover.sheet import LEAST_CAPITAL, Copy, Sheet
 
 
@@ -34,6 +34,22 @@ def draw_front(copy: Copy, *, seed: str, family: Family, variant: int, width: fl
         if _title_height(drawing) >= LEAST_CAPITAL * width:
             break
     return drawing
+
+
+def draw_scene(*, seed: str, family: Family, width: float, height: float) -> Drawing:
+    """The same composition without words, in pixels."""
+    chance = random.Random(f"{seed} {family.name} scene")
+    drawing = Drawing(width, height)
+    palette, typography = chance.choice(family.palettes), chance.choice(family.typography)
+    family.compose(Sheet(drawing, Copy("", "", "", ""), palette, typography, chance))
+    return drawing
+
+
+def scene_of(seed: str, genre: str, variant: int) -> Family:
+    """The family of a book's so-manieth picture: of those that show something."""
+    chance = random.Random(f"scene {seed}")
+    order = sorted(SCENES, key=lambda family: (not _suits(family, genre), chance.random()))
+    return order[variant % len(order)]
 
 
 def _title_height(drawing: Drawing) -> float:

@@ -29,7 +29,10 @@ _TITLE_SHARES = (0.5, 0.62, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What a cover says. `language` is a BCP 47 tag; an empty subtitle or author is left out."""
+    """What a cover says. `language` is a BCP 47 tag; an empty subtitle or author is left out.
+
+    Without a title nothing is said: the sheet is a picture.
+    """
 
     title: str
     subtitle: str
@@ -66,18 +69,15 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Texts in their places. `free`: the part of the sheet between them, from edge to edge."""
+    """Texts in their places, or none. `free`: the part of the sheet between them, from edge to edge."""
 
-    texts: Texts
+    texts: Texts | None
     head_top: float
+    head_bottom: float
     author_top: float
     x: float
     align: float
     free: Box
-
-    @property
-    def head_bottom(self) -> float:
-        return self.head_top + self.texts.head
 
 
 class Sheet:
@@ -160,6 +160,8 @@ class Sheet:
         reading starts.
         """
         unit, page = self.unit, self.page
+        if not self.copy.title:
+            return Placed(None, 0.0, 0.0, page.bottom, 0.0, 0.0, page)
         zone = Box(margin * unit, top * unit, page.right - margin * unit, page.bottom - foot * unit)
         texts = self.texts(zone.width, zone.height, share, largest)
         side = 1.0 - align if self.rtl else align
@@ -180,13 +182,14 @@ class Sheet:
             page.right,
             free_bottom - gap * (free_bottom < page.bottom),
         )
-        return Placed(texts, head_top, author_top, x, side, free)
+        return Placed(texts, head_top, head_top + texts.head, author_top, x, side, free)
 
-    def stack(self, zone: Box, share: float = 0.7) -> Placed:
+    def stack(self, zone: Box, share: float) -> Placed:
         """Everything under each other, centred in a box."""
         texts = self.texts(zone.width, zone.height, share)
         top = zone.top + (zone.height - texts.height) / 2
-        return Placed(texts, top, top + texts.head + texts.gap * 2, zone.center[0], 0.5, zone)
+        foot = top + texts.head
+        return Placed(texts, top, foot, foot + texts.gap * 2, zone.center[0], 0.5, zone)
 
     def letter(
         self,
@@ -201,6 +204,8 @@ class Sheet:
         """Draws the texts in the wanted colours, as far as they read well on the ground."""
         grounds = tuple(ground) or (self.palette.ground,)
         ink, texts = self.palette.ink, placed.texts
+        if texts is None:
+            return
         self._draw("title", texts.title, placed, placed.head_top, title or ink, grounds, TITLE_CONTRAST)
         if texts.subtitle:
             top = placed.head_top + texts.title.height + texts.gap

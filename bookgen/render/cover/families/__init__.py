@@ -39,7 +39,8 @@ _TALL = Typography(faces.OSWALD, faces.SANS_TEXT, faces.SANS_CAPITALS)
 class Family:
     """A way to compose a cover, with the palettes and the typography that suit it.
 
-    `genres`: parts of the names of genres that it is the first choice for.
+    `genres`: parts of the names of genres that it is the first choice for. `shows`: what it is a picture of, where
+    it is one without words.
     """
 
     name: str
@@ -47,22 +48,80 @@ class Family:
     palettes: tuple[Palette, ...]
     typography: tuple[Typography, ...]
     genres: tuple[str, ...]
+    shows: str = ""
 
 
 FAMILIES = (
-    Family("horizon", horizon, DARK, (_SERIF, _SOFT), ("fiction", "travel", "adventure", "western", "novel")),
+    Family(
+        "horizon",
+        horizon,
+        DARK,
+        (_SERIF, _SOFT),
+        ("fiction", "travel", "adventure", "western", "novel"),
+        shows="Ridges behind one another under a low sun.",
+    ),
     Family("tiles", tiles, LIGHT, (_GROTESK, _MODERN), ("business", "technology", "education", "science", "computer")),
     Family("rosette", rosette, DARK[:4], (_ENGRAVED,), ("history", "historical", "classic", "fantasy", "religion")),
-    Family("contours", contours, DARK + LIGHT[:3], (_MODERN, _TALL), ("nature", "travel", "geography", "outdoor")),
-    Family("rays", rays, LIGHT, (_FAT, _NARROW), ("adventure", "children", "humor", "cook", "young")),
+    Family(
+        "contours",
+        contours,
+        DARK + LIGHT[:3],
+        (_MODERN, _TALL),
+        ("nature", "travel", "geography", "outdoor"),
+        shows="The contour lines of a map around a summit.",
+    ),
+    Family(
+        "rays",
+        rays,
+        LIGHT,
+        (_FAT, _NARROW),
+        ("adventure", "children", "humor", "cook", "young"),
+        shows="A sun that rises with wide rays.",
+    ),
     Family("scallops", scallops, DARK[:1] + DARK[5:] + LIGHT[:4], (_SOFT, _FAT), ("poetry", "essay", "literary")),
-    Family("botanical", botanical, LIGHT[:6], (_BOOKISH, _SOFT), ("romance", "health", "garden", "poetry", "cook")),
+    Family(
+        "botanical",
+        botanical,
+        LIGHT[:6],
+        (_BOOKISH, _SOFT),
+        ("romance", "health", "garden", "poetry", "cook"),
+        shows="Stems with leaves and berries.",
+    ),
     Family("swiss", swiss, LIGHT + DARK[4:], (_GROTESK, _CAPITALS), ("business", "design", "art", "essay", "politic")),
-    Family("constellation", constellation, DARK, (_CAPITALS, _TALL), ("science fiction", "sci-fi", "science", "space")),
-    Family("skyline", skyline, DARK, (_NARROW, _TALL, _SERIF), ("crime", "thriller", "mystery", "noir", "horror")),
+    Family(
+        "constellation",
+        constellation,
+        DARK,
+        (_CAPITALS, _TALL),
+        ("science fiction", "sci-fi", "science", "space"),
+        shows="A planet with its moons on their orbits.",
+    ),
+    Family(
+        "skyline",
+        skyline,
+        DARK,
+        (_NARROW, _TALL, _SERIF),
+        ("crime", "thriller", "mystery", "noir", "horror"),
+        shows="A town at night, with a light in some of its windows.",
+    ),
     Family("clothbound", clothbound, DARK[:4] + LIGHT[:4], (_BOOKISH, _SERIF), ("classic", "memoir", "biography")),
-    Family("arches", arches, DARK + LIGHT[:2], (_SERIF, _BOOKISH), ("mystery", "fantasy", "literary", "philosophy")),
-    Family("pebbles", pebbles, LIGHT[:6], (_SOFT, _MODERN), ("self", "health", "spiritual", "psychology", "family")),
+    Family(
+        "arches",
+        arches,
+        DARK + LIGHT[:2],
+        (_SERIF, _BOOKISH),
+        ("mystery", "fantasy", "literary", "philosophy"),
+        shows="Somebody before a row of arches that leads to a light.",
+    ),
+    Family(
+        "pebbles",
+        pebbles,
+        LIGHT[:6],
+        (_SOFT, _MODERN),
+        ("self", "health", "spiritual", "psychology", "family"),
+        shows="Stones balanced on one another over still water.",
+    ),
     Family("poster", poster, LIGHT + DARK, (_NARROW, _GROTESK, _TALL), ("politic", "manifesto", "sport", "music")),
 )
 ROOMIEST = FAMILIES[-1]  # for a title that no other can show large enough
+SCENES = tuple(family for family in FAMILIES if family.shows)

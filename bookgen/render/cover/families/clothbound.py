@@ -20,7 +20,7 @@ def clothbound(sheet: Sheet) -> None:
             motif(sheet, center, step * 0.46, quiet)
     zone = page.inset(20 * unit, 16 * unit)
     placed = sheet.stack(zone, share=0.44)
-    half = placed.texts.height / 2 + 9 * unit
+    half = (placed.author_top - placed.head_top) / 2 + 15 * unit
     middle = page.height / 2
     panel = Box(
         11 * unit, max(middle - half, 6 * unit), page.right - 11 * unit, min(middle + half, page.bottom - 6 * unit)

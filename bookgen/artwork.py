@@ -1,0 +1,283 @@
+"""Artwork: covers and illustrations, from the allowance that pays for them to the rows that keep them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from bookgen.billing.images import held_images
+from bookgen.billing.plans import require_chapter_images
+from bookgen.billing.quota import Quota
+from bookgen.errors import InvalidInput, NotFound, UpstreamAIError
+from bookgen.models import Book, Chapter, Cover, Illustration, Usage
+from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
+from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob
+from bookgen.render.cover.sheet import Copy
+from bookgen.render.pool import RenderPool
+from bookgen.store import accounts, books, chapters, covers, illustrations, media, model_calls
+from bookgen.store.database import DB, Database
+
+COVER, ILLUSTRATION = "cover", "illustration"
+OFFLINE = "offline"
+PATIENCE = 60.0  # seconds that a caller who waits gives a busy provider
+MOST_ALT = 300  # characters
+
+COVER_PROMPT = """\
+Cover artwork for a book, portrait, without any text, letters, numbers, logos or borders.
+Keep the upper or the lower third calm: the title is printed there later.
+Title: {title}
+Genre: {genre}
+For: {audience}
+About: {description}
+Style: {style}
+{prompt}"""
+
+ILLUSTRATION_PROMPT = """\
+An illustration for a chapter of a book, landscape, without any text, letters or borders.
+The book: {title}. Genre: {genre}
+The chapter: {chapter}. {summary}
+{prompt}"""
+
+
+class Caps(Protocol):
+    """Bounds on spending, in millionths of `currency`; None is no bound."""
+
+    @property
+    def book(self) -> int | None: ...
+
+    @property
+    def account_day(self) -> int | None: ...
+
+    @property
+    def currency(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A picture with what it took to get it."""
+
+    file: Any
+    paid: tuple[Spent, ...]
+
+
+@dataclass(slots=True)
+class _Work:
+    """One request's pictures: those that were made, and what was paid for those that were not."""
+
+    account_id: int
+    book: Book
+    stage: str
+    chapter: Chapter | None = None
+    in_vain: list[Spent] = field(default_factory=list)
+
+    @property
+    def chapter_number(self) -> int | None:
+        return self.chapter.chapter_number if self.chapter else None
+
+
+class Artwork:
+    """`images` None: everything is drawn here."""
+
+    def __init__(
+        self,
+        database: Database,
+        quota: Quota,
+        pool: RenderPool,
+        images: ImageModel | None,
+        *,
+        price: Callable[[str, Usage], int | None],
+        caps: Caps | None = None,
+    ) -> None:
+        self._database, self._quota, self._pool = database, quota, pool
+        self._images, self._price, self._caps = images, price, caps
+
+    async def generate_covers(
+        self, account_id: int, book_id: int, *, count: int, style: str, prompt: str
+    ) -> list[Cover]:
+        """New variants, at most `count`: one that cannot be made is given back, if another was."""
+        db = self._database.http
+        book = await self._book(account_id, book_id)
+        before = len(await covers.of_book(db, book_id))
+        author = book.author_name or await self._account_name(account_id)
+        copy = Copy(book.title, book.subtitle, author, book.content_language)
+        work = _Work(account_id, book, COVER)
+        async with held_images(self._database, self._quota, account_id, count) as held:
+            variants = range(before, before + count)
+            made = await self._all_made(work, [self._cover(work, copy, each, style, prompt) for each in variants])
+            async with db.acquire() as connection, connection.transaction():
+                if await books.lock(connection, account_id, book_id) is None:
+                    raise NotFound
+                await held.consume(connection, len(made))
+                await self._charge(connection, work, [spent for each in made for spent in each.paid])
+                return [await _keep_cover(connection, book_id, each.file, prompt) for each in made]
+
+    async def select_cover(self, account_id: int, book_id: int, cover_id: int) -> None:
+        async with self._database.http.acquire() as connection, connection.transaction():
+            if await books.lock(connection, account_id, book_id) is None:
+                raise NotFound
+            if not await covers.select(connection, book_id, cover_id):
+                raise InvalidInput(cover_id=["This book has no such cover."])
+            await books.touch(connection, book_id)
+
+    async def illustrate(self, account_id: int, chapter_id: int, *, prompt: str, caption: str) -> Illustration:
+        """A new picture in the middle of the chapter."""
+        db = self._database.http
+        chapter = await chapters.find(db, account_id, chapter_id)
+        if chapter is None:
+            raise NotFound
+        require_chapter_images(await self._quota.plan(db, account_id), self._quota.upgrade_url)
+        book = await self._book(account_id, chapter.book_id)
+        work = _Work(account_id, book, ILLUSTRATION, chapter)
+        variant = chapter.chapter_number + len(await illustrations.of_chapter(db, chapter_id))
+        async with held_images(self._database, self._quota, account_id, 1) as held:
+            (made,) = await self._all_made(work, [self._picture(work, chapter, variant, prompt)])
+            finished: FinishedPicture = made.file
+            async with db.acquire() as connection, connection.transaction():
+                if await chapters.lock(connection, account_id, chapter_id) is None:
+                    raise NotFound
+                await held.consume(connection, 1)
+                await self._charge(connection, work, made.paid)
+                picture = finished.picture
+                size = {"width": picture.width, "height": picture.height}
+                return await illustrations.add(
+                    connection,
+                    chapter_id,
+                    caption=caption,
+                    alt_text=_alternative(finished, prompt, caption, chapter),
+                    prompt=prompt,
+                    image_key=await media.add(connection, book.id, picture.data, **size),
+                    position=(chapter.content.strip().count("\n\n") + 1) // 2,
+                    **size,
+                )
+
+    async def change_illustration(
+        self, account_id: int, illustration_id: int, changes: Mapping[str, Any]
+    ) -> Illustration:
+        changed = await illustrations.change(self._database.http, account_id, illustration_id, changes)
+        if changed is None:
+            raise NotFound
+        return changed
+
+    async def delete_illustration(self, account_id: int, illustration_id: int) -> None:
+        if not await illustrations.delete(self._database.http, account_id, illustration_id):
+            raise NotFound
+
+    async def _cover(self, work: _Work, copy: Copy, variant: int, style: str, prompt: str) -> _Made:
+        book = work.book
+        seed = f"{book.id} {book.title}"
+        if self._images is None:
+            job = CoverJob(copy, seed, book.genre, variant, f"{style} {prompt}")
+            return _Made(await self._pool.run(job), (Spent(OFFLINE, Usage(calls=1, images=1)),))
+        asked = COVER_PROMPT.format(
+            title=book.title, genre=book.genre, audience=book.target_audience,
+            description=book.description, style=style, prompt=prompt,
+        )  # fmt: skip
+        reply = await self._painted(self._images, work, asked, PORTRAIT)
+        job = CoverJob(copy, f"{seed} {variant}", book.genre, variant, style, reply.data)
+        return await self._finished(work, job, reply)
+
+    async def _picture(self, work: _Work, chapter: Chapter, variant: int, prompt: str) -> _Made:
+        book = work.book
+        seed = f"{book.id} {book.title}"
+        if self._images is None:
+            job = PictureJob(seed, book.genre, variant)
+            return _Made(await self._pool.run(job), (Spent(OFFLINE, Usage(calls=1, images=1)),))
+        asked = ILLUSTRATION_PROMPT.format(
+            title=book.title, genre=book.genre, chapter=chapter.title, summary=chapter.summary, prompt=prompt
+        )
+        reply = await self._painted(self._images, work, asked, LANDSCAPE)
+        return await self._finished(work, PictureJob(seed, book.genre, variant, reply.data), reply)
+
+    async def _painted(self, images: ImageModel, work: _Work, prompt: str, size: str) -> ImageReply:
+        await self._within_caps(work)
+        try:
+            return await images.paint(
+                ImageRequest(work.stage, prompt, size, work.account_id, PATIENCE, work.chapter_number)
+            )
+        except UpstreamAIError as error:
+            work.in_vain += error.spent
+            raise
+
+    async def _finished(self, work: _Work, job: CoverJob | PictureJob, reply: ImageReply) -> _Made:
+        """What came from outside, looked at and made anew in a worker process."""
+        paid = (*reply.also, Spent(reply.model, reply.usage))
+        try:
+            return _Made(await self._pool.run(job), paid)
+        except InvalidInput as error:
+            work.in_vain += paid
+            if "image" not in error.details:
+                raise
+            raise UpstreamAIError(
+                "The image provider sent something that is not a usable picture.",
+                stage=work.stage,
+                retryable=True,
+                chapter_number=work.chapter_number,
+            ) from error
+
+    async def _all_made(self, work: _Work, makers: Sequence[Awaitable[_Made]]) -> list[_Made]:
+        """Those that could be made; the first failure if none could, with what it cost in the ledger all the same."""
+        outcomes = await asyncio.gather(*makers, return_exceptions=True)
+        made = [each for each in outcomes if isinstance(each, _Made)]
+        failures = [each for each in outcomes if isinstance(each, BaseException)]
+        unforeseen = next((each for each in failures if not isinstance(each, UpstreamAIError)), None)
+        if unforeseen is not None or not made:
+            paid = [spent for each in made for spent in each.paid]
+            async with self._database.http.acquire() as connection:
+                await self._charge(connection, work, paid)
+            raise unforeseen or failures[0]
+        return made
+
+    async def _within_caps(self, work: _Work) -> None:
+        caps = self._caps
+        if caps is None or (caps.book is None and caps.account_day is None):
+            return
+        book, today = await model_calls.spent(self._database.http, work.account_id, work.book.id)
+        for spent, cap, whose in ((book, caps.book, "this book"), (today, caps.account_day, "this account's day")):
+            if cap is not None and spent >= cap:
+                amounts = f"{spent / 1e6:.2f} of {cap / 1e6:.2f} {caps.currency} are spent"
+                raise UpstreamAIError(
+                    f"The cost cap of {whose} is reached: {amounts}.",
+                    stage=work.stage,
+                    retryable=True,
+                    chapter_number=work.chapter_number,
+                )
+
+    async def _charge(self, connection: DB, work: _Work, paid: Sequence[Spent]) -> None:
+        calls = tuple(
+            model_calls.PaidCall(spent.model, spent.usage, self._price(spent.model, spent.usage))
+            for spent in (*work.in_vain, *paid)
+        )
+        work.in_vain.clear()
+        asked = model_calls.Asked(work.account_id, work.book.id, None, work.stage, work.chapter_number, calls)
+        await model_calls.charge(connection, asked)
+
+    async def _book(self, account_id: int, book_id: int) -> Book:
+        book = await books.find(self._database.http, account_id, book_id)
+        if book is None:
+            raise NotFound
+        return book
+
+    async def _account_name(self, account_id: int) -> str:
+        account = await accounts.find(self._database.http, account_id)
+        return (account.full_name or account.username) if account else ""
+
+
+async def _keep_cover(connection: DB, book_id: int, made: FinishedCover, prompt: str) -> Cover:
+    picture, small = made.picture, made.thumbnail
+    return await covers.add(
+        connection,
+        book_id,
+        style=made.style,
+        prompt=prompt,
+        image_key=await media.add(connection, book_id, picture.data, picture.width, picture.height),
+        thumbnail_key=await media.add(connection, book_id, small.data, small.width, small.height),
+        width=picture.width,
+        height=picture.height,
+    )
+
+
+def _alternative(finished: FinishedPicture, prompt: str, caption: str, chapter: Chapter) -> str:
+    """What somebody who cannot see the picture is told."""
+    return (finished.shows or prompt or caption or chapter.summary or chapter.title)[:MOST_ALT]

@@ -1,0 +1,44 @@
+"""The allowance of images: held while they are made, consumed once they are there, given back if they are not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID, uuid4
+
+from bookgen.billing.periods import Period
+from bookgen.billing.quota import Quota
+from bookgen.models import UNLIMITED, Allowance
+from bookgen.store import image_holds, subscriptions, usage
+from bookgen.store.database import DB, Database
+
+LONGEST_SECONDS = 1800.0  # a hold that is older was left by a process that died
+
+
+class HeldImages:
+    """Images set aside for one request."""
+
+    def __init__(self, hold_id: UUID, account_id: int, period: Period) -> None:
+        self._id, self._account_id, self._period = hold_id, account_id, period
+
+    async def consume(self, connection: DB, images: int) -> None:
+        """Counts those that were made, in the transaction that brings them."""
+        start, end = self._period.start, self._period.end
+        await usage.spend(connection, self._account_id, start, end, Allowance.AI_IMAGES, UNLIMITED, images)
+        await image_holds.remove(connection, self._id)
+
+
+@asynccontextmanager
+async def held_images(database: Database, quota: Quota, account_id: int, images: int) -> AsyncIterator[HeldImages]:
+    """Sets so many images aside, or QuotaExceeded; what was not consumed within is given back."""
+    hold_id = uuid4()
+    async with database.http.acquire() as connection, connection.transaction():
+        await subscriptions.lock(connection, account_id)
+        period = await quota.period(connection, account_id)
+        taken = await image_holds.held(connection, account_id, period.start)
+        await quota.require(connection, account_id, Allowance.AI_IMAGES, in_flight=taken + images - 1)
+        await image_holds.add(connection, hold_id, account_id, images, period.start, period.end, LONGEST_SECONDS)
+    try:
+        yield HeldImages(hold_id, account_id, period)
+    finally:
+        await image_holds.remove(database.http, hold_id)

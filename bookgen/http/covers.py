@@ -1,0 +1,41 @@
+"""Covers: having variants made, and choosing one."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.http.books import whole_book
+from bookgen.http.books_schemas import BookSchema
+from bookgen.http.covers_schemas import CoverChoiceSchema, CoverRequestSchema, CoversSchema, shown_cover
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, ARTWORK, BODY, SITE
+from bookgen.http.edge.routing import path_id
+
+
+@docs(
+    tags=["covers"],
+    summary="Have cover variants made",
+    description=(
+        "Synchronous. Title, subtitle and author are set as the book sets them, over a design drawn here or over a "
+        "picture of the image model. Each variant counts as one image; one that cannot be made does not, and the call "
+        "fails only when none could."
+    ),
+)
+@json_schema(CoverRequestSchema)
+@response_schema(CoversSchema)
+@refuses(errors.QuotaExceeded, errors.UpstreamAIError)
+async def generate_cover(request: web.Request) -> web.Response:
+    made = await request.app[ARTWORK].generate_covers(request[ACCOUNT_ID], path_id(request), **request[BODY])
+    public_url = request.app[SITE].public_url
+    return replies.json({"covers": [shown_cover(cover, public_url) for cover in made]})
+
+
+@docs(tags=["covers"], summary="Choose a variant as the cover", description="Exports carry it from then on.")
+@json_schema(CoverChoiceSchema)
+@response_schema(BookSchema)
+async def select_cover(request: web.Request) -> web.Response:
+    book_id = path_id(request)
+    await request.app[ARTWORK].select_cover(request[ACCOUNT_ID], book_id, request[BODY]["cover_id"])
+    return await whole_book(request, book_id)

@@ -1,0 +1,59 @@
+"""Shapes of covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from bookgen.http.edge.schemas import Body, Integer, String, shown
+from bookgen.models import Cover
+
+MOST_VARIANTS = 4
+
+
+class CoverRequestSchema(Body):
+    count = Integer(minimum=1, maximum=MOST_VARIANTS, load_default=3)
+    style = String(200, load_default="", metadata={"description": "How it should look.", "example": "botanical"})
+    prompt = String(2000, load_default="", metadata={"description": "What it should show."})
+
+
+class CoverChoiceSchema(Body):
+    cover_id = Integer(required=True, metadata={"example": 1})
+
+
+class CoverSchema(Schema):
+    """A cover variant. Its pictures are JPEG and never change."""
+
+    id = fields.Integer(required=True)
+    style = fields.String(required=True)
+    prompt = fields.String(required=True)
+    image_url = fields.String(required=True)
+    thumbnail_url = fields.String(required=True)
+    width = fields.Integer(required=True, metadata={"description": "Pixels."})
+    height = fields.Integer(required=True, metadata={"description": "Pixels."})
+    is_selected = fields.Boolean(required=True)
+    created_at = fields.DateTime(required=True)
+
+
+class CoversSchema(Schema):
+    covers = fields.List(fields.Nested(CoverSchema), required=True)
+
+
+def media_url(public_url: str, key: str) -> str:
+    return f"{public_url}/media/{key}"
+
+
+def shown_cover(cover: Cover, public_url: str) -> dict[str, Any]:
+    return shown(
+        CoverSchema,
+        cover,
+        image_url=media_url(public_url, cover.image_key),
+        thumbnail_url=media_url(public_url, cover.thumbnail_key),
+    )
+
+
+def selected_url(covers: Sequence[Cover], public_url: str) -> str | None:
+    """The address of the cover that the author has chosen."""
+    return next((media_url(public_url, cover.image_key) for cover in covers if cover.is_selected), None)

@@ -1,0 +1,70 @@
+"""The pictures within chapters: having one made, listing, changing and deleting them."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.http.edge import replies
+from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, ARTWORK, BODY, DATABASE, SITE
+from bookgen.http.edge.routing import path_id
+from bookgen.http.illustrations_schemas import (
+    IllustrationChangesSchema,
+    IllustrationRequestSchema,
+    IllustrationSchema,
+    shown_illustration,
+)
+from bookgen.store import chapters, illustrations
+
+
+@docs(
+    tags=["illustrations"],
+    summary="Have an illustration made for a chapter",
+    description="Synchronous. Counts as one image once it is there. It stands in the middle of the chapter.",
+)
+@json_schema(IllustrationRequestSchema)
+@response_schema(IllustrationSchema)
+@refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
+async def generate_image(request: web.Request) -> web.Response:
+    made = await request.app[ARTWORK].illustrate(request[ACCOUNT_ID], path_id(request), **request[BODY])
+    return replies.json(shown_illustration(made, request.app[SITE].public_url))
+
+
+@docs(
+    tags=["illustrations"],
+    summary="List a chapter's illustrations, in the order of the text",
+    description="Each with the address of its picture, its caption and its alternative text.",
+)
+@response_schema(IllustrationSchema(many=True))
+async def list_illustrations(request: web.Request) -> web.Response:
+    db, chapter_id = request.app[DATABASE].http, path_id(request)
+    if await chapters.find(db, request[ACCOUNT_ID], chapter_id) is None:
+        raise errors.NotFound
+    public_url = request.app[SITE].public_url
+    found = await illustrations.of_chapter(db, chapter_id)
+    return replies.json([shown_illustration(each, public_url) for each in found])
+
+
+@docs(
+    tags=["illustrations"],
+    summary="Change an illustration's caption, alternative text or place",
+    description="Fields that are not named stay. The alternative text may be replaced, never removed.",
+)
+@json_schema(IllustrationChangesSchema)
+@response_schema(IllustrationSchema)
+async def change_illustration(request: web.Request) -> web.Response:
+    changes = request[BODY]
+    changed = await request.app[ARTWORK].change_illustration(request[ACCOUNT_ID], path_id(request), changes)
+    return replies.json(shown_illustration(changed, request.app[SITE].public_url))
+
+
+@docs(
+    tags=["illustrations"],
+    summary="Delete an illustration and its picture",
+    description="Its address shows nothing from then on. The image stays counted.",
+)
+@response_schema(None, 204)
+async def delete_illustration(request: web.Request) -> web.Response:
+    await request.app[ARTWORK].delete_illustration(request[ACCOUNT_ID], path_id(request))
+    return replies.nothing()

@@ -1,0 +1,57 @@
+"""Shapes of the pictures within chapters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from bookgen.http.covers_schemas import media_url
+from bookgen.http.edge.schemas import Body, Integer, String, shown
+from bookgen.models import Illustration
+
+MOST_POSITION = 100_000
+
+
+class IllustrationRequestSchema(Body):
+    prompt = String(2000, load_default="", metadata={"description": "What it should show."})
+    caption = String(500, load_default="")
+
+
+class IllustrationChangesSchema(Body):
+    caption = String(500)
+    alt_text = String(500, minimum=1, metadata={"description": "What somebody who cannot see it is told."})
+    position = Integer(minimum=0, maximum=MOST_POSITION, metadata={"description": "Paragraphs before it."})
+
+
+class IllustrationSchema(Schema):
+    """A chapter's picture, a JPEG that never changes."""
+
+    id = fields.Integer(required=True)
+    chapter = fields.Integer(required=True, metadata={"description": "The chapter's id."})
+    caption = fields.String(required=True)
+    alt_text = fields.String(required=True)
+    prompt = fields.String(required=True)
+    image_url = fields.String(required=True)
+    position = fields.Integer(required=True, metadata={"description": "Paragraphs before it."})
+    width = fields.Integer(required=True, metadata={"description": "Pixels."})
+    height = fields.Integer(required=True, metadata={"description": "Pixels."})
+    created_at = fields.DateTime(required=True)
+
+
+def shown_illustration(illustration: Illustration, public_url: str) -> dict[str, Any]:
+    return shown(
+        IllustrationSchema,
+        illustration,
+        chapter=illustration.chapter_id,
+        image_url=media_url(public_url, illustration.image_key),
+    )
+
+
+def by_chapter(illustrations: Iterable[Illustration], public_url: str) -> dict[int, list[dict[str, Any]]]:
+    """As they are shown, by the chapter's id."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for each in illustrations:
+        found.setdefault(each.chapter_id, []).append(shown_illustration(each, public_url))
+    return found

@@ -1,0 +1,53 @@
+"""Pictures by their unguessable addresses, cacheable for ever."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.http.edge.contract import docs, file_response
+from bookgen.http.edge.keys import DATABASE
+from bookgen.store import media
+
+JPEG = "image/jpeg"
+_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@docs(tags=["covers"], summary="A picture")
+@file_response(JPEG, "The JPEG, which never changes")
+async def show(request: web.Request) -> web.Response:
+    key = request.match_info["key"]
+    body = await media.find(request.app[DATABASE].http, key)
+    if body is None:
+        raise errors.NotFound
+    tag = f'"{key}"'
+    headers = {"ETag": tag, "Cache-Control": _FOR_EVER, "Accept-Ranges": "bytes"}
+    if tag in (each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")):
+        return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+    headers["Content-Type"] = JPEG
+    part = _part(request, len(body), tag)
+    if part is None:
+        return web.Response(body=body, headers=headers)
+    if part.start >= len(body):
+        headers["Content-Range"] = f"bytes */{len(body)}"
+        return web.Response(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers=headers)
+    headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{len(body)}"
+    return web.Response(status=HTTPStatus.PARTIAL_CONTENT, body=body[part.start : part.stop], headers=headers)
+
+
+def _part(request: web.Request, length: int, tag: str) -> range | None:
+    """The one range that was asked for; None for the whole, as for what is no range of bytes."""
+    if request.headers.get("If-Range", tag) != tag:
+        return None
+    try:
+        asked = request.http_range
+    except ValueError:
+        return None
+    if asked.start is None and asked.stop is None:
+        return None
+    start = asked.start or 0
+    if start < 0:
+        return range(max(0, length + start), length)
+    return range(start, min(asked.stop or length, length))

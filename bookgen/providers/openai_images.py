@@ -1,0 +1,114 @@
+"""OpenAI's Images API, and every server that speaks it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from dataclasses import replace
+from typing import Any
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
+from bookgen.providers.failures import said
+from bookgen.providers.images import ImageReply, ImageRequest, Spent
+from bookgen.providers.openai import OpenAIProvider
+from bookgen.providers.openai_usage import usage_of
+from bookgen.providers.text import Message, StopReason, TextModel, TextRequest
+
+QUALITY = "medium"
+_OPTIONAL = ("quality", "output_format", "moderation")  # what other servers may not know
+_LEAST = 100  # bytes that any picture has
+
+
+class OpenAIImageProvider(OpenAIProvider):
+    """A picture as base64 in the place of a text, so that it is paced, retried and counted as texts are.
+
+    The request's last message is the prompt, its stage the size.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._unknown: set[str] = set()
+
+    async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
+        body = {
+            "model": self._model,
+            "prompt": request.messages[-1].text,
+            "size": request.messages[0].text,
+            "n": 1,
+            "quality": QUALITY,
+            "output_format": "png",
+        }
+        reply = await self._sent(client, body)
+        partial.events = 1
+        usage = getattr(reply, "usage", None)
+        if usage is not None:
+            details = getattr(usage, "input_tokens_details", None)
+            partial.usage = usage_of(usage.input_tokens, usage.output_tokens, details)
+        partial.usage = replace(partial.usage, calls=1, images=1)
+        data = reply.data[0].b64_json if getattr(reply, "data", None) else None
+        if not data:
+            raise CallFailed("sent no picture", FailureKind.GARBLED)
+        partial.text.append(data)
+        return StopReason.END
+
+    async def _sent(self, client: Any, body: dict[str, Any]) -> Any:
+        """Leaves out, from then on, what the server says it does not know."""
+        while True:
+            asked = {name: value for name, value in body.items() if name not in self._unknown}
+            try:
+                return await client.images.generate(**asked)
+            except Exception as error:
+                words, status = said(error), getattr(error, "status_code", None)
+                named = {name for name in _OPTIONAL if name in asked and name in words}
+                if status not in (400, 422) or not named:
+                    raise
+                self._unknown |= named
+
+
+class OpenAIImages:
+    """An ImageModel over a text model's pacing and retries."""
+
+    def __init__(self, model: TextModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def close(self) -> None:
+        await self._model.close()
+
+    async def paint(self, request: ImageRequest) -> ImageReply:
+        reply = await self._model.complete(
+            TextRequest(
+                stage=request.stage,
+                system=(),
+                messages=(Message("user", request.size), Message("user", request.prompt)),
+                max_tokens=0,
+                chapter_number=request.chapter_number,
+                account_id=request.account_id,
+                patience=request.patience,
+            )
+        )
+        paid = (*reply.also, Spent(reply.model, reply.usage))
+        if reply.stop is not StopReason.END:
+            raise _failed("The image provider refused this picture.", request, paid, retryable=False)
+        data = await asyncio.to_thread(_decoded, reply.text)
+        if data is None:
+            raise _failed("The image provider sent something that is not a picture.", request, paid, retryable=True)
+        return ImageReply(data, reply.usage, reply.model, reply.also)
+
+
+def _decoded(text: str) -> bytes | None:
+    try:
+        data = base64.b64decode(text, validate=True)
+    except binascii.Error:
+        return None
+    return data if len(data) >= _LEAST else None
+
+
+def _failed(message: str, request: ImageRequest, paid: tuple[Spent, ...], *, retryable: bool) -> UpstreamAIError:
+    number = request.chapter_number
+    return UpstreamAIError(message, stage=request.stage, retryable=retryable, chapter_number=number, spent=paid)

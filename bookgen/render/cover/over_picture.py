@@ -1,0 +1,96 @@
+"""Title and author over a picture: where it is calm, and on as much shade as they need to be read."""
+
+from __future__ import annotations
+
+import random
+
+from PIL import Image, ImageDraw, ImageFilter, ImageOps
+
+from bookgen.render.cover import faces
+from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contrast, luminance, mix
+from bookgen.render.cover.drawing import Box, Drawing
+from bookgen.render.cover.palettes import Palette
+from bookgen.render.cover.raster import letters
+from bookgen.render.cover.sheet import Copy, Placed, Sheet, Typography
+
+_LIGHT: Colour = (250, 246, 236)
+_DARK: Colour = (18, 18, 24)
+_TYPOGRAPHY = (
+    Typography(faces.PLAYFAIR, faces.SERIF_ITALIC, faces.SERIF_CAPITALS),
+    Typography(faces.MONTSERRAT_CAPITALS, faces.SANS_TEXT, faces.SANS_CAPITALS),
+    Typography(faces.CORMORANT, faces.SERIF_ITALIC, faces.SERIF_CAPITALS),
+)
+_STRONGEST = 0.94
+
+
+def lettered(picture: Image.Image, copy: Copy, *, seed: str, width: int, height: int) -> Image.Image:
+    """The picture cut to size, with the texts in the calmer of its ends."""
+    image = ImageOps.fit(picture.convert("RGB"), (width, height), Image.Resampling.LANCZOS)
+    chance = random.Random(f"over {seed}")
+    palette = Palette("picture", _DARK, _LIGHT, (_LIGHT, _LIGHT, _LIGHT, _LIGHT))
+    sheet = Sheet(Drawing(width, height), copy, palette, chance.choice(_TYPOGRAPHY), chance)
+    head, author = ("top", "foot") if _busy(image, 0.05, 0.42) <= _busy(image, 0.58, 0.95) else ("foot", "top")
+    placed = sheet.place(head=head, author=author, share=0.3)
+    image, ink, ground = _shaded(image, _head(placed, sheet), TITLE_CONTRAST)
+    author_ink, author_ground = ink, ground
+    if box := _author(placed, sheet):
+        image, author_ink, author_ground = _shaded(image, box, CONTRAST)
+    sheet.letter(placed, (ground,), title=ink, subtitle=ink, author=author_ink, author_ground=author_ground)
+    texts = letters(sheet.drawing)
+    image.paste(texts, mask=texts.getchannel("A"))
+    return image
+
+
+def _head(placed: Placed, sheet: Sheet) -> Box:
+    return Box(0, placed.head_top, sheet.page.right, placed.head_bottom)
+
+
+def _author(placed: Placed, sheet: Sheet) -> Box | None:
+    author = placed.texts and placed.texts.author
+    return Box(0, placed.author_top, sheet.page.right, placed.author_top + author.height) if author else None
+
+
+def _busy(image: Image.Image, start: float, end: float) -> float:
+    """How much there is to see between two heights, given as shares."""
+    band = image.crop((0, round(image.height * start), image.width, round(image.height * end)))
+    edges = band.convert("L").resize((100, 60)).filter(ImageFilter.FIND_EDGES)
+    histogram = edges.histogram()
+    return sum(value * count for value, count in enumerate(histogram))
+
+
+def _shaded(image: Image.Image, box: Box, least: float) -> tuple[Image.Image, Colour, Colour]:
+    """The picture with the box as far darkened, or lightened, as an ink needs; that ink, and its worst ground."""
+    tone = _mean(image, box)
+    ink, toward = (_LIGHT, mix(tone, (0, 0, 0), 0.85)) if luminance(tone) < 0.4 else (_DARK, mix(tone, (255,) * 3, 0.9))
+    strength = 0.0
+    shaded = image
+    while contrast(ink, ground := _worst(shaded, box, ink)) < least and strength < _STRONGEST:
+        strength = min(_STRONGEST, strength + 0.12)
+        shaded = _veiled(image, box, toward, strength)
+    return shaded, ink, ground
+
+
+def _veiled(image: Image.Image, box: Box, toward: Colour, strength: float) -> Image.Image:
+    soft = image.width * 0.03
+    mask = Image.new("L", (image.width // 8, image.height // 8), 0)
+    corners = (0, (box.top - soft * 2) / 8, mask.width, (box.bottom + soft * 2) / 8)
+    ImageDraw.Draw(mask).rectangle(corners, fill=round(255 * strength))
+    mask = mask.filter(ImageFilter.GaussianBlur(soft / 8)).resize(image.size, Image.Resampling.BILINEAR)
+    return Image.composite(Image.new("RGB", image.size, toward), image, mask)
+
+
+def _mean(image: Image.Image, box: Box) -> Colour:
+    red, green, blue = _small(image, box).resize((1, 1), Image.Resampling.BOX).tobytes()
+    return red, green, blue
+
+
+def _worst(image: Image.Image, box: Box, ink: Colour) -> Colour:
+    """The place of the box on which the ink is read worst."""
+    data = _small(image, box).tobytes()
+    shades = {(data[at], data[at + 1], data[at + 2]) for at in range(0, len(data), 3)}
+    return min(shades, key=lambda shade: contrast(ink, shade))
+
+
+def _small(image: Image.Image, box: Box) -> Image.Image:
+    area = (round(box.left), round(box.top), round(box.right), max(round(box.bottom), round(box.top) + 1))
+    return image.crop(area).resize((64, 32), Image.Resampling.BOX)

@@ -1,0 +1,47 @@
+"""Pictures that come from outside: looked at before they are believed, and made anew."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+from PIL import Image, ImageOps
+
+from bookgen.errors import InvalidInput
+
+MOST_BYTES = 32 * 2**20
+_MOST_PIXELS = 40_000_000
+_LEAST_SIDE = 256
+_FORMATS = ("PNG", "JPEG", "WEBP")
+
+
+def received(data: bytes) -> Image.Image:
+    """A PNG, JPEG or WebP as RGB pixels, upright and without metadata; whatever else it is, InvalidInput.
+
+    Only the header is read before the size is known, so that a small file with a huge picture costs nothing.
+    """
+    if len(data) > MOST_BYTES:
+        raise InvalidInput(image=[f"The picture has more than {MOST_BYTES // 2**20} MiB."])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+                _check_size(image.width, image.height)
+                image.load()
+                return _on_white(ImageOps.exif_transpose(image))
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise InvalidInput(image=["Not a picture that can be read."]) from error
+
+
+def _check_size(width: int, height: int) -> None:
+    if width * height > _MOST_PIXELS:
+        raise InvalidInput(image=[f"The picture is too large: {width} × {height} pixels."])
+    if min(width, height) < _LEAST_SIDE:
+        raise InvalidInput(image=[f"The picture is too small: {width} × {height} pixels."])
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    if image.mode == "RGB":
+        return image
+    rgba = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba).convert("RGB")

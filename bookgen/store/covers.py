@@ -1,0 +1,67 @@
+"""A book's cover variants; one of them may be selected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bookgen.models import Cover
+from bookgen.store.rows import columns, field_names, mapper
+
+if TYPE_CHECKING:
+    from bookgen.store.database import DB
+
+COLUMNS = columns(field_names(Cover), "c")
+
+cover_of = mapper(Cover)
+
+OF_BOOK = f"SELECT {COLUMNS} FROM cover c WHERE c.book_id = $1 ORDER BY c.id"
+
+
+async def of_book(db: DB, book_id: int) -> list[Cover]:
+    """In the order in which they were made. The caller has found the book as its owner."""
+    return [cover_of(row) for row in await db.fetch(OF_BOOK, book_id)]
+
+
+SELECTED_OF_ACCOUNT = """
+    SELECT c.book_id, c.image_key
+      FROM book b
+      JOIN cover c ON c.book_id = b.id AND c.is_selected
+     WHERE b.account_id = $1
+"""
+
+
+async def selected_of_account(db: DB, account_id: int) -> dict[int, str]:
+    """The media key of each book's cover, by the book's id."""
+    return {row["book_id"]: row["image_key"] for row in await db.fetch(SELECTED_OF_ACCOUNT, account_id)}
+
+
+SELECTED = f"SELECT {COLUMNS} FROM cover c WHERE c.book_id = $1 AND c.is_selected"
+
+
+async def selected(db: DB, book_id: int) -> Cover | None:
+    row = await db.fetchrow(SELECTED, book_id)
+    return row and cover_of(row)
+
+
+ADD = f"""
+    INSERT INTO cover AS c (book_id, style, prompt, image_key, thumbnail_key, width, height)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    RETURNING {COLUMNS}
+"""
+
+
+async def add(
+    db: DB, book_id: int, *, style: str, prompt: str, image_key: str, thumbnail_key: str, width: int, height: int
+) -> Cover:
+    return cover_of(await db.fetchrow(ADD, book_id, style, prompt, image_key, thumbnail_key, width, height))
+
+
+UNSELECT = "UPDATE cover SET is_selected = false WHERE book_id = $1 AND is_selected"
+
+SELECT = "UPDATE cover SET is_selected = true WHERE book_id = $1 AND id = $2 RETURNING true"
+
+
+async def select(connection: DB, book_id: int, cover_id: int) -> bool:
+    """Whether the book has such a cover; in a transaction that has locked the book."""
+    await connection.execute(UNSELECT, book_id)
+    return bool(await connection.fetchval(SELECT, book_id, cover_id))

@@ -1,0 +1,103 @@
+"""The pictures within chapters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bookgen.models import Illustration
+from bookgen.store.rows import columns, field_names, mapper
+
+if TYPE_CHECKING:
+    from bookgen.store.database import DB
+
+COLUMNS = columns(field_names(Illustration), "i")
+
+illustration_of = mapper(Illustration)
+
+OF_CHAPTER = f"SELECT {COLUMNS} FROM illustration i WHERE i.chapter_id = $1 ORDER BY i.position, i.id"
+
+
+async def of_chapter(db: DB, chapter_id: int) -> list[Illustration]:
+    """In the order of the text. The caller has found the chapter as its owner."""
+    return [illustration_of(row) for row in await db.fetch(OF_CHAPTER, chapter_id)]
+
+
+OF_BOOK = f"""
+    SELECT {COLUMNS}
+      FROM chapter c
+      JOIN illustration i ON i.chapter_id = c.id
+     WHERE c.book_id = $1
+     ORDER BY c.chapter_number, i.position, i.id
+"""
+
+
+async def of_book(db: DB, book_id: int) -> list[Illustration]:
+    """In the order of the text. The caller has found the book as its owner."""
+    return [illustration_of(row) for row in await db.fetch(OF_BOOK, book_id)]
+
+
+OF_ACCOUNT = f"""
+    SELECT {COLUMNS}
+      FROM book b
+      JOIN chapter c ON c.book_id = b.id
+      JOIN illustration i ON i.chapter_id = c.id
+     WHERE b.account_id = $1
+     ORDER BY i.chapter_id, i.position, i.id
+"""
+
+
+async def of_account(db: DB, account_id: int) -> list[Illustration]:
+    return [illustration_of(row) for row in await db.fetch(OF_ACCOUNT, account_id)]
+
+
+ADD = f"""
+    INSERT INTO illustration AS i (chapter_id, caption, alt_text, prompt, image_key, position, width, height)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    RETURNING {COLUMNS}
+"""
+
+
+async def add(
+    db: DB,
+    chapter_id: int,
+    *,
+    caption: str,
+    alt_text: str,
+    prompt: str,
+    image_key: str,
+    position: int,
+    width: int,
+    height: int,
+) -> Illustration:
+    row = await db.fetchrow(ADD, chapter_id, caption, alt_text, prompt, image_key, position, width, height)
+    return illustration_of(row)
+
+
+CHANGE = f"""
+    UPDATE illustration i
+       SET caption = coalesce($3, i.caption), alt_text = coalesce($4, i.alt_text), position = coalesce($5, i.position)
+      FROM chapter c, book b
+     WHERE i.id = $2 AND c.id = i.chapter_id AND b.id = c.book_id AND b.account_id = $1
+    RETURNING {COLUMNS}
+"""
+
+
+async def change(db: DB, account_id: int, illustration_id: int, changes: Mapping[str, Any]) -> Illustration | None:
+    """Those of caption, alt_text and position that are in `changes`; None unless it is the account's."""
+    asked = (changes.get(name) for name in ("caption", "alt_text", "position"))
+    row = await db.fetchrow(CHANGE, account_id, illustration_id, *asked)
+    return row and illustration_of(row)
+
+
+DELETE = """
+    DELETE FROM illustration i
+     USING chapter c, book b
+     WHERE i.id = $2 AND c.id = i.chapter_id AND b.id = c.book_id AND b.account_id = $1
+    RETURNING true
+"""
+
+
+async def delete(db: DB, account_id: int, illustration_id: int) -> bool:
+    """Whether the account had it."""
+    return bool(await db.fetchval(DELETE, account_id, illustration_id))

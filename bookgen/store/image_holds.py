@@ -1,0 +1,42 @@
+"""Images of an allowance that are being made."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from bookgen.store.database import DB
+
+HELD = """
+    SELECT coalesce(sum(images), 0)::integer
+      FROM image_hold
+     WHERE account_id = $1 AND period_start = $2 AND held_until > now()
+"""
+
+
+async def held(db: DB, account_id: int, period_start: datetime) -> int:
+    """How many images of the period are being made."""
+    images: int = await db.fetchval(HELD, account_id, period_start)
+    return images
+
+
+ADD = """
+    INSERT INTO image_hold (id, account_id, images, period_start, period_end, held_until)
+    VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))
+"""
+
+
+async def add(
+    db: DB, hold_id: UUID, account_id: int, images: int, start: datetime, end: datetime, seconds: float
+) -> None:
+    await db.execute(ADD, hold_id, account_id, images, start, end, seconds)
+
+
+REMOVE = "DELETE FROM image_hold WHERE id = $1 OR held_until <= now()"
+
+
+async def remove(db: DB, hold_id: UUID) -> None:
+    """This hold, and those that a dead process left."""
+    await db.execute(REMOVE, hold_id)

@@ -1,0 +1,95 @@
+"""An image provider to talk to: OpenAI's Images API, told what to answer.
+
+    async with ImageServer() as server:
+        server.url                                     # the base URL for the SDK
+        server.script(refused(), status(500), sent(b"<svg/>"))
+        server.requests                                # the bodies so far
+
+Without a script each call is answered with a new picture of the size that was asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+from collections.abc import Awaitable, Callable
+from typing import Any, Self
+
+from aiohttp import web
+from PIL import Image, ImageDraw
+
+Answer = Callable[[dict[str, Any]], Awaitable[web.StreamResponse]]
+USAGE = {"input_tokens": 50, "output_tokens": 1000, "total_tokens": 1050, "input_tokens_details": {"cached_tokens": 0}}
+
+
+def painted(width: int, height: int, *, format: str = "PNG") -> bytes:
+    image = Image.new("RGB", (width, height), "#7799bb")
+    ImageDraw.Draw(image).ellipse((width * 0.2, height * 0.4, width * 0.8, height * 0.9), fill="#224433")
+    out = io.BytesIO()
+    image.save(out, format)
+    return out.getvalue()
+
+
+def sent(data: bytes) -> Answer:
+    """Whatever it is, said to be a picture."""
+
+    async def answer(_body: dict[str, Any]) -> web.StreamResponse:
+        coded = base64.b64encode(data).decode()
+        return web.json_response({"created": 1, "data": [{"b64_json": coded}], "usage": USAGE})
+
+    return answer
+
+
+def json(body: Any) -> Answer:
+    async def answer(_body: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response(body)
+
+    return answer
+
+
+def status(code: int, message: str = "scripted", error_code: str | None = None) -> Answer:
+    async def answer(_body: dict[str, Any]) -> web.StreamResponse:
+        error = {"message": message, "type": "image_generation_user_error", "param": None, "code": error_code}
+        return web.json_response({"error": error}, status=code)
+
+    return answer
+
+
+def refused() -> Answer:
+    return status(400, "Your request was rejected by the safety system.", "moderation_blocked")
+
+
+def unknown(field: str) -> Answer:
+    return status(400, f"Unknown parameter: '{field}'.", "unknown_parameter")
+
+
+async def well(body: dict[str, Any]) -> web.StreamResponse:
+    width, height = map(int, body["size"].split("x"))
+    return await sent(await asyncio.to_thread(painted, width, height))(body)
+
+
+class ImageServer:
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self._script: list[Answer] = []
+
+    def script(self, *answers: Answer) -> None:
+        self._script += answers
+
+    async def __aenter__(self) -> Self:
+        app = web.Application()
+        app.router.add_post("/v1/images/generations", self._generate)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._runner.cleanup()
+
+    async def _generate(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        self.requests.append(body)
+        return await (self._script.pop(0) if self._script else well)(body)

@@ -1,0 +1,297 @@
+"""Covers and illustrations over the wire: made, chosen, paid for, served, and in every file."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pikepdf
+import pytest
+from PIL import Image
+
+from bookgen.store import illustrations
+from tests.http.conftest import Api, OpenApi
+
+ROOT = "http://books.example"
+
+
+async def picture(api: Api, url: str, **headers: str):
+    assert url.startswith(f"{ROOT}/media/")
+    nobody = await api.as_nobody()
+    return await nobody.call("GET", url.removeprefix(ROOT), prefix="", headers=headers)
+
+
+async def images_used(api: Api) -> int:
+    return int((await api.get("/auth/subscriptions/usage/")).body[0]["ai_images_generated"])
+
+
+@pytest.fixture
+async def free(open_api: OpenApi) -> Api:
+    return await (await open_api(billing="on")).as_new_account("ada")
+
+
+async def test_three_variants_are_made_and_shown_and_count_as_three_images(api: Api) -> None:
+    book = await api.book()
+
+    made = (await api.post(f"/books/{book['id']}/generate-cover/", {})).body["covers"]
+
+    shown = (await api.get(f"/books/{book['id']}/")).body
+    assert len(made) == 3
+    assert len({cover["style"] for cover in made}) == 3
+    assert shown["covers"] == made
+    assert shown["cover_image_url"] is None
+    assert shown["usage"]["images"] == 3
+    assert await images_used(api) == 3
+
+
+async def test_a_cover_is_a_jpeg_of_1600_by_2560_with_a_thumbnail(api: Api) -> None:
+    book = await api.book()
+    (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
+
+    with Image.open(io.BytesIO((await picture(api, cover["image_url"])).raw)) as image:
+        assert (image.format, image.size) == ("JPEG", (1600, 2560))
+    with Image.open(io.BytesIO((await picture(api, cover["thumbnail_url"])).raw)) as image:
+        assert image.size == (400, 640)
+    assert (cover["width"], cover["height"]) == (1600, 2560)
+
+
+async def test_a_picture_may_be_kept_for_ever_and_asked_for_in_part(api: Api) -> None:
+    book = await api.book()
+    (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
+
+    whole = await picture(api, cover["image_url"])
+    tag = whole.headers["ETag"]
+    known = await picture(api, cover["image_url"], **{"If-None-Match": tag})
+    part = await picture(api, cover["image_url"], Range="bytes=10-19")
+    tail = await picture(api, cover["image_url"], Range="bytes=-5")
+    stale = await picture(api, cover["image_url"], **{"Range": "bytes=0-1", "If-Range": '"other"'})
+    beyond = await picture(api, cover["image_url"], Range="bytes=99999999-")
+
+    assert whole.headers["Content-Type"] == "image/jpeg"
+    assert "immutable" in whole.headers["Cache-Control"]
+    assert (known.status, known.raw) == (304, b"")
+    assert (part.status, part.raw) == (206, whole.raw[10:20])
+    assert part.headers["Content-Range"] == f"bytes 10-19/{len(whole.raw)}"
+    assert (tail.status, tail.raw) == (206, whole.raw[-5:])
+    assert (stale.status, stale.raw) == (200, whole.raw)
+    assert beyond.status == 416
+
+
+async def test_an_address_that_nobody_was_given_shows_nothing(api: Api) -> None:
+    assert (await picture(api, f"{ROOT}/media/{'a' * 32}")).status == 404
+    assert (await picture(api, f"{ROOT}/media/%27%20OR%201=1--")).status == 404
+
+
+async def test_a_selected_cover_is_the_books_and_another_takes_its_place(api: Api) -> None:
+    book = await api.book()
+    first, second = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})).body["covers"]
+
+    chosen = await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": first["id"]})
+    again = await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": second["id"]})
+
+    assert chosen.body["cover_image_url"] == first["image_url"]
+    assert [cover["is_selected"] for cover in again.body["covers"]] == [False, True]
+    assert (await api.get("/books/")).body[0]["cover_image_url"] == second["image_url"]
+
+
+async def test_a_cover_of_another_book_is_a_400_on_its_field(api: Api) -> None:
+    book, other = await api.book(), await api.book()
+    (cover,) = (await api.post(f"/books/{other['id']}/generate-cover/", {"count": 1})).body["covers"]
+
+    refused = await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": cover["id"]})
+
+    assert (refused.status, refused.code) == (400, "VALIDATION_ERROR")
+    assert "cover_id" in refused.body["error"]["details"]
+
+
+async def test_somebody_elses_book_has_no_covers_to_make_or_choose(api: Api) -> None:
+    book = await api.book()
+    eve = await api.as_new_account("eve")
+
+    assert (await eve.post(f"/books/{book['id']}/generate-cover/", {})).status == 404
+    assert (await eve.post(f"/books/{book['id']}/select-cover/", {"cover_id": 1})).status == 404
+    assert (await api.get(f"/books/{book['id']}/")).body["covers"] == []
+
+
+async def test_the_free_plan_has_covers_until_its_images_are_spent(free: Api) -> None:
+    book = await free.book()
+    assert (await free.post(f"/books/{book['id']}/generate-cover/", {"count": 3})).status == 200
+
+    refused = await free.post(f"/books/{book['id']}/generate-cover/", {"count": 2})
+    last = await free.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+
+    details = refused.body["error"]["details"]
+    assert (refused.status, refused.code) == (429, "QUOTA_EXCEEDED")
+    assert (details["quota_type"], details["limit"], details["used"]) == ("ai_images", 4, 3)
+    assert last.status == 200
+    assert await images_used(free) == 4
+
+
+async def test_an_allowance_that_is_held_elsewhere_is_not_given_twice(free: Api) -> None:
+    book, db = await free.book(), free.services.database.http
+    period = await free.services.quota.period(db, free.account_id)
+    await db.execute(
+        "INSERT INTO image_hold VALUES (gen_random_uuid(), $1, 3, $2, $3, now() + interval '1 hour')",
+        free.account_id, period.start, period.end,
+    )  # fmt: skip
+
+    refused = await free.post(f"/books/{book['id']}/generate-cover/", {"count": 2})
+    await db.execute("UPDATE image_hold SET held_until = now() - interval '1 second'")
+    made = await free.post(f"/books/{book['id']}/generate-cover/", {"count": 2})
+
+    assert refused.status == 429
+    assert made.status == 200
+    assert await db.fetchval("SELECT count(*) FROM image_hold") == 0
+
+
+async def test_chapter_images_are_402_on_the_free_plan(free: Api) -> None:
+    book = await free.outlined()
+
+    refused = await free.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
+
+    assert (refused.status, refused.code) == (402, "PLAN_UPGRADE_REQUIRED")
+    assert refused.body["error"]["details"]["upgrade_url"].startswith(ROOT)
+
+
+async def test_an_illustration_is_made_listed_changed_and_deleted_with_its_picture(api: Api) -> None:
+    book = await api.written()
+    chapter = book["chapters"][0]["id"]
+
+    made = (await api.post(f"/chapters/{chapter}/generate-image/", {"caption": "The pier"})).body
+    listed = (await api.get(f"/chapters/{chapter}/illustrations/")).body
+    changed = await api.patch(f"/illustrations/{made['id']}/", {"alt_text": "A pier in fog", "position": 0})
+    shown = (await api.get(f"/books/{book['id']}/")).body["chapters"][0]["illustrations"]
+    eve = await api.as_new_account("eve")
+    address = f"/illustrations/{made['id']}/"
+    strangers = [await eve.patch(address, {"caption": "x"}), await eve.delete(address)]
+    deleted = await api.delete(f"/illustrations/{made['id']}/")
+
+    assert made["alt_text"]
+    assert (made["chapter"], made["caption"]) == (chapter, "The pier")
+    assert listed == [made]
+    assert (changed.body["alt_text"], changed.body["position"], changed.body["caption"]) == (
+        "A pier in fog",
+        0,
+        "The pier",
+    )
+    assert shown == [changed.body]
+    assert [reply.status for reply in strangers] == [404, 404]
+    assert deleted.status == 204
+    assert (await picture(api, made["image_url"])).status == 404
+    assert (await api.get(f"/chapters/{chapter}/")).body["illustrations"] == []
+
+
+async def test_a_blank_alternative_text_is_refused(api: Api) -> None:
+    book = await api.outlined()
+    made = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})).body
+
+    refused = await api.patch(f"/illustrations/{made['id']}/", {"alt_text": "  "})
+
+    assert (refused.status, refused.code) == (400, "VALIDATION_ERROR")
+
+
+async def test_pictures_die_with_their_book(api: Api) -> None:
+    book = await api.outlined()
+    (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
+    made = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})).body
+
+    await api.delete(f"/books/{book['id']}/")
+
+    for url in (cover["image_url"], cover["thumbnail_url"], made["image_url"]):
+        assert (await picture(api, url)).status == 404
+    assert await api.services.database.http.fetchval("SELECT count(*) FROM media") == 0
+
+
+async def test_a_chapter_that_is_taken_out_takes_its_pictures_along(api: Api) -> None:
+    book = await api.outlined()
+    await api.post(f"/chapters/{book['chapters'][1]['id']}/generate-image/", {})
+
+    kept = [{"id": book["chapters"][0]["id"]}]
+    await api.post(f"/books/{book['id']}/update-outline/", {"chapters": kept, "replace": True})
+
+    assert await api.services.database.http.fetchval("SELECT count(*) FROM media") == 0
+
+
+async def test_cover_and_illustration_are_in_the_pdf_the_docx_and_the_epub(api: Api) -> None:
+    book = await api.written()
+    (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
+    bare = {name: (await api.post(f"/books/{book['id']}/export_{name}/", {})).raw for name in ("pdf", "docx", "epub")}
+    await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": cover["id"]})
+    made = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})).body
+    jpeg = (await picture(api, cover["image_url"])).raw
+
+    files = {name: (await api.post(f"/books/{book['id']}/export_{name}/", {})).raw for name in bare}
+    without = {"include_cover": False, "include_illustrations": False}
+    plain = (await api.post(f"/books/{book['id']}/export_epub/", {"settings": without})).raw
+
+    epub = zipfile.ZipFile(io.BytesIO(files["epub"]))
+    pages = "".join(epub.read(name).decode() for name in epub.namelist() if name.endswith(".xhtml"))
+    assert jpeg in [epub.read(name) for name in epub.namelist() if name.endswith("cover.jpg")]
+    assert f'alt="{made["alt_text"]}"' in pages
+    docx = zipfile.ZipFile(io.BytesIO(files["docx"]))
+    assert jpeg in [docx.read(name) for name in docx.namelist() if "media" in name]
+    with pikepdf.open(io.BytesIO(files["pdf"])) as pdf:
+        assert len(pdf.pages[0].get_images()) == 1
+    assert b"cover.jpg" not in plain
+    assert not [name for name in zipfile.ZipFile(io.BytesIO(plain)).namelist() if name.endswith(".jpg")]
+    assert all(len(files[name]) > len(bare[name]) for name in bare)
+
+
+async def test_the_preview_names_the_covers(api: Api) -> None:
+    book = await api.written()
+    made = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})).body["covers"]
+    await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": made[1]["id"]})
+
+    preview = (await api.get(f"/books/{book['id']}/preview-data/")).body
+
+    assert preview["cover_image_url"] == made[1]["image_url"]
+    assert [cover["id"] for cover in preview["covers"]] == [cover["id"] for cover in made]
+
+
+async def test_a_style_that_names_a_design_is_followed(api: Api) -> None:
+    book = await api.book()
+
+    (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1, "style": "botanical"})).body[
+        "covers"
+    ]
+
+    assert cover["style"] == "botanical"
+
+
+async def test_further_covers_are_other_designs_than_the_first(api: Api) -> None:
+    book = await api.book()
+
+    styles = [
+        cover["style"]
+        for _ in range(2)
+        for cover in (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 4})).body["covers"]
+    ]
+
+    assert len(set(styles)) == 8
+
+
+@pytest.mark.parametrize("body", [{"count": 0}, {"count": 5}, {"count": "three"}, {"style": "x" * 201}])
+async def test_a_wrong_request_is_a_400(api: Api, body: dict[str, object]) -> None:
+    book = await api.book()
+
+    assert (await api.post(f"/books/{book['id']}/generate-cover/", body)).status == 400
+
+
+async def test_a_title_that_no_font_prints_is_told_and_costs_nothing(api: Api) -> None:
+    book = await api.book(title="A \U0001e2c0 sign")
+
+    refused = await api.post(f"/books/{book['id']}/generate-cover/", {})
+
+    assert (refused.status, refused.code) == (400, "VALIDATION_ERROR")
+    assert await images_used(api) == 0
+    assert await api.services.database.http.fetchval("SELECT count(*) FROM image_hold") == 0
+
+
+async def test_a_copy_of_a_book_begins_without_covers(api: Api) -> None:
+    book = await api.outlined()
+    await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+
+    copy = (await api.post(f"/books/{book['id']}/duplicate/")).body
+
+    assert (copy["covers"], copy["cover_image_url"]) == ([], None)
+    assert await illustrations.of_book(api.services.database.http, copy["id"]) == []

@@ -1,0 +1,187 @@
+"""Pictures from an image model: what goes out on the wire, and everything that may come back."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import AsyncIterator
+
+import pytest
+from PIL import Image
+
+from bookgen.providers.registry import ModelSettings, build_image_model
+from bookgen.providers.sdk import Access
+from tests.fakes.image_server import ImageServer, json, painted, refused, sent, status, unknown
+from tests.http.conftest import Api, OpenApi
+from tests.http.test_covers import images_used, picture
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ImageServer]:
+    async with ImageServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def api(server: ImageServer, open_api: OpenApi) -> Api:
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=2, retry_delay=0.01)
+    images = build_image_model("openai:gpt-image-2.5-flare", settings)
+    return await (await open_api(images=images)).as_new_account("ada")
+
+
+async def test_a_cover_is_the_models_picture_with_our_lettering(api: Api, server: ImageServer) -> None:
+    book = await api.book(title="The Patient Harbour", genre="Literary fiction")
+
+    (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1, "prompt": "a pier"})).body["covers"]
+
+    asked = server.requests[0]
+    assert (asked["model"], asked["size"], asked["n"]) == ("gpt-image-2.5-flare", "1024x1536", 1)
+    assert "The Patient Harbour" in asked["prompt"]
+    assert "without any text" in asked["prompt"]
+    assert "a pier" in asked["prompt"]
+    assert cover["style"] == "picture"
+    with Image.open(io.BytesIO((await picture(api, cover["image_url"])).raw)) as image:
+        assert image.size == (1600, 2560)
+        assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 200, "the letters have edges"
+
+
+async def test_what_a_picture_costs_stands_in_the_ledger(api: Api) -> None:
+    book = await api.book()
+
+    await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})
+
+    usage = (await api.get(f"/books/{book['id']}/")).body["usage"]
+    assert (usage["images"], usage["calls"], usage["output_tokens"]) == (2, 2, 2000)
+    assert usage["cost_micros"] == 2 * (50 * 5 + 1000 * 30)
+    assert usage["unknown_price"] is False
+
+
+async def test_an_illustrations_alternative_text_is_what_was_asked_for(api: Api, server: ImageServer) -> None:
+    book = await api.outlined()
+
+    made = (await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {"prompt": "A pier in fog"})).body
+
+    assert made["alt_text"] == "A pier in fog"
+    assert (made["width"], made["height"]) == (1536, 1024)
+    assert server.requests[0]["size"] == "1536x1024"
+    assert book["chapters"][0]["title"] in server.requests[0]["prompt"]
+
+
+def _bomb() -> bytes:
+    """A PNG of a few kilobytes that says it has 30,000 × 30,000 pixels."""
+    head = b"IHDR" + (30_000).to_bytes(4, "big") * 2 + b"\x08\x02\x00\x00\x00"
+    body = b"IDAT" + zlib.compress(b"\0" * 1_000_000)
+    chunks = (
+        len(chunk[4:]).to_bytes(4, "big") + chunk + zlib.crc32(chunk).to_bytes(4, "big")
+        for chunk in (head, body, b"IEND")
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+BROKEN = {
+    "an SVG": b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)">' + b" " * 200 + b"</svg>",
+    "a web page": b"<html><body>" + b"Welcome to the proxy. " * 20 + b"</body></html>",
+    "a truncated PNG": painted(1024, 1536)[:2000],
+    "a decompression bomb": _bomb(),
+    "a GIF": painted(1024, 1536, format="GIF"),
+    "a picture far too small": painted(20, 30),
+    "almost nothing": b"\x89PNG",
+}
+
+
+@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
+async def test_what_is_no_usable_picture_is_an_upstream_error_and_nothing_is_kept(
+    api: Api, server: ImageServer, data: bytes
+) -> None:
+    book = await api.book()
+    server.script(sent(data))
+
+    failed = await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+
+    details = failed.body["error"]["details"]
+    assert (failed.status, failed.code, details["stage"]) == (502, "UPSTREAM_AI_ERROR", "cover")
+    assert await images_used(api) == 0
+    db = api.services.database.http
+    assert await db.fetchval("SELECT (SELECT count(*) FROM media) + (SELECT count(*) FROM image_hold)") == 0
+    shown = (await api.get(f"/books/{book['id']}/")).body
+    assert shown["covers"] == []
+    assert shown["usage"]["images"] == 1, "the provider charges it all the same"
+
+
+async def test_a_refusal_of_the_moderation_is_not_tried_again(api: Api, server: ImageServer) -> None:
+    book = await api.outlined()
+    server.script(refused())
+
+    failed = await api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {"prompt": "x"})
+
+    details = failed.body["error"]["details"]
+    assert (failed.status, details["stage"], details["retryable"]) == (502, "illustration", False)
+    assert details["chapter_number"] == 1
+    assert len(server.requests) == 1
+    assert await images_used(api) == 0
+
+
+@pytest.mark.parametrize("answer", [json({"created": 1, "data": []}), json({"created": 1}), json(["nothing"])])
+async def test_a_malformed_reply_is_an_upstream_error(api: Api, server: ImageServer, answer) -> None:
+    book = await api.book()
+    server.script(answer, answer)
+
+    failed = await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+
+    assert (failed.status, failed.code) == (502, "UPSTREAM_AI_ERROR")
+    assert await images_used(api) == 0
+
+
+async def test_a_server_that_fails_once_is_asked_again(api: Api, server: ImageServer) -> None:
+    book = await api.book()
+    server.script(status(500))
+
+    made = await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+
+    assert made.status == 200
+    assert len(server.requests) == 2
+
+
+async def test_of_several_variants_those_that_were_made_are_kept_and_counted(api: Api, server: ImageServer) -> None:
+    book = await api.book()
+    server.script(refused())
+
+    made = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 3})).body["covers"]
+
+    assert len(made) == 2
+    assert await images_used(api) == 2
+    assert await api.services.database.http.fetchval("SELECT count(*) FROM image_hold") == 0
+
+
+async def test_a_field_that_another_server_does_not_know_is_left_out_from_then_on(
+    api: Api, server: ImageServer
+) -> None:
+    book = await api.book()
+    server.script(unknown("quality"))
+
+    for _ in range(2):
+        assert (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).status == 200
+
+    assert ["quality" in body for body in server.requests] == [True, False, False]
+
+
+async def test_a_cap_that_is_reached_stops_the_next_picture(server: ImageServer, open_api: OpenApi) -> None:
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, retry_delay=0.01)
+    images = build_image_model("openai:gpt-image-2.5-flare", settings)
+    api = await (await open_api(images=images, book_cost_cap="0.02")).as_new_account("ada")
+    book = await api.book()
+    assert (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).status == 200
+
+    failed = await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+
+    assert (failed.status, failed.code) == (502, "UPSTREAM_AI_ERROR")
+    assert "cost cap of this book" in failed.body["error"]["message"]
+    assert len(server.requests) == 1
+
+
+async def test_covers_are_drawn_here_without_a_key_and_painted_with_one() -> None:
+    assert build_image_model("auto", ModelSettings()) is None
+    painter = build_image_model("auto", ModelSettings(access={"openai": Access("key")}))
+    assert painter is not None
+    assert painter.name == "openai:gpt-image-2.5-flare"
+    await painter.close()
