@@ -1,4 +1,4 @@
-"""Two facing pages of a book as a picture: python docs/pages.py FOLDER_OF_THE_PDF FOLDER_OF_THE_PICTURE"""
+"""A cover and two facing pages as a picture: python docs/pages.py FOLDER_OF_THE_PDF FOLDER_OF_THE_PICTURE"""
 
 import sys
 from pathlib import Path
@@ -12,11 +12,14 @@ GAP, MARGIN, PAPER = 6, 24, "#d8d8d4"
 
 def main(source: Path, target: Path) -> None:
     pdf = pypdfium2.PdfDocument(max(source.glob("*.pdf"), key=lambda path: path.stat().st_mtime))
-    left, right = (_picture(pdf[number]) for number in _opening(pdf))
-    sheet = Image.new("RGB", (left.width + right.width + GAP + 2 * MARGIN, HEIGHT + 2 * MARGIN), PAPER)
-    sheet.paste(left, (MARGIN, MARGIN))
-    sheet.paste(right, (MARGIN + left.width + GAP, MARGIN))
-    sheet.quantize(64).save(target / "pages.png", optimize=True)
+    cover, left, right = (_picture(pdf[number]) for number in (0, *_opening(pdf)))
+    width = cover.width + left.width + right.width + GAP + 3 * MARGIN
+    sheet = Image.new("RGB", (width, HEIGHT + 2 * MARGIN), PAPER)
+    x = MARGIN
+    for picture, gap in ((cover, MARGIN), (left, GAP), (right, MARGIN)):
+        sheet.paste(picture, (x, MARGIN))
+        x += picture.width + gap
+    sheet.quantize(128).save(target / "pages.png", optimize=True)
 
 
 def _opening(pdf: pypdfium2.PdfDocument) -> tuple[int, int]:

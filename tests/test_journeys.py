@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from bookgen.client.client import Client
 from tests.canaries import CANARY
@@ -109,15 +110,27 @@ async def test_a_book_is_written_through_the_real_sdk(
     )
 
 
-async def test_write_leaves_three_files_and_names_them(tmp_path: Path) -> None:
+async def test_write_leaves_a_cover_and_three_files_and_names_them(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("write", "The Salt Road", "--chapters", "3", "--words", "3000", "--out", str(out))
 
     code, said, complained = await run(tmp_path, *words)
 
     assert (code, complained) == (0, "")
-    assert said.splitlines()[-3:] == [str(out / f"The Salt Road.{end}") for end in ("pdf", "docx", "epub")]
-    assert {path.suffix for path in out.iterdir()} == {".pdf", ".docx", ".epub"}
+    assert said.splitlines()[-4:] == [str(out / f"The Salt Road.{end}") for end in ("jpg", "pdf", "docx", "epub")]
+    assert {path.suffix for path in out.iterdir()} == {".jpg", ".pdf", ".docx", ".epub"}
+    with Image.open(out / "The Salt Road.jpg") as cover:
+        assert cover.size == (1600, 2560)
+
+
+async def test_write_leaves_the_cover_out_where_none_is_wanted(tmp_path: Path) -> None:
+    words = ("write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "epub", "--no-cover")
+
+    code, said, _ = await run(tmp_path, *words, "--out", str(tmp_path / "out"))
+
+    assert code == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["The Salt Road.epub"]
+    assert "cover" not in said
 
 
 async def test_ctrl_c_pauses_and_the_same_command_goes_on(tmp_path: Path, models: ModelServer) -> None:

@@ -250,7 +250,30 @@ class Client:
         body = {"suggestion_ids": list(suggestion_ids)}
         return await self._json("POST", f"/proofreading-reports/{report_id}/apply/", body)
 
+    # Covers
+
+    async def generate_cover(self, book_id: int, count: int = 3, *, style: str = "", prompt: str = "") -> list[JSON]:
+        """New variants; `select_cover` chooses one."""
+        body = {"count": count, "style": style, "prompt": prompt}
+        return list((await self._json("POST", f"/books/{book_id}/generate-cover/", body, tries=1))["covers"])
+
+    async def select_cover(self, book_id: int, cover_id: int) -> JSON:
+        return await self._json("POST", f"/books/{book_id}/select-cover/", {"cover_id": cover_id})
+
     # Files
+
+    async def picture(self, url: str) -> bytes:
+        """The JPEG at a cover's or an illustration's `image_url`. Its address is all that it takes."""
+        if self._session is None:
+            raise RuntimeError("use the client as an async context manager")
+        try:
+            async with self._session.get(url, allow_redirects=False) as response:
+                content = await response.read()
+        except (aiohttp.ClientError, OSError) as error:
+            raise Unavailable(0, "SERVICE_UNAVAILABLE", f"{url} can't be reached: {error}") from error
+        if response.status >= 300:
+            raise error_of(response.status, content, response.headers)
+        return content
 
     async def export(self, book_id: int, format: str, settings: Mapping[str, Any] | None = None) -> File:
         """`format` is pdf, docx or epub."""

@@ -15,6 +15,7 @@ from bookgen.commands import destination
 from bookgen.commands.destination import Destination
 from bookgen.commands.progress import Display, make_display
 from bookgen.errors import StartupError
+from bookgen.publishing import file_name
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 
@@ -35,6 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     formats = ",".join(FORMATS)
     parser.add_argument("--format", type=_formats, default=tuple(FORMATS), metavar="LIST", help=f"{formats} (all)")
     parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder for the files (this one)")
+    parser.add_argument("--no-cover", dest="cover", action="store_false", help="make no cover")
     parser.add_argument("--new", action="store_true", help="write a finished book of that title once more")
     destination.add_options(parser)
 
@@ -149,8 +151,26 @@ class Journey:
             case _:
                 await self._client.generate(book_id)
 
+    async def _cover(self, book_id: int) -> Path | None:
+        """The cover's file, made unless there is one. A book is whole without it: a failure is told, no more."""
+        book = await self._client.book(book_id)
+        try:
+            if book["cover_image_url"] is None:
+                self._display.say("Making the cover ...")
+                (made,) = await self._client.generate_cover(book_id, 1)
+                book = await self._client.select_cover(book_id, made["id"])
+            picture = await self._client.picture(book["cover_image_url"])
+        except ApiError as error:
+            self._display.say(f"There is no cover: {error}")
+            return None
+        path: Path = self._options.out / file_name(book["title"], "jpg")
+        await asyncio.to_thread(path.write_bytes, picture)
+        return path
+
     async def _export(self, book_id: int) -> int:
         paths = []
+        if self._options.cover and (cover := await self._cover(book_id)):
+            paths.append(cover)
         for format in self._options.format:
             file = await self._client.export(book_id, format)
             path = self._options.out / file.filename

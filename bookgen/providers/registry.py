@@ -48,16 +48,20 @@ def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") 
 
 
 def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
-    """`spec`: `auto`, `offline` or `openai:MODEL`. None: pictures are drawn here, as `auto` has it without a key."""
+    """`spec`: `auto`, `offline` or `openai:MODEL`. None: pictures are drawn here.
+
+    `auto` is OpenAI with a key of its own; another server may write and know no pictures.
+    """
+    access = settings.access.get(OPENAI, Access())
     if spec == AUTO:
-        spec = OPENAI if settings.access.get(OPENAI, Access()).key else OFFLINE
+        spec = OPENAI if access.key and not access.url else OFFLINE
     name, _, model = spec.partition(":")
     if name == OFFLINE:
         return None
     total = max(settings.timeout, LEAST_IMAGE_SECONDS)
     provider = OpenAIImageProvider(
         model or prices().image_defaults[OPENAI],
-        settings.access.get(OPENAI, Access()),
+        access,
         # nothing comes until the whole picture does
         deadlines=Deadlines(first_byte=total, total=total),
         connections=settings.concurrency,

@@ -9,7 +9,7 @@ from bookgen.models import Book, Chapter
 from bookgen.render.characters import one_line
 from bookgen.render.languages import language
 from bookgen.render.markdown import Polish, parse
-from bookgen.render.model import Figure, PlacedPicture, Manuscript, Picture, Section, Span
+from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Section, Span
 from bookgen.render.typography import polisher
 
 WATERMARK = "Made with bookgen"

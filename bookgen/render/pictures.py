@@ -10,6 +10,7 @@ from bookgen.errors import InvalidInput
 from bookgen.render.model import Picture
 
 _QUALITY = 90
+_SAME = 0.01  # of a side: a picture so near the page's proportions is as it should be
 _MOST_PIXELS = 60_000_000
 
 
@@ -40,6 +41,29 @@ def inked(original: Picture) -> Picture:
         black = ImageChops.darker(ImageChops.darker(colours[0], colours[1]), colours[2])
         inks = [ImageChops.subtract(colour, black) for colour in colours]
         return _jpeg(Image.merge("CMYK", (*inks, black)))
+
+
+def extended(original: Picture, width: float, height: float) -> Picture:
+    """In the proportions of a page, nothing cut and nothing stretched: the picture's own edges fill the rest."""
+    wide = max(original.width, round(original.height * width / height))
+    tall = max(original.height, round(original.width * height / width))
+    if wide - original.width < original.width * _SAME and tall - original.height < original.height * _SAME:
+        return original
+    with Image.open(io.BytesIO(original.data)) as opened:
+        image = opened.convert("RGB")
+    if wide > original.width:
+        page, left = Image.new("RGB", (wide, image.height)), (wide - image.width) // 2
+        page.paste(image.crop((0, 0, 1, image.height)).resize((left, image.height)), (0, 0))
+        right = image.crop((image.width - 1, 0, image.width, image.height))
+        page.paste(right.resize((wide - image.width - left, image.height)), (left + image.width, 0))
+        page.paste(image, (left, 0))
+    else:
+        page, top = Image.new("RGB", (image.width, tall)), (tall - image.height) // 2
+        page.paste(image.crop((0, 0, image.width, 1)).resize((image.width, top)), (0, 0))
+        foot = image.crop((0, image.height - 1, image.width, image.height))
+        page.paste(foot.resize((image.width, tall - image.height - top)), (0, top + image.height))
+        page.paste(image, (0, top))
+    return _jpeg(page)
 
 
 def _flat(image: Image.Image) -> Image.Image:

@@ -91,7 +91,13 @@ async def test_a_strangers_id_answers_byte_for_byte_as_a_missing_one(api: Api) -
     revision = (await api.get(f"/chapters/{chapter}/revisions/")).body[0]["id"]
     report = (await api.post("/proofreading-reports/", {"book": book["id"]})).body["id"]
     suggestion = await api.first_suggestion(report)
-    by_noun = {"books": book["id"], "chapters": chapter, "proofreading-reports": report}
+    illustration = (await api.post(f"/chapters/{chapter}/generate-image/", {})).body["id"]
+    by_noun = {
+        "books": book["id"],
+        "chapters": chapter,
+        "proofreading-reports": report,
+        "illustrations": illustration,
+    }
     stranger = await api.as_new_account("eve")
 
     for route in OWNED:

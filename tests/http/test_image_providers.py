@@ -181,6 +181,8 @@ async def test_a_cap_that_is_reached_stops_the_next_picture(server: ImageServer,
 
 async def test_covers_are_drawn_here_without_a_key_and_painted_with_one() -> None:
     assert build_image_model("auto", ModelSettings()) is None
+    elsewhere = ModelSettings(access={"openai": Access("key", "http://127.0.0.1:11434/v1")})
+    assert build_image_model("auto", elsewhere) is None
     painter = build_image_model("auto", ModelSettings(access={"openai": Access("key")}))
     assert painter is not None
     assert painter.name == "openai:gpt-image-2.5-flare"

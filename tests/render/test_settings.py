@@ -17,7 +17,7 @@ from bookgen.render.job import Job, perform
 from bookgen.render.layout.lines import Tail
 from bookgen.render.layout.page import Layout
 from bookgen.render.layout.rows import TextMark
-from bookgen.render.model import Figure, PlacedPicture, Manuscript, Picture, Span
+from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Span
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.pictures import picture
 from bookgen.render.settings import ExportSettings, parse_settings

@@ -11,6 +11,7 @@ from bookgen.render.layout.page import Link, Page, Placed
 from bookgen.render.layout.rows import Element, Image, TextMark
 from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
 from bookgen.render.model import Manuscript, Picture, Section
+from bookgen.render.pictures import extended
 from bookgen.render.settings import ExportSettings
 
 _COPYRIGHT_SIGN = "©"
@@ -35,6 +36,7 @@ class FrontMatter:
         page = Page("cover")
         element = self._structure.child("Figure", alt=f"{self._manuscript.title}, {self._manuscript.author}")
         trim = self._geometry.trim
+        picture = extended(picture, trim.width, trim.height)
         page.placed.append(Placed(Image(picture, 0.0, 0.0, trim.width, trim.height, element), 0.0, 0.0))
         return page
 
