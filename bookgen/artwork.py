@@ -41,17 +41,18 @@ The chapter: {chapter}. {summary}
 {prompt}"""
 
 
+class CapThatIsReached(Protocol):
+    @property
+    def sentence(self) -> str: ...
+
+
 class Caps(Protocol):
-    """Bounds on spending, in millionths of `currency`; None is no bound."""
+    """Bounds on spending."""
 
     @property
-    def book(self) -> int | None: ...
+    def none(self) -> bool: ...
 
-    @property
-    def account_day(self) -> int | None: ...
-
-    @property
-    def currency(self) -> str: ...
+    def reached(self, spent: model_calls.Spending, /) -> CapThatIsReached | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,19 +231,12 @@ class Artwork:
         return made
 
     async def _within_caps(self, work: _Work) -> None:
-        caps = self._caps
-        if caps is None or (caps.book is None and caps.account_day is None):
+        if self._caps is None or self._caps.none:
             return
-        book, today = await model_calls.spent(self._database.http, work.account_id, work.book.id)
-        for spent, cap, whose in ((book, caps.book, "this book"), (today, caps.account_day, "this account's day")):
-            if cap is not None and spent >= cap:
-                amounts = f"{spent / 1e6:.2f} of {cap / 1e6:.2f} {caps.currency} are spent"
-                raise UpstreamAIError(
-                    f"The cost cap of {whose} is reached: {amounts}.",
-                    stage=work.stage,
-                    retryable=True,
-                    chapter_number=work.chapter_number,
-                )
+        spent = await model_calls.spent(self._database.http, work.account_id, work.book.id)
+        if reached := self._caps.reached(spent):
+            number = work.chapter_number
+            raise UpstreamAIError(reached.sentence, stage=work.stage, retryable=True, chapter_number=number)
 
     async def _charge(self, connection: DB, work: _Work, paid: Sequence[Spent]) -> None:
         calls = tuple(
