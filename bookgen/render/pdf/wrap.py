@@ -17,6 +17,7 @@ from bookgen.render.pdf.archive import describe
 from bookgen.render.pdf.canvas import BareCanvas
 from bookgen.render.pdf.fontfile import EmbeddedFont
 from bookgen.render.pdf.text import TextWriter
+from bookgen.render.pictures import extended
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import BLEED, INCH, SAFE, SPINE_TEXT_FROM, spine_width
 
@@ -54,9 +55,10 @@ class _Wrap:
         canvas.setTrimBox((BLEED, BLEED, self._canvas_width - BLEED, BLEED + self._height))
         canvas.draw([f"q {self._ground} rg 0 0 {self._canvas_width:.2f} {self._height + 2 * BLEED:.2f} re f Q"])
         if self._manuscript.cover:
-            reader = ImageReader(BytesIO(self._manuscript.cover.data))
+            width, height = self._trim_width + BLEED, self._height + 2 * BLEED
+            reader = ImageReader(BytesIO(extended(self._manuscript.cover, width, height).data))
             left = 0.0 if self._front == BLEED else self._front  # with the bleed of its outer edge
-            canvas.drawImage(reader, left, 0, self._trim_width + BLEED, self._height + 2 * BLEED)
+            canvas.drawImage(reader, left, 0, width, height)
         else:
             self._set_front()
         self._set_spine()
