@@ -11,17 +11,17 @@ from bookgen.writing.proofreading.correction import Correction
 DEMO = Path(__file__).parents[3] / "bookgen/http/demo"
 
 
-def book(*contents: str, tag: str = "en", names: tuple[str, ...] = ()) -> BookText:
+def text_of(*contents: str, tag: str = "en", names: tuple[str, ...] = ()) -> BookText:
     return BookText({number: ChapterText(text, tag) for number, text in enumerate(contents)}, tag, frozenset(names))
 
 
 def found(content: str, tag: str = "en", names: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    corrections = rules.check(book(content, tag=tag, names=names), refrains=False)[0]
+    corrections = rules.check(text_of(content, tag=tag, names=names), refrains=False)[0]
     return [(each.original, each.replacement) for each in corrections]
 
 
 def test_the_demo_book_has_nothing_to_be_said_about() -> None:
-    book = book(*(file.read_text() for file in sorted(DEMO.glob("*.md"))))
+    book = text_of(*(file.read_text() for file in sorted(DEMO.glob("*.md"))))
 
     assert not any(rules.check(book, refrains=False).values())
 
@@ -86,7 +86,7 @@ def test_straight_marks_are_set_like_the_many_curly_ones() -> None:
 
 def test_a_sentence_that_stands_twice_is_proposed_to_be_left_out() -> None:
     again = "The old lamp went out above the water one more time."
-    corrections = rules.check(book(f"It rained. {again}", f"It snowed. {again} He slept."), refrains=False)
+    corrections = rules.check(text_of(f"It rained. {again}", f"It snowed. {again} He slept."), refrains=False)
 
     assert [(each.original, each.replacement) for each in corrections[1]] == [(f" {again}", "")]
     assert not corrections[0]
@@ -94,7 +94,7 @@ def test_a_sentence_that_stands_twice_is_proposed_to_be_left_out() -> None:
 
 def test_offsets_name_the_quoted_characters() -> None:
     content = "Émile 😀 went to the the shop , at last."
-    corrections: list[Correction] = rules.check(book(content), refrains=False)[0]
+    corrections: list[Correction] = rules.check(text_of(content), refrains=False)[0]
 
     assert [content[each.start : each.end] for each in corrections] == [each.original for each in corrections]
     assert len(corrections) == 2
