@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from bookgen.providers.sample.brief import Brief
+from bookgen.providers.sample.phrases import phrases
+from bookgen.providers.sample.prose import write_prose
+from bookgen.words import count_words
 from bookgen.writing.proofreading import rules
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
@@ -24,6 +28,18 @@ def test_the_demo_book_has_nothing_to_be_said_about() -> None:
     book = text_of(*(file.read_text() for file in sorted(DEMO.glob("*.md"))))
 
     assert not any(rules.check(book, refrains=False).values())
+
+
+@pytest.mark.parametrize("tag", ["en", "de", "fr", "es"])
+def test_seven_thousand_words_of_sound_prose_raise_no_alarm(tag: str) -> None:
+    asked = {"language": tag, "title": "The Salt Road", "part": 1, "parts": 1, "genre": "Novel"}
+    briefs = [
+        Brief({**asked, "chapter_number": number, "chapter_title": f"T{number}"}, "salt") for number in range(1, 6)
+    ]
+    book = text_of(*(write_prose(brief, phrases(tag), 1500) for brief in briefs), tag=tag)
+
+    assert sum(count_words(text.content) for text in book.texts.values()) > 7000
+    assert not any(rules.check(book, refrains=True).values())
 
 
 @pytest.mark.parametrize(
