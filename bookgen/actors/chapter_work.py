@@ -30,12 +30,13 @@ class ChapterWork:
     """The work on a chapter. `run` is the row that announced it: its epoch and call number let the text in.
 
     `placed`: the work has its place at the model. Then `material` is what the chapter is written from, and `words` are
-    those written so far.
+    those written so far. `stalled`: it was given up for want of progress.
     """
 
     run: Run
     steps: StoredSteps
     placed: bool = False
+    stalled: bool = False
     material: Material | None = None
     words: int = 0
     task: asyncio.Task[Written] = field(init=False)
@@ -48,6 +49,11 @@ class ChapterWork:
         self.steps.closed = True
         if not self.placed:
             self.cancel()
+
+    def stall(self) -> None:
+        """Gives the chapter up: nothing has come of the last reply for too long."""
+        self.stalled = True
+        self.cancel()
 
     def go_on(self) -> None:
         self.steps.closed = False
@@ -69,6 +75,8 @@ class ChapterWork:
         try:
             return task.result()
         except (CallsHalted, NotFound, asyncio.CancelledError):
+            if self.stalled:
+                return ChapterFailed(self.run.epoch, self.run.call_no, stalled(self.run), spoilt=True)
             return ChapterHalted(self.run.epoch, self.run.call_no)
         except UpstreamAIError as error:
             spoilt = self.steps.failed is None
@@ -111,3 +119,13 @@ class ChapterWork:
         code = next((code for kind, code in FAILURE_CODES.items() if isinstance(error, kind)), "UPSTREAM_AI_ERROR")
         number = error.chapter_number or self.run.current_chapter
         return RunFailure(code, str(error), error.stage, number, error.retryable)
+
+
+def stalled(run: Run) -> RunFailure:
+    return RunFailure(
+        code="stalled",
+        message=f"Chapter {run.current_chapter} made no progress for 15 minutes. Resume tries again.",
+        stage="chapter",
+        chapter_number=run.current_chapter,
+        retryable=True,
+    )

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import UUID
 
+import structlog
+
 from bookgen.actors.actor import spawn
 from bookgen.actors.chapter_work import ChapterWork, Written
 from bookgen.actors.faults import fault
@@ -22,6 +24,9 @@ from bookgen.store import runs
 from bookgen.store.runs import Begin, Begun, Checkpoint, Saved
 from bookgen.writing.material import Material
 
+log = structlog.get_logger()
+
+STALL_SECONDS = 900.0
 BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
 
 
@@ -38,6 +43,8 @@ class ChaptersInFlight:
         self.quarantine = Quarantine(resources)
         self._resources = resources
         self._places = asyncio.Semaphore(chapters_at_once)
+        # They wait for each other, which is to keep no other from its place.
+        self._places_of_suspects = asyncio.Semaphore(max(1, chapters_at_once // 4))
         pool = resources.pool
         self._begins = GroupCommit[Begin, Begun](lambda rows: runs.begin(pool, rows), BEGINS_AT_ONCE)
         self._checkpoints = GroupCommit[Checkpoint, Saved](
@@ -103,6 +110,14 @@ class ChaptersInFlight:
             del self.by_run[work.run.id]
         self.quarantine.release(work.run.id)
 
+    def give_up_stalled(self) -> None:
+        """Ends the work on chapters of whose last reply nothing has come. A model call has bounds of its own."""
+        late = asyncio.get_running_loop().time() - STALL_SECONDS
+        for work in self.by_run.values():
+            if work.placed and (quiet_since := work.steps.quiet_since) is not None and quiet_since < late:
+                log.error("chapter_stalled", run_id=str(work.run.id), chapter_number=work.run.current_chapter)
+                work.stall()
+
     def words_in_flight(self, run: Run) -> int:
         """Words of the run's chapter in flight, which this row of the run does not count yet."""
         work = self.by_run.get(run.id)
@@ -130,7 +145,8 @@ class ChaptersInFlight:
         """
         if suspected(run) and len(self.by_run) > 1:
             await asyncio.sleep(back_off(run))
-        async with self._places, self.quarantine.handling(run):
+        places = self._places_of_suspects if suspected(run) else self._places
+        async with places, self.quarantine.handling(run):
             if run.owner != self._resources.boot_id:
                 raise CallsHalted("chapter", run.current_chapter)
             try:

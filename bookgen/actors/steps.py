@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import sys
 from collections.abc import Sequence
@@ -61,6 +62,8 @@ class StoredSteps:
     not disturbed. `failed` is the error that a model call of its own raised, as opposed to one that writing found in
     the replies.
 
+    `quiet_since`: when the last reply was given, by the loop's clock; None before the first and while one is awaited.
+
     Without `replay` nothing of `chapter` is stored yet, so that it need not be looked for. What is asked of another
     chapter may have been asked before all the same: how to sum up one that its author has changed.
     """
@@ -80,6 +83,7 @@ class StoredSteps:
         self._chapter = chapter
         self._quarantine = quarantine or Quarantine(resources)
         self._halt = Halt()
+        self.quiet_since: float | None = None
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None
 
@@ -95,6 +99,13 @@ class StoredSteps:
             self._halt.clear()
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        self.quiet_since = None
+        try:
+            return await self._reply(request, attempt)
+        finally:
+            self.quiet_since = asyncio.get_running_loop().time()
+
+    async def _reply(self, request: TextRequest, attempt: int) -> TextReply:
         await self.settle()
         key = step_key(self._work.salt, request, attempt)
         elsewhere = self._chapter is not None and request.chapter_number != self._chapter

@@ -89,6 +89,7 @@ class Supervisor:
         ]
 
     async def sweep(self) -> None:
+        self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
         await self.convergence.sweep()
         await processes.prune(self.resources.pool)

@@ -269,3 +269,19 @@ async def test_who_was_alone_is_judged_by_all_that_a_dead_process_had(
     ]
 
     assert charged == [1] * 5
+
+
+async def test_suspects_that_wait_for_each_other_keep_no_innocent_from_its_place(
+    start: Start, begun: BeginRun, model: Model, shelf: Shelf
+) -> None:
+    process = await start()
+    suspects = [await begun(process) for _ in range(4)]
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    await crash(process, shelf)
+    model.free, model.poison = True, {book for _, book in suspects}
+    process = await start(chapters_at_once=2)
+    await model.until(lambda: model.stuck.total() > 0)
+
+    _, innocent = await begun(process, chapters=1)
+
+    await shelf.until_status(innocent, "completed")
