@@ -35,6 +35,7 @@ SWEEP_SECONDS = 5.0
 LOOK_SECONDS = 1.0
 IDLE_SECONDS = 60.0
 RELEASE_SECONDS = 2.0
+STOPPING = "The server is starting or stopping. Try again in a moment."
 SHORTAGE_SECONDS = 60  # somebody has to make room first
 
 
@@ -89,6 +90,9 @@ class Supervisor:
         ]
 
     async def sweep(self) -> None:
+        """Does what is due every few seconds. Nothing is claimed without a lease: others would take it again."""
+        if not self.lease.held:
+            return
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
         await self.convergence.sweep()
@@ -151,7 +155,12 @@ class Supervisor:
         """Has model work done on the book, and waits until what it brought is saved."""
         self._refuse_unless_open()
         task: asyncio.Task[None] = await self.registry.find_or_make((account_id, book_id)).ask(job)
-        await asyncio.shield(task)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():  # by the end of a drain, and not its caller's waiting
+                raise Unavailable(STOPPING) from None
+            raise
 
     async def delete_book(self, account_id: int, book_id: int) -> None:
         """Ends the book's run and its call in flight, then deletes the book."""
@@ -164,7 +173,7 @@ class Supervisor:
 
     def _refuse_unless_open(self) -> None:
         if self.chapters.draining or not self.lease.held:
-            raise Unavailable("The server is starting or stopping. Try again in a moment.")
+            raise Unavailable(STOPPING)
 
     # Drain
 

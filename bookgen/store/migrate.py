@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
+import structlog
 
 from bookgen.errors import StartupError
 
+log = structlog.get_logger()
+
 LOCK = 0x626F6F6B67656E  # "bookgen"
+LOCK_SECONDS = 10.0
+# A migration adds what an older version does without, so that an update can be taken back.
+NEWER_BY = 1
 
 CREATE_LEDGER = """
     CREATE TABLE IF NOT EXISTS schema_migration (
@@ -52,7 +59,7 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
         await connection.execute(CREATE_LEDGER)
         missing = _missing(migrations, await _applied(connection))
         for migration in missing:
-            await _apply(connection, migration)
+            await _apply(dsn, connection, migration)
         return [migration.name for migration in missing]
     finally:
         await connection.close()
@@ -78,7 +85,8 @@ async def _applied(connection: asyncpg.Connection) -> dict[int, str]:
 
 def _missing(migrations: list[Migration], applied: dict[int, str]) -> list[Migration]:
     known = {migration.version for migration in migrations}
-    if newer := applied.keys() - known:
+    newer = applied.keys() - known
+    if len(newer) > NEWER_BY:
         raise StartupError(
             f"the database has migration {max(newer):04d}, which this version of bookgen does not know. "
             "Start the version that made it, or a newer one."
@@ -92,10 +100,44 @@ def _missing(migrations: list[Migration], applied: dict[int, str]) -> list[Migra
 RECORD = "INSERT INTO schema_migration (version, name, sha256) VALUES ($1, $2, $3)"
 
 
-async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
+async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration) -> None:
+    """StartupError when it fails, or when others hold what it has to lock for too long; then it says who they are."""
+    applying, holders = asyncio.ensure_future(_run(connection, migration)), ""
     try:
-        async with connection.transaction():
-            await connection.execute(migration.sql)
-            await connection.execute(RECORD, migration.version, migration.name, migration.sha256)
+        _, waiting = await asyncio.wait({applying}, timeout=LOCK_SECONDS / 2)
+        if waiting and (holders := await _holders(dsn, connection.get_server_pid())):
+            log.warning("migration_waits_for_a_lock", migration=migration.name, held_by=holders)
+        await applying
+    except asyncpg.LockNotAvailableError as error:
+        raise StartupError(
+            f"{migration.name} waits for a lock and was rolled back. It is held by {holders}."
+        ) from error
     except asyncpg.PostgresError as error:
         raise StartupError(f"{migration.name} failed and was rolled back: {error}") from error
+    finally:
+        applying.cancel()
+
+
+async def _run(connection: asyncpg.Connection, migration: Migration) -> None:
+    async with connection.transaction():
+        await connection.execute(LIMIT_LOCKS, f"{LOCK_SECONDS * 1000:.0f}ms")
+        await connection.execute(migration.sql)
+        await connection.execute(RECORD, migration.version, migration.name, migration.sha256)
+
+
+LIMIT_LOCKS = "SELECT set_config('lock_timeout', $1, true)"
+
+HOLDERS = """
+    SELECT coalesce(string_agg(format('process %s of %s (%s): %s', pid, usename, application_name, left(query, 100)),
+                               '; '), '')
+      FROM pg_stat_activity WHERE pid = ANY(pg_blocking_pids($1))
+"""
+
+
+async def _holders(dsn: str, pid: int) -> str:
+    """The sessions that hold what the session `pid` waits for."""
+    connection = await asyncpg.connect(dsn, timeout=10)
+    try:
+        return str(await connection.fetchval(HOLDERS, pid))
+    finally:
+        await connection.close()

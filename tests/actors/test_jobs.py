@@ -172,6 +172,19 @@ async def test_a_strangers_chapter_is_not_rewritten(supervisor: Supervisor, shel
         await supervisor.run_job(await shelf.account(), book, RewriteChapter(await shelf.chapter_id(book, 1), 1))
 
 
+async def test_the_caller_of_an_outline_hears_that_the_server_stops(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined()
+    call = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
+    await model.wait_until_asked(book, 0)
+
+    await supervisor.drain(0)
+
+    with pytest.raises(Unavailable, match="stopping"):
+        await call
+
+
 async def test_a_failed_job_leaves_the_book_free(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
     call = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
@@ -251,7 +264,7 @@ async def test_a_job_holds_up_no_stop_while_the_database_is_away(
         await behind_proxy.drain(0)
 
     proxy.open()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(Unavailable):
         await call
 
 

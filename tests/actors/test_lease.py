@@ -10,6 +10,7 @@ import pytest
 
 from bookgen.actors import lease
 from bookgen.actors.messages import Generate, WriteNext
+from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
 from bookgen.errors import Unavailable
 from bookgen.models import Run
@@ -185,3 +186,17 @@ async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, mod
     await start()
 
     await model.wait_until_asked(book, 1)
+
+
+async def test_nothing_is_claimed_under_a_name_that_has_no_lease_yet(
+    begun: BeginRun, supervisor: Supervisor, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, book = await begun()
+    before = supervisor.resources.boot_id
+    monkeypatch.setattr(supervisor.lease, "take", asyncio.Event().wait)
+    supervisor.lease._lost()
+    await shelf.pool.execute("UPDATE process SET lease_until = now() WHERE boot_id = $1", before)
+
+    await supervisor.sweep()
+
+    assert (await shelf.run(book))["owner"] == before

@@ -6,6 +6,7 @@ import asyncpg
 import pytest
 
 from bookgen.errors import StartupError
+from bookgen.store import migrate as migrating
 from bookgen.store.migrate import migrate, pending
 
 SQL = Path(__file__).parents[2] / "sql"
@@ -57,11 +58,39 @@ async def test_a_file_changed_after_it_was_applied_is_refused(empty_dsn: str, fo
 
 
 async def test_a_schema_newer_than_the_code_is_refused(empty_dsn: str, folder: Path) -> None:
+    (folder / "0003_third.sql").write_text("CREATE TABLE three (id int);")
+    await migrate(empty_dsn, folder)
+    (folder / "0003_third.sql").unlink()
+    (folder / "0002_second.sql").unlink()
+
+    with pytest.raises(StartupError, match="migration 0003"):
+        await migrate(empty_dsn, folder)
+
+
+async def test_a_schema_that_is_one_migration_ahead_is_served_so_that_an_update_can_be_taken_back(
+    empty_dsn: str, folder: Path
+) -> None:
     await migrate(empty_dsn, folder)
     (folder / "0002_second.sql").unlink()
 
-    with pytest.raises(StartupError, match="migration 0002"):
-        await migrate(empty_dsn, folder)
+    assert await migrate(empty_dsn, folder) == []
+
+
+async def test_a_migration_that_waits_too_long_for_a_lock_says_who_holds_it(
+    empty_dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await migrate(empty_dsn, folder)
+    (folder / "0003_third.sql").write_text("ALTER TABLE two ADD COLUMN name text;")
+    monkeypatch.setattr(migrating, "LOCK_SECONDS", 0.5)
+    other = await asyncpg.connect(empty_dsn, server_settings={"application_name": "a report"})
+    async with other.transaction():
+        await other.execute("SELECT id FROM two")
+
+        with pytest.raises(StartupError, match=r"0003_third\.sql waits .*\(a report\): SELECT id FROM two"):
+            await migrate(empty_dsn, folder)
+
+    await other.close()
+    assert await migrate(empty_dsn, folder) == ["0003_third.sql"]
 
 
 async def test_a_folder_without_migrations_is_refused(empty_dsn: str, tmp_path: Path) -> None:
