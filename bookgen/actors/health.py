@@ -9,15 +9,17 @@ from typing import TypeVar
 import structlog
 
 from bookgen.errors import Unavailable
-from bookgen.store.outages import DISK_FULL, READ_ONLY, is_outage, sqlstate, through_outages
+from bookgen.store.outages import DISK_FULL, READ_ONLY, PoolExhausted, is_outage, sqlstate, through_outages
 
 log = structlog.get_logger()
 
 Result = TypeVar("Result")
 
 # A server with a full disk, or one that was demoted, still answers what only reads: that is no sign of its being back,
-# as long as what writes keeps failing.
-WRITE_FAILED_SECONDS = 5.0
+# as long as what writes keeps failing. Seconds since it did last.
+WRITE_FAILED_SECONDS = {DISK_FULL: 5.0, READ_ONLY: 1.0}
+# A database that has answered within so many seconds is there, however long work of ours waits for a connection.
+ANSWERED_SECONDS = 5.0
 
 
 class Health:
@@ -27,6 +29,7 @@ class Health:
         self._up = asyncio.Event()
         self._up.set()
         self._writes_fail_until = 0.0
+        self._answered_at = -ANSWERED_SECONDS
 
     @property
     def up(self) -> bool:
@@ -36,15 +39,17 @@ class Health:
         await self._up.wait()
 
     def saw(self, error: Unavailable) -> None:
-        """Closes the gate, unless the error is the effect of another transaction."""
-        if is_outage(error) and self.up:
+        """Closes the gate, unless the error is the effect of another transaction or of our own load."""
+        now = asyncio.get_running_loop().time()
+        loaded = isinstance(error, PoolExhausted) and now - self._answered_at < ANSWERED_SECONDS
+        if is_outage(error) and not loaded and self.up:
             log.warning("database_lost", reason=str(error.__cause__ or error))
             self._up.clear()
-        if sqlstate(error) in (DISK_FULL, READ_ONLY):
-            self._writes_fail_until = asyncio.get_running_loop().time() + WRITE_FAILED_SECONDS
+        self._writes_fail_until = max(self._writes_fail_until, now + WRITE_FAILED_SECONDS.get(sqlstate(error), 0.0))
 
     def saw_success(self) -> None:
-        if not self.up and asyncio.get_running_loop().time() >= self._writes_fail_until:
+        self._answered_at = asyncio.get_running_loop().time()
+        if not self.up and self._answered_at >= self._writes_fail_until:
             log.info("database_back")
             self._up.set()
 

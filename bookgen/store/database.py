@@ -12,7 +12,7 @@ import orjson
 from asyncpg.pool import PoolAcquireContext
 
 from bookgen.errors import Unavailable
-from bookgen.store.outages import UNREACHABLE, is_passing, passing_as_unavailable
+from bookgen.store.outages import UNREACHABLE, PoolExhausted, is_passing, passing_as_unavailable
 
 DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
 
@@ -105,7 +105,12 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
 
     async def _acquire(self, timeout: float | None) -> Any:  # noqa: ASYNC109 (asyncpg's signature)
         with passing_as_unavailable():
-            return await super()._acquire(self._patience if timeout is None else timeout)
+            try:
+                return await super()._acquire(self._patience if timeout is None else timeout)
+            except TimeoutError:
+                if self.get_size() == self.get_max_size():  # else it waited for a new one
+                    raise PoolExhausted from None
+                raise
 
 
 async def open_pool(

@@ -26,6 +26,10 @@ OURS = re.compile("0A|2[0-3567BDF]|3[489BF]|4[24]|54|F0|HV|P0")
 FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0
 
 
+class PoolExhausted(Unavailable):
+    """The server is busy. Try again in a moment."""
+
+
 def sqlstate(error: BaseException | None) -> str:
     """The SQLSTATE that the server answered with; empty for an error of the client's side."""
     if isinstance(error, Unavailable):

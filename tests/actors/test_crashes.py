@@ -25,6 +25,7 @@ from bookgen.errors import GenerationInProgress, Unavailable, UpstreamAIError
 from bookgen.models import Run, RunStatus
 from bookgen.store import runs
 from bookgen.store.database import Database
+from bookgen.store.outages import DISK_FULL, PoolExhausted
 from bookgen.writing.material import ChapterDraft, Material
 
 from .conftest import BeginRun, Model, Shelf, Start, ask, until
@@ -314,11 +315,36 @@ def test_a_full_disk_is_not_over_because_something_was_read() -> None:
         health.saw(asyncpg.DiskFullError("No space left on device"))
         health.saw_success()
         seen = [health.up]
-        asyncio.get_running_loop().time = lambda: clock() + WRITE_FAILED_SECONDS  # type: ignore[method-assign]
+        asyncio.get_running_loop().time = lambda: clock() + WRITE_FAILED_SECONDS[DISK_FULL]  # type: ignore[method-assign]
         health.saw_success()
         return [*seen, health.up]
 
     assert asyncio.run(live()) == [False, True]
+
+
+async def test_load_of_our_own_is_no_outage_while_the_database_answers(
+    begun: BeginRun, supervisor: Supervisor, shelf: Shelf
+) -> None:
+    account, book = await begun()
+    pool = supervisor.resources.pool
+    held = [await pool.acquire() for _ in range(5)]
+
+    with pytest.raises(Unavailable, match="busy"):
+        await supervisor.ask(account, book, Pause())
+    up = supervisor.resources.health.up
+    for connection in held:
+        await pool.release(connection)
+
+    assert up
+    assert (await supervisor.ask(account, book, Pause())).status is RunStatus.PAUSED
+
+
+async def test_a_database_that_answers_nobody_is_away_although_every_connection_is_in_use() -> None:
+    health = Health()
+
+    health.saw(PoolExhausted())
+
+    assert not health.up
 
 
 async def test_an_outage_is_not_over_because_there_was_nothing_to_ask_the_database(
