@@ -112,8 +112,8 @@ class ChapterWork:
             rewrite_run=None,
         )
         chapters = tuple(chapter if each is former else each for each in self.material.chapters)
-        digest = {chapter.chapter_number: draft.digest} if draft.digest else {}
-        return replace(self.material, chapters=chapters, digests={**self.material.digests, **digest})
+        made = {digest.chapter_number: digest for digest in (*draft.earlier, draft.digest) if digest}
+        return replace(self.material, chapters=chapters, digests={**self.material.digests, **made})
 
     def _failure(self, error: UpstreamAIError) -> RunFailure:
         code = next((code for kind, code in FAILURE_CODES.items() if isinstance(error, kind)), "UPSTREAM_AI_ERROR")

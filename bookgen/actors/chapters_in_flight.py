@@ -20,7 +20,7 @@ from bookgen.actors.steps import StoredSteps, Work
 from bookgen.errors import Unavailable
 from bookgen.models import Run
 from bookgen.providers.text import CallsHalted
-from bookgen.store import runs
+from bookgen.store import material, runs
 from bookgen.store.runs import Begin, Begun, Checkpoint, Saved
 from bookgen.writing.material import Material
 
@@ -55,8 +55,8 @@ class ChaptersInFlight:
         """Announces the run's next chapter. None: nothing is left, or the run is not ours to write."""
         return await self._begins.commit(Begin(run.id, run.epoch))
 
-    def start(self, begun: Begun, material: Material | None = None) -> ChapterWork:
-        """Starts the work on the announced chapter, from `material` where it is known, as a task."""
+    def start(self, begun: Begun, known: Material | None = None) -> ChapterWork:
+        """Starts the work on the announced chapter as a task. `known`: what it is written from, where that is known."""
         run = begun.run
         work_of = Work(run.account_id, run.book_id, run.id, run.id)
         steps = StoredSteps(
@@ -68,7 +68,7 @@ class ChaptersInFlight:
         )
         work = self.by_run[run.id] = ChapterWork(run, steps)
         # A book that may wait long for its place is read when it has it: memory is for those that write.
-        work.task = spawn(self._write(work, None if self._places.locked() else material))
+        work.task = spawn(self._write(work, None if self._places.locked() else known))
         if self.draining:  # since it was announced
             work.halt()
         return work
@@ -79,6 +79,7 @@ class ChaptersInFlight:
         saved = await self._checkpoints.commit(work.checkpoint(written))
         if saved:
             work.steps.unstored = None
+            await material.keep_digests(self._resources.pool, work.run.book_id, written.draft.earlier)
         else:
             await work.steps.store_last()
         await fault("checkpoint.after", work.run.book_id)
@@ -128,11 +129,11 @@ class ChaptersInFlight:
         """The one part of the work that takes minutes; runs beside the mailbox."""
         await fault("begin.after", work.run.book_id)
         async with self._place(work.run):
-            material = known or await self._read(work.run)
-            chapter = work.place(material)
+            given = known or await self._read(work.run)
+            chapter = work.place(given)
             write_chapter = self._resources.writing.write_chapter
             try:
-                return Written(chapter, await write_chapter(material, chapter.chapter_number, work.steps, work.hear_of))
+                return Written(chapter, await write_chapter(given, chapter.chapter_number, work.steps, work.hear_of))
             except BaseException:
                 await work.steps.settle()
                 raise

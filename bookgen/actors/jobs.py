@@ -133,6 +133,7 @@ class Jobs:
             quota, account_id = self._resources.quota, material.book.account_id
             await quota.spend(connection, account_id, Allowance.AI_EDITS)
             await quota.count_words(connection, account_id, draft.word_count)
+            await store.keep_digests(connection, material.book.id, draft.earlier)
             await store.rewrite(
                 connection, job.chapter_id, seen, draft.content, draft.word_count, quality, draft.digest
             )

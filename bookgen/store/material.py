@@ -162,6 +162,22 @@ async def rewrite(
         )  # fmt: skip
 
 
+KEEP_DIGEST = """
+    INSERT INTO digest (chapter_id, content_hash, summary, facts, threads_opened, threads_closed)
+    SELECT id, $3, $4, $5, $6, $7 FROM chapter WHERE book_id = $1 AND chapter_number = $2
+    ON CONFLICT (chapter_id, content_hash) DO UPDATE SET created_at = now()
+"""
+
+
+async def keep_digests(db: DB, book_id: int, digests: Sequence[Digest]) -> None:
+    """Keeps digests of texts that an author has changed: whoever needs one again need not pay for it again."""
+    for digest in digests:
+        await db.execute(
+            KEEP_DIGEST, book_id, digest.chapter_number, digest.content_hash, digest.summary, list(digest.facts),
+            list(digest.threads_opened), list(digest.threads_closed),
+        )  # fmt: skip
+
+
 DELETE_BOOK = "DELETE FROM book WHERE id = $1 AND account_id = $2"
 
 

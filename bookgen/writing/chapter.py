@@ -32,7 +32,7 @@ async def write_chapter(
     calls is bounded whatever the model answers.
     """
     chapter = _chapter(material, chapter_number)
-    digests = await continuity.digests_before(material, chapter_number, steps)
+    digests, earlier = await continuity.digests_before(material, chapter_number, steps)
     draft = WorkingDraft(material, chapter, digests, await quality.avoid(material, chapter))
     content = await _write(draft, steps, on_words or (lambda words: None))
     content, findings = await _mended(draft, content, steps)
@@ -42,10 +42,10 @@ async def write_chapter(
         if _more_to_write(material, chapter):
             raise
         # Nobody will have to know of this chapter: a book that is paused here is finished all the same.
-        return ChapterDraft(content, count_words(content), None, tuple(findings))
+        return ChapterDraft(content, count_words(content), None, tuple(findings), earlier)
     if digest is None:
         findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
-    return ChapterDraft(content, count_words(content), digest, tuple(findings))
+    return ChapterDraft(content, count_words(content), digest, tuple(findings), earlier)
 
 
 def _chapter(material: Material, chapter_number: int) -> Chapter:

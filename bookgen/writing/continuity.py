@@ -78,16 +78,24 @@ def stored_digest(material: Material, chapter: Chapter) -> Digest | None:
     return digest if digest and digest.content_hash == content_hash(chapter.content) else None
 
 
-async def digests_before(material: Material, chapter_number: int, steps: Steps) -> list[Digest]:
-    """The digests of all written chapters before this one. Only those whose text has changed are asked for."""
+async def digests_before(
+    material: Material, chapter_number: int, steps: Steps
+) -> tuple[list[Digest], tuple[Digest, ...]]:
+    """The digests of all written chapters before this one, and those of them that were asked for now.
+
+    That are those whose text has changed since it was summed up.
+    """
     digests: list[Digest] = []
+    asked: list[Digest] = []
     for chapter in material.chapters:
-        if chapter.chapter_number < chapter_number and chapter.content.strip():
-            digest = stored_digest(material, chapter) or await digest_of(
-                material.book, chapter, chapter.content, open_threads(digests), steps
-            )
-            digests.append(digest or extract(chapter.chapter_number, chapter.content))
-    return digests
+        if chapter.chapter_number >= chapter_number or not chapter.content.strip():
+            continue
+        digest = stored_digest(material, chapter)
+        if digest is None:
+            digest = await digest_of(material.book, chapter, chapter.content, open_threads(digests), steps)
+            asked += [digest] if digest else []
+        digests.append(digest or extract(chapter.chapter_number, chapter.content))
+    return digests, tuple(asked)
 
 
 async def digest_after(

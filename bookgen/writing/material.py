@@ -44,7 +44,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ChapterDraft:
+    """A chapter's text. `earlier`: digests that had to be made of earlier chapters, whose texts had changed."""
+
     content: str
     word_count: int
     digest: Digest | None
     findings: tuple[Finding, ...] = ()
+    earlier: tuple[Digest, ...] = ()

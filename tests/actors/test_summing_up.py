@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bookgen import editing
-from bookgen.actors.messages import Generate
+from bookgen.actors.messages import Generate, RewriteChapter
 from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
@@ -65,3 +65,23 @@ async def test_the_digest_of_a_changed_chapter_is_paid_for_once(
     await shelf.until_status(book, "completed")
 
     assert counting.asked["digest", 1] == 2
+
+
+async def test_the_digests_of_changed_chapters_are_kept_for_every_later_rewrite(
+    writer: Supervisor, counting: Counting, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined(chapters=4)
+    counting.let_go.set()
+    await writer.ask(account, book, Generate())
+    await shelf.until_status(book, "completed")
+    async with shelf.pool.acquire() as connection:
+        for number in (1, 2, 3):
+            text = {"content": f"The author wrote chapter {number} anew. It is short."}
+            chapter = await shelf.chapter_id(book, number)
+            await editing.save_chapter(connection, Quota(billing=True), account, chapter, text)
+    counting.asked.clear()
+
+    for _ in range(3):
+        await writer.run_job(account, book, RewriteChapter(await shelf.chapter_id(book, 4), 4))
+
+    assert [counting.asked["digest", number] for number in (1, 2, 3)] == [1, 1, 1]
