@@ -1,0 +1,62 @@
+"""What the pages for engineers name is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+ARCHITECTURE = (ROOT / "docs/architecture.md").read_text()
+RECIPES = {
+    part.partition("\n")[0]: re.findall(r"^\d+\. `([^`]+)`:", part, re.MULTILINE)
+    for part in CONTRIBUTING.split("\n### ")[1:]
+}
+STEPS = re.findall(r"^ +\d+\. (.+(?:\n {5}.+)*)", ARCHITECTURE.partition("## The ways through")[2], re.MULTILINE)
+WORDS = re.findall(r"^\| ([\w ]+) \|", ARCHITECTURE.partition("## Words")[2].partition("\n## ")[0], re.MULTILINE)[1:]
+
+
+def is_file(name: str) -> bool:
+    return (ROOT / "bookgen" / name).is_file() or (ROOT / name).is_file()
+
+
+def test_there_is_a_recipe_for_what_is_added_most() -> None:
+    assert RECIPES.keys() == {"An endpoint", "A column", "An export format", "A provider"}
+
+
+@pytest.mark.parametrize(("recipe", "path"), [(recipe, path) for recipe in RECIPES for path in RECIPES[recipe]])
+def test_every_file_of_a_recipe_is_one_of_its_kind(recipe: str, path: str) -> None:
+    """What stands in capitals is whoever's who follows the recipe: the tree has others of the same form."""
+    assert list(ROOT.glob(re.sub(r"[A-Z]{4,}", "*", path)))
+
+
+def test_the_page_for_contributors_is_short() -> None:
+    assert len(CONTRIBUTING.splitlines()) <= 150
+
+
+def test_the_words_are_few() -> None:
+    assert 10 <= len(WORDS) <= 15
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: re.sub(r"\W+", "_", step[:40]))
+def test_every_step_of_a_way_names_a_file_that_is_there(step: str) -> None:
+    named = re.findall(r"`([\w/]+\.py)`", step)
+
+    assert named
+    assert [name for name in named if not is_file(name)] == []
+
+
+def test_every_file_that_the_architecture_names_is_there() -> None:
+    named = re.findall(r"`([\w/.]+\.(?:py|sql|toml|md))`", ARCHITECTURE)
+
+    assert len(named) > 40
+    assert [name for name in named if not is_file(name)] == []
+
+
+@pytest.mark.parametrize("page", [CONTRIBUTING, ARCHITECTURE], ids=["contributing", "architecture"])
+def test_every_folder_that_a_page_names_is_there(page: str) -> None:
+    folders = re.findall(r"`([a-z_/]+/)`", page)
+
+    assert [name for name in folders if not (ROOT / "bookgen" / name).is_dir() and not (ROOT / name).is_dir()] == []
