@@ -38,7 +38,7 @@ def watch(secret: str) -> str:
     return secret
 
 
-class Kept(io.TextIOBase):
+class KeptLines(io.TextIOBase):
     """All that is logged, on disk, and for whoever listens in."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Kept(io.TextIOBase):
         return [line[max(0, match.start() - EXCERPT) : match.end() + EXCERPT].strip() for line, match in found]
 
 
-kept = Kept()
+kept = KeptLines()
 
 
 def keep_logs(folder: Path) -> None:

@@ -25,7 +25,7 @@ def environment(folder: Path, **settings: object) -> dict[str, str]:
     return {**inherited, **{name: str(value) for name, value in chosen.items()}}
 
 
-class Service:
+class ServiceProcess:
     """`bookgen serve`; an async context manager that is ready once entered and gone once left."""
 
     def __init__(self, folder: Path, **settings: object) -> None:

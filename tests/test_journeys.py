@@ -17,7 +17,7 @@ from bookgen.client.client import Client
 from tests.canaries import CANARY
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
-from tests.service import Service, environment, run
+from tests.service import ServiceProcess, environment, run
 
 PASSWORD = f"correct horse {CANARY}"
 TEN_CHAPTERS = {
@@ -54,14 +54,14 @@ async def texts(client: Client, book_id: int) -> list[str]:
 async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=5))
     settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
-    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client))
         await models.until(lambda: any(call.brief.get("chapter_number") == 5 for call in models.requests))
         before = await texts(client, book_id)
         await service.kill()
     assert [bool(text) for text in before] == [True] * 4 + [False] * 6
 
-    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
         await client.login("ada", PASSWORD)
         status = await client.finished(book_id, every=0.2)
         after = await texts(client, book_id)
@@ -75,7 +75,7 @@ async def test_a_killed_service_goes_on_by_itself_where_it_was(tmp_path: Path, m
 async def test_a_killed_database_comes_back_and_the_book_is_finished(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("hold", stage="chapter", chapter_number=3))
     settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
-    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=4, target_word_count=2000)
         await models.until(lambda: any(call.brief.get("chapter_number") == 3 for call in models.requests))
         before = await texts(client, book_id)
@@ -98,7 +98,7 @@ async def test_a_book_is_written_through_the_real_sdk(
 ) -> None:
     urls = {"anthropic": models.anthropic_url, "openai": models.openai_url}
     settings = {f"{provider.upper()}_API_KEY": f"key-{CANARY}", f"{provider.upper()}_BASE_URL": urls[provider]}
-    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn, **settings) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=3, target_word_count=3000)
         status = await client.finished(book_id, every=0.2)
         files = [await client.export(book_id, format) for format in ("pdf", "docx", "epub")]
@@ -182,7 +182,7 @@ async def test_a_sample_is_not_taken_for_the_book_once_there_is_a_model(tmp_path
 
 
 async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:
-    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
         await signed_in(client)
         code, said, complained = await run(
             tmp_path, "write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "epub",
@@ -197,7 +197,7 @@ async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:
 
 async def test_write_makes_itself_an_account_on_a_server_that_is_open(tmp_path: Path, dsn: str) -> None:
     words = ("write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "pdf", "--out", str(tmp_path))
-    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
         first = await run(tmp_path, *words, "--server", service.url)
         again = await run(tmp_path, *words, "--server", service.url)
 
@@ -207,7 +207,7 @@ async def test_write_makes_itself_an_account_on_a_server_that_is_open(tmp_path: 
 
 
 async def test_where_nobody_may_register_write_asks_for_a_login(tmp_path: Path, dsn: str) -> None:
-    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn, BOOKGEN_REGISTRATION="closed") as service:
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn, BOOKGEN_REGISTRATION="closed") as service:
         code, _, complained = await run(tmp_path, "write", "The Salt Road", "--server", service.url)
 
     assert code == 2
@@ -226,7 +226,7 @@ async def test_a_failing_model_is_told_with_what_to_do(tmp_path: Path, models: M
 
 
 async def test_sigterm_answers_what_is_open_and_ends_with_zero(tmp_path: Path) -> None:
-    async with Service(tmp_path) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path) as service, Client(service.url) as client:
         await signed_in(client)
         code = await service.stop()
 
@@ -235,7 +235,7 @@ async def test_sigterm_answers_what_is_open_and_ends_with_zero(tmp_path: Path) -
 
 
 async def test_a_second_service_joins_the_database_of_the_first(tmp_path: Path) -> None:
-    async with Service(tmp_path) as first, Service(tmp_path) as second:
+    async with ServiceProcess(tmp_path) as first, ServiceProcess(tmp_path) as second:
         async with Client(first.url) as client:
             await signed_in(client)
         await first.kill()
@@ -249,7 +249,7 @@ async def test_a_second_service_joins_the_database_of_the_first(tmp_path: Path) 
 async def test_the_curl_lines_of_the_readme_make_a_book(tmp_path: Path, dsn: str) -> None:
     readme = (Path(__file__).parent.parent / "README.md").read_text()
     lines = readme.partition("## The API in curl")[2].partition("```sh\n")[2].partition("```")[0]
-    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
         pasted = lines.replace("http://127.0.0.1:8000", service.url)
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         shell = await asyncio.create_subprocess_exec(
@@ -280,7 +280,7 @@ async def test_a_troubled_provider_still_gives_a_book_and_a_ledger_to_the_token(
     settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
     if provider == "openai":
         settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url}
-    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
         book_id = await begun(await signed_in(client), chapter_count=4, target_word_count=4000)
         status = await client.finished(book_id, every=0.2)
         book = await client.book(book_id)

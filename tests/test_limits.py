@@ -7,7 +7,7 @@ from bookgen.limits import Budget, LimitClass, Limiter, address_bucket, client_a
 TEN_A_MINUTE = {LimitClass.READ: Budget(10, 60)}
 
 
-class Clock:
+class LimiterClock:
     def __init__(self) -> None:
         self.now = 1000.0
 
@@ -16,12 +16,12 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> LimiterClock:
+    return LimiterClock()
 
 
 @pytest.fixture
-def limiter(clock: Clock) -> Limiter:
+def limiter(clock: LimiterClock) -> Limiter:
     return Limiter(TEN_A_MINUTE, clock=clock)
 
 
@@ -39,7 +39,7 @@ def test_reset_tells_the_seconds_until_the_bucket_is_full(limiter: Limiter) -> N
     assert (verdict.limit, verdict.remaining, verdict.reset) == (10, 6, 24)
 
 
-def test_waiting_as_long_as_retry_after_says_is_enough(limiter: Limiter, clock: Clock) -> None:
+def test_waiting_as_long_as_retry_after_says_is_enough(limiter: Limiter, clock: LimiterClock) -> None:
     while (verdict := limiter.take(LimitClass.READ, 1)).allowed:
         pass
 
@@ -49,7 +49,7 @@ def test_waiting_as_long_as_retry_after_says_is_enough(limiter: Limiter, clock: 
     assert limiter.take(LimitClass.READ, 1).allowed
 
 
-def test_a_refused_request_takes_nothing(limiter: Limiter, clock: Clock) -> None:
+def test_a_refused_request_takes_nothing(limiter: Limiter, clock: LimiterClock) -> None:
     for _ in range(50):
         limiter.take(LimitClass.READ, 1)
 
@@ -58,7 +58,7 @@ def test_a_refused_request_takes_nothing(limiter: Limiter, clock: Clock) -> None
     assert limiter.take(LimitClass.READ, 1).allowed
 
 
-def test_callers_and_classes_have_buckets_of_their_own(clock: Clock) -> None:
+def test_callers_and_classes_have_buckets_of_their_own(clock: LimiterClock) -> None:
     limiter = Limiter({LimitClass.READ: Budget(1, 60), LimitClass.WRITE: Budget(1, 60)}, clock=clock)
     limiter.take(LimitClass.READ, 1)
 

@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[2]
 PROSE = (*ROOT.glob("bookgen/http/demo/*.md"), *ROOT.glob("docs/*.md"))
 
 
-class Table:
+class ResultTable:
     def __init__(self) -> None:
         self.samples: dict[str, list[float]] = {}
 
@@ -70,7 +70,7 @@ async def peer(text: str, module: str, *arguments: object) -> Any:
 
 
 async def measure(options: argparse.Namespace, database: Database, peers: dict[str, str]) -> None:
-    table, text, seconds = Table(), chapter_text(), options.seconds
+    table, text, seconds = ResultTable(), chapter_text(), options.seconds
     dbos = partial(peer, text, "dbos_peer", peers.get("dbos"))
     await raw.prepare(database.runs)
     for number in range(options.rounds):

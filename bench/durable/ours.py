@@ -64,7 +64,7 @@ SECONDS_TAKEN = """
 CHAPTERS = "SELECT id FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
 
 
-class Model:
+class InstantModel:
     """Answers after `seconds`, a fifth more or less; None never answers. `begun` counts the calls, `slept` sums the
     seconds by book.
     """
@@ -107,7 +107,7 @@ async def _no_outline(*_: object) -> Any:
     raise AssertionError
 
 
-def supervisor(database: Database, model: Model) -> Supervisor:
+def supervisor(database: Database, model: InstantModel) -> Supervisor:
     writing = Writing(_no_outline, _no_outline, write_chapter)
     return Supervisor(database, writing=writing, model=model, quota=Quota(billing=False), chapters_at_once=100_000)
 
@@ -147,7 +147,7 @@ async def _write(
 
 async def start_and_ack(database: Database, count: int) -> tuple[list[float], list[float]]:
     """Seconds from asking for a run to its durable acceptance, and of a raw commit after each."""
-    process = supervisor(database, Model(None))
+    process = supervisor(database, InstantModel(None))
     await process.start()
     times, commits = [], []
     for account, book in await make_books(database.runs, count, 3):
@@ -161,7 +161,7 @@ async def start_and_ack(database: Database, count: int) -> tuple[list[float], li
 
 async def starts_at_once(database: Database, count: int, tasks: int) -> list[float]:
     """Seconds from asking for a run to its durable acceptance, `tasks` of them asked for at the same time."""
-    process = supervisor(database, Model(None))
+    process = supervisor(database, InstantModel(None))
     await process.start()
     books, times = await make_books(database.runs, count, 3), []
 
@@ -178,7 +178,7 @@ async def starts_at_once(database: Database, count: int, tasks: int) -> list[flo
 
 async def pause_acks(database: Database, running: int, count: int) -> list[float]:
     """Seconds from a pause to its durable answer while `running` calls are in flight."""
-    model = Model(None)
+    model = InstantModel(None)
     process = supervisor(database, model)
     await process.start()
     books = await make_books(database.runs, running, 3)
@@ -199,7 +199,7 @@ async def recovery(database: Database, count: int) -> float:
     """Seconds from the start of a process until every interrupted run is in its model call again."""
     books = await make_books(database.runs, count, 3)
     await database.runs.execute(MAKE_RUNNING, [book for _, book in books], uuid4())
-    model = Model(None)
+    model = InstantModel(None)
     process = supervisor(database, model)
     started = time.perf_counter()
     await process.start()
@@ -212,7 +212,7 @@ async def recovery(database: Database, count: int) -> float:
 
 async def books_at_once(database: Database, count: int, chapters: int, call_seconds: float) -> tuple[float, float]:
     """A book's time over the seconds its calls were given, on average, and this process's share of a core."""
-    model = Model(call_seconds)
+    model = InstantModel(call_seconds)
     process = supervisor(database, model)
     await process.start()
     books = await make_books(database.runs, count, chapters)
@@ -235,7 +235,7 @@ async def books_at_once(database: Database, count: int, chapters: int, call_seco
 
 async def calls_alone(count: int, chapters: int, call_seconds: float) -> float:
     """What `books_at_once` measures, of the same calls with nothing between them: what the loop's timers add."""
-    model = Model(call_seconds)
+    model = InstantModel(call_seconds)
 
     async def book(number: int) -> float:
         started = time.perf_counter()
@@ -248,7 +248,7 @@ async def calls_alone(count: int, chapters: int, call_seconds: float) -> float:
 
 def bytes_an_actor(database: Database, count: int) -> float:
     """Memory of an idle resident actor with the status body of a book of ten chapters."""
-    process = supervisor(database, Model(None))
+    process = supervisor(database, InstantModel(None))
     tracemalloc.start()
     for number in range(count):
         key = (number, number)

@@ -12,7 +12,7 @@ import structlog
 
 from bookgen.errors import Unavailable
 from bookgen.store import accounts
-from bookgen.store.accounts import Standing
+from bookgen.store.accounts import Rights
 from bookgen.store.database import DB
 
 REMEMBERED_SECONDS = 20.0
@@ -33,10 +33,10 @@ class Standings:
     def __init__(self, db: DB, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._db = db
         self._clock = clock
-        self._known: OrderedDict[int, tuple[float, Standing]] = OrderedDict()
+        self._known: OrderedDict[int, tuple[float, Rights]] = OrderedDict()
         self._forgotten = 0
 
-    async def of(self, account_id: int) -> Standing | None:
+    async def of(self, account_id: int) -> Rights | None:
         known = self._known.get(account_id)
         if known is not None and known[0] > self._clock():
             return known[1]
@@ -60,7 +60,7 @@ class Standings:
                 log.exception("blocked_accounts_not_read")
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
-    async def _look_up(self, account_id: int) -> Standing | None:
+    async def _look_up(self, account_id: int) -> Rights | None:
         forgotten = self._forgotten
         standing = await accounts.standing(self._db, account_id)
         # A row read before somebody was blocked must not be remembered after it.

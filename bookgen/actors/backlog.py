@@ -19,7 +19,7 @@ class Dropped(Exception):
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
+class WaitingReply:
     size: int
     scope: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
 
@@ -34,7 +34,7 @@ class Backlog:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.dropped = 0
         self._most_bytes = most_bytes
-        self._waiting: list[Waiting] = []
+        self._waiting: list[WaitingReply] = []
 
     @property
     def size(self) -> int:
@@ -43,7 +43,7 @@ class Backlog:
     @asynccontextmanager
     async def keeping(self, size: int) -> AsyncIterator[None]:
         """While `size` bytes wait. Raises Dropped in the middle of the waiting."""
-        waiting = Waiting(size)
+        waiting = WaitingReply(size)
         self._waiting.append(waiting)
         try:
             async with waiting.scope:

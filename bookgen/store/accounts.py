@@ -42,7 +42,7 @@ class Meant:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Rights:
     """What every call is checked against."""
 
     is_staff: bool
@@ -160,9 +160,9 @@ STANDING = """
 """
 
 
-async def standing(db: DB, account_id: int) -> Standing | None:
+async def standing(db: DB, account_id: int) -> Rights | None:
     row = await db.fetchrow(STANDING, account_id)
-    return row and Standing(**row)
+    return row and Rights(**row)
 
 
 # Another address than the account's own only waits to be confirmed; the own one may be spelt anew at once.

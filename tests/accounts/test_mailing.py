@@ -222,13 +222,13 @@ async def test_a_blocked_account_gets_no_letters(door: Door) -> None:
 async def test_the_loop_outlives_a_letter_that_breaks_it(door: Door) -> None:
     sent = asyncio.Event()
 
-    class Broken:
+    class BrokenMailer:
         async def send(self, letter: Letter) -> None:
             if letter.recipient == "ada@example.com":
                 raise RuntimeError("a bug")
             sent.set()
 
-    worker = mailing(door, Broken())
+    worker = mailing(door, BrokenMailer())
     running = asyncio.create_task(worker.run())
     await door.register("ada")
     await door.register("bea")

@@ -27,7 +27,7 @@ KEY = "a key of at least thirty-two bytes for HS256"
 NOW = 1_800_000_000
 
 
-class Clock:
+class TokenClock:
     def __init__(self) -> None:
         self.now = float(NOW)
 
@@ -36,12 +36,12 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> TokenClock:
+    return TokenClock()
 
 
 @pytest.fixture
-def tokens(clock: Clock) -> Tokens:
+def tokens(clock: TokenClock) -> Tokens:
     return Tokens(KEY, clock=clock)
 
 
@@ -129,7 +129,7 @@ def test_a_token_that_is_not_ours_is_invalid(tokens: Tokens, token: str) -> None
             tokens.verify(token, TokenType.ACCESS)
 
 
-def test_an_access_token_expires_to_the_second(tokens: Tokens, clock: Clock) -> None:
+def test_an_access_token_expires_to_the_second(tokens: Tokens, clock: TokenClock) -> None:
     token = tokens.sign(TokenType.ACCESS, 7)
 
     clock.now = NOW + LIFETIME_SECONDS[TokenType.ACCESS] - 0.5
@@ -142,7 +142,7 @@ def test_an_access_token_expires_to_the_second(tokens: Tokens, clock: Clock) -> 
 
 
 @pytest.mark.parametrize("token_type", [TokenType.REFRESH, TokenType.SESSION])
-def test_an_expired_token_of_another_type_is_invalid(tokens: Tokens, clock: Clock, token_type: TokenType) -> None:
+def test_an_expired_token_of_another_type_is_invalid(tokens: Tokens, clock: TokenClock, token_type: TokenType) -> None:
     token = tokens.sign(token_type, 7)
 
     clock.now += LIFETIME_SECONDS[token_type]
@@ -156,7 +156,7 @@ def test_the_wrong_type_is_said_before_the_expiry(tokens: Tokens) -> None:
         tokens.verify(forged(claims(token_type="refresh", exp=NOW - 1)), TokenType.ACCESS)
 
 
-def test_remembered_tokens_stay_few(clock: Clock) -> None:
+def test_remembered_tokens_stay_few(clock: TokenClock) -> None:
     tokens = Tokens(KEY, clock=clock, remembered=10)
 
     signed = [tokens.sign(TokenType.ACCESS, account) for account in range(1, 50)]
@@ -186,7 +186,7 @@ def test_what_is_no_uid_names_no_account(uid: str) -> None:
     assert decode_uid(uid) is None
 
 
-def test_refreshing_ends_a_year_after_the_sign_in(tokens: Tokens, clock: Clock) -> None:
+def test_refreshing_ends_a_year_after_the_sign_in(tokens: Tokens, clock: TokenClock) -> None:
     signed_in_at, pair = clock.now, tokens.pair(7)
     while clock.now + 29 * 24 * 3600 < signed_in_at + YEAR_SECONDS:
         clock.now += 29 * 24 * 3600

@@ -15,23 +15,23 @@ from bookgen.errors import Unavailable
 
 
 @dataclass(frozen=True)
-class Row:
+class SentRow:
     run_id: UUID = field(default_factory=uuid4)
 
 
-class Table:
+class SlowTable:
     """Holds every write back until `open` is set; refuses what it is told to."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
         self.busy = asyncio.Event()
         self.batches: list[int] = []
-        self.refused: set[Row] = set()
-        self.fenced: set[Row] = set()
-        self.locked: set[Row] = set()
+        self.refused: set[SentRow] = set()
+        self.fenced: set[SentRow] = set()
+        self.locked: set[SentRow] = set()
         self.away = False
 
-    async def write(self, rows: Sequence[Row]) -> Mapping[UUID, str]:
+    async def write(self, rows: Sequence[SentRow]) -> Mapping[UUID, str]:
         self.batches.append(len(rows))
         if len(self.batches) == WRITERS:
             self.busy.set()
@@ -46,9 +46,9 @@ class Table:
 
 
 async def test_what_waits_together_is_written_together() -> None:
-    table = Table()
-    commits = GroupCommit[Row, str](table.write, 16)
-    answers = [asyncio.ensure_future(commits.commit(Row())) for _ in range(16 * WRITERS + 40)]
+    table = SlowTable()
+    commits = GroupCommit[SentRow, str](table.write, 16)
+    answers = [asyncio.ensure_future(commits.commit(SentRow())) for _ in range(16 * WRITERS + 40)]
     await table.busy.wait()
     table.open.set()
 
@@ -57,11 +57,11 @@ async def test_what_waits_together_is_written_together() -> None:
 
 
 async def test_a_refused_row_fails_alone_and_a_fenced_one_hears_of_it() -> None:
-    table, bad, late = Table(), Row(), Row()
+    table, bad, late = SlowTable(), SentRow(), SentRow()
     table.refused, table.fenced = {bad}, {late}
-    commits = GroupCommit[Row, str](table.write, 16)
-    filler = [asyncio.ensure_future(commits.commit(Row())) for _ in range(16 * WRITERS)]
-    others = [asyncio.ensure_future(commits.commit(row)) for row in (Row(), bad, late, Row())]
+    commits = GroupCommit[SentRow, str](table.write, 16)
+    filler = [asyncio.ensure_future(commits.commit(SentRow())) for _ in range(16 * WRITERS)]
+    others = [asyncio.ensure_future(commits.commit(row)) for row in (SentRow(), bad, late, SentRow())]
     await table.busy.wait()
     table.open.set()
 
@@ -73,11 +73,11 @@ async def test_a_refused_row_fails_alone_and_a_fenced_one_hears_of_it() -> None:
 
 
 async def test_a_row_that_is_locked_keeps_no_other_from_being_written() -> None:
-    table, locked = Table(), Row()
+    table, locked = SlowTable(), SentRow()
     table.locked = {locked}
-    commits = GroupCommit[Row, str](table.write, 16)
-    filler = [asyncio.ensure_future(commits.commit(Row())) for _ in range(16 * WRITERS)]
-    others = [asyncio.ensure_future(commits.commit(row)) for row in (Row(), locked, Row())]
+    commits = GroupCommit[SentRow, str](table.write, 16)
+    filler = [asyncio.ensure_future(commits.commit(SentRow())) for _ in range(16 * WRITERS)]
+    others = [asyncio.ensure_future(commits.commit(row)) for row in (SentRow(), locked, SentRow())]
     await table.busy.wait()
     table.open.set()
 
@@ -88,23 +88,23 @@ async def test_a_row_that_is_locked_keeps_no_other_from_being_written() -> None:
 
 
 async def test_an_outage_is_heard_by_everybody_who_waits() -> None:
-    table = Table()
+    table = SlowTable()
     table.away = True
     table.open.set()
-    commits = GroupCommit[Row, str](table.write, 16)
+    commits = GroupCommit[SentRow, str](table.write, 16)
 
-    outcomes = await asyncio.gather(*(commits.commit(Row()) for _ in range(20)), return_exceptions=True)
+    outcomes = await asyncio.gather(*(commits.commit(SentRow()) for _ in range(20)), return_exceptions=True)
 
     assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
 
 
 async def test_idle_it_has_no_task() -> None:
-    table = Table()
+    table = SlowTable()
     table.open.set()
     before = len(asyncio.all_tasks())
-    commits = GroupCommit[Row, str](table.write, 16)
+    commits = GroupCommit[SentRow, str](table.write, 16)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await asyncio.gather(commits.commit(Row()), asyncio.Event().wait())
+            await asyncio.gather(commits.commit(SentRow()), asyncio.Event().wait())
 
     assert len(asyncio.all_tasks()) == before

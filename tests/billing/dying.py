@@ -53,7 +53,7 @@ BOOK = """
 BEFORE = {"upgrade": "plan", "completion": "credits"}
 
 
-class World:
+class PaymentWorld:
     """What goes on whether the service lives or not: a buyer who tries again, a processor that sends again."""
 
     def __init__(self, pool: Any, http: aiohttp.ClientSession) -> None:
@@ -144,7 +144,7 @@ async def prepare() -> None:
 async def live(flow: str) -> None:
     pool = await open_pool(DSN, size=4)
     async with aiohttp.ClientSession() as http:
-        world = World(pool, http)
+        world = PaymentWorld(pool, http)
         await getattr(world, flow)()
         await world.payments.close()
     await pool.close()
@@ -153,7 +153,7 @@ async def live(flow: str) -> None:
 async def look() -> dict[str, Any]:
     pool = await open_pool(DSN, size=1)
     async with aiohttp.ClientSession() as http:
-        world = World(pool, http)
+        world = PaymentWorld(pool, http)
         state = {key: str(value) for key, value in (await pool.fetchrow(STATE)).items()}
         state["charged"] = str(sorted(each["total"] for each in await world.objects("invoice")))
     await pool.close()

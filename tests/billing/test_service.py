@@ -10,7 +10,7 @@ import pytest
 
 from tests.canaries import CANARY
 from tests.fakes.stripe_server import NEXT_WEBHOOK_SECRET, SECRET_KEY, WEBHOOK_SECRET, FakeStripe
-from tests.service import Service, run
+from tests.service import ServiceProcess, run
 
 API = "/api/v1"
 
@@ -31,7 +31,7 @@ async def test_a_purchase_outlives_a_kill_and_comes_once(tmp_path: Path, process
         "BOOKGEN_SECRET_KEY": f"a key {CANARY} of the tests that is long enough",
     }
     form = {"username": "ada", "email": "ada@example.org", "password": f"correct horse {CANARY}"}
-    async with Service(tmp_path, **keys) as service, aiohttp.ClientSession(service.url) as http:
+    async with ServiceProcess(tmp_path, **keys) as service, aiohttp.ClientSession(service.url) as http:
         tokens = (await (await http.post(f"{API}/auth/register/", json=form)).json())["tokens"]
         signed_in = {"Authorization": f"Bearer {tokens['access']}"}
         reply = await http.post(f"{API}/auth/credits/checkout/", json={"package": "five-pack"}, headers=signed_in)
@@ -39,7 +39,7 @@ async def test_a_purchase_outlives_a_kill_and_comes_once(tmp_path: Path, process
         assert await delivered(http, processor) == 200
         await service.kill()
 
-    async with Service(tmp_path, **keys) as service, aiohttp.ClientSession(service.url) as http:
+    async with ServiceProcess(tmp_path, **keys) as service, aiohttp.ClientSession(service.url) as http:
         assert await delivered(http, processor) == 200
         wallet = await (await http.get(f"{API}/auth/credits/balance/", headers=signed_in)).json()
         profile = await (await http.get(f"{API}/auth/profile/", headers=signed_in)).json()

@@ -13,7 +13,7 @@ from tests.canaries import CANARY
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
 from tests.http.conftest import PASSWORD
-from tests.service import Service, run
+from tests.service import ServiceProcess, run
 
 SLIP = "The lamp went out over the the water.\n\nShe said , at last, that it was cold."
 MENDED = "The lamp went out over the water.\n\nShe said , at last, that it was cold."
@@ -32,7 +32,7 @@ async def author_with_a_book(client: Client) -> dict[str, Any]:
 
 
 async def test_proof_shows_each_change_and_applies_what_is_chosen(tmp_path: Path, dsn: str) -> None:
-    async with Service(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
         book = await author_with_a_book(client)
         await client.change_chapter(book["chapters"][0]["id"], content=SLIP)
         options = ("--server", service.url, "--login", "ada", "--password", PASSWORD)
@@ -54,14 +54,14 @@ async def test_a_report_survives_the_kill_of_its_server_and_repeats_one_call_at_
 ) -> None:
     models.script(fault("hold", stage="proofreading"))
     settings = {"OPENAI_API_KEY": f"key-{CANARY}", "OPENAI_BASE_URL": models.openai_url, "BOOKGEN_DATABASE_URL": dsn}
-    async with Service(tmp_path, **settings) as service, Client(service.url) as client:
+    async with ServiceProcess(tmp_path, **settings) as service, Client(service.url) as client:
         book = await author_with_a_book(client)
         await client.change_chapter(book["chapters"][0]["id"], content=SLIP)
         report = await client.proofread(book["id"])
         await models.until(lambda: any(call.stage == "proofreading" for call in models.requests))
         await service.kill()
 
-    async with Service(tmp_path, **settings) as again, Client(again.url) as client:
+    async with ServiceProcess(tmp_path, **settings) as again, Client(again.url) as client:
         await client.login("ada", PASSWORD)
         reports = [each async for each in client.reading(report["id"], 0.2)]
         found = [each["original_text"] async for each in client.suggestions(report["id"])]

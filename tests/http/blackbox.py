@@ -11,7 +11,7 @@ from typing import Any, Self
 import aiohttp
 
 from tests.http.forms import misfits
-from tests.service import Service
+from tests.service import ServiceProcess
 
 PREFIX = "/api/v1"
 # Section 7 of the contract and section 1 of its decisions.
@@ -54,10 +54,10 @@ class Answer:
 
 
 @dataclass
-class Caller:
+class BlackboxCaller:
     """Somebody with or without a token. `seen` is every method, path and status of all callers of one service."""
 
-    service: Service
+    service: ServiceProcess
     http: aiohttp.ClientSession
     token: str | None = None
     seen: set[tuple[str, str, int]] = field(default_factory=set)

@@ -15,9 +15,9 @@ from tests.canaries import CANARY, watch
 from tests.fakes.google_server import GoogleServer
 from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 from tests.http import forms
-from tests.http.blackbox import Caller, newest_letter
+from tests.http.blackbox import BlackboxCaller, newest_letter
 from tests.http.spec_tables import ROWS
-from tests.service import Service, run
+from tests.service import ServiceProcess, run
 
 PASSWORD = f"correct horse {CANARY}"
 RATES = {f"BOOKGEN_RATE_{name}": "1000000/minute" for name in ("READ", "WRITE", "EXPENSIVE", "PUBLIC", "AUTH")}
@@ -42,7 +42,7 @@ async def google() -> AsyncIterator[GoogleServer]:
 
 
 @pytest.fixture
-async def visitor(tmp_path: Path, stripe: FakeStripe, google: GoogleServer) -> AsyncIterator[Caller]:
+async def visitor(tmp_path: Path, stripe: FakeStripe, google: GoogleServer) -> AsyncIterator[BlackboxCaller]:
     """Nobody yet, before a service that sells, on its embedded database, with the offline writer."""
     settings = RATES | {
         "BOOKGEN_MODEL": "offline",
@@ -52,11 +52,11 @@ async def visitor(tmp_path: Path, stripe: FakeStripe, google: GoogleServer) -> A
         "BOOKGEN_GOOGLE_CLIENT_ID": "our-client-id",
         "BOOKGEN_GOOGLE_API_BASE": google.base.rstrip("/"),
     }
-    async with Service(tmp_path, **settings) as service, aiohttp.ClientSession() as http:
-        yield Caller(service, http)
+    async with ServiceProcess(tmp_path, **settings) as service, aiohttp.ClientSession() as http:
+        yield BlackboxCaller(service, http)
 
 
-async def registered(visitor: Caller, name: str) -> Caller:
+async def registered(visitor: BlackboxCaller, name: str) -> BlackboxCaller:
     body = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
     answer = await visitor.call(
         "POST /auth/register/", 201, {"user": forms.NEW_USER, "tokens": forms.TOKENS, "message": str}, body=body
@@ -66,7 +66,7 @@ async def registered(visitor: Caller, name: str) -> Caller:
 
 
 async def test_every_row_of_the_contract_answers_as_written(
-    visitor: Caller, stripe: FakeStripe, tmp_path: Path
+    visitor: BlackboxCaller, stripe: FakeStripe, tmp_path: Path
 ) -> None:
     ada = await registered(visitor, "ada")
 
@@ -82,7 +82,7 @@ async def test_every_row_of_the_contract_answers_as_written(
     assert [row for row, seen in answered.items() if not seen] == []
 
 
-async def read_what_is_public(visitor: Caller) -> None:
+async def read_what_is_public(visitor: BlackboxCaller) -> None:
     plans = await visitor.call("GET /auth/subscriptions/plans/", 200, [forms.PLAN])
     assert [plan["sort_order"] for plan in plans] == sorted(plan["sort_order"] for plan in plans)
     packages = await visitor.call("GET /auth/credits/packages/", 200, [forms.CREDIT_PACKAGE])
@@ -100,7 +100,7 @@ async def read_what_is_public(visitor: Caller) -> None:
     await visitor.call("GET /docs/errors/", 200)
 
 
-async def sign_in_and_out(visitor: Caller, ada: Caller, folder: Path) -> None:
+async def sign_in_and_out(visitor: BlackboxCaller, ada: BlackboxCaller, folder: Path) -> None:
     signed_in = {"user": forms.USER, "tokens": forms.TOKENS}
     for name in ({"email": "ada@example.com"}, {"username": "ada"}):
         tokens = (await visitor.call("POST /auth/login/", 200, signed_in, body={**name, "password": PASSWORD}))[
@@ -145,7 +145,7 @@ async def mailed(folder: Path, page: str) -> tuple[str, str]:
                 return uid, watch(token)
 
 
-async def buy(visitor: Caller, ada: Caller, stripe: FakeStripe, folder: Path) -> None:
+async def buy(visitor: BlackboxCaller, ada: BlackboxCaller, stripe: FakeStripe, folder: Path) -> None:
     assert (await ada.call("GET /auth/credits/balance/", 200, forms.CREDIT_BALANCE))["balance"] == 0
     guest = await visitor.call(
         "POST /auth/credits/guest-checkout/", 200, forms.CHECKOUT_SESSION, body={"package": "single"}
@@ -181,7 +181,7 @@ async def buy(visitor: Caller, ada: Caller, stripe: FakeStripe, folder: Path) ->
     await visitor.call("POST /auth/magic-login/{uid}/{token}/", 200, signed_in, uid=uid, token=token)
 
 
-async def write_a_book(ada: Caller) -> int:
+async def write_a_book(ada: BlackboxCaller) -> int:
     told = {"title": "The Lamp", "description": f"Of {CANARY}.", "chapter_count": 3, "target_word_count": 600}
     draft = await ada.call("POST /books/", 201, forms.BOOK, body=told)
     book: int = draft["id"]
@@ -217,7 +217,7 @@ async def write_a_book(ada: Caller) -> int:
     return book
 
 
-async def until(caller: Caller, book: int, reached: str) -> Any:
+async def until(caller: BlackboxCaller, book: int, reached: str) -> Any:
     async with asyncio.timeout(60):
         while True:
             status = await caller.call("GET /books/{id}/generation-status/", 200, forms.GENERATION_STATUS, id=book)
@@ -226,7 +226,7 @@ async def until(caller: Caller, book: int, reached: str) -> Any:
             await asyncio.sleep(0.02)
 
 
-async def steer(caller: Caller, book: int, verb: str, reached: str) -> None:
+async def steer(caller: BlackboxCaller, book: int, verb: str, reached: str) -> None:
     """The offline writer is quick: a run that it has already finished is begun anew."""
     row = f"POST /books/{{id}}/{verb}-generation/"
     for _ in range(100):
@@ -243,7 +243,7 @@ async def steer(caller: Caller, book: int, verb: str, reached: str) -> None:
     raise AssertionError(f"never {reached}")
 
 
-async def export_it(ada: Caller, book: int) -> None:
+async def export_it(ada: BlackboxCaller, book: int) -> None:
     office = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
     kinds = {
         "export_pdf": ("application/pdf", b"%PDF-"),
@@ -262,7 +262,7 @@ async def export_it(ada: Caller, book: int) -> None:
     assert {page["kind"] for page in preview["pages"]} <= {"title", "copyright", "toc", "chapter"}
 
 
-async def edit_its_chapters(ada: Caller, book: int) -> None:
+async def edit_its_chapters(ada: BlackboxCaller, book: int) -> None:
     every = await ada.call("GET /chapters/", 200, [forms.CHAPTER])
     chapter = await ada.call("GET /chapters/{id}/", 200, forms.CHAPTER, id=every[0]["id"])
     assert chapter["content"]
@@ -283,7 +283,7 @@ async def edit_its_chapters(ada: Caller, book: int) -> None:
     assert restored["content"] == chapter["content"]
 
 
-async def look_over_everything(ada: Caller, book: int, folder: Path) -> None:
+async def look_over_everything(ada: BlackboxCaller, book: int, folder: Path) -> None:
     listed = await ada.call("GET /books/", 200, [forms.BOOK_LISTED])
     assert [each["id"] for each in listed] == [book]
     assert not listed[0].keys() & {"chapters", "covers"}

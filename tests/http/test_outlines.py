@@ -170,13 +170,13 @@ async def test_a_paused_book_can_be_steered_in_what_is_to_come(open_api: OpenApi
 
 
 async def test_a_provider_that_fails_is_502_with_its_stage(open_api: OpenApi) -> None:
-    class Failing(OfflineModel):
+    class FailingOutlines(OfflineModel):
         async def complete(self, request: TextRequest) -> TextReply:
             from bookgen.errors import UpstreamAIError
 
             raise UpstreamAIError("The model provider timed out.", stage=request.stage, retryable=True)
 
-    api = await (await open_api(model=Failing())).as_new_account("ada")
+    api = await (await open_api(model=FailingOutlines())).as_new_account("ada")
     book = await api.book()
 
     failed = await api.post(f"/books/{book['id']}/generate-outline/")

@@ -36,7 +36,7 @@ OF_BOOK = {
 }
 
 
-class Author(HeldModel):
+class SteeredAuthor(HeldModel):
     """Writes the first chapter, and waits or fails in the second."""
 
     fails = False
@@ -50,16 +50,16 @@ class Author(HeldModel):
 
 
 @pytest.fixture
-def author() -> Author:
-    return Author()
+def author() -> SteeredAuthor:
+    return SteeredAuthor()
 
 
 @pytest.fixture
-async def api(open_api: OpenApi, author: Author) -> Api:
+async def api(open_api: OpenApi, author: SteeredAuthor) -> Api:
     return await (await open_api(model=author)).as_new_account("ada")
 
 
-async def book_in(state: str, api: Api, author: Author) -> dict[str, Any]:
+async def book_in(state: str, api: Api, author: SteeredAuthor) -> dict[str, Any]:
     """A book of two chapters whose run, where it had one, has written the first."""
     book = await api.outlined()
     if state == "none":
@@ -80,7 +80,7 @@ async def book_in(state: str, api: Api, author: Author) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("message", "state", "status", "what"), CELLS)
 async def test_every_message_in_every_state(
-    api: Api, author: Author, message: str, state: str, status: int, what: str
+    api: Api, author: SteeredAuthor, message: str, state: str, status: int, what: str
 ) -> None:
     book = await book_in(state, api, author)
     path = f"/books/{book['id']}"
@@ -105,7 +105,7 @@ async def test_every_message_in_every_state(
 
 
 @pytest.mark.parametrize("state", STATES)
-async def test_the_book_says_what_its_run_means_for_it(api: Api, author: Author, state: str) -> None:
+async def test_the_book_says_what_its_run_means_for_it(api: Api, author: SteeredAuthor, state: str) -> None:
     book = await book_in(state, api, author)
 
     shown = (await api.get(f"/books/{book['id']}/")).body

@@ -64,7 +64,7 @@ def start() -> webdriver.Chrome:
     return driver
 
 
-class Page:
+class BrowserPage:
     """The page at `url` in a browser. Every step waits for what it needs to be there."""
 
     def __init__(self, driver: webdriver.Chrome, url: str) -> None:

@@ -11,9 +11,9 @@ import pytest
 from tests.checkers import require
 from tests.http.conftest import PASSWORD, Api
 from tests.http.console import browser
-from tests.http.console.browser import Page
+from tests.http.console.browser import BrowserPage
 
-OpenPage = Callable[[Api], Awaitable[Page]]
+OpenPage = Callable[[Api], Awaitable[BrowserPage]]
 
 
 @pytest.fixture(scope="session")
@@ -29,10 +29,10 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture
 async def open_page(chromium: Any) -> AsyncIterator[OpenPage]:
     """Opens the page of a service, 1280 pixels wide and in the light; nothing may be wrong with it in the end."""
-    pages: list[Page] = []
+    pages: list[BrowserPage] = []
 
-    async def open_page(api: Api) -> Page:
-        page = Page(chromium, str(api.client.make_url("")).rstrip("/"))
+    async def open_page(api: Api) -> BrowserPage:
+        page = BrowserPage(chromium, str(api.client.make_url("")).rstrip("/"))
         pages.append(page)
         await page.width(1280)
         await page.scheme("light")
@@ -50,12 +50,12 @@ async def open_page(chromium: Any) -> AsyncIterator[OpenPage]:
 
 
 @pytest.fixture
-async def page(open_page: OpenPage, visitor: Api) -> Page:
+async def page(open_page: OpenPage, visitor: Api) -> BrowserPage:
     """Nobody in particular, before a service with the offline model."""
     return await open_page(visitor)
 
 
-async def sign_in(page: Page, api: Api, name: str = "ada") -> Api:
+async def sign_in(page: BrowserPage, api: Api, name: str = "ada") -> Api:
     """A new account's own page."""
     account = await api.as_new_account(name)
     await page.open("signin")

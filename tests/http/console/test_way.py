@@ -9,13 +9,13 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.http.conftest import Api
-from tests.http.console.browser import Page
+from tests.http.console.browser import BrowserPage
 
 PDF = b"%PDF-"
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-async def test_an_idea_becomes_files_by_keyboard_alone(page: Page, width: int, tmp_path: Path) -> None:
+async def test_an_idea_becomes_files_by_keyboard_alone(page: BrowserPage, width: int, tmp_path: Path) -> None:
     await page.width(width)
     await page.downloads_to(tmp_path)
 
@@ -92,7 +92,7 @@ async def test_an_idea_becomes_files_by_keyboard_alone(page: Page, width: int, t
     assert await page.script("return document.documentElement.scrollWidth") <= width
 
 
-async def test_a_visitor_reads_the_sample_book(page: Page, visitor: Api) -> None:
+async def test_a_visitor_reads_the_sample_book(page: BrowserPage, visitor: Api) -> None:
     demo = (await visitor.get("/books/demo/")).body
 
     await page.press("Read a sample book first")
