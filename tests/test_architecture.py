@@ -143,3 +143,17 @@ def outside_packages(file: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names.add(str(node.module).partition(".")[0])
     return names
+
+
+MIRROR = "bookgen/client/errors.py"  # says to callers what bookgen/errors.py says within
+
+
+def test_a_class_name_means_one_thing_in_the_whole_tree() -> None:
+    places: dict[str, list[str]] = {}
+    for file in (file for folder in ("bookgen", "tests", "bench") for file in (PACKAGE.parent / folder).rglob("*.py")):
+        path = str(file.relative_to(PACKAGE.parent))
+        classes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef)]
+        for name in {node.name for node in classes} if path != MIRROR else ():
+            places.setdefault(name, []).append(path)
+
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -41,9 +41,6 @@ WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
 }
 
 
-FROM_DATABASE = (asyncpg.PostgresError, asyncpg.InterfaceError, ConnectionError, TimeoutError)
-
-
 def as_domain_error(error: Exception, request_id: str) -> errors.BookgenError:
     """Whatever a handler raised, as an error of ours; what nobody foresaw tells nothing but its request."""
     match error:

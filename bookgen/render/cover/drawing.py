@@ -53,7 +53,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DrawnShape:
     """`path` is SVG path data with absolute M, L, Q, C and Z. Filled, or drawn as a line of so many pixels."""
 
     path: str
@@ -84,7 +84,7 @@ class Drawing:
 
     width: float
     height: float
-    shapes: list[Shape] = field(default_factory=list)
+    shapes: list[DrawnShape] = field(default_factory=list)
     letterings: list[Lettering] = field(default_factory=list)
 
     @property
@@ -92,10 +92,10 @@ class Drawing:
         return Box(0.0, 0.0, self.width, self.height)
 
     def fill(self, path: str, colour: Colour) -> None:
-        self.shapes.append(Shape(path, colour))
+        self.shapes.append(DrawnShape(path, colour))
 
     def stroke(self, path: str, colour: Colour, line: float) -> None:
-        self.shapes.append(Shape(path, colour, line))
+        self.shapes.append(DrawnShape(path, colour, line))
 
     def rectangle(self, box: Box, colour: Colour) -> None:
         self.fill(rectangle(box), colour)
@@ -123,10 +123,6 @@ def rectangle(box: Box) -> str:
 
 def polygon(points: Iterable[Point]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points) + "Z"
-
-
-def polyline(points: Iterable[Point]) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
 def circle(center: Point, radius: float) -> str:

@@ -26,7 +26,7 @@ _Glyph = tuple[Face, int, float, float, float]  # its x and y per mille of the s
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class GlyphOutline:
     """A set line: its glyphs, and the box of their ink per mille of the size, y upwards."""
 
     glyphs: tuple[_Glyph, ...]
@@ -43,7 +43,7 @@ class SetText:
     `capital`: the height of its capitals in pixels, or of its letters where the script has none.
     """
 
-    lines: tuple[Outline, ...]
+    lines: tuple[GlyphOutline, ...]
     size: float
     pitch: float
     capital: float
@@ -86,7 +86,7 @@ class SetText:
 class _Block:
     """Lines without a size: everything per mille of it."""
 
-    lines: tuple[Outline, ...]
+    lines: tuple[GlyphOutline, ...]
     pitch: float
     capital: float
 
@@ -157,7 +157,7 @@ class Typesetter:
         needed = [below.top - above.bottom + _AIR for above, below in itertools.pairwise(outlines)]
         return _Block(outlines, max([self.face.lead * 1000, *needed]), self._capital(text, outlines))
 
-    def _outline(self, line: Sequence[Unit], rtl: bool) -> Outline:
+    def _outline(self, line: Sequence[Unit], rtl: bool) -> GlyphOutline:
         glyphs: list[_Glyph] = []
         left = bottom = math.inf
         right = top = -math.inf
@@ -182,9 +182,9 @@ class Typesetter:
                 x += style.word(item)[0] + tracking * len(style.glyphs(item))
         if left == math.inf:  # nothing but spaces and marks without ink
             left = right = top = bottom = 0.0
-        return Outline(tuple(glyphs), left, max(right, left + 1.0), max(top, bottom + 1.0), bottom)
+        return GlyphOutline(tuple(glyphs), left, max(right, left + 1.0), max(top, bottom + 1.0), bottom)
 
-    def _capital(self, text: str, lines: Sequence[Outline]) -> float:
+    def _capital(self, text: str, lines: Sequence[GlyphOutline]) -> float:
         """Per mille of the size."""
         if spaced(text):
             return self._typeface.style(**self._kind).face.cap_height * 1000

@@ -11,7 +11,7 @@ from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contra
 from bookgen.render.cover.drawing import Box, Drawing
 from bookgen.render.cover.palettes import Palette
 from bookgen.render.cover.raster import letters
-from bookgen.render.cover.sheet import Copy, Placed, Sheet, Typography
+from bookgen.render.cover.sheet import Copy, PlacedLine, Sheet, Typography
 
 _LIGHT: Colour = (250, 246, 236)
 _DARK: Colour = (18, 18, 24)
@@ -41,11 +41,11 @@ def lettered(picture: Image.Image, copy: Copy, *, seed: str, width: int, height:
     return image
 
 
-def _head(placed: Placed, sheet: Sheet) -> Box:
+def _head(placed: PlacedLine, sheet: Sheet) -> Box:
     return Box(0, placed.head_top, sheet.page.right, placed.head_bottom)
 
 
-def _author(placed: Placed, sheet: Sheet) -> Box | None:
+def _author(placed: PlacedLine, sheet: Sheet) -> Box | None:
     author = placed.texts and placed.texts.author
     return Box(0, placed.author_top, sheet.page.right, placed.author_top + author.height) if author else None
 

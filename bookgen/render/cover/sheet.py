@@ -68,7 +68,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedLine:
     """Texts in their places, or none. `free`: the part of the sheet between them, from edge to edge."""
 
     texts: Texts | None
@@ -153,7 +153,7 @@ class Sheet:
         author: str = "foot",
         share: float = 0.36,
         largest: float = _LARGEST_TITLE,
-    ) -> Placed:
+    ) -> PlacedLine:
         """Title and subtitle at the `head` end of the sheet, the author at the other or above them.
 
         `largest`: the title's size by the sheet's width. `margin`, `top` and `foot` in units; `align` 0 is where
@@ -161,7 +161,7 @@ class Sheet:
         """
         unit, page = self.unit, self.page
         if not self.copy.title:
-            return Placed(None, 0.0, 0.0, page.bottom, 0.0, 0.0, page)
+            return PlacedLine(None, 0.0, 0.0, page.bottom, 0.0, 0.0, page)
         zone = Box(margin * unit, top * unit, page.right - margin * unit, page.bottom - foot * unit)
         texts = self.texts(zone.width, zone.height, share, largest)
         side = 1.0 - align if self.rtl else align
@@ -182,18 +182,18 @@ class Sheet:
             page.right,
             free_bottom - gap * (free_bottom < page.bottom),
         )
-        return Placed(texts, head_top, head_top + texts.head, author_top, x, side, free)
+        return PlacedLine(texts, head_top, head_top + texts.head, author_top, x, side, free)
 
-    def stack(self, zone: Box, share: float) -> Placed:
+    def stack(self, zone: Box, share: float) -> PlacedLine:
         """Everything under each other, centred in a box."""
         texts = self.texts(zone.width, zone.height, share)
         top = zone.top + (zone.height - texts.height) / 2
         foot = top + texts.head
-        return Placed(texts, top, foot, foot + texts.gap * 2, zone.center[0], 0.5, zone)
+        return PlacedLine(texts, top, foot, foot + texts.gap * 2, zone.center[0], 0.5, zone)
 
     def letter(
         self,
-        placed: Placed,
+        placed: PlacedLine,
         ground: Sequence[Colour] = (),
         *,
         title: Colour | None = None,
@@ -215,7 +215,14 @@ class Sheet:
             self._draw("author", texts.author, placed, placed.author_top, author or ink, own, CONTRAST)
 
     def _draw(
-        self, role: str, text: SetText, placed: Placed, top: float, ink: Colour, grounds: Sequence[Colour], least: float
+        self,
+        role: str,
+        text: SetText,
+        placed: PlacedLine,
+        top: float,
+        ink: Colour,
+        grounds: Sequence[Colour],
+        least: float,
     ) -> None:
         ink = readable(ink, min(grounds, key=lambda ground: contrast(ink, ground)), least)
         worst = min(grounds, key=lambda ground: contrast(ink, ground))
