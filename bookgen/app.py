@@ -85,7 +85,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         gc.collect()
         gc.freeze()  # what is alive now stays alive: the collector need not walk it again
         stop = closing.enter_context(serving.StopSignal().listening())
-        print(f"bookgen is ready at {address} ({_summary(config, service)})", flush=True)
+        print(_announcement(config, address, service.model), flush=True)
         await stop.asked.wait()
         log.info("draining", seconds=config.drain_seconds)
         await serving.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
@@ -335,6 +335,19 @@ def _running(loop: Coroutine[Any, Any, None]) -> Iterator[None]:
         task.cancel()
 
 
-def _summary(config: Config, service: Service) -> str:
+def _announcement(config: Config, address: str, model: TextModel) -> str:
+    """Where the service is and what it uses, a line each."""
+    page = "left out by BOOKGEN_CONSOLE" if config.console == "off" else f"{address}/"
     database = "BOOKGEN_DATABASE_URL" if config.database_url else f"embedded in {config.data_dir}"
-    return f"database: {database}, model: {service.model.name}"
+    mail = "by BOOKGEN_SMTP_URL" if config.smtp_url else f"kept in {config.data_dir / 'outbox'}"
+    billing = "on" if config.billing_enabled else "off"
+    return "\n".join(
+        [
+            f"bookgen is ready at {address}",
+            f"  for people    {page}",
+            f"  for programs  {address}/api/v1/docs/",
+            f"  database      {database}",
+            f"  models        {model.name}",
+            f"  mail          {mail}; billing {billing}",
+        ]
+    )

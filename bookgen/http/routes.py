@@ -20,8 +20,8 @@ from bookgen.http import (
     site,
     subscriptions,
 )
-from bookgen.http.console import page
-from bookgen.http.docs import documents, pages
+from bookgen.http.console import pages, static
+from bookgen.http.docs import documents
 from bookgen.http.edge import operation
 from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass
@@ -145,8 +145,8 @@ ROUTES = (*ACCOUNT, *PAYMENT, *BOOKS, *EXPORTS, *CHAPTERS, *PROOFREADING, *SITE)
 
 # Outside the API, at the root.
 OUTSIDE: tuple[Route, ...] = (
-    Route("GET", "/", page.index, PUBLIC, public=True),
-    Route("GET", "/console/{version}/{name:.+}", page.asset, None, public=True, quiet=True),
+    Route("GET", "/", pages.index, PUBLIC, public=True),
+    Route("GET", "/console/{version}/{name:.+}", static.asset, None, public=True, quiet=True),
     Route("GET", "/media/{key}", media.show, None, public=True, quiet=True),
     Route("GET", "/healthz", operation.alive, None, public=True, quiet=True),
     Route("GET", "/readyz", operation.ready, None, public=True, quiet=True),

@@ -23,7 +23,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
 )  # fmt: skip
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 30
 MOST_TABS = 150
 
 # What the page's policy refused, noted from its first moment on.
@@ -75,7 +75,11 @@ class BrowserPage:
     async def open(self, view: str = "") -> None:
         """A view in the page as it is; the first one loads it."""
         await self._do(self.driver.get, f"{self.url}/#/{view}")
-        await self.until("document.querySelector('h1')")
+        await self.until("document.querySelector('h1, dialog')")
+
+    async def visit(self, path: str) -> None:
+        """A page of its own, beside that of the books."""
+        await self._do(self.driver.get, f"{self.url}/{path}")
 
     async def load(self, view: str = "") -> None:
         """The page anew."""
@@ -84,6 +88,10 @@ class BrowserPage:
 
     async def script(self, source: str, *values: Any) -> Any:
         return await self._do(self.driver.execute_script, source, *values)
+
+    async def wait_for(self, source: str, *values: Any) -> Any:
+        """What an asynchronous script hands to its last argument."""
+        return await self._do(self.driver.execute_async_script, source, *values)
 
     async def until(self, condition: str, *values: Any) -> Any:
         try:

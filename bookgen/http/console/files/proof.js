@@ -78,7 +78,7 @@ function Suggestions({ book, report, reload }) {
   };
   return html`
     <div class="row between">
-      <p role="status">${data.count ? `${count(data.count, "suggestion")} left. ${number(index + 1 + (page - 1) * 20)} is shown.` : "Nothing is left to decide."}</p>
+      <p class="left" role="status" data-left=${data.count}>${data.count ? `${count(data.count, "suggestion")} left. ${number(index + 1 + (page - 1) * 20)} is shown.` : "Nothing is left to decide."}</p>
       <${Field} as="select" label="Which" value=${severity} onChange=${(event) => { limit(event.target.value); turn(1); go(0); }}>
         <option value="">all</option>${SEVERITIES.map((one) => html`<option value=${one} selected=${one === severity}>${one}</option>`)}<//>
     </div>

@@ -9,8 +9,8 @@ export function TwoTexts({ left, right, leftName, rightName, language }) {
   const parts = useMemo(() => diffWordsWithSpace(left, right, { timeout: PATIENCE }), [left, right]);
   return html`
     <div class="two">
-      <section><h3>${leftName}</h3><div class="text" ...${language}>${parts ? parts.map((part) => shown(part, part.removed, part.added, "del")) : left}</div></section>
-      <section><h3>${rightName}</h3><div class="text" ...${language}>${parts ? parts.map((part) => shown(part, part.added, part.removed, "ins")) : right}</div></section>
+      <section><h2>${leftName}</h2><div class="text" ...${language}>${parts ? parts.map((part) => shown(part, part.removed, part.added, "del")) : left}</div></section>
+      <section><h2>${rightName}</h2><div class="text" ...${language}>${parts ? parts.map((part) => shown(part, part.added, part.removed, "ins")) : right}</div></section>
     </div>`;
 }
 

@@ -33,7 +33,7 @@ export default function Preview({ book }) {
       : html`
         <div class="row center">
           <button type="button" onClick=${() => to(at - step)} disabled=${at === 0}>Back</button>
-          <span role="status">Page ${number(Math.max(first, 0) + 1)} of ${number(data.page_count)}</span>
+          <span role="status">${shown.filter(Boolean).length > 1 ? "Pages" : "Page"} ${shown.filter(Boolean).map((page) => number(page.number)).join(" and ")} of ${number(data.page_count)}</span>
           <button type="button" onClick=${() => to(at + step)} disabled=${first + step > last}>Turn</button>
         </div>
         <div class="spread" dir=${/^(ar|he)/.test(book.content_language) ? "rtl" : "ltr"}>

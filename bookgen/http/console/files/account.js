@@ -19,7 +19,7 @@ export default function Account() {
     <div class="narrow">
       <div class="row between"><${Heading}>Account<//><button type="button" onClick=${leave}>Sign out</button></div>
       <${Profile} user=${user} reload=${reload} />
-      <${Password} />
+      <${Password} user=${user} />
       <${Looks} />
       <h2>For programs</h2>
       <p>Whatever this page does, your programs can do: <a href=${api("docs/")}>the API, with a page to try it</a>.</p>
@@ -48,7 +48,7 @@ function Profile({ user, reload }) {
     </form>`;
 }
 
-function Password() {
+function Password({ user }) {
   const [message, say] = useState("");
   const { run, busy, error } = useWork(async ({ target }) => {
     say((await post("/auth/change-password/", Object.fromEntries(new FormData(target)))).message);
@@ -58,6 +58,7 @@ function Password() {
   return html`
     <h2>Password</h2>
     <form onSubmit=${run}>
+      <input hidden autocomplete="username" value=${user.username} readonly />
       <${Field} label="Password of today" name="current_password" type="password" autocomplete="current-password" required wrong=${wrong.current_password} />
       <${Field} label="New password" name="new_password" type="password" autocomplete="new-password" minlength="8" maxlength="128" required wrong=${wrong.new_password} />
       <${Problem} error=${Object.keys(wrong).length ? null : error} />

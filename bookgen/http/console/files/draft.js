@@ -8,13 +8,19 @@ const PREFIX = "bookgen:draft";
 
 // This page load. Its lock tells the others that it lives (where the browser has locks).
 const PAGE = Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join("");
+const GRACE_MILLISECONDS = 700; // a page that was just left may hold its lock a moment longer
+const { locks } = navigator;
 const lock = (page) => `bookgen:page:${page}`;
-globalThis.navigator?.locks?.request(lock(PAGE), () => new Promise(() => {}));
+locks?.request(lock(PAGE), () => new Promise(() => {}));
 
-/** Pages that are open now; null where the browser does not say. */
-async function openPages() {
-  const held = (await globalThis.navigator?.locks?.query())?.held;
-  return held ? new Set(held.map(({ name }) => name)) : null;
+/** Whether that page may still be edited in; true where the browser does not say. */
+async function lives(page) {
+  try {
+    await locks.request(lock(page), { signal: AbortSignal.timeout(GRACE_MILLISECONDS) }, () => {});
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 const schedule = (work, milliseconds) => setTimeout(work, milliseconds);
@@ -22,10 +28,11 @@ const schedule = (work, milliseconds) => setTimeout(work, milliseconds);
 export class Draft {
   /**
    * `read()` gives the text that the service has, `write(text)` stores one and gives it as stored; both throw errors
-   * with a `status`. `changed` is called whenever the draft looks different. `page` is this editor's own name.
+   * with a `status`. `changed` is called whenever the draft looks different. `page` is this editor's own name,
+   * `isOpen(page)` tells whether another lives.
    */
-  constructor({ account, chapter, served, read, write, changed = () => {}, storage = localStorage, later = schedule, page = PAGE }) {
-    Object.assign(this, { read, write, changed, storage, later, page });
+  constructor({ account, chapter, served, read, write, changed = () => {}, storage = localStorage, later = schedule, page = PAGE, isOpen = lives }) {
+    Object.assign(this, { read, write, changed, storage, later, page, isOpen });
     this.place = `${PREFIX}:${account}:${chapter}:`;
     this.text = served;
     this.base = served; // what the service had when this text was begun or last saved
@@ -45,13 +52,15 @@ export class Draft {
 
   /** Takes up what an earlier page of this chapter left unsaved, and finds what others have. */
   async open() {
-    const open = await openPages();
-    const [own, left] = [this.#records().find(({ key }) => key === this.#key), this.#records().filter(({ key }) => key !== this.#key)];
+    const records = this.#records();
+    const own = records.find(({ key }) => key === this.#key);
     if (own && !this.dirty) this.#take(own); // this chapter was left with no way to the service
-    const orphans = left.filter(({ page }) => open && page && !open.has(lock(page)));
+    const left = records.filter((record) => record !== own);
+    const open = await Promise.all(left.map(({ page }) => !page || this.isOpen(page)));
+    const orphans = left.filter((_, at) => !open[at]);
     const [newest] = orphans.sort((a, b) => b.at - a.at);
     if (newest && !this.dirty) this.#take(newest);
-    this.others = left.filter((record) => record !== newest && record.text !== this.saved);
+    this.others = left.filter(({ key, text }) => text !== this.saved && this.storage.getItem(key) !== null);
     this.changed();
   }
 
@@ -91,6 +100,7 @@ export class Draft {
       await this.save(); // the other text becomes a former text of the chapter
     } else {
       this.#setAside(this.text);
+      this.text = theirs;
       this.#settle(theirs, theirs);
     }
   }
@@ -185,8 +195,10 @@ export class Draft {
     this.others = [...this.others, { key, ...record }];
   }
 
+  /** Another page may have typed on since its text was looked at here: then its record is not this one any more. */
   #drop(other) {
-    this.storage.removeItem(other.key);
+    const now = this.#records().find(({ key }) => key === other.key);
+    if (now?.text === other.text) this.storage.removeItem(other.key);
     this.others = this.others.filter(({ key }) => key !== other.key);
   }
 

@@ -4,8 +4,6 @@ import { html, useCallback, useEffect, useErrorBoundary, useState } from "./hook
 import { isActive } from "./shelf.js";
 import { inLanguage, words } from "./format.js";
 import { useResource, useStatus } from "./live.js";
-import { useSignal } from "./signal.js";
-import { settings } from "./site.js";
 import { Cover } from "./tile.js";
 import { spoken, Problem, Waiting } from "./ui.js";
 
@@ -13,8 +11,8 @@ const PARTS = {
   outline: ["Outline", () => import("./outline.js")],
   writing: ["Writing", () => import("./writing.js")],
   read: ["Read and edit", () => import("./contents.js")],
-  proof: ["Proofread", () => import("./proof.js"), (book, site) => site?.features?.proofreading && book.word_count > 0],
-  cover: ["Cover", () => import("./covers.js"), (_, site) => site?.features?.covers],
+  proof: ["Proofread", () => import("./proof.js"), (book) => book.word_count > 0],
+  cover: ["Cover", () => import("./covers.js")],
   files: ["Files", () => import("./files.js"), (book) => book.word_count > 0],
   details: ["Details", () => import("./details.js")],
   chapters: [null, () => import("./chapter.js")],
@@ -60,11 +58,10 @@ function useRun(id, book, reload) {
 }
 
 function Head({ book, name }) {
-  const site = useSignal(settings);
-  const parts = Object.entries(PARTS).filter(([, [label, , there]]) => label && (!there || there(book, site)));
+  const parts = Object.entries(PARTS).filter(([, [label, , there]]) => label && (!there || there(book)));
   return html`
     <div class="book-head">
-      <a class="thumb" href="#/books/${book.id}/${parts.some(([key]) => key === "cover") ? "cover" : "details"}" aria-label="Cover of ${book.title}"><${Cover} book=${book} /></a>
+      <div class="thumb"><${Cover} book=${book} /></div>
       <div>
         <p class="quiet"><a href="#/">Your books</a></p>
         <p class="book-title" ...${inLanguage(book)}>${book.title}</p>

@@ -25,7 +25,7 @@ export default function Covers({ book, reload, set }) {
           ${book.covers.map((cover) => html`
             <li key=${cover.id} class=${cover.is_selected ? "selected" : ""}>
               <img src=${local(cover.thumbnail_url ?? cover.image_url)} alt="Cover in the style ${cover.style || "of the house"}" width="200" height="320" loading="lazy" />
-              ${cover.is_selected ? html`<p><b>The book’s cover</b></p>` : html`<${Action} work=${pick(cover)}>Choose this one<//>`}
+              ${cover.is_selected ? html`<p><b>The book’s cover</b></p>` : html`<${Action} work=${pick(cover)} aria-label="Choose the cover in the style ${cover.style}">Choose<//>`}
               <p class="quiet">${cover.style}</p>
             </li>`)}
         </ul>`}

@@ -12,5 +12,3 @@ export const settings = Object.assign(signal(null), {
     }
   },
 });
-
-export const offers = (feature) => settings.value?.features?.[feature] === true;

@@ -1,0 +1,106 @@
+"""The pages for people: the one at `/`, those that mailed links open, and those that a buyer comes back to.
+
+All are clients of the API only. A mailed link's page asks before it acts, so that a mail scanner uses no link up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from pathlib import Path
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.http.console.static import assets
+from bookgen.http.edge.contract import refuses
+from bookgen.http.edge.keys import SITE
+
+TEMPLATES = Path(__file__).parent
+# What every first visit needs; a browser asks for it at once instead of one module after the other.
+PRELOADED = (
+    "api", "app", "format", "hooks", "idea", "live", "router", "session", "shelf", "sign", "signal", "site", "tile",
+    "ui", "vendor/preact", "welcome",
+)  # fmt: skip
+
+# Nothing but this host is ever asked for anything, nothing inline runs, and no text becomes markup.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+FORM = """\
+<form data-method="{method}">{fields}<button class="primary">{action}</button></form>
+<p role="status"></p>
+<noscript><p>This page needs JavaScript to talk to the service.</p></noscript>"""
+
+PASSWORD_FIELD = """\
+<div class="field"><label for="new">New password</label>
+<input id="new" type="password" name="new_password" minlength="8" maxlength="128" autocomplete="new-password"
+ aria-describedby="hint" required autofocus><p class="hint" id="hint">At least 8 characters.</p></div>"""
+
+
+@refuses(errors.NotFound)
+async def index(request: web.Request) -> web.Response:
+    if not request.app[SITE].console:
+        raise errors.NotFound
+    return await _page(request, "index.html")
+
+
+async def verify_email(request: web.Request) -> web.Response:
+    return await _form(request, "Verify your e-mail address", "GET", "Verify my address")
+
+
+async def reset_password(request: web.Request) -> web.Response:
+    return await _form(request, "Set a new password", "POST", "Set it", PASSWORD_FIELD)
+
+
+async def magic_login(request: web.Request) -> web.Response:
+    return await _form(request, "Sign in", "POST", "Sign in")
+
+
+async def undo_email(request: web.Request) -> web.Response:
+    return await _form(request, "Keep this e-mail address", "POST", "Take the change back and sign everybody out")
+
+
+async def checkout_success(request: web.Request) -> web.Response:
+    return await _told(
+        request,
+        "Thank you",
+        "<p>What you bought is yours as soon as the payment is confirmed, which takes a moment. "
+        "If you bought without an account, look for our mail: it signs you in. "
+        "If your address has an account here already, the mail is a receipt: log in as always.</p>",
+    )
+
+
+async def checkout_canceled(request: web.Request) -> web.Response:
+    return await _told(request, "Nothing was bought", "<p>You left the payment page, and nothing was charged.</p>")
+
+
+async def portal_done(request: web.Request) -> web.Response:
+    return await _told(request, "All done", "<p>You may close this page.</p>")
+
+
+async def _form(request: web.Request, title: str, method: str, action: str, fields: str = "") -> web.Response:
+    return await _told(request, title, FORM.format(method=method, action=action, fields=fields))
+
+
+async def _told(request: web.Request, title: str, body: str) -> web.Response:
+    return await _page(request, "letter.html", title=title, body=body)
+
+
+async def _page(request: web.Request, template: str, **filled: str) -> web.Response:
+    site = request.app[SITE]
+    folder = f"{site.root}/console/{(await asyncio.to_thread(assets)).version}"
+    preloads = "\n".join(f'<link rel="modulepreload" href="{folder}/{module}.js">' for module in PRELOADED)
+    home = f"{site.root}/" if site.console else ""
+    text = (TEMPLATES / template).read_text("utf-8")
+    known = {"folder": folder, "preloads": preloads, "home": home, "name": html.escape(site.site_name)}
+    for key, value in {**known, **filled}.items():
+        text = text.replace(f"{{{{{key}}}}}", value)
+    return web.Response(
+        text=text,
+        content_type="text/html",
+        headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"},
+    )

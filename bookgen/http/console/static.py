@@ -1,0 +1,66 @@
+"""The files of the web page: read once, compressed once, addressed by what is in them."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from aiohttp import web
+
+from bookgen import errors
+from bookgen.http.edge.contract import refuses
+
+FOLDER = Path(__file__).parent / "files"
+CONTENT_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    content_type: str
+    plain: bytes
+    compressed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """The files by name. `version` is the digest of them all and part of their address."""
+
+    version: str
+    files: Mapping[str, Asset]
+
+
+@cache
+def assets() -> Assets:
+    files = dict(sorted(_read()))
+    digest = blake2b(digest_size=8)
+    for name, asset in files.items():
+        digest.update(name.encode() + b"\0" + asset.plain + b"\0")
+    return Assets(digest.hexdigest(), files)
+
+
+def _read() -> Iterator[tuple[str, Asset]]:
+    for path in FOLDER.rglob("*"):
+        if path.suffix in CONTENT_TYPES:
+            plain = path.read_bytes()
+            compressed = gzip.compress(plain, mtime=0)
+            yield path.relative_to(FOLDER).as_posix(), Asset(CONTENT_TYPES[path.suffix], plain, compressed)
+
+
+@refuses(errors.NotFound)
+async def asset(request: web.Request) -> web.Response:
+    """A file of this version. One of another version is not there: what it belongs with is gone as well."""
+    known = await asyncio.to_thread(assets)
+    found = known.files.get(request.match_info["name"])
+    if found is None or request.match_info["version"] != known.version:
+        raise errors.NotFound
+    headers = {"Content-Type": f"{found.content_type}; charset=utf-8", "Cache-Control": FOR_EVER}
+    headers["Vary"] = "Accept-Encoding"
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        return web.Response(body=found.compressed, headers={**headers, "Content-Encoding": "gzip"})
+    return web.Response(body=found.plain, headers=headers)

@@ -1,0 +1,132 @@
+"""The editor loses nothing that was typed: offline, reloaded, in two tabs, against another's edits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookgen.http.console.static import assets
+from tests.http.conftest import Api
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import OpenPage, sign_in
+
+FIELD = "Text of the chapter, in Markdown"
+SEQUENCES = int(os.environ.get("SEQUENCES", "100"))
+BATCH = 10
+UNREACHABLE = ("ERR_INTERNET_DISCONNECTED", "ERR_CONNECTION_REFUSED", "Failed to fetch")
+
+RANDOM = (Path(__file__).parent / "sequences.js").read_text("utf-8")
+
+
+@pytest.fixture
+async def page(open_page: OpenPage, visitor: Api) -> BrowserPage:
+    return await open_page(visitor)
+
+
+@pytest.fixture
+async def account(page: BrowserPage, visitor: Api) -> Api:
+    return await sign_in(page, visitor)
+
+
+@pytest.fixture
+async def chapter(account: Api, page: BrowserPage) -> dict[str, Any]:
+    """A written chapter, open in the editor."""
+    book = await account.written()
+    found = dict(book["chapters"][0])
+    await account.patch(f"/chapters/{found['id']}/", {"content": "It rained."})
+    await page.open(edited(found))
+    await page.until("document.querySelector('textarea')?.value === 'It rained.'")
+    return found
+
+
+def edited(chapter: dict[str, Any]) -> str:
+    return f"books/{chapter['book']}/chapters/{chapter['id']}/edit"
+
+
+async def stored(account: Api, chapter: dict[str, Any]) -> str:
+    return str((await account.get(f"/chapters/{chapter['id']}/")).body["content"])
+
+
+@pytest.mark.timeout(60 + SEQUENCES)
+async def test_no_word_is_lost_in_random_sequences(page: BrowserPage, account: Api, chapter: dict[str, Any]) -> None:
+    folder = f"/console/{assets().version}"
+
+    lost = []
+    for start in range(0, SEQUENCES, BATCH):
+        lost += await page.wait_for(RANDOM, folder, chapter["id"], account.access, start, BATCH)
+
+    assert lost == []
+
+
+async def test_what_is_typed_offline_survives_a_reload_and_is_saved_later(
+    page: BrowserPage, account: Api, chapter: dict[str, Any]
+) -> None:
+    page.expected += UNREACHABLE
+    await page.offline(True)
+    await page.fill(FIELD, "It snowed.")
+    await page.press("Save")
+    await page.sees("Kept on this device.")
+    await page.offline(False)
+    assert await stored(account, chapter) == "It rained."
+
+    await page.load(edited(chapter))
+
+    await page.until("document.querySelector('textarea')?.value === 'It snowed.'")
+    await page.press("Save")
+    await page.sees("Saved.")
+    assert await stored(account, chapter) == "It snowed."
+
+
+async def test_a_chapter_that_changed_elsewhere_is_shown_as_two_texts(
+    page: BrowserPage, account: Api, chapter: dict[str, Any]
+) -> None:
+    await page.fill(FIELD, "It snowed.")
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": "It hailed."})
+
+    await page.press("Save")
+
+    await page.sees("changed elsewhere")
+    await page.sees("It hailed.")
+    assert await stored(account, chapter) == "It hailed."
+    await page.press("Go on with mine")
+    await page.sees("Saved.")
+    assert await stored(account, chapter) == "It snowed."
+
+
+async def test_the_text_that_was_not_chosen_is_kept_aside(
+    page: BrowserPage, account: Api, chapter: dict[str, Any]
+) -> None:
+    await page.fill(FIELD, "It snowed.")
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": "It hailed."})
+    await page.press("Save")
+
+    await page.press("Go on with the other")
+
+    await page.until("document.querySelector('textarea')?.value === 'It hailed.'")
+    await page.press("Go on with it")
+    await page.until("document.querySelector('textarea')?.value === 'It snowed.'")
+
+
+async def test_leaving_the_editor_saves(page: BrowserPage, account: Api, chapter: dict[str, Any]) -> None:
+    await page.fill(FIELD, "It snowed.")
+
+    await page.press("Read")
+
+    await page.until("document.querySelector('article')?.innerText.includes('It snowed.')")
+    assert await stored(account, chapter) == "It snowed."
+
+
+async def test_a_former_text_is_compared_and_put_back(page: BrowserPage, account: Api, chapter: dict[str, Any]) -> None:
+    await page.fill(FIELD, "It snowed.")
+    await page.press("Save")
+    await page.sees("Saved.")
+
+    await page.press("Former texts")
+    await page.until("document.querySelector('del')?.innerText === 'rained'")
+    await page.press("Put this text back")
+
+    await page.until("document.querySelector('article')?.innerText.includes('It rained.')")
+    assert await stored(account, chapter) == "It rained."

@@ -1,0 +1,37 @@
+"""A proofreading report, worked through by keyboard."""
+
+from __future__ import annotations
+
+from tests.http.conftest import Api
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
+
+SLIPS = "She walked to the the river. The boat was was gone. Nobody had had seen it leave the the quay."
+
+
+async def test_each_change_is_seen_and_then_applied_or_dismissed(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    book = await account.written()
+    chapter = book["chapters"][0]
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": SLIPS})
+    await page.open(f"books/{book['id']}/proof")
+
+    await page.press("Check the book")
+    await page.look()
+    await page.until("document.querySelector('.suggestion ins')")
+    count = await left(page)
+    await page.script("document.activeElement.blur()")
+    await page.keys("a")
+    await page.until("Number(document.querySelector('[role=status].left').dataset.left) === values[0]", count - 1)
+    await page.keys("d")
+    await page.until("Number(document.querySelector('[role=status].left').dataset.left) === values[0]", count - 2)
+
+    after = (await account.get(f"/chapters/{chapter['id']}/")).body["content"]
+    assert len(after) < len(SLIPS)
+    [report] = (await account.get(f"/proofreading-reports/?book={book['id']}")).body
+    listed = (await account.get(f"/proofreading-reports/{report['id']}/suggestions/")).body["results"]
+    assert {one["status"] for one in listed} >= {"applied", "dismissed"}
+
+
+async def left(page: BrowserPage) -> int:
+    return int(await page.script("return Number(document.querySelector('[role=status].left').dataset.left)"))

@@ -1,0 +1,107 @@
+"""Signing in, its end, and a service that goes away and comes back: nothing is lost, nothing is loaded anew."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+from selenium.webdriver.common.keys import Keys
+
+from tests.http.conftest import PASSWORD, Api
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
+from tests.service import Service
+
+SPOILT = """
+const session = JSON.parse(sessionStorage.getItem("bookgen:session"));
+session.tokens.access = session.tokens.access.slice(0, -3) + "xyz";
+sessionStorage.setItem("bookgen:session", JSON.stringify(session));
+"""
+
+
+async def test_a_sign_in_that_ended_is_renewed_over_the_view_that_one_is_in(page: BrowserPage, visitor: Api) -> None:
+    page.expected.append("401")
+    account = await sign_in(page, visitor)
+    book = await account.outlined(title="The Salt Road")
+    await page.script(SPOILT)
+
+    await page.load(f"books/{book['id']}/outline")
+    await page.sees("Your sign-in has ended")
+    await page.fill("Password of ada", PASSWORD)
+    await page.keys(Keys.ENTER)
+
+    await page.sees("Write the book")
+    await page.misses("Your sign-in has ended")
+
+
+async def test_a_wrong_password_is_said_and_what_was_typed_stays(page: BrowserPage, visitor: Api) -> None:
+    page.expected.append("401")
+    await visitor.as_new_account("ada")
+    await page.open("signin")
+    await page.fill("E-mail address or username", "ada")
+    await page.fill("Password", "wrong horse")
+    await page.keys(Keys.ENTER)
+
+    await page.until("document.querySelector('[role=alert]')")
+
+    assert await page.value("E-mail address or username") == "ada"
+
+
+async def test_tokens_are_kept_for_the_tab_alone_unless_the_reader_asks(page: BrowserPage, visitor: Api) -> None:
+    await sign_in(page, visitor)
+
+    assert await page.script("return localStorage.getItem('bookgen:session')") is None
+    assert await page.script("return document.cookie") == ""
+    assert await page.script("return Object.values(globalThis).filter((one) => /eyJ/.test(one)).length") == 0
+
+
+async def test_signing_out_leaves_no_token_behind(page: BrowserPage, visitor: Api) -> None:
+    await sign_in(page, visitor)
+
+    await page.open("account")
+    await page.press("Sign out")
+
+    await page.sees("An idea goes in")
+    kept = await page.script("return JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
+    assert "eyJ" not in kept
+
+
+async def test_a_form_says_which_field_is_wrong(page: BrowserPage, visitor: Api) -> None:
+    page.expected.append("400")
+    await visitor.as_new_account("ada")
+    await page.open("signin/new")
+    for field, text in (("Username", "ada"), ("E-mail address", "eve@example.com"), ("Password", "correct horse 8")):
+        await page.fill(field, text)
+    await page.keys(Keys.ENTER)
+
+    await page.until("document.querySelector('input[name=username][aria-invalid]')")
+
+
+async def test_a_restart_of_the_service_needs_no_reload(chromium: Any, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    page = BrowserPage(chromium, f"http://127.0.0.1:{port}")
+    await page.offline(False)
+    async with Service(tmp_path, BOOKGEN_PORT=port) as service:
+        await page.load("signin/new")
+        for field, text in (("Username", "ada"), ("E-mail address", "ada@example.com"), ("Password", PASSWORD)):
+            await page.fill(field, text)
+        await page.keys(Keys.ENTER)
+        await page.sees("A new book")
+        await page.script("window.same = true")
+
+        await service.kill()
+        await page.fill("Title", "The Salt Road")
+        await page.press("Make the draft")
+        await page.sees("The service can’t be reached just now.")
+        await service.start()
+
+        await page.misses("This page tries again by itself")
+        assert await page.value("Title") == "The Salt Road"
+        await page.press("Make the draft")
+        await page.sees("Draft the outline")
+        assert await page.script("return window.same")
+    await page.script("localStorage.clear(); sessionStorage.clear()")
+    await page.complaints()

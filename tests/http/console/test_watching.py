@@ -1,0 +1,145 @@
+"""The writing, watched and steered in a browser, and what a reader is told when it waits or fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.text import TextReply, TextRequest
+from tests.http.conftest import Api, OpenApi
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import OpenPage, sign_in
+from tests.http.test_generation import HeldModel
+
+
+class MoodyModel(HeldModel):
+    """Writes when the test lets it, or fails in the second chapter."""
+
+    fails = False
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        if self.fails and request.chapter_number == 2 and request.stage not in ("outline", "rework"):
+            raise UpstreamAIError("The provider is away.", stage=request.stage, chapter_number=2, retryable=True)
+        return await super().complete(request)
+
+
+@pytest.fixture
+def author() -> MoodyModel:
+    return MoodyModel()
+
+
+@pytest.fixture
+async def service(open_api: OpenApi, author: MoodyModel) -> Api:
+    return await open_api(model=author)
+
+
+@pytest.fixture
+async def page(open_page: OpenPage, service: Api) -> BrowserPage:
+    return await open_page(service)
+
+
+@pytest.fixture
+async def account(page: BrowserPage, service: Api) -> Api:
+    return await sign_in(page, service)
+
+
+@pytest.fixture
+async def running(page: BrowserPage, account: Api, author: MoodyModel) -> dict[str, Any]:
+    """A book whose first chapter is being written, started in the page."""
+    book = await account.outlined(title="The Salt Road")
+    await page.open(f"books/{book['id']}/writing")
+    await page.press("Write the book")
+    await author.asked.wait()
+    await page.sees("Pause")
+    return book
+
+
+async def test_a_run_is_paused_resumed_and_stopped(page: BrowserPage, account: Api, running: dict[str, Any]) -> None:
+    await page.press("Pause")
+    await page.sees("Paused")
+    await page.press("Go on writing")
+    await page.sees("Pause")
+    await page.press("Stop")
+    await page.until("document.querySelector('dialog')")
+    await page.script("document.querySelector('dialog .primary').click()")
+    await page.sees("Stopped.")
+
+    status = (await account.get(f"/books/{running['id']}/generation-status/")).body
+    assert status["generation_status"] == "stopped"
+    await page.named("Go on writing")
+
+
+async def test_chapters_are_seen_as_they_are_finished(
+    page: BrowserPage, account: Api, author: MoodyModel, running: dict[str, Any]
+) -> None:
+    await page.sees("being written")
+
+    author.gate.set()
+    await account.until(running["id"], "completed")
+    await page.look()
+
+    await page.sees("Completed. All 2 chapters are written.")
+    await page.misses("being written")
+    await page.named("Take it with you")
+
+
+async def test_a_book_in_the_queue_is_told_its_place(page: BrowserPage, account: Api, running: dict[str, Any]) -> None:
+    second = await account.outlined(title="The Second")
+    await page.open(f"books/{second['id']}/writing")
+    await page.sees("Nothing is written yet.")
+
+    await page.press("Write the book")
+
+    await page.sees("Place 1 in the queue.")
+    await page.sees("One book of an account is written at a time")
+
+
+async def test_a_run_that_failed_says_why_and_goes_on_when_told(
+    page: BrowserPage, account: Api, author: MoodyModel
+) -> None:
+    author.fails = True
+    author.gate.set()
+    book = await account.outlined()
+    await account.post(f"/books/{book['id']}/generate/")
+    await account.until(book["id"], "error")
+
+    await page.open(f"books/{book['id']}")
+    await page.sees("The provider is away.")
+    await page.sees("goes on with the chapter that failed")
+    author.fails = False
+    await page.press("Try again")
+    await account.until(book["id"], "completed")
+    await page.look()
+
+    await page.sees("Completed.")
+
+
+async def test_the_shelf_says_which_book_needs_its_author(page: BrowserPage, account: Api, author: MoodyModel) -> None:
+    author.fails = True
+    author.gate.set()
+    book = await account.outlined()
+    await account.post(f"/books/{book['id']}/generate/")
+    await account.until(book["id"], "error")
+
+    await page.load()
+
+    await page.sees("Stuck: needs you")
+
+
+async def test_a_failed_call_is_told_where_it_was_asked_for(
+    page: BrowserPage, account: Api, author: MoodyModel
+) -> None:
+    page.expected.append("502")
+    author.gate.set()
+    book = await account.written()
+    author.fails = True
+    second = book["chapters"][1]
+
+    await page.open(f"books/{book['id']}/chapters/{second['id']}")
+    await page.press("Have it written again")
+    await page.script("document.querySelector('dialog .primary').click()")
+
+    await page.sees("The provider is away.")
+    await page.sees("Try again; if it stays so, ask whoever runs this service.")
