@@ -45,7 +45,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
             table[bound] = Endpoint.of(route)
     app[TABLE] = table
     app[keys.WAITING] = Waiters()
-    app[keys.DOCUMENT] = openapi.encoded(tuple(routes), services.site.public_url)
+    app[keys.DOCUMENT] = lambda: openapi.encoded(tuple(routes), services.site.public_url)
     return app
 
 

@@ -50,9 +50,8 @@ _TEXT_CONTENT = {"text/markdown": {"schema": {"type": "string"}}}
 )
 @conditional
 async def schema(request: web.Request) -> web.Response:
-    return web.Response(
-        body=request.app[DOCUMENT], headers={"Content-Type": "application/json", "Cache-Control": PUBLIC_FOR_AN_HOUR}
-    )
+    body = await asyncio.to_thread(request.app[DOCUMENT])
+    return web.Response(body=body, headers={"Content-Type": "application/json", "Cache-Control": PUBLIC_FOR_AN_HOUR})
 
 
 @docs(
