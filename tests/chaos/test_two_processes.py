@@ -159,3 +159,24 @@ async def test_a_stop_signal_during_a_start_changes_no_run(world: World, moment:
     for book in books:
         await world.until_status(book, "completed")
     await world.check()
+
+
+async def test_kills_behind_a_stop_signal_set_no_book_aside(world: World) -> None:
+    """As a container is stopped that is given less time than a call in flight takes."""
+    author = await world.author()
+    book = await world.book(author)
+    world.model.configure(delay=120)
+    process = await world.serve()
+    await world.generate(process, author, book)
+    for deploy in (1, 2, 3):
+        await world.model.arrived(deploy)
+        process.signal(signal.SIGTERM)
+        await world.until(
+            "SELECT p.draining FROM process p JOIN run r ON r.owner = p.boot_id WHERE r.book_id = $1", book
+        )
+        await world.kill(process)
+        process = await world.serve()
+
+    await world.model.arrived(4)
+    run = await world.pool.fetchrow("SELECT status, crash_count FROM run WHERE book_id = $1", book)
+    assert tuple(run) == ("running", 0)
