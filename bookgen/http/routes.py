@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bookgen.http import (
     addons,
-    admin,
     auth,
     books,
     chapters,
@@ -13,7 +12,6 @@ from bookgen.http import (
     exports,
     generation,
     illustrations,
-    media,
     outlines,
     payments,
     proofreading,
@@ -22,8 +20,8 @@ from bookgen.http import (
 )
 from bookgen.http.console import pages, static
 from bookgen.http.docs import documents
-from bookgen.http.edge import operation
 from bookgen.http.edge.routing import Route
+from bookgen.http.outside import media, operation
 from bookgen.limits import LimitClass
 
 READ, WRITE, EXPENSIVE, PUBLIC, AUTH = LimitClass
@@ -44,7 +42,7 @@ ACCOUNT: tuple[Route, ...] = (
     Route("GET", "/auth/profile/", auth.read_profile, READ, cookie=True),
     Route("PATCH", "/auth/profile/", auth.change_profile, WRITE),
     Route("POST", "/auth/change-password/", auth.change_password, WRITE),
-    Route("GET", "/admin/overview/", admin.read_overview, READ),
+    Route("GET", "/admin/overview/", site.read_overview, READ),
 )
 
 PAYMENT: tuple[Route, ...] = (

@@ -1,19 +1,31 @@
-"""What is not about one book: statistics, public settings and the support assistant."""
+"""What is not about one book: statistics, the overview for staff, public settings and the support assistant."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from aiohttp import web
 
+from bookgen.errors import PermissionDenied
 from bookgen.http.books import with_progress
 from bookgen.http.books_schemas import GENRES, LANGUAGES
 from bookgen.http.edge import clients, replies
-from bookgen.http.edge.contract import docs, json_schema, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, LIMITER, QUOTA, SITE, SUPPORT
+from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, BODY, DATABASE, LIMITER, QUOTA, SITE, SUPERVISOR, SUPPORT
 from bookgen.http.edge.schemas import shown
-from bookgen.http.site_schemas import AnswerSchema, PublicSettingsSchema, QuestionSchema, SourceSchema, StatsSchema
+from bookgen.http.site_schemas import (
+    AnswerSchema,
+    OverviewSchema,
+    PublicSettingsSchema,
+    QuestionSchema,
+    SourceSchema,
+    StatsSchema,
+)
 from bookgen.limits import Budget, address_bucket
+from bookgen.models import Usage
 from bookgen.render.trim import TRIMS
-from bookgen.store import books, exports, stats
+from bookgen.store import books, exports, overview, stats
 
 RECENT_BOOKS = 5
 # Of one address a day; further questions are answered from the documents alone.
@@ -39,6 +51,28 @@ async def show_stats(request: web.Request) -> web.Response:
         "recent_books": await with_progress(request, recent),
     }
     return replies.json(body)
+
+
+@docs(
+    tags=["admin"],
+    summary="Sums over the whole service, for staff",
+    description="Accounts, books, runs and all model usage.",
+)
+@response_schema(OverviewSchema, 200)
+@refuses(PermissionDenied)
+async def read_overview(request: web.Request) -> web.Response:
+    await request.app[ACCOUNTS].require_staff(request[ACCOUNT_ID])
+    db = request.app[DATABASE].http
+    by_status, runs = await overview.books_by_status(db), await overview.runs_by_status(db)
+    return replies.json(
+        {
+            "accounts": await overview.accounts(db),
+            "books": {"total": sum(by_status.values()), "by_status": by_status},
+            "runs": {"by_status": runs},
+            "actors": {**request.app[SUPERVISOR].counts(), "queued": runs.get("queued", 0)},
+            "usage": _usage(await overview.usage_by_model(db), request.app[SITE].currency),
+        }
+    )
 
 
 @docs(
@@ -88,3 +122,12 @@ async def ask(request: web.Request) -> web.Response:
     found = await request.app[SUPPORT].ask(asked["question"], asked["history"], by_model=has_budget)
     sources = [shown(SourceSchema, source) for source in found.sources]
     return replies.json({"answer": found.answer, "sources": sources})
+
+
+def _usage(by_model: list[overview.ModelUsage], currency: str) -> dict[str, Any]:
+    total = sum((each.usage for each in by_model), Usage())
+    return {
+        **asdict(total),
+        "currency": currency,
+        "by_model": [{"model": each.model, **asdict(each.usage), "currency": currency} for each in by_model],
+    }

@@ -1,0 +1,1 @@
+"""What is served outside the API but pages: pictures, and what operators ask."""
