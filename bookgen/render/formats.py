@@ -23,8 +23,9 @@ class Format:
 
 
 def _pdf(edition: Edition) -> bytes:
-    write = write_wrap if edition.settings.cover_wrap else write_pdf
-    return write(edition.manuscript, edition.layout, edition.settings)
+    if edition.settings.cover_wrap:
+        return write_wrap(edition.manuscript, edition.pagination.pages, edition.settings)
+    return write_pdf(edition.manuscript, edition.layout, edition.settings)
 
 
 def _docx(edition: Edition) -> bytes:

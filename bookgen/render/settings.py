@@ -8,6 +8,7 @@ from typing import Any
 
 from bookgen.errors import InvalidInput
 from bookgen.render.characters import clean, one_line
+from bookgen.render.trim import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,15 @@ class ExportSettings:
     bleed: bool = False
     cover_wrap: bool = False
     paper: str = "white"
+    binding: str = "paperback"
 
 
 CHOICES = {
     "font": ("serif", "sans", "dyslexic"),
     "chapter_starts": ("right", "any"),
     "profile": ("digital", "print"),
-    "paper": ("white", "cream"),
+    "paper": tuple(RULES["paperback"]["page"]),
+    "binding": ("paperback",),
 }
 RANGES = {"font_size": (8.0, 18.0), "line_spacing": (1.0, 2.0)}
 LONGEST = {"dedication": 1_000, "copyright_text": 5_000, "isbn": 20, "publisher": 200}
@@ -79,7 +82,12 @@ def _check(name: str) -> Callable[[Any], Any]:
     return _flag
 
 
+_NO_HARDCOVER = "Hardcover wraps are not made: no printer's rules for their size are confirmed yet."
+
+
 def _choice(value: Any, choices: tuple[str, ...]) -> str:
+    if value == "hardcover":
+        raise ValueError(_NO_HARDCOVER)
     if value not in choices:
         raise ValueError(f"Must be one of: {', '.join(choices)}.")
     return str(value)

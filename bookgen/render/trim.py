@@ -1,19 +1,18 @@
-"""Trim sizes and what the printers ask of a page: data, with the day it was read from their help pages.
-
-KDP: topics G201834180, GVBQ3CMEQW3W2VL6, G6GTK3T3NUHKLEFX; IngramSpark: file creation guide.
-"""
+"""Trim sizes, and what the printers ask of a page and of a wrap, which stands in `print_rules.toml`."""
 
 from __future__ import annotations
 
-import math
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-VERIFIED_ON = "2026-11-20"
+RULES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("print_rules.toml").read_text("utf-8"))
 
 INCH = 72.0
 MM = INCH / 25.4
-BLEED = 0.125 * INCH
-SAFE = 0.5 * INCH  # IngramSpark: no text nearer to the trim, folios and running heads included
+BLEED: float = RULES["interior"]["bleed"] * INCH
+SAFE: float = RULES["interior"]["safe"] * INCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +57,11 @@ TRIMS = {
 }
 DEFAULT_TRIM = "6x9"
 
-# KDP's smallest inside margin by page count, in inches.
-_INSIDE = ((150, 0.375), (300, 0.5), (500, 0.625), (700, 0.75), (math.inf, 0.875))
-
-# Thickness of one page in inches, by paper; KDP's own figures.
-PAPER = {"white": 0.002252, "cream": 0.0025}
-SPINE_TEXT_FROM = 79
-
 
 def kdp_inside(pages: int) -> float:
     """The least inside margin in points that KDP takes for a book of that many pages."""
-    return next(inside for upto, inside in _INSIDE if pages <= upto) * INCH
+    bands: list[tuple[int, float]] = RULES["interior"]["inside"]
+    return next((inside for upto, inside in bands if pages <= upto), bands[-1][1]) * INCH
 
 
 def inside_margin(pages: int) -> float:
@@ -78,4 +71,5 @@ def inside_margin(pages: int) -> float:
 
 def spine_width(pages: int, paper: str) -> float:
     """The spine in points; printers count an odd page as two."""
-    return (pages + pages % 2) * PAPER[paper] * INCH
+    thickness: float = RULES["paperback"]["page"][paper]
+    return (pages + pages % 2) * thickness * INCH

@@ -116,3 +116,13 @@ def text_of(epub: bytes, name: str) -> str:
 
 def identifier(package: str) -> str:
     return re.findall(r"urn:uuid:[0-9a-f-]+", package)[0]
+
+
+def test_every_kind_of_reader_is_told_to_hyphenate_text_and_never_verse(make: Make) -> None:
+    def sheet(settings: ExportSettings) -> str:
+        return zipfile.ZipFile(io.BytesIO(render(make("A line."), settings).epub)).read("EPUB/style.css").decode()
+
+    for name in ("hyphens", "-webkit-hyphens", "-epub-hyphens", "adobe-hyphenate"):
+        assert f" {name}: auto;" in sheet(ExportSettings())
+        assert f" {name}: none;" in next(line for line in sheet(ExportSettings()).splitlines() if "verse {" in line)
+        assert f"{name}: auto" not in sheet(ExportSettings(hyphenate=False))

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
 import pikepdf
-import pypdfium2
 import pytest
 
 from bench.render import corpus
 from bookgen.render.job import Job, perform
-from bookgen.render.layout.compose import lay_out
 from bookgen.render.layout.rows import Image
-from bookgen.render.model import Figure, Manuscript
-from bookgen.render.pdf.wrap import write_wrap
+from bookgen.render.model import Figure
 from bookgen.render.settings import ExportSettings
-from bookgen.render.trim import BLEED, TRIMS, spine_width
+from bookgen.render.trim import BLEED, TRIMS
 from tests.render.conftest import Make, Rendered, render
 from tests.render.reading import PdfText
 from tests.render.test_settings import red_picture, with_picture
@@ -179,47 +174,6 @@ def test_a_link_in_the_text_leads_to_its_address(make: Make) -> None:
         addresses = [str(each.A.URI) for page in pdf.pages for each in page.get("/Annots", []) if "/A" in each]
 
     assert addresses == ["https://example.org/a?b=1"]
-
-
-def test_the_cover_wrap_has_the_printers_size(make: Make) -> None:
-    book, chapters = corpus.book(corpus.Corpus("wrap", chapters=6, words=36_000))
-    settings = ExportSettings(cover_wrap=True, paper="cream", profile="print")
-    wrap = perform(Job("pdf", book, chapters, "A. Author", settings, watermark=False))
-    interior = perform(Job("pdf", book, chapters, "A. Author", ExportSettings(profile="print"), watermark=False))
-
-    with opened(interior) as inside, opened(wrap) as cover:
-        width = 2 * 432 + spine_width(len(inside.pages), "cream") + 2 * BLEED
-        assert len(cover.pages) == 1
-        assert [float(side) for side in cover.pages[0].mediabox] == pytest.approx([0, 0, width, 666], abs=0.01)
-
-
-@pytest.mark.parametrize(("language", "side"), [("en", max), ("he", min)])
-def test_the_front_of_a_cover_wrap_is_where_the_book_is_opened(
-    language: str, side: Callable[[Iterable[float]], float], make: Make
-) -> None:
-    with opened(wrap_of(make("A line.", language=language, title="W", description="x " * 30))) as pdf:
-        places = [float(operands[4]) for operands, operator in content(pdf) if str(operator) == "cm"]
-
-    front, *_ = places
-    assert front == side(places)
-
-
-def test_a_description_too_long_for_the_back_ends_with_a_sentence(make: Make) -> None:
-    wrap = pypdfium2.PdfDocument(wrap_of(make("A line.", description="Here is one sentence more. " * 200)))
-    text = " ".join(wrap[0].get_textpage().get_text_bounded().split())
-    wrap.close()
-
-    assert 20 < text.count("Here is") < 200
-    assert text.count("Here is") == text.count("more.")
-
-
-def wrap_of(text: Manuscript) -> bytes:
-    settings = ExportSettings(cover_wrap=True)
-    return write_wrap(text, lay_out(text, settings), settings)
-
-
-def content(pdf: pikepdf.Pdf) -> Iterable[tuple[Any, Any]]:
-    return [(each.operands, each.operator) for each in pikepdf.parse_content_stream(pdf.pages[0])]
 
 
 def opened(data: bytes) -> pikepdf.Pdf:

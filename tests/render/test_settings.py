@@ -186,8 +186,9 @@ def test_a_paragraph_of_fewer_lines_than_the_letter_is_deep_has_no_drop_cap(make
     assert "I" not in lines(layout)
 
 
-def test_every_setting_is_in_this_file() -> None:
-    source = Path(__file__).read_text() + Path(__file__).with_name("test_pdf.py").read_text()
+def test_every_setting_is_tried_here_or_on_the_pdf_or_on_the_wrap() -> None:
+    files = ("test_settings.py", "test_pdf.py", "test_wrap.py")
+    source = "".join(Path(__file__).with_name(name).read_text() for name in files)
 
     assert [each.name for each in fields(ExportSettings) if each.name not in source] == []
 

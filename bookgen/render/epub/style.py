@@ -13,9 +13,10 @@ _FAMILIES = {"serif": "serif", "sans": "sans-serif", "dyslexic": '"Atkinson Hype
 
 _SHEET = """@namespace epub "http://www.idpf.org/2007/ops";
 body {{ margin: 0 5%; line-height: {leading}; widows: 2; orphans: 2; font-family: {family}; overflow-wrap: break-word }}
-p {{ margin: 0; text-indent: {indent}em; text-align: {align}; hyphens: {hyphens}; -webkit-hyphens: {hyphens} }}
-h1 {{ font-weight: normal; text-align: center; margin: 3em 0 2em; hyphens: none; text-wrap: balance }}
-h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid; hyphens: none }}
+p {{ margin: 0; text-indent: {indent}em; text-align: {align} }}
+p, li, figcaption {{ {hyphens} }}
+h1 {{ font-weight: normal; text-align: center; margin: 3em 0 2em; text-wrap: balance }}
+h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid }}
 h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p {{ text-indent: 0 }}
 table + p, pre + p, figure + p, p.verse, p.verse + p {{ text-indent: 0 }}
 .number {{ display: block; font-size: 0.6em; letter-spacing: 0.15em; margin-bottom: 1em }}
@@ -25,7 +26,7 @@ hr::before {{ content: "{ornament}" }}
 blockquote {{ margin: 1em 1.6em }}
 blockquote p, li p, td p {{ text-indent: 0 }}
 blockquote p + p {{ text-indent: {indent}em }}
-p.verse {{ margin: 1em 1.6em; text-align: start; hyphens: none }}
+p.verse {{ margin: 1em 1.6em; text-align: start; {whole} }}
 pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
 table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}
 table, th {{ border-top: 1px solid; border-bottom: 1px solid }}
@@ -83,13 +84,21 @@ def _faces(settings: ExportSettings) -> str:
     )
 
 
+def _hyphens(how: str) -> str:
+    """In every spelling that a reader knows it by, with words and ends as short as the printed book divides them."""
+    names = ("-webkit-hyphens", "-epub-hyphens", "adobe-hyphenate", "hyphens")
+    limits = "-webkit-hyphenate-limit-before: 2; -webkit-hyphenate-limit-after: 3; hyphenate-limit-chars: 6 2 3"
+    return "; ".join([*(f"{name}: {how}" for name in names), limits])
+
+
 def style_sheet(settings: ExportSettings, language: Locale) -> bytes:
     sheet = _SHEET.format(
         indent=language.indent,
         leading=round(1.27 * settings.line_spacing, 2),
         family=_FAMILIES[settings.font],
         align="justify" if settings.justify else "start",
-        hyphens="auto" if settings.hyphenate else "none",
+        hyphens=_hyphens("auto" if settings.hyphenate else "none"),
+        whole=_hyphens("none"),
         ornament=SCENE_BREAK.replace(" ", "\\2003"),
         initial=_INITIAL if settings.drop_caps else "",
     )

@@ -10,9 +10,9 @@ from reportlab.pdfbase import pdfdoc
 
 from bookgen.render.model import Manuscript
 from bookgen.render.pdf.canvas import BareCanvas
+from bookgen.render.trim import RULES
 
 _PRODUCER = "ReportLab PDF Library - (opensource)"
-OUTPUT_CONDITION = "CGATS TR 001"
 
 # The profile that Little CMS makes, free of any right, with the header of version 2, which is what PDF/A-1 takes.
 _SRGB = Path(__file__).with_name("srgb.icc")
@@ -98,10 +98,10 @@ def make_pressable(canvas: BareCanvas) -> None:
     intent = {
         "Type": pdfdoc.PDFName("OutputIntent"),
         "S": pdfdoc.PDFName("GTS_PDFX"),
-        "OutputConditionIdentifier": pdfdoc.PDFString(OUTPUT_CONDITION),
+        "OutputConditionIdentifier": pdfdoc.PDFString(RULES["press"]["output_condition"]),
         "OutputCondition": pdfdoc.PDFString("Offset printing on coated paper after SWOP"),
         "RegistryName": pdfdoc.PDFString("http://www.color.org"),
-        "Info": pdfdoc.PDFString(OUTPUT_CONDITION),
+        "Info": pdfdoc.PDFString(RULES["press"]["output_condition"]),
     }
     document.Catalog.OutputIntents = pdfdoc.PDFArray([pdfdoc.PDFDictionary(intent)])
 

@@ -1,94 +1,117 @@
-"""The full cover for print: back, spine and front on one sheet, with bleed on every edge."""
+"""The full cover for print: back, spine and front on one sheet, with bleed on every edge, in the inks of a press."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from io import BytesIO
 
+from PIL import Image
 from reportlab.lib.utils import ImageReader
 
+from bookgen.errors import InvalidInput
+from bookgen.render.cover.colour import TITLE_CONTRAST, WHITE, Colour, readable
+from bookgen.render.cover.front import draw_front, family_of
+from bookgen.render.cover.sheet import Copy
 from bookgen.render.layout.compose import setter_for
 from bookgen.render.layout.lines import Align, Line
-from bookgen.render.layout.page import Layout
-from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
-from bookgen.render.model import Manuscript
-from bookgen.render.pdf.archive import describe
+from bookgen.render.layout.setter import Setter
+from bookgen.render.model import Manuscript, Picture
+from bookgen.render.pdf.archive import describe, make_pressable
+from bookgen.render.pdf.barcode import Barcode
 from bookgen.render.pdf.canvas import BareCanvas
 from bookgen.render.pdf.fontfile import EmbeddedFont
+from bookgen.render.pdf.inks import inks, operators
 from bookgen.render.pdf.text import TextWriter
-from bookgen.render.pictures import extended
+from bookgen.render.pictures import extended, inked
 from bookgen.render.settings import ExportSettings
-from bookgen.render.trim import BLEED, INCH, SAFE, SPINE_TEXT_FROM, spine_width
+from bookgen.render.trim import INCH, RULES, SAFE, spine_width
 
-BARCODE = (2.0 * INCH, 1.2 * INCH)
-BARCODE_GAP = 0.25 * INCH
-_SPINE_AIR = 0.0625 * INCH
+_RULES = RULES["paperback"]
+BLEED = _RULES["bleed"] * INCH
+BARCODE_BOX = tuple(side * INCH for side in _RULES["barcode"])
+_BARCODE_GAP = _RULES["barcode_gap"] * INCH
+_PIXEL = INCH / 300
 _BLURB_LEAD = 1.4
 _SENTENCE = re.compile(r".+?(?:[.!?…]['\"’”»)]*\s+|[。！？][」』”]*|$)", re.DOTALL)
-# Grounds that white type reads well on, each with a contrast of 7 or more.
-_GROUNDS = ("0.09 0.16 0.27", "0.23 0.10 0.13", "0.08 0.22 0.19", "0.20 0.14 0.28", "0.16 0.17 0.19")
 
 
-def write_wrap(manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> bytes:
-    return _Wrap(manuscript, layout, settings).file()
+def write_wrap(manuscript: Manuscript, pages: int, settings: ExportSettings) -> bytes:
+    """For an interior of so many pages. One that is too thick for the paper is refused."""
+    most = _RULES["most_pages"][settings.paper]
+    if pages > most:
+        problem = f"Printers bind at most {most} pages of {settings.paper} paper; this book has {pages}."
+        raise InvalidInput(settings={"paper": [problem]})
+    return _Wrap(manuscript, pages, settings).file()
 
 
 class _Wrap:
-    def __init__(self, manuscript: Manuscript, layout: Layout, settings: ExportSettings) -> None:
+    """Lengths in points from the sheet's lower left corner."""
+
+    def __init__(self, manuscript: Manuscript, pages: int, settings: ExportSettings) -> None:
         self._manuscript = manuscript
         self._settings = settings
-        self._pages = len(layout.pages)
-        self._trim_width, self._height = layout.width, layout.height
-        self._spine = spine_width(self._pages, settings.paper)
-        sides = (BLEED, BLEED + self._trim_width + self._spine)
-        self._back, self._front = sides[::-1] if layout.rtl else sides
-        self._file = BytesIO()
-        width = 2 * self._trim_width + self._spine + 2 * BLEED
-        self._canvas = BareCanvas(self._file, width, self._height + 2 * BLEED, manuscript.language)
+        self._pages = pages
         self._setter: Setter = setter_for(manuscript, settings)
-        self._texts: list[tuple[Line, float, float, float, bool]] = []
+        trim = self._setter.geometry.trim
+        self._trim_width, self._height = trim.width, trim.height
+        self._spine = spine_width(pages, settings.paper)
+        sides = (BLEED, BLEED + trim.width + self._spine)
+        self._back, self._front = sides[::-1] if self._setter.language.rtl else sides
+        self._width = 2 * trim.width + self._spine + 2 * BLEED
+        self._tall = trim.height + 2 * BLEED
+        self._file = BytesIO()
+        self._canvas = BareCanvas(self._file, self._width, self._tall, manuscript.language)
+        self._texts: list[tuple[Line, float, float, float, bool]] = []  # on the ground of the cover
+        self._numbers: list[tuple[Line, float, float, float, bool]] = []  # on the white of the barcode
 
     def file(self) -> bytes:
-        canvas = self._canvas
+        canvas, cover = self._canvas, self._manuscript.cover
         describe(canvas, self._manuscript)
-        canvas.setTrimBox((BLEED, BLEED, self._canvas_width - BLEED, BLEED + self._height))
-        canvas.draw([f"q {self._ground} rg 0 0 {self._canvas_width:.2f} {self._height + 2 * BLEED:.2f} re f Q"])
-        if self._manuscript.cover:
-            width, height = self._trim_width + BLEED, self._height + 2 * BLEED
-            reader = ImageReader(BytesIO(extended(self._manuscript.cover, width, height).data))
-            left = 0.0 if self._front == BLEED else self._front  # with the bleed of its outer edge
-            canvas.drawImage(reader, left, 0, width, height)
+        make_pressable(canvas)
+        canvas.setBleedBox((0, 0, self._width, self._tall))
+        canvas.setTrimBox((BLEED, BLEED, self._width - BLEED, BLEED + self._height))
+        front, ground = self._picture_front(cover) if cover else self._drawn_front()
+        canvas.draw([f"q {inks(ground)} k 0 0 {self._width:.2f} {self._tall:.2f} re f Q"])
+        left = 0.0 if self._front == BLEED else self._front  # with the bleed of its outer edge
+        canvas.draw([f"q {left:.2f} 0 {self._trim_width + BLEED:.2f} {self._tall:.2f} re W n"])
+        if isinstance(front, ImageReader):
+            canvas.drawImage(front, left, 0, self._trim_width + BLEED, self._tall)
         else:
-            self._set_front()
+            canvas.draw(front)
+        canvas.draw(["Q"])
         self._set_spine()
         self._set_back()
-        self._draw_texts()
+        self._draw_texts(inks(readable(WHITE, ground, TITLE_CONTRAST)))
         canvas.showPage()
         canvas.save()
         return self._file.getvalue()
 
-    @property
-    def _canvas_width(self) -> float:
-        return 2 * self._trim_width + self._spine + 2 * BLEED
+    def _picture_front(self, cover: Picture) -> tuple[ImageReader, Colour]:
+        """The cover that the book has, and the colour of its edges, in which the rest goes on."""
+        with Image.open(BytesIO(cover.data)) as image:
+            edge = image.convert("RGB").resize((3, 3), Image.Resampling.BOX)
+            red, green, blue = edge.tobytes()[9:12]
+        filling = inked(extended(cover, self._trim_width + BLEED, self._tall))
+        return ImageReader(BytesIO(filling.data)), (red, green, blue)
 
-    @property
-    def _ground(self) -> str:
-        seed = hashlib.sha256(f"{self._manuscript.subject}|{self._manuscript.title}".encode()).digest()
-        return _GROUNDS[seed[0] % len(_GROUNDS)]
-
-    def _set_front(self) -> None:
-        book, unit = self._manuscript, self._setter.geometry.trim.font_size
-        scale = 3.4 if len(book.title) <= 30 else 2.6 if len(book.title) <= 70 else 1.9
-        y = self._centered(book.title, unit * scale, BLEED + self._height * 0.74, 0.3, display=True)
-        if book.subtitle:
-            self._centered(book.subtitle, unit * 1.4, y - 12, 0.2, italic=True)
-        self._centered(book.author, unit * 1.7, BLEED + self._height * 0.14, 0.1)
+    def _drawn_front(self) -> tuple[list[str], Colour]:
+        """Our first design for the book, drawn over the bleed on all sides so that it stands in the trim's middle."""
+        book = self._manuscript
+        width, height = (self._trim_width + 2 * BLEED) / _PIXEL, self._tall / _PIXEL
+        drawing = draw_front(
+            Copy(book.title, book.subtitle, book.author, book.language),
+            seed=book.id,
+            family=family_of(book.id, book.subject, 0),
+            variant=0,
+            width=width,
+            height=height,
+        )
+        return list(operators(drawing, self._front - BLEED, 0.0, _PIXEL)), drawing.shapes[0].colour
 
     def _set_spine(self) -> None:
         """Printers take type on a spine only from so many pages on, and with air on both sides."""
-        room = self._spine - 2 * _SPINE_AIR
-        if self._pages < SPINE_TEXT_FROM or room < 7.0:
+        room = self._spine - 2 * _RULES["spine_air"] * INCH
+        if self._pages < _RULES["spine_text_from"] or room < 7.0:
             return
         size = min(14.0, room * 0.8)
         book = self._manuscript
@@ -103,14 +126,29 @@ class _Wrap:
         text = self._manuscript.description or self._manuscript.subtitle
         measure = self._trim_width - 2 * SAFE - 0.25 * INCH
         top = BLEED + self._height - SAFE
-        lowest = BLEED + BARCODE_GAP + BARCODE[1]
+        lowest = BLEED + _BARCODE_GAP + BARCODE_BOX[1]
         size, lines = self._blurb(text, measure, top - lowest)
         y = top - size * 2
         for line in lines:
             self._texts.append((line, self._back + SAFE, y, size, False))
             y -= size * _BLURB_LEAD
-        box_x = self._back + self._trim_width - BARCODE_GAP - BARCODE[0]
-        self._canvas.draw([f"q 1 g {box_x:.2f} {BLEED + BARCODE_GAP:.2f} {BARCODE[0]:.2f} {BARCODE[1]:.2f} re f Q"])
+        self._set_barcode(self._back + self._trim_width - _BARCODE_GAP - BARCODE_BOX[0], BLEED + _BARCODE_GAP)
+
+    def _set_barcode(self, x: float, y: float) -> None:
+        """A white box, with the ISBN's bars in black if the book has one."""
+        width, height = BARCODE_BOX
+        self._canvas.draw([f"q 0 0 0 0 k {x:.2f} {y:.2f} {width:.2f} {height:.2f} re f Q"])
+        if not self._settings.isbn:
+            return
+        code = Barcode(self._settings.isbn)
+        x, y = x + (width - code.width) / 2, y + (height - code.height) / 2
+        bars = " ".join(f"{x + bar.x:.3f} {y + bar.y:.3f} {bar.width:.3f} {bar.height:.3f} re" for bar in code.bars())
+        self._canvas.draw([f"q 0 0 0 1 k {bars} f Q"])
+        for digits in code.digits():
+            line = self._setter.line(digits.text, code.size, width, Align.START)
+            line.x = 0.0
+            left = digits.x if len(digits.text) == 1 else digits.x - line.width / 2
+            self._numbers.append((line, x + left, y + digits.y, code.size, False))
 
     def _blurb(self, text: str, measure: float, height: float) -> tuple[float, list[Line]]:
         """Smaller where it is long; what is longer still ends with the last sentence that has room."""
@@ -126,21 +164,12 @@ class _Wrap:
             lines = self._setter.lines("".join(sentences).strip(), size, measure, Align.JUSTIFY)
         return size, lines[:most]
 
-    def _centered(self, text: str, size: float, y: float, share: float, **kind: bool) -> float:
-        """On the front, as large as `size` or as fits into so much of its height; the height below."""
-        sizes = [size * smaller for smaller in (1.0, 0.8, 0.65, 0.5)]
-        measure = self._trim_width - 2 * SAFE
-        size, lines = self._setter.fitted(text, sizes, measure, self._height * share, **kind)
-        for line in lines:
-            self._texts.append((line, self._front + SAFE, y, size, False))
-            y -= size * DISPLAY_LEAD
-        return y
-
-    def _draw_texts(self) -> None:
+    def _draw_texts(self, ink: str) -> None:
         typeface = self._setter.maker.typeface
         names = {face.key: EmbeddedFont(face, self._canvas).name for face in typeface.faces}
         writer = TextWriter(names)
-        for line, x, y, size, turned in self._texts:
-            place = f"0 -1 1 0 {x:.2f} {y:.2f} cm" if turned else f"1 0 0 1 {x:.2f} {y:.2f} cm"
-            writer.restart()
-            self._canvas.draw([f"q {place} 1 g BT", writer.operators(line, 0.0, 0.0, size), "ET Q"])
+        for texts, colour in ((self._texts, ink), (self._numbers, "0 0 0 1")):
+            for line, x, y, size, turned in texts:
+                place = f"0 -1 1 0 {x:.2f} {y:.2f} cm" if turned else f"1 0 0 1 {x:.2f} {y:.2f} cm"
+                writer.restart()
+                self._canvas.draw([f"q {place} {colour} k BT", writer.operators(line, 0.0, 0.0, size), "ET Q"])

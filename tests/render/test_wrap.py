@@ -1,0 +1,132 @@
+"""The print wrap: the printers' boxes to the hundredth of an inch, a barcode that reads, and no colour but inks."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pikepdf
+import pypdfium2
+import pytest
+import zxingcpp
+
+from bench.render import corpus
+from bookgen.errors import InvalidInput
+from bookgen.render.job import Job, perform
+from bookgen.render.pdf.wrap import write_wrap
+from bookgen.render.settings import ExportSettings, parse_settings
+from bookgen.render.trim import INCH, TRIMS
+from tests.render.conftest import Make
+from tests.render.test_settings import with_picture
+
+PAGE = {"white": 0.002252, "cream": 0.0025}  # inches, as the printer's own page says
+
+
+@pytest.mark.parametrize("paper", PAGE)
+@pytest.mark.parametrize("trim", TRIMS)
+def test_the_boxes_are_the_printers(trim: str, paper: str, make: Make) -> None:
+    book = with_picture(make("A line.", trim=trim))
+    for pages in (24, 79, 301, 776):
+        with opened(write_wrap(book, pages, ExportSettings(paper=paper))) as pdf:
+            (page,) = pdf.pages
+            media, bleed, cut = (
+                [float(each) / INCH for each in box] for box in (page.mediabox, page.bleedbox, page.trimbox)
+            )
+        width = 2 * TRIMS[trim].width / INCH + (pages + pages % 2) * PAGE[paper] + 0.25
+        height = TRIMS[trim].height / INCH + 0.25
+
+        assert media == bleed == pytest.approx([0, 0, width, height], abs=0.01)
+        assert cut == pytest.approx([0.125, 0.125, width - 0.125, height - 0.125], abs=0.01)
+
+
+def test_the_wrap_of_an_export_has_the_spine_of_its_own_interior() -> None:
+    book, chapters = corpus.book(corpus.Corpus("wrap", chapters=3, words=9_000))
+    settings = ExportSettings(cover_wrap=True, paper="cream")
+    wrap = perform(Job("pdf", book, chapters, "A. Author", settings, watermark=False))
+    interior = perform(Job("pdf", book, chapters, "A. Author", ExportSettings(profile="print"), watermark=False))
+
+    with opened(interior) as inside, opened(wrap) as cover:
+        width = 2 * 432 + len(inside.pages) * PAGE["cream"] * INCH + 18
+        assert float(cover.pages[0].mediabox[2]) == pytest.approx(width, abs=0.01)
+
+
+@pytest.mark.parametrize("isbn", ["978-3-16-148410-0", "3-16-148410-X"])
+def test_the_barcode_is_read_back_from_the_sheet(isbn: str, make: Make) -> None:
+    codes = zxingcpp.read_barcodes(raster(write_wrap(make("A line."), 200, ExportSettings(isbn=isbn))))
+
+    assert [code.text for code in codes] == ["9783161484100"]
+
+
+def test_without_an_isbn_its_box_is_left_white(make: Make) -> None:
+    sheet = raster(write_wrap(make("A line."), 200, ExportSettings()))
+    scale = sheet.width / (2 * 6 + 200 * PAGE["white"] + 0.25)
+    box = [round(each * scale) for each in (3.875, 9.25 - 0.375 - 1.2, 5.875, 9.25 - 0.375)]
+
+    assert zxingcpp.read_barcodes(sheet) == []
+    assert sheet.crop((box[0] + 2, box[1] + 2, box[2] - 2, box[3] - 2)).getextrema() == ((255, 255),) * 3
+
+
+@pytest.mark.parametrize("pictured", [False, True])
+def test_everything_on_it_is_ink_and_never_too_much(pictured: bool, make: Make) -> None:
+    book = make("A line.", description="A keeper writes down every ship. " * 9)
+    book = with_picture(book) if pictured else book
+    with opened(write_wrap(book, 200, ExportSettings(isbn="978-3-16-148410-0"))) as pdf:
+        (page,) = pdf.pages
+        found = [(list(operands), str(operator)) for operands, operator in pikepdf.parse_content_stream(page)]
+        images = list(page.get_images().values())
+        fonts = [font.DescendantFonts[0].FontDescriptor for font in page.Resources.get("/Font", {}).values()]
+
+        assert pdf.pdf_version == "1.3"
+        assert str(pdf.docinfo.GTS_PDFXConformance) == "PDF/X-1a:2001"
+        assert str(pdf.Root.OutputIntents[0].OutputConditionIdentifier) == "CGATS TR 001"
+        assert not {operator for _, operator in found} & {"rg", "RG", "cs", "CS", "sc", "scn", "sh", "gs", "BI"}
+        assert max(sum(map(float, operands)) for operands, operator in found if operator in ("k", "K")) <= 2.0
+        assert {str(image.ColorSpace) for image in images} == ({"/DeviceCMYK"} if pictured else set())
+        assert all("/FontFile2" in font or "/FontFile3" in font for font in fonts)
+
+
+@pytest.mark.parametrize(("language", "back"), [("en", 0), ("he", 1)])
+def test_the_back_with_its_barcode_is_where_the_book_ends(language: str, back: int, make: Make) -> None:
+    sheet = raster(write_wrap(with_picture(make("A line.", language=language)), 200, ExportSettings()))
+    scale = sheet.height / 9.25
+    places = [0.125 + 6 - 0.25 - 1, 0.125 + 6 + 200 * PAGE["white"] + 6 - 0.25 - 1]
+    white = [sheet.getpixel((round(x * scale), round((9.25 - 0.375 - 0.6) * scale))) == (255,) * 3 for x in places]
+
+    assert white == [back == 0, back == 1]
+
+
+def test_a_description_too_long_for_the_back_ends_with_a_sentence(make: Make) -> None:
+    wrap = write_wrap(make("A line.", description="Here is one sentence more. " * 200), 200, ExportSettings())
+    text = " ".join(pypdfium2.PdfDocument(wrap)[0].get_textpage().get_text_bounded().split())
+
+    assert 20 < text.count("Here is") < 200
+    assert text.count("Here is") == text.count("more.")
+
+
+def test_type_stands_on_a_spine_only_where_printers_take_it(make: Make) -> None:
+    said = [
+        pypdfium2.PdfDocument(write_wrap(make("A line."), pages, ExportSettings(paper="cream")))[0]
+        .get_textpage()
+        .get_text_bounded()
+        for pages in (78, 120)
+    ]
+
+    assert ["Ingrid Lindqvist" in each for each in said] == [False, True]
+
+
+def test_what_no_printer_binds_is_refused_by_name(make: Make) -> None:
+    with pytest.raises(InvalidInput) as thick:
+        write_wrap(make("A line."), 778, ExportSettings(paper="cream"))
+    with pytest.raises(InvalidInput) as hard:
+        parse_settings({"cover_wrap": True, "binding": "hardcover"})
+
+    assert "776 pages of cream" in str(thick.value.details["settings"])
+    assert "confirmed" in str(hard.value.details["settings"])
+
+
+def raster(data: bytes) -> Any:
+    return pypdfium2.PdfDocument(data)[0].render(scale=200 / 72).to_pil().convert("RGB")
+
+
+def opened(data: bytes) -> pikepdf.Pdf:
+    return pikepdf.open(io.BytesIO(data))
