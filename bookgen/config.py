@@ -51,7 +51,9 @@ def _mailbox(text: str) -> str:
 
 
 def _mail_server(url: SecretStr) -> SecretStr:
-    _with_sound_port(url.get_secret_value())
+    text = _with_sound_port(url.get_secret_value())
+    if urlsplit(text).query not in ("", "tls=off"):
+        raise ValueError(text)
     return url
 
 
@@ -175,7 +177,7 @@ class Config(BaseSettings):
     stripe_api_base: Url | None = setting("STRIPE_API_BASE", None, "an http(s) URL", "Another Stripe server.")
 
     smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+$"), AfterValidator(_mail_server)] | None = setting(
-        "BOOKGEN_SMTP_URL", None, "smtp[s]://user:password@host:port",
+        "BOOKGEN_SMTP_URL", None, "smtp[s]://user:password@host:port, without TLS only with ?tls=off",
         "Mail server; without it mails are written to `outbox/` in the data folder.",
     )  # fmt: skip
     mail_from: Annotated[Text, AfterValidator(_mailbox)] = setting(

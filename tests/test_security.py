@@ -93,7 +93,13 @@ CHECKLIST = {
     "in whatever order": "test_webhook every_order_and_repetition_of_events_ends_alike",
     "what an event says is looked up": "test_webhook an_event_that_lies_about_payment_is_checked_at_the_",
     "the balance is the ledger's": "test_ledger no_statement_parts_the_balance_from_the_ledger",
+    "an event that cannot be read ends nothing": "test_webhook an_event_that_cannot_be_read_is_kept_told_and_skipped",
     # Operations
+    "no letter leaves the machine in the clear": "test_mailing a_server_elsewhere_without_tls_gets_no_letter_unless_",
+    "this machine is never banned": "test_abuse this_machine_is_no_origin_that_could_be_banned",
+    "nor is a proxy": "test_abuse a_ban_never_covers_a_proxy",
+    "a proxy that is not trusted is told of": "test_edge a_proxy_that_is_not_trusted_is_told_of_once_with_the_setting",
+    "no process list shows a password": "test_account create_reads_a_password_from_standard_input",
     "names and shapes of secrets are redacted": "test_telemetry a_secret_never_reaches_the_log",
     "no canary in any log of the whole suite": "test_canaries a_leak_fails_the_run_though_every_test_passed",
     "the database's log has no statement": "test_embedded the_servers_log_holds_no_statement_of_ours",

@@ -36,13 +36,15 @@ class Caller:
 
     @property
     def network(self) -> str | None:
-        """The address, or an IPv6 caller's /64, which is one household; None for a local socket."""
+        """The address, or an IPv6 caller's /64, which is one household; None for this machine itself."""
         try:
             address = ipaddress.ip_address(self.address)
         except ValueError:
             return None
         if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
             address = address.ipv4_mapped
+        if address.is_loopback:
+            return None
         prefix = 32 if address.version == 4 else 64
         return str(ipaddress.ip_network(f"{address}/{prefix}", strict=False))
 

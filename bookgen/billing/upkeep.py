@@ -12,7 +12,7 @@ from bookgen.billing import processor
 from bookgen.billing.catalog import Offer, offers
 from bookgen.billing.fulfilment import Effect, Fulfilment
 from bookgen.billing.gateway import Gateway, Refused
-from bookgen.billing.webhook import Webhook
+from bookgen.billing.webhook import UNREADABLE, UnreadableEvent, Webhook
 from bookgen.store import payment_events, payments
 from bookgen.store.database import DB
 
@@ -61,12 +61,18 @@ class Upkeep:
     async def replay(self, *, everything: bool) -> AsyncIterator[str]:
         """Applies the events that wait, oldest first; with `everything` all that were ever kept."""
         for found in await payment_events.listed(self._db, waiting_only=not everything):
-            event = processor.event(found)
+            try:
+                event = processor.event(found)
+            except UNREADABLE:
+                yield f"{found.get('id')} {found.get('type')}: cannot be read, skipped"
+                continue
             try:
                 await self._webhook.apply(event, again=everything)
                 said = await payment_events.outcome(self._db, event.id)
             except Refused as refusal:  # the others do not wait for it
                 said = f"not applied. {refusal}"
+            except UnreadableEvent as unreadable:
+                said = f"cannot be read, skipped. {unreadable}"
             yield f"{event.id} {event.type}: {said}"
 
     # --- reconcile ----------------------------------------------------------------------------------

@@ -15,10 +15,17 @@ from bookgen.billing.fulfilment import Fulfilment
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.processor import Event
 from bookgen.billing.signature import require_signature
-from bookgen.errors import InvalidInput
+from bookgen.errors import BookgenError, InvalidInput
 from bookgen.store import payment_events
 
 log = structlog.get_logger()
+
+# What reading an event raises that is not of the form it should have; OSError is a time far away.
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, OSError)
+
+
+class UnreadableEvent(BookgenError):
+    """The event is not of the form that events of its type have."""
 
 
 class Webhook:
@@ -44,30 +51,41 @@ class Webhook:
             raise InvalidInput("This server has no webhook secret, so no event can be believed.")
         require_signature(payload, signature, self._secrets, self._clock().timestamp())
         found = _parsed(payload)
-        event = _read(found)
+        try:
+            event = processor.event(found)
+        except UNREADABLE:
+            await self._set_aside(found)
+            return
         if {event.live, self._gateway.live} == {True, False}:
             raise InvalidInput("One of this event and this server's key is of the processor's test mode, one is live.")
         await payment_events.keep(self._db, event.id, event.type, found, event.created_at)
-        await self.apply(event)
+        try:
+            await self.apply(event)
+        except UnreadableEvent as unreadable:
+            log.error("payment_event_unreadable", event_id=event.id, type=event.type, reason=str(unreadable))
         self._wake_mail()
+
+    async def _set_aside(self, found: Mapping[str, Any]) -> None:
+        """Keep a signed event that cannot be read, for whoever can; the processor need not send it again."""
+        if not isinstance(found.get("id"), str):
+            raise InvalidInput("The event lacks what every event has.")
+        await payment_events.keep(self._db, found["id"], str(found.get("type")), found, self._clock())
+        log.error("payment_event_unreadable", event_id=found["id"], type=str(found.get("type")))
 
     async def apply(self, event: Event, *, again: bool = False) -> None:
         """Brings up to date what the event is about. `again`: also when it was applied before."""
         once = None if again else event.id
-        match event.type.split("."):
-            case ["checkout", "session", _]:
-                await self._fulfilment.refresh_session(event.object["id"], once)
-            case ["customer", "subscription", _]:
-                await self._fulfilment.refresh_customer(str(event.object["customer"]), once)
-            case ["invoice", ("paid" | "payment_failed")] if customer := processor.reference(event.object["customer"]):
+        match _subject(event):
+            case "session", session_id:
+                await self._fulfilment.refresh_session(session_id, once)
+            case "customer", customer:
                 await self._fulfilment.refresh_customer(customer, once)
-            case ["charge", "refunded"] | ["charge", "dispute", "created"]:
-                await self._refresh_payment(event, once)
+            case "payment", payment:
+                await self._refresh_payment(event, payment, once)
             case _:
                 await payment_events.mark_applied(self._db, event.id, "nothing to do")
 
-    async def _refresh_payment(self, event: Event, once: str | None) -> None:
-        payment = processor.reference(event.object.get("payment_intent"))
+    async def _refresh_payment(self, event: Event, payment: str, once: str | None) -> None:
         session_id = await self._gateway.session_of_payment(payment) if payment else None
         if session_id:
             await self._fulfilment.refresh_session(session_id, once)
@@ -85,8 +103,18 @@ def _parsed(payload: bytes) -> Mapping[str, Any]:
     return found
 
 
-def _read(found: Mapping[str, Any]) -> Event:
+def _subject(event: Event) -> tuple[str, str] | None:
+    """What the event is about, and its id: a session, a customer or a payment; None when it is nothing of ours."""
     try:
-        return processor.event(found)
-    except (KeyError, TypeError):
-        raise InvalidInput("The event lacks what every event has.") from None
+        match event.type.split("."):
+            case ["checkout", "session", _]:
+                return "session", str(event.object["id"])
+            case ["customer", "subscription", _]:
+                return "customer", str(event.object["customer"])
+            case ["invoice", ("paid" | "payment_failed")] if customer := processor.reference(event.object["customer"]):
+                return "customer", customer
+            case ["charge", "refunded"] | ["charge", "dispute", "created"]:
+                return "payment", processor.reference(event.object.get("payment_intent")) or ""
+    except UNREADABLE as error:
+        raise UnreadableEvent(f"The event lacks {error}.") from None
+    return None

@@ -18,6 +18,7 @@ from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords, requir
 from bookgen.app import open_database
 from bookgen.billing import credits
 from bookgen.billing.standing import is_live
+from bookgen.commands import passwords
 from bookgen.errors import Conflict, InvalidInput, NotFound
 from bookgen.models import Account, CreditKind
 from bookgen.store import accounts, audit, bans, plans, subscriptions
@@ -33,7 +34,7 @@ def add_options(parser: ArgumentParser) -> None:
 
     create = _command(commands, "create", "create an account", _create)
     create.add_argument("--username", metavar="U", help="made from the address if not given")
-    create.add_argument("--password", metavar="P", help="made and printed if not given")
+    passwords.add_option(create, "made and printed if not given")
     create.add_argument("--staff", action="store_true", help="may see the staff's overview")
 
     plan = _command(commands, "set-plan", "put an account on a plan", _set_plan)
@@ -76,14 +77,14 @@ def _command(commands: _SubParsersAction[Any], name: str, summary: str, action: 
 
 
 async def _create(args: Namespace, database: Database) -> None:
-    password = args.password or secrets.token_urlsafe(12)
+    password = await passwords.given(args.password) or secrets.token_urlsafe(12)
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise InvalidInput(f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters.")
     email = signup.valid_email(args.email)
     require_uncommon("password", password, args.username or "", email)
-    passwords = Passwords(threads=1)
-    password_hash = await passwords.hash(password)
-    passwords.close()
+    hashing = Passwords(threads=1)
+    password_hash = await hashing.hash(password)
+    hashing.close()
     async with database.http.acquire() as connection, connection.transaction():
         username = args.username and signup.valid_username(args.username, email)
         account = await accounts.create(

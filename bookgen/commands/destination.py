@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
-import getpass
 import hmac
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from bookgen import config
 from bookgen.client.client import Client, Unauthenticated
+from bookgen.commands import passwords
 from bookgen.commands.own_server import own_server
 from bookgen.errors import StartupError
 from bookgen.store.postgres.keyfile import kept_secret
@@ -56,7 +55,7 @@ class Destination:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server", type=_url, metavar="URL", help="a running server, instead of one of its own")
     parser.add_argument("--login", metavar="NAME", help="e-mail or username there, else an account is made")
-    parser.add_argument("--password", help="its password; asked for when it is not given")
+    passwords.add_option(parser, "its password")
 
 
 def _url(text: str) -> str:
@@ -73,8 +72,8 @@ async def reached(options: argparse.Namespace) -> AsyncIterator[Destination]:
     if options.password and not options.login:
         raise StartupError("--password is that of a --login.")
     if options.server and options.login:
-        password = options.password or await asyncio.to_thread(getpass.getpass)
-        yield Destination(options.server, password, options.login, poll_seconds=POLL_REMOTE)
+        password = await passwords.given(options.password or passwords.ASK)
+        yield Destination(options.server, password or "", options.login, poll_seconds=POLL_REMOTE)
         return
     settings = config.load()
     make_data_folder(settings.data_dir)

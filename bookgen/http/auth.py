@@ -235,9 +235,10 @@ def _link(request: web.Request) -> tuple[str, str]:
 
 
 def _caller(request: web.Request) -> Caller:
-    return Caller(
-        address=clients.address(request, request.app), fingerprint=request.headers.get("X-Browser-Fingerprint")
-    )
+    address = clients.address(request, request.app)
+    # Whoever comes in through a proxy that says nothing of them shares its address with all its callers.
+    own = "" if clients.is_proxy(address, request.app[SITE].trusted_proxies) else address
+    return Caller(address=own, fingerprint=request.headers.get("X-Browser-Fingerprint"))
 
 
 async def _holder(request: web.Request) -> int | None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8
 from email.utils import format_datetime
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
@@ -30,7 +31,10 @@ class Mailer(Protocol):
 
 
 class SmtpMailer:
-    """`smtp://` upgrades to TLS where the server offers it, `smtps://` speaks TLS from the start."""
+    """`smtps://` speaks TLS from the start, `smtp://` upgrades to it.
+
+    A server on this machine need not offer TLS; another one need not only where the URL ends in `?tls=off`.
+    """
 
     def __init__(self, url: str, *, sender: str) -> None:
         parts = urlsplit(url)
@@ -38,6 +42,7 @@ class SmtpMailer:
         self._tls = parts.scheme == "smtps"
         self._host = parts.hostname or "localhost"
         self._port = parts.port
+        self._start_tls = None if parts.query == "tls=off" or _is_local(self._host) else not self._tls
         self._username = unquote(parts.username) if parts.username else None
         self._password = unquote(parts.password) if parts.password else None
 
@@ -50,6 +55,7 @@ class SmtpMailer:
                 username=self._username,
                 password=self._password,
                 use_tls=self._tls,
+                start_tls=self._start_tls,
                 timeout=TIMEOUT_SECONDS,
             )
         except (aiosmtplib.SMTPException, OSError, TimeoutError, ValueError) as error:
@@ -83,6 +89,13 @@ def build_mailer(smtp_url: str | None, *, sender: str, outbox: Path) -> Mailer:
     if smtp_url:
         return SmtpMailer(smtp_url, sender=sender)
     return OutboxMailer(outbox, sender=sender)
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def message(letter: Letter, sender: str) -> EmailMessage:

@@ -9,7 +9,7 @@ import pytest
 
 from bookgen.accounts.signup import Caller
 from bookgen.store import bans
-from tests.accounts.door import PASSWORD, Door
+from tests.accounts.door import PASSWORD, Door, OpenDoor
 
 
 async def register(door: Door, name: str, email: str | None = None, **headers: str) -> tuple[int, Any]:
@@ -101,6 +101,20 @@ async def test_a_banned_address_registers_nobody(door: Door, banned: str, tried:
     await ban_origin_of(door, body["user"]["id"])
 
     assert (await register(door, "bea", X_Forwarded_For=tried))[0] == status
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])
+def test_this_machine_is_no_origin_that_could_be_banned(address: str) -> None:
+    assert Caller(address=address, fingerprint="f").origin.keys() == {"fingerprint"}
+
+
+async def test_a_ban_never_covers_a_proxy(open_door: OpenDoor) -> None:
+    door = await open_door(trusted_proxies="127.0.0.0/8, 10.0.0.0/8")
+    _, body = await register(door, "ada", X_Forwarded_For="10.0.0.7")
+
+    await ban_origin_of(door, body["user"]["id"])
+
+    assert await door.database.http.fetchval("SELECT count(*) FROM ban") == 0
 
 
 async def test_a_ban_covers_where_the_account_signed_in_from(door: Door) -> None:

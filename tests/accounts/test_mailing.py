@@ -101,6 +101,28 @@ async def test_a_letter_goes_out_by_smtp_right_after_the_request(
     worker.cancel()
 
 
+@pytest.mark.parametrize(
+    ("url", "arrives"),
+    [("smtp://127.0.0.1", True), ("smtp://localhost", True), ("smtp://0.0.0.0", False), ("smtp://0.0.0.0{tls}", True)],
+)
+async def test_a_server_elsewhere_without_tls_gets_no_letter_unless_that_was_said(
+    smtp: tuple[Mailbox, int], url: str, arrives: bool
+) -> None:
+    mailbox, port = smtp
+    scheme, _, rest = url.partition("://")
+    host, marked = rest.removesuffix("{tls}"), rest.endswith("{tls}")
+    mailer = SmtpMailer(f"{scheme}://{host}:{port}{'?tls=off' if marked else ''}", sender="b@books.example")
+    letter = Letter("ada@example.com", "Hello", "text", "<p>html</p>", "<1@books.example>")
+
+    if arrives:
+        await mailer.send(letter)
+        assert (await mailbox.letters.get())["To"] == "ada@example.com"
+    else:
+        with pytest.raises(MailNotSent):
+            await mailer.send(letter)
+        assert mailbox.letters.empty()
+
+
 async def test_a_name_that_mail_programs_would_make_a_link_of_is_not_repeated(door: Door) -> None:
     await door.register("www.spam.example")
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
+from structlog.testing import capture_logs
 
 from bookgen.accounts import proof
 from bookgen.billing.checkout import ReturnUrls
@@ -342,6 +343,32 @@ async def test_either_secret_counts_while_one_replaces_the_other(pool, stripe, m
     await payments.receive(*stripe.delivery(stripe.events[1], secret=NEXT_WEBHOOK_SECRET))
 
     assert await credits.balance(pool, account) == 6
+
+
+async def send(payments, stripe, event):
+    await payments.receive(*stripe.delivery(event))
+
+
+async def test_an_event_that_cannot_be_read_is_kept_told_and_skipped(pool, payments, stripe, buy_credits, make_account):
+    await buy_credits(await make_account())
+    [good] = stripe.events
+    broken = [
+        {"id": "evt_bare", "type": "invoice.paid"},
+        {**good, "id": "evt_empty", "type": "customer.subscription.updated", "data": {"object": {}}},
+        {**good, "id": "evt_text", "data": "?"},
+        {**good, "id": "evt_late", "created": 10**18},
+    ]
+
+    with capture_logs() as logs:
+        for event in (*broken, good):
+            await send(payments, stripe, event)
+    lines = [line async for line in payments.upkeep().replay(everything=True)]
+
+    told = {line["event_id"] for line in logs if line["event"] == "payment_event_unreadable"}
+    assert told == {event["id"] for event in broken}
+    assert await pool.fetchval("SELECT count(*) FROM payment_event") == 5
+    assert sum("cannot be read, skipped" in line for line in lines) == 4
+    assert [line for line in lines if "credits five-pack: paid" in line]
 
 
 async def test_a_guest_gets_an_account_credits_and_a_way_in(pool, buy_credits, deliver):

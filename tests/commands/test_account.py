@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 from typing import Any
 
@@ -49,6 +50,21 @@ async def test_create_makes_an_account_that_can_sign_in(
     assert await passwords.verify(printed.split("password ")[1].strip(), row["password_hash"])
     passwords.close()
     assert (await bookgen_account.one("SELECT count(*) FROM subscription"))[0] == 1
+
+
+@pytest.mark.parametrize("asked", ["--password", "--password -"])
+async def test_create_reads_a_password_from_standard_input(
+    bookgen_account: Operator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], asked: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("hush hush from a pipe\nnot this\n"))
+
+    await bookgen_account(f"create ada@example.com {asked}")
+
+    row = await bookgen_account.one("SELECT * FROM account")
+    assert "hush" not in capsys.readouterr().out
+    passwords = Passwords()
+    assert await passwords.verify("hush hush from a pipe", row["password_hash"])
+    passwords.close()
 
 
 async def test_create_takes_a_name_a_password_and_staff(

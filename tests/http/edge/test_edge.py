@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 from aiohttp import web
+from structlog.testing import capture_logs
 
 from bookgen.http import server
 from bookgen.http.edge import bodies, replies
@@ -95,6 +96,18 @@ async def test_json_is_taken_however_it_is_spelled(edge: Api, content_type: str)
     reply = await edge.call("POST", "/echo/", data=b'{"text": "\xc3\xa4"}', headers={"Content-Type": content_type})
 
     assert (reply.status, reply.body) == (200, {"text": "ä"})
+
+
+async def test_a_proxy_that_is_not_trusted_is_told_of_once_with_the_setting(open_api: OpenApi) -> None:
+    told = []
+    for proxies in ("", "127.0.0.0/8"):
+        visitor = await open_api(trusted_proxies=proxies)
+        with capture_logs() as logs:
+            for _ in range(3):
+                await visitor.get("/public-settings/", headers={"X-Forwarded-For": "198.51.100.7"})
+        told.append([line["to_do"] for line in logs if line["event"] == "proxy_is_not_trusted"])
+
+    assert told == [["If it is yours, name it in BOOKGEN_TRUSTED_PROXIES."], []]
 
 
 @pytest.mark.parametrize("chunked", [True, False])

@@ -1,0 +1,26 @@
+"""A password for a command: typed at a prompt or read from standard input, so that no process list shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import sys
+from argparse import ArgumentParser
+
+ASK = "-"
+
+
+def add_option(parser: ArgumentParser, meaning: str) -> None:
+    parser.add_argument(
+        "--password", metavar="P", nargs="?", const=ASK,
+        help=f"{meaning}; without P, or with -, it is asked for or read from standard input",
+    )  # fmt: skip
+
+
+async def given(password: str | None) -> str | None:
+    """What stands on the command line or, if that asks for it, what is typed or piped in."""
+    return await asyncio.to_thread(_read) if password == ASK else password
+
+
+def _read() -> str:
+    return getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
