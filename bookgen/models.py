@@ -115,6 +115,8 @@ class Notice(StrEnum):
     """What a letter without a link tells of."""
 
     RECEIPT = "receipt"
+    PASSWORD_CHANGED = "password-changed"
+    GOOGLE_LINKED = "google-linked"
 
 
 @dataclass(frozen=True, slots=True)

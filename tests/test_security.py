@@ -47,6 +47,8 @@ CHECKLIST = {
     "and nobody takes that address meanwhile": "test_proof an_address_that_was_left_is_nobodys_while_",
     "refreshing outlives no end of tokens": "test_proof a_refreshed_token_is_as_old_as_its_sign_in",
     "a refresh chain ends": "test_tokens refreshing_ends_a_year_after_the_sign_in",
+    "what is done with an account is kept and told": "test_proof what_is_done_with_an_account_is_kept_and_",
+    "an operator ends all sign-ins": "test_account sessions_end_voids_what_was_signed_in_before",
     # Authorisation
     "a foreign id answers as a missing one": "test_contract a_strangers_id_answers_byte_for_byte_as_a_missing_one",
     "a body sets nothing of the service's: books": "test_books a_body_can_set_nothing_that_is_the_services",

@@ -61,6 +61,16 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         opening="thank you. You paid for {bought} with this e-mail address.",
         closing="What you bought is in the account that has proven this address. Without one, register with it.",
     ),
+    Notice.PASSWORD_CHANGED: _Wording(
+        subject="Your password was changed",
+        opening="the password of your account was just changed.",
+        closing="If it was not you, ask for a new password now: only you read the letter with the link.",
+    ),
+    Notice.GOOGLE_LINKED: _Wording(
+        subject="A Google account signs in to yours",
+        opening="the Google account of this e-mail address was just linked with your account, and signs in to it now.",
+        closing="If it was not you, secure that Google account, then ask whoever runs this server to end all sign-ins.",
+    ),
 }
 
 # The first letter of a guest is the receipt as well.

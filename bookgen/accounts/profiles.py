@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from bookgen.accounts import proof, signup
+from bookgen.accounts import history, proof, signup
 from bookgen.accounts.blocking import Standings
 from bookgen.accounts.passwords import Passwords, require_uncommon
 from bookgen.accounts.signup import Caller
@@ -59,6 +59,7 @@ class Profiles:
             if moves and after.pending_email:
                 await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, after.pending_email, account_id)
                 await mails.enqueue(connection, LinkPurpose.UNDO_EMAIL, after.email, account_id)
+                await history.record(connection, after, "email-asked", email=after.pending_email)
         if moves:
             self._wake_mail()
         return after
@@ -75,6 +76,10 @@ class Profiles:
             handed_over = await proof.confirm(
                 connection, account_id, email, by_holder=holder == account_id, now=datetime.now(UTC)
             )
+            if account := await accounts.find(connection, account_id):
+                await history.record(
+                    connection, account, "email-handed-over" if handed_over else "email-proven", email=email
+                )
         self._standings.forget(account_id)
         return handed_over
 
@@ -83,6 +88,7 @@ class Profiles:
         async with self._db.acquire() as connection, connection.transaction():
             account_id, email = await consume(connection, LinkPurpose.UNDO_EMAIL, uid, token)
             account = await proof.take_back(connection, account_id, email, link_token_hash(token), datetime.now(UTC))
+            await history.record(connection, account, "email-taken-back", email=email)
         self._standings.forget(account_id)
         return account
 
@@ -101,6 +107,9 @@ class Profiles:
         password_hash = await self._passwords.hash(new)
         async with self._db.acquire() as connection, connection.transaction():
             await self._set_password(connection, account_id, password_hash)
+            if meant.account:
+                await history.record(connection, meant.account, "password-changed", by="the former password")
+        self._wake_mail()
 
     async def forgot_password(self, email: str) -> None:
         """Queue the letter without looking whether anybody has the address: the answer cannot tell."""
@@ -116,7 +125,9 @@ class Profiles:
                 raise link_not_good()
             require_uncommon("new_password", new, account.username, account.email)
             await self._set_password(connection, account_id, password_hash)
+            await history.record(connection, account, "password-changed", by="a mailed link")
         self._standings.forget(account_id)
+        self._wake_mail()
 
     async def _set_password(self, connection: asyncpg.Connection, account_id: int, password_hash: str) -> None:
         await accounts.set_password(connection, account_id, password_hash)

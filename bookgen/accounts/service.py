@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import asyncpg
 
-from bookgen.accounts import signup
+from bookgen.accounts import history, signup
 from bookgen.accounts.blocking import Standings
 from bookgen.accounts.passwords import Passwords, require_uncommon
 from bookgen.accounts.profiles import Profiles, consume, link_not_good
@@ -169,7 +169,7 @@ class Accounts:
         if self._passwords.outdated(password_hash):
             fresh = await self._passwords.hash(password)
             await accounts.replace_password_hash(self._db, account.id, password_hash, fresh)
-        return await self._sign_in(account, caller, attempt.began)
+        return await self._sign_in(account, caller, attempt.began, "password")
 
     async def google(self, access_token: str, caller: Caller) -> SignedIn:
         person = await self._google.identify(access_token)
@@ -183,7 +183,7 @@ class Accounts:
                 account = await self._known(person)
                 if account is None:
                     raise
-        return await self._sign_in(account, caller, began)
+        return await self._sign_in(account, caller, began, "Google")
 
     async def magic_login(self, uid: str, token: str, caller: Caller) -> SignedIn:
         began = self._tokens.now()
@@ -193,14 +193,15 @@ class Accounts:
         if account is None:
             raise link_not_good()
         self._standings.forget(account_id)
-        return await self._sign_in(account, caller, began)
+        return await self._sign_in(account, caller, began, "a mailed link")
 
-    async def _sign_in(self, account: Account, caller: Caller, began: float) -> SignedIn:
+    async def _sign_in(self, account: Account, caller: Caller, began: float, way: str) -> SignedIn:
         """`began` lies before the account was read: what ends its tokens after that ends these as well."""
         if account.blocked:
             raise PermissionDenied("This account is blocked.")
         self._require_verified(account)
         await accounts.record_origin(self._db, account.id, caller.origin)
+        await history.record(self._db, account, "signed-in", by=way, **caller.origin)
         signed_in_at = max(began, account.tokens_valid_from.timestamp())
         return SignedIn(
             account=account,
@@ -236,6 +237,7 @@ class Accounts:
             if proven is None:
                 return None
             account = await accounts.link_google(connection, proven.id, person.subject, person.avatar_url)
+            await history.record(connection, account, "google-linked")
         self._standings.forget(account.id)
         return account
 

@@ -8,6 +8,7 @@ import secrets
 import socket
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
@@ -23,10 +24,11 @@ from bookgen.errors import Conflict, InvalidInput, NotFound
 from bookgen.models import Account, CreditKind
 from bookgen.store import accounts, audit, bans, plans, subscriptions
 from bookgen.store.accounts import NewAccount
-from bookgen.store.database import Database
+from bookgen.store.database import DB, Database
 
 WORDS_PER_CREDIT = 50_000
 GREATEST = 2**31 - 1
+AUDIT_ENTRIES = 200
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -49,6 +51,10 @@ def add_options(parser: ArgumentParser) -> None:
     block.add_argument("--reason", metavar="R", default="")
     block.add_argument("--ban", action="store_true", help="also ban the browsers and addresses it came from")
 
+    _command(commands, "audit", "show what was done with an account, newest first", _audit)
+    sessions = commands.add_parser("sessions", help="end the sign-ins of an account")
+    ends = sessions.add_subparsers(dest="sessions_command", metavar="COMMAND", required=True)
+    _command(ends, "end", "end all tokens of an account", _end_sessions)
     _command(commands, "unblock", "unblock an account and lift its bans", _unblock)
     _command(commands, "make-staff", "let an account see the staff's overview", _make_staff)
     commands.add_parser("list", help="list all accounts").set_defaults(account_action=_list)
@@ -156,6 +162,23 @@ async def _make_staff(args: Namespace, database: Database) -> None:
     print(f"{account.email} is staff.")
 
 
+async def _audit(args: Namespace, database: Database) -> None:
+    account = await _found(database.http, args.email)
+    for entry in await audit.listed(database.http, account.id, AUDIT_ENTRIES):
+        said = ", ".join(f"{name} {value}" for name, value in entry.details.items())
+        why = f" ({entry.reason})" if entry.reason else ""
+        print(f"{entry.created_at:%Y-%m-%d %H:%M:%S}  {entry.action:<18}  {entry.actor}  {said}{why}")
+
+
+async def _end_sessions(args: Namespace, database: Database) -> None:
+    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+        await accounts.end_tokens(connection, account.id, datetime.now(UTC))
+        return {}
+
+    account = await _change(args, database, change)
+    print(f"{account.email} is signed out everywhere; a running service acts on it within half a minute.")
+
+
 async def _list(args: Namespace, database: Database) -> None:
     print(f"{'id':>6}  {'plan':<12} {'books':>5}  {'created':<10}  {'':<13}  email, username")
     for account in await accounts.list_all(database.http):
@@ -169,11 +192,16 @@ async def _list(args: Namespace, database: Database) -> None:
 async def _change(args: Namespace, database: Database, change: Change) -> Account:
     """One change of one account and the row that says who made it and why, in one transaction."""
     async with database.http.acquire() as connection, connection.transaction():
-        account = await accounts.find_by_email(connection, args.email.strip())
-        if account is None:
-            raise NotFound(f"No account has the address {args.email}.")
+        account = await _found(connection, args.email)
         details = await change(connection, account)
         await _record(connection, args.account_command, account, details, getattr(args, "reason", ""))
+    return account
+
+
+async def _found(db: DB, email: str) -> Account:
+    account = await accounts.find_by_email(db, email.strip())
+    if account is None:
+        raise NotFound(f"No account has the address {email}.")
     return account
 
 

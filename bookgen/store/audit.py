@@ -1,17 +1,20 @@
-"""The operator's deeds: who did what to which account, and why."""
+"""What was done with accounts: by whom, when and why."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from asyncpg import Connection
+from bookgen.store.database import DB
+from bookgen.store.rows import mapper
 
 RECORD = "INSERT INTO audit (actor, action, account_id, details, reason) VALUES ($1, $2, $3, $4, $5)"
 
 
 async def record(
-    connection: Connection,
+    connection: DB,
     *,
     actor: str,
     action: str,
@@ -20,3 +23,24 @@ async def record(
     reason: str = "",
 ) -> None:
     await connection.execute(RECORD, actor, action, account_id, details, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    actor: str
+    action: str
+    details: Mapping[str, Any]
+    reason: str
+    created_at: datetime
+
+
+LIST = """
+    SELECT actor, action, details, reason, created_at FROM audit WHERE account_id = $1 ORDER BY id DESC LIMIT $2
+"""
+
+_entry = mapper(AuditEntry)
+
+
+async def listed(db: DB, account_id: int, limit: int) -> list[AuditEntry]:
+    """The newest entries of an account, newest first."""
+    return [_entry(row) for row in await db.fetch(LIST, account_id, limit)]

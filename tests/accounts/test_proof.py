@@ -272,6 +272,31 @@ async def test_mandatory_verification_keeps_the_proven_address_while_another_is_
     assert (await door.post("/auth/token/refresh/", {"refresh": body["tokens"]["refresh"]}))[0] == 200
 
 
+async def test_what_is_done_with_an_account_is_kept_and_its_owner_told(door: Door, google: GoogleServer) -> None:
+    token = await door.access("ada")
+    await door.call("GET", await door.link("verify-email"))
+    await door.post("/auth/login/", {"username": "ada", "password": PASSWORD})
+    await sign_in_by_google(door, google, "ada", subject="the owner")
+    await door.post("/auth/change-password/", {"current_password": PASSWORD, **NEW}, token=token)
+    await ask_for(door, token, "ada@example.org")
+    await door.call("GET", await door.link("verify-email"), token=token)
+
+    actions = [row["action"] for row in await door.database.http.fetch("SELECT action FROM audit ORDER BY id")]
+    told = [(letter["To"], letter["Subject"].partition(" (")[0]) for letter in await door.letters()]
+
+    assert actions == [
+        "email-proven",
+        "signed-in",
+        "google-linked",
+        "signed-in",
+        "password-changed",
+        "email-asked",
+        "email-proven",
+    ]
+    assert ("ada@example.com", "A Google account signs in to yours") in told
+    assert ("ada@example.com", "Your password was changed") in told
+
+
 async def test_the_end_of_all_tokens_is_later_than_either_clock(door: Door) -> None:
     body = await door.register("ada")
     ahead = datetime.now(UTC) + timedelta(seconds=5)

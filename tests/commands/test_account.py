@@ -67,6 +67,32 @@ async def test_create_reads_a_password_from_standard_input(
     passwords.close()
 
 
+async def test_audit_shows_what_was_done_newest_first(
+    bookgen_account: Operator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await bookgen_account("create ada@example.com")
+    await bookgen_account("block ada@example.com --reason spam")
+    capsys.readouterr()
+
+    await bookgen_account("audit ada@example.com")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert ["block" in lines[0], "create" in lines[1], "(spam)" in lines[0]] == [True] * 3
+    with pytest.raises(NotFound):
+        await bookgen_account("audit nobody@example.com")
+
+
+async def test_sessions_end_voids_what_was_signed_in_before(bookgen_account: Operator) -> None:
+    await bookgen_account("create ada@example.com")
+    before = await bookgen_account.one("SELECT now() - interval '1 second' AS at")
+
+    await bookgen_account("sessions end ada@example.com")
+
+    row = await bookgen_account.one("SELECT tokens_valid_from FROM account")
+    assert row["tokens_valid_from"] > before["at"]
+    assert (await bookgen_account.one("SELECT action FROM audit ORDER BY id DESC"))["action"] == "sessions"
+
+
 async def test_create_takes_a_name_a_password_and_staff(
     bookgen_account: Operator, capsys: pytest.CaptureFixture[str]
 ) -> None:
