@@ -188,7 +188,7 @@ async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:
             tmp_path, "write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "epub",
             "--out", str(tmp_path), "--server", service.url, "--login", "ada", "--password", PASSWORD,
         )  # fmt: skip
-        titles = [book["title"] for book in await client.books()]
+        titles = [book["title"] for book in await client.list_books()]
 
     assert (code, complained) == (0, "")
     assert said.splitlines()[-1] == str(tmp_path / "The Salt Road.epub")

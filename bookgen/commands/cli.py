@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 from bookgen import __version__
-from bookgen.errors import BookgenError
+from bookgen.errors import BookgenError, StartupError
 
 # Each is a module of this folder with `add_options(parser)` and `run(options)`, which gives the exit code. Only the one
 # that is called is imported: a list of the commands needs nothing of the service.
@@ -18,6 +18,7 @@ COMMANDS = {
     "serve": "run the service",
     "write": "write a book, from an idea to files",
     "proof": "proofread a book and apply what is chosen",
+    "mcp": "serve the tools of the Model Context Protocol on standard input and output",
     "migrate": "apply the migrations to the database",
     "check": "try the settings, the database and the model provider",
     "account": "create, list and change accounts",
@@ -27,7 +28,10 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
-    options = parser(next(iter(given), "")).parse_args(given)
+    try:
+        options = parser(next(iter(given), "")).parse_args(given)
+    except StartupError as error:  # an extra that the command needs is not installed
+        return _refuse(str(error))
     from bookgen import telemetry
     from bookgen.client.errors import ApiError
 

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from bookgen import config
-from bookgen.client.client import Client, Unauthenticated
+from bookgen.client.client import Client
+from bookgen.client.errors import Unauthenticated
 from bookgen.commands import passwords
 from bookgen.commands.own_server import own_server
 from bookgen.errors import StartupError

@@ -42,7 +42,7 @@ async def run(options: argparse.Namespace) -> int:
     console = Console(highlight=False)
     async with destination.reached(options) as server, Client(server.url) as client:
         await server.sign_in(client)
-        book = _chosen(await client.books(), options.book)
+        book = _chosen(await client.list_books(), options.book)
         report = await _read(client, console, book, server.poll_seconds)
         console.print(Text(f"{book['title']}: {report['summary']}"))
         if report["status"] != "completed":

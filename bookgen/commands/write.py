@@ -10,7 +10,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from bookgen.client.client import ApiError, Client, InvalidRequest, Unavailable
+from bookgen.client.client import Client
+from bookgen.client.errors import ApiError, InvalidRequest, Unavailable
 from bookgen.commands import destination
 from bookgen.commands.destination import Destination
 from bookgen.commands.progress import Display, make_display
@@ -101,7 +102,7 @@ class Journey:
     async def _begun(self) -> dict[str, Any] | None:
         """The newest book of this title that is not finished or, unless another is asked for, that is."""
         title = self._options.title.strip()
-        books = [book for book in await self._client.books() if book["title"] == title]
+        books = [book for book in await self._client.list_books() if book["title"] == title]
         for book in books:
             if book["status"] != "completed":
                 self._display.say("Going on with the book of this title, as it was begun.")

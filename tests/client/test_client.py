@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bookgen.client import client as api
+from bookgen.client import errors
 from bookgen.client.client import Client
 
 HANG_UP = 299
@@ -67,7 +67,7 @@ async def client(script: Script) -> AsyncIterator[Client]:
 async def test_a_call_carries_the_token_of_the_login(client: Client, script: Script) -> None:
     script.says("/books/", (200, []))
 
-    await client.books()
+    await client.list_books()
 
     assert script.asked[-1] == ("GET", "/books/", "Bearer a1")
 
@@ -76,7 +76,7 @@ async def test_an_expired_token_is_refreshed_once_and_the_call_replayed(client: 
     script.says("/books/", failure("TOKEN_EXPIRED", 401), (200, []))
     script.says("/auth/token/refresh/", (200, {"access": "a2", "refresh": "r2"}))
 
-    assert await client.books() == []
+    assert await client.list_books() == []
 
     assert script.asked[-1] == ("GET", "/books/", "Bearer a2")
 
@@ -85,8 +85,8 @@ async def test_a_token_that_stays_expired_is_not_refreshed_for_ever(client: Clie
     script.says("/books/", failure("TOKEN_EXPIRED", 401))
     script.says("/auth/token/refresh/", (200, {"access": "a2", "refresh": "r2"}))
 
-    with pytest.raises(api.Unauthenticated):
-        await client.books()
+    with pytest.raises(errors.Unauthenticated):
+        await client.list_books()
 
     assert script.count("/books/") == 2
 
@@ -94,18 +94,18 @@ async def test_a_token_that_stays_expired_is_not_refreshed_for_ever(client: Clie
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        (failure("VALIDATION_ERROR", 400, title=["Required."]), api.InvalidRequest),
-        (failure("GENERATION_IN_PROGRESS", 400), api.GenerationInProgress),
-        (failure("INVALID_CREDENTIALS", 401), api.Unauthenticated),
-        (failure("PLAN_UPGRADE_REQUIRED", 402), api.PlanUpgradeRequired),
-        (failure("quota_exceeded", 402), api.QuotaExceeded),
-        (failure("QUOTA_EXCEEDED", 429), api.QuotaExceeded),
-        (failure("NOT_FOUND", 404), api.NotFound),
-        (failure("CONFLICT", 409), api.Conflict),
+        (failure("VALIDATION_ERROR", 400, title=["Required."]), errors.InvalidRequest),
+        (failure("GENERATION_IN_PROGRESS", 400), errors.GenerationInProgress),
+        (failure("INVALID_CREDENTIALS", 401), errors.Unauthenticated),
+        (failure("PLAN_UPGRADE_REQUIRED", 402), errors.PlanUpgradeRequired),
+        (failure("quota_exceeded", 402), errors.QuotaExceeded),
+        (failure("QUOTA_EXCEEDED", 429), errors.QuotaExceeded),
+        (failure("NOT_FOUND", 404), errors.NotFound),
+        (failure("CONFLICT", 409), errors.Conflict),
     ],
 )
 async def test_a_refusal_has_a_class_and_is_not_tried_again(
-    client: Client, script: Script, answer: Answer, kind: type[api.ApiError]
+    client: Client, script: Script, answer: Answer, kind: type[errors.ApiError]
 ) -> None:
     script.says("/books/", answer)
 
@@ -119,7 +119,7 @@ async def test_a_refusal_has_a_class_and_is_not_tried_again(
 async def test_a_failed_model_call_is_tried_three_times_with_growing_waits(client: Client, script: Script) -> None:
     script.says("/books/1/generate-outline/", failure("UPSTREAM_AI_ERROR", 502, retryable=True))
 
-    with pytest.raises(api.UpstreamAIError):
+    with pytest.raises(errors.UpstreamAIError):
         await client.generate_outline(1)
 
     assert script.count("/books/1/generate-outline/") == 3
@@ -129,7 +129,7 @@ async def test_a_failed_model_call_is_tried_three_times_with_growing_waits(clien
 async def test_a_refusal_of_the_model_is_not_tried_again(client: Client, script: Script) -> None:
     script.says("/books/1/generate-outline/", failure("UPSTREAM_AI_ERROR", 502, retryable=False))
 
-    with pytest.raises(api.UpstreamAIError):
+    with pytest.raises(errors.UpstreamAIError):
         await client.generate_outline(1)
 
     assert script.count("/books/1/generate-outline/") == 1
@@ -139,7 +139,7 @@ async def test_a_full_rate_limit_is_waited_for_as_long_as_it_says(client: Client
     status, body = failure("RATE_LIMIT_EXCEEDED", 429)[:2]
     script.says("/books/", (status, body, {"Retry-After": "7"}), (200, []))
 
-    assert await client.books() == []
+    assert await client.list_books() == []
     assert script.paused == [7]
 
 
@@ -147,7 +147,7 @@ async def test_a_wait_of_a_day_is_refused(client: Client, script: Script) -> Non
     status, body = failure("RATE_LIMIT_EXCEEDED", 429)[:2]
     script.says("/auth/register/", (status, body, {"Retry-After": "86400"}))
 
-    with pytest.raises(api.RateLimited):
+    with pytest.raises(errors.RateLimited):
         await client.register("u", "e@example.org", "password")
 
 
@@ -181,7 +181,7 @@ async def test_a_lost_answer_to_generate_is_settled_by_the_status(client: Client
 
     script.says("/books/3/generate/", (HANG_UP, None))
     script.says("/books/3/generation-status/", (200, {**running, "generation_status": "completed"}))
-    with pytest.raises(api.Unavailable):
+    with pytest.raises(errors.Unavailable):
         await client.generate(3)
     assert script.count("/books/3/generate/") == 1
 
@@ -216,50 +216,50 @@ async def test_an_export_has_a_safe_name(client: Client, script: Script, disposi
 
 async def test_older_error_bodies_are_understood(client: Client, script: Script) -> None:
     script.says("/books/", (400, {"detail": "Framework says no."}))
-    with pytest.raises(api.ApiError, match="Framework says no"):
-        await client.books()
+    with pytest.raises(errors.ApiError, match="Framework says no"):
+        await client.list_books()
 
     script.says("/books/", (400, {"error": "Flat text."}))
-    with pytest.raises(api.ApiError, match="Flat text"):
-        await client.books()
+    with pytest.raises(errors.ApiError, match="Flat text"):
+        await client.list_books()
 
     script.says("/books/", (400, {"title": ["Required."]}))
-    with pytest.raises(api.InvalidRequest) as refused:
-        await client.books()
+    with pytest.raises(errors.InvalidRequest) as refused:
+        await client.list_books()
     assert refused.value.details == {"title": ["Required."]}
 
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(401, api.Unauthenticated), (403, api.PermissionDenied), (404, api.NotFound), (409, api.Conflict)],
+    [(401, errors.Unauthenticated), (403, errors.PermissionDenied), (404, errors.NotFound), (409, errors.Conflict)],
 )
 async def test_without_a_code_the_status_decides(
-    client: Client, script: Script, status: int, kind: type[api.ApiError]
+    client: Client, script: Script, status: int, kind: type[errors.ApiError]
 ) -> None:
     script.says("/books/", (status, b"<html>"))
 
     with pytest.raises(kind):
-        await client.books()
+        await client.list_books()
 
 
 async def test_a_refresh_token_of_the_older_wording_is_understood(client: Client, script: Script) -> None:
     script.says("/books/", failure("token_not_valid", 401))
 
-    with pytest.raises(api.Unauthenticated):
-        await client.books()
+    with pytest.raises(errors.Unauthenticated):
+        await client.list_books()
 
 
 async def test_a_moved_server_says_where_it_is(client: Client, script: Script) -> None:
     script.says("/books/", (301, b"", {"Location": "https://books.example.org/api/v1/books/"}))
 
-    with pytest.raises(api.ApiError, match=r"https://books\.example\.org/.* use that address"):
-        await client.books()
+    with pytest.raises(errors.ApiError, match=r"https://books\.example\.org/.* use that address"):
+        await client.list_books()
 
 
 async def test_a_server_that_is_not_there_is_unavailable_after_three_tries() -> None:
     script = Script()
     async with Client("http://127.0.0.1:1", pause=script.pause) as client:
-        with pytest.raises(api.Unavailable, match="can't be reached"):
-            await client.books()
+        with pytest.raises(errors.Unavailable, match="can't be reached"):
+            await client.list_books()
 
     assert len(script.paused) == 2

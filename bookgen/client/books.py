@@ -1,0 +1,137 @@
+"""Books as a script handles them: made, written, saved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bookgen.client.calls import POLL_SECONDS, Calls
+from bookgen.client.errors import CODES, ApiError
+
+JSON = dict[str, Any]
+OnProgress = Callable[[JSON], None]
+
+
+class WritingEnded(ApiError):
+    """A run that stopped, paused or failed before the book was complete. `details` is the run's failure, if any."""
+
+
+class Books:
+    """The account's books."""
+
+    def __init__(self, client: Calls) -> None:
+        self._client = client
+
+    async def create(self, title: str, **fields: Any) -> BookHandle:
+        """A draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
+        return BookHandle(self._client, await self._client.create_book(title=title, **fields))
+
+    async def get(self, book_id: int) -> BookHandle:
+        return BookHandle(self._client, await self._client.book(book_id))
+
+    async def list(self) -> list[BookHandle]:
+        """Most recently updated first; without their chapters until they are reloaded."""
+        return [BookHandle(self._client, data) for data in await self._client.list_books()]
+
+
+class BookHandle:
+    """A book on the server. `data` is what the server said of it last."""
+
+    def __init__(self, client: Calls, data: JSON) -> None:
+        self._client = client
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"<Book {self.id} {self.title!r}, {self.status}>"
+
+    @property
+    def id(self) -> int:
+        return int(self.data["id"])
+
+    @property
+    def title(self) -> str:
+        return str(self.data["title"])
+
+    @property
+    def status(self) -> str:
+        """draft, outline, generating or completed."""
+        return str(self.data["status"])
+
+    @property
+    def chapters(self) -> list[JSON]:
+        return list(self.data.get("chapters", ()))
+
+    async def reload(self) -> BookHandle:
+        self.data = await self._client.book(self.id)
+        return self
+
+    async def outline(self) -> list[JSON]:
+        """The chapters of the outline, which is drafted if there is none."""
+        if not self.data["chapters_count"]:
+            self.data = await self._client.generate_outline(self.id)
+        elif "chapters" not in self.data:
+            await self.reload()
+        return self.chapters
+
+    async def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
+        """From whatever state it is in to the last chapter; goes on with a run that is there.
+
+        `on_progress` is told the run's status every few seconds. WritingEnded when the run ends before the book does.
+        """
+        await self.outline()
+        if self.status != "completed":
+            await self.start()
+            status = await self._followed(on_progress, every)
+            await self.reload()
+            if status["generation_status"] != "completed":
+                raise _ended(status)
+        return self
+
+    async def start(self) -> None:
+        """Sets the writing going: a new run, a paused one, or none when it is running already."""
+        status = await self._client.status_or_none(self.id)
+        match status and status["generation_status"]:
+            case "running":
+                pass
+            case "paused" | "error":
+                await self._client.resume(self.id)
+            case _:
+                await self._client.generate(self.id)
+
+    async def save(
+        self,
+        folder: str | Path = ".",
+        formats: Iterable[str] = ("pdf", "docx", "epub"),
+        settings: Mapping[str, Any] | None = None,
+    ) -> list[Path]:
+        """The files' paths in `folder`, which is made if need be. `settings` are the API's for exports."""
+        target = Path(folder)
+        await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
+        paths = []
+        for format in formats:
+            file = await self._client.export(self.id, format, settings)
+            path = target / file.filename
+            await asyncio.to_thread(path.write_bytes, file.body)
+            paths.append(path)
+        return paths
+
+    async def delete(self) -> None:
+        await self._client.delete_book(self.id)
+
+    async def _followed(self, on_progress: OnProgress | None, every: float) -> JSON:
+        """The status at which the run was no longer running."""
+        async for status in self._client.progress(self.id, every):
+            if on_progress is not None:
+                on_progress(status)
+            if status["generation_status"] == "paused":
+                break
+        return status
+
+
+def _ended(status: JSON) -> WritingEnded:
+    failure = status.get("failure") or {}
+    code = str(failure.get("code", ""))
+    message = str(failure.get("message") or status["status_message"])
+    return WritingEnded(0, code if code.upper() in CODES else "WRITING_ENDED", message, failure)

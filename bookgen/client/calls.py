@@ -1,0 +1,329 @@
+"""The calls of the API, one method each, with the contract's retries.
+
+What may be tried again is tried again as the contract says: an expired token is refreshed once, a full rate limit and
+an unavailable service are waited for, a failed model call or server is tried three times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import unquote, urlencode
+
+import aiohttp
+
+from bookgen.client.errors import ApiError, Conflict, NotFound, RateLimited, Unavailable, UpstreamAIError, error_of
+
+JSON = dict[str, Any]
+ACTIVE = ("running", "paused")
+POLL_SECONDS = 15.0  # the shortest that the contract recommends
+BACKOFF_SECONDS = (2.0, 4.0)  # three attempts in all
+LONGEST_WAIT_SECONDS = 120.0
+CONNECTION_LOST = "CONNECTION_LOST"  # ours: the request was sent, and what came of it is not known
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=900)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """An exported book."""
+
+    filename: str
+    content_type: str
+    body: bytes
+
+
+class Calls:
+    """One account's hand on one server. Use it as an async context manager."""
+
+    def __init__(self, server: str, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        base = server.rstrip("/")
+        self._base = base if re.search(r"/api(/v\d+)?$", base) else f"{base}/api/v1"
+        self._pause = pause
+        self._session: aiohttp.ClientSession | None = None
+        self._access: str | None = None
+        self._refresh: str | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(timeout=TIMEOUT)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def public_settings(self) -> JSON:
+        """What the server offers: models, languages, trim sizes, features."""
+        return await self._json("GET", "/public-settings/")
+
+    # Accounts
+
+    async def register(self, username: str, email: str, password: str, **names: str) -> JSON:
+        """The new user. Signed in at once, unless the server asks for a verified e-mail first."""
+        answer = await self._json(
+            "POST", "/auth/register/", {"username": username, "email": email, "password": password, **names}
+        )
+        self._keep(answer.get("tokens"))
+        return dict(answer["user"])
+
+    async def login(self, login: str, password: str) -> JSON:
+        """`login` is an e-mail address or a username."""
+        field = "email" if "@" in login else "username"
+        answer = await self._json("POST", "/auth/login/", {field: login, "password": password})
+        self._keep(answer["tokens"])
+        return dict(answer["user"])
+
+    async def profile(self) -> JSON:
+        return await self._json("GET", "/auth/profile/")
+
+    # Books
+
+    async def list_books(self) -> list[JSON]:
+        return await self._json("GET", "/books/")  # type: ignore[return-value]
+
+    async def create_book(self, **fields: Any) -> JSON:
+        return await self._json("POST", "/books/", fields)
+
+    async def book(self, book_id: int) -> JSON:
+        return await self._json("GET", f"/books/{book_id}/")
+
+    async def change_book(self, book_id: int, **fields: Any) -> JSON:
+        return await self._json("PATCH", f"/books/{book_id}/", fields)
+
+    async def delete_book(self, book_id: int) -> None:
+        await self._json("DELETE", f"/books/{book_id}/")
+
+    async def generate_outline(self, book_id: int) -> JSON:
+        return await self._json("POST", f"/books/{book_id}/generate-outline/")
+
+    async def update_outline(self, book_id: int, chapters: list[JSON], *, replace: bool = False) -> JSON:
+        return await self._json("POST", f"/books/{book_id}/update-outline/", {"chapters": chapters, "replace": replace})
+
+    async def change_chapter(self, chapter_id: int, **fields: Any) -> JSON:
+        return await self._json("PATCH", f"/chapters/{chapter_id}/", fields)
+
+    # Generation
+
+    async def generate(self, book_id: int) -> JSON:
+        """Start the run. It is not idempotent, so a doubtful failure is settled by reading the run's status."""
+        for delay in (*BACKOFF_SECONDS, None):
+            try:
+                return await self._json("POST", f"/books/{book_id}/generate/", tries=1)
+            except ApiError as error:
+                doubtful = error if error.code == CONNECTION_LOST else None
+                wait = delay if doubtful else _retry_after(error, delay)
+                if wait is None:
+                    raise
+            await self._pause(wait)
+            status = await self.status_or_none(book_id)
+            if status is not None and status["generation_status"] in ACTIVE:
+                return {"message": status["status_message"], "book_id": book_id, **_of(status, "task_id", "mode")}
+            if doubtful and status is not None:
+                raise doubtful  # a run that has ended may be the one that was asked for
+        raise AssertionError("unreachable")
+
+    async def status(self, book_id: int) -> JSON:
+        return await self._json("GET", f"/books/{book_id}/generation-status/")
+
+    async def status_or_none(self, book_id: int) -> JSON | None:
+        """None for a book that never had a run."""
+        try:
+            return await self.status(book_id)
+        except NotFound:
+            return None
+
+    async def pause(self, book_id: int) -> JSON:
+        return await self._json("POST", f"/books/{book_id}/pause-generation/")
+
+    async def resume(self, book_id: int) -> JSON:
+        return await self._json("POST", f"/books/{book_id}/resume-generation/")
+
+    async def stop(self, book_id: int) -> JSON:
+        return await self._json("POST", f"/books/{book_id}/stop-generation/")
+
+    async def progress(self, book_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
+        """The run's status now and every few seconds, until it is neither running nor paused."""
+        while True:
+            status = await self.status(book_id)
+            yield status
+            if status["generation_status"] not in ACTIVE:
+                return
+            await self._pause(every)
+
+    async def ended_within(self, book_id: int, seconds: float, every: float = POLL_SECONDS) -> JSON:
+        """The run's status when it is no longer running, or after that time."""
+        for left in range(round(seconds), 0, -round(every)):
+            await self._pause(min(every, left))
+            status = await self.status(book_id)
+            if status["generation_status"] != "running":
+                break
+        return status
+
+    async def finished(self, book_id: int, every: float = POLL_SECONDS) -> JSON:
+        """The last status of the run, once it has ended."""
+        statuses = [status async for status in self.progress(book_id, every)]
+        return statuses[-1]
+
+    # Proofreading
+
+    async def proofread(self, book_id: int) -> JSON:
+        """The report that is begun, or the one that is being made already."""
+        try:
+            return await self._json("POST", "/proofreading-reports/", {"book": book_id})
+        except Conflict:
+            reports: list[JSON] = await self._json("GET", f"/proofreading-reports/?book={book_id}")  # type: ignore[assignment]
+            active = [report for report in reports if report["status"] in ("pending", "running")]
+            if not active:
+                raise
+            return active[0]
+
+    async def reading(self, report_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
+        """The report now and every few seconds, until it is completed or has failed."""
+        while True:
+            report = await self._json("GET", f"/proofreading-reports/{report_id}/")
+            yield report
+            if report["status"] in ("completed", "error"):
+                return
+            await self._pause(every)
+
+    async def suggestions(self, report_id: int, **chosen: str) -> AsyncIterator[JSON]:
+        """Every suggestion of the report, the most severe first; `chosen` filters as the API does."""
+        number = 1
+        while True:
+            query = urlencode({**chosen, "page": number})
+            page = await self._json("GET", f"/proofreading-reports/{report_id}/suggestions/?{query}")
+            for suggestion in page["results"]:
+                yield suggestion
+            if page["next"] is None:
+                return
+            number += 1
+
+    async def preview_suggestion(self, report_id: int, suggestion_id: int) -> JSON:
+        return await self._json("GET", f"/proofreading-reports/{report_id}/suggestions/{suggestion_id}/preview/")
+
+    async def apply_suggestion(self, report_id: int, suggestion_id: int) -> JSON:
+        return await self._json("POST", f"/proofreading-reports/{report_id}/suggestions/{suggestion_id}/apply/")
+
+    async def dismiss_suggestion(self, report_id: int, suggestion_id: int) -> JSON:
+        return await self._json("POST", f"/proofreading-reports/{report_id}/suggestions/{suggestion_id}/dismiss/")
+
+    async def apply_suggestions(self, report_id: int, suggestion_ids: Sequence[int]) -> JSON:
+        body = {"suggestion_ids": list(suggestion_ids)}
+        return await self._json("POST", f"/proofreading-reports/{report_id}/apply/", body)
+
+    # Covers
+
+    async def generate_cover(self, book_id: int, count: int = 3, *, style: str = "", prompt: str = "") -> list[JSON]:
+        """New variants; `select_cover` chooses one."""
+        body = {"count": count, "style": style, "prompt": prompt}
+        return list((await self._json("POST", f"/books/{book_id}/generate-cover/", body, tries=1))["covers"])
+
+    async def select_cover(self, book_id: int, cover_id: int) -> JSON:
+        return await self._json("POST", f"/books/{book_id}/select-cover/", {"cover_id": cover_id})
+
+    # Files
+
+    async def picture(self, url: str) -> bytes:
+        """The JPEG at a cover's or an illustration's `image_url`. Its address is all that it takes."""
+        if self._session is None:
+            raise RuntimeError("use the client as an async context manager")
+        try:
+            async with self._session.get(url, allow_redirects=False) as response:
+                content = await response.read()
+        except (aiohttp.ClientError, OSError) as error:
+            raise Unavailable(0, "SERVICE_UNAVAILABLE", f"{url} can't be reached: {error}") from error
+        if response.status >= 300:
+            raise error_of(response.status, content, response.headers)
+        return content
+
+    async def export(self, book_id: int, format: str, settings: Mapping[str, Any] | None = None) -> File:
+        """`format` is pdf, docx or epub."""
+        body = {"settings": dict(settings)} if settings else {}
+        headers, content = await self._send("POST", f"/books/{book_id}/export_{format}/", body)
+        return File(
+            _filename(headers.get("Content-Disposition", ""), f"book.{format}"), headers["Content-Type"], content
+        )
+
+    # The wire
+
+    async def _json(self, method: str, path: str, body: Any = None, *, tries: int = 3) -> JSON:
+        _, content = await self._send(method, path, body, tries=tries)
+        return json.loads(content) if content else {}
+
+    async def _send(
+        self, method: str, path: str, body: Any = None, *, tries: int = 3
+    ) -> tuple[Mapping[str, str], bytes]:
+        delays = BACKOFF_SECONDS[: tries - 1]
+        refreshed = False
+        for delay in (*delays, None):
+            try:
+                return await self._once(method, path, body)
+            except ApiError as error:
+                if error.code == "TOKEN_EXPIRED" and self._refresh and not refreshed:
+                    refreshed = True
+                    await self._renew()
+                    return await self._once(method, path, body)
+                wait = _retry_after(error, delay)
+                if wait is None:
+                    raise
+            await self._pause(wait)
+        raise AssertionError("unreachable")
+
+    async def _once(self, method: str, path: str, body: Any) -> tuple[Mapping[str, str], bytes]:
+        if self._session is None:
+            raise RuntimeError("use the client as an async context manager")
+        headers = {"Authorization": f"Bearer {self._access}"} if self._access else {}
+        try:
+            async with self._session.request(
+                method, self._base + path, json=body, headers=headers, allow_redirects=False
+            ) as response:
+                content = await response.read()
+        except (aiohttp.ClientError, OSError) as error:
+            # Only a request that never reached the server, or one that changes nothing, may be sent again.
+            safe = method == "GET" or isinstance(error, aiohttp.ClientConnectorError)
+            code = "SERVICE_UNAVAILABLE" if safe else CONNECTION_LOST
+            raise Unavailable(0, code, f"{self._base} can't be reached: {error}") from error
+        if response.status >= 300:
+            raise error_of(response.status, content, response.headers)
+        return response.headers, content
+
+    async def _renew(self) -> None:
+        refresh, self._access = self._refresh, None
+        _, content = await self._once("POST", "/auth/token/refresh/", {"refresh": refresh})
+        self._keep(json.loads(content))
+
+    def _keep(self, tokens: Mapping[str, str] | None) -> None:
+        if tokens is not None:
+            self._access, self._refresh = tokens["access"], tokens["refresh"]
+
+
+def _retry_after(error: ApiError, delay: float | None) -> float | None:
+    """How long to wait before the same request is sent again; None when it must not be."""
+    if delay is None:
+        return None
+    if error.code == "SERVER_ERROR" or (isinstance(error, UpstreamAIError) and error.details.get("retryable", True)):
+        return delay + random.uniform(0, 1)
+    if isinstance(error, RateLimited) or error.code == "SERVICE_UNAVAILABLE":
+        return max(error.retry_after, delay) if error.retry_after <= LONGEST_WAIT_SECONDS else None
+    return None
+
+
+def _filename(disposition: str, default: str) -> str:
+    """RFC 5987's name before the plain one, and never a path."""
+    name = default
+    if match := re.search(r"filename\*=UTF-8''([^;]+)", disposition, re.I):
+        name = unquote(match[1])
+    elif match := re.search(r'filename="([^"]+)"', disposition):
+        name = match[1]
+    return re.sub(r"[/\\\0]", "_", name).lstrip(".") or default
+
+
+def _of(status: Mapping[str, Any], *names: str) -> JSON:
+    return {name: status.get(name) for name in names}

@@ -1,0 +1,123 @@
+"""The client for scripts without an event loop: the same calls, each of which waits for its answer.
+
+with SyncClient("http://127.0.0.1:8000") as client:
+    client.login("me@example.org", "my password")
+    book = client.books.create("The Salt Road", description="A widow smuggles salt over the Alps.")
+    book.write(on_progress=lambda status: print(status["status_message"]))
+    book.save("out/")
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+from bookgen.client.books import BookHandle, OnProgress
+from bookgen.client.calls import POLL_SECONDS
+from bookgen.client.client import Client
+
+JSON = dict[str, Any]
+T = TypeVar("T")
+
+
+class RunsOnLoop(Protocol):
+    """Runs a coroutine to its end on the client's own loop."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
+
+
+class SyncClient:
+    """One account's hand on one server. Use it as a context manager, in one thread."""
+
+    def __init__(self, server: str) -> None:
+        self._client = Client(server)
+        self._runner = asyncio.Runner()
+        self.books = SyncBooks(self._client, self._runner.run)
+
+    def __enter__(self) -> SyncClient:
+        self._runner.run(self._client.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._runner.run(self._client.__aexit__(kind, error, traceback))
+        self._runner.close()
+
+    def register(self, username: str, email: str, password: str, **names: str) -> JSON:
+        return self._runner.run(self._client.register(username, email, password, **names))
+
+    def login(self, login: str, password: str) -> JSON:
+        """`login` is an e-mail address or a username."""
+        return self._runner.run(self._client.login(login, password))
+
+
+class SyncBooks:
+    """The account's books."""
+
+    def __init__(self, client: Client, run: RunsOnLoop) -> None:
+        self._books = client.books
+        self._run = run
+
+    def create(self, title: str, **fields: Any) -> SyncBook:
+        """A draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
+        return SyncBook(self._run(self._books.create(title, **fields)), self._run)
+
+    def get(self, book_id: int) -> SyncBook:
+        return SyncBook(self._run(self._books.get(book_id)), self._run)
+
+    def list(self) -> list[SyncBook]:
+        """Most recently updated first."""
+        return [SyncBook(book, self._run) for book in self._run(self._books.list())]
+
+
+class SyncBook:
+    """A book on the server. `data` is what the server said of it last."""
+
+    def __init__(self, book: BookHandle, run: RunsOnLoop) -> None:
+        self._book = book
+        self._run = run
+
+    def __repr__(self) -> str:
+        return repr(self._book)
+
+    @property
+    def id(self) -> int:
+        return self._book.id
+
+    @property
+    def title(self) -> str:
+        return self._book.title
+
+    @property
+    def status(self) -> str:
+        """draft, outline, generating or completed."""
+        return self._book.status
+
+    @property
+    def data(self) -> JSON:
+        return self._book.data
+
+    def outline(self) -> list[JSON]:
+        """The chapters of the outline, which is drafted if there is none."""
+        return self._run(self._book.outline())
+
+    def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> SyncBook:
+        """From whatever state it is in to the last chapter. WritingEnded when the run ends before the book does."""
+        self._run(self._book.write(on_progress, every=every))
+        return self
+
+    def save(
+        self,
+        folder: str | Path = ".",
+        formats: Iterable[str] = ("pdf", "docx", "epub"),
+        settings: Mapping[str, Any] | None = None,
+    ) -> list[Path]:
+        """The files' paths in `folder`, which is made if need be."""
+        return self._run(self._book.save(folder, formats, settings))
+
+    def delete(self) -> None:
+        self._run(self._book.delete())

@@ -1,0 +1,224 @@
+"""`bookgen mcp`: the way from an idea to files as tools of the Model Context Protocol, on standard input and output.
+
+A client of the API like any other. A task's handle is the run's own id, so that it outlives this process and the
+server's; a tool that takes long is a start and a status.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import wraps
+from typing import Annotated, Any, Literal, ParamSpec, cast
+
+from pydantic import BaseModel, Field
+
+from bookgen import __version__
+from bookgen.client.books import BookHandle
+from bookgen.client.client import Client
+from bookgen.client.errors import ApiError
+from bookgen.commands import destination
+from bookgen.errors import StartupError
+
+try:
+    from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
+    from mcp.server.mcpserver import Context, MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.mcpserver.resolve import Elicit, Resolve
+except ImportError as missing:
+    raise StartupError("The MCP server needs the extra: pip install 'bookgen[mcp]'.") from missing
+
+INSTRUCTIONS = (
+    "Turns an idea into a finished book. make_book, outline, write, status until completed, then read_chapter or "
+    "export. Writing takes many minutes: call status with wait_seconds instead of polling."
+)
+SAMPLE = " No model is set up on this server: books are written as samples."
+LONGEST_WAIT = 50  # seconds; clients give a call up after a minute
+JSON = dict[str, Any]
+P = ParamSpec("P")
+
+BookId = Annotated[int, Field(description="From make_book or list_books.")]
+
+
+class Approval(BaseModel):
+    """What a reader is asked before tokens are paid for."""
+
+    start: bool = Field(description="Start writing the book?")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    destination.add_options(parser)
+
+
+async def run(options: argparse.Namespace) -> int:
+    async with destination.reached(options) as server, Client(server.url) as client:
+        sample = await server.sign_in(client)
+        await build(Tools(client), sample=sample).run_stdio_async()
+    return 0
+
+
+async def approval(book_id: int, context: Context) -> Approval | Elicit[Approval]:
+    """Asks the reader, where the client can: what it costs, before it costs."""
+    capabilities = context.client_capabilities
+    if capabilities is None or capabilities.elicitation is None:
+        return Approval(start=True)
+    tools = cast("Tools", context.request_context.lifespan_context)
+    return Elicit(await tools.question(book_id), Approval)
+
+
+class Tools:
+    """The tools, over one account's client. What each does is told to the model in its docstring."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def list_books(self) -> list[JSON]:
+        """The account's books, newest first."""
+        return [_brief(book.data) for book in await self._client.books.list()]
+
+    async def make_book(
+        self,
+        title: str,
+        idea: str,
+        chapters: Annotated[int, Field(ge=1, le=100)] = 10,
+        words: Annotated[int, Field(ge=1)] = 20_000,
+        language: Annotated[str, Field(description="BCP 47, such as en or de.")] = "en",
+        genre: str = "",
+        style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
+    ) -> JSON:
+        """Make a draft and its outline. Nothing is written yet."""
+        fields = {"description": idea, "chapter_count": chapters, "target_word_count": words}
+        fields |= {"content_language": language, "genre": genre, "style_notes": style}
+        book = await self._client.books.create(title, **fields)
+        await book.outline()
+        return _outline(book)
+
+    async def outline(
+        self,
+        book_id: BookId,
+        changes: Annotated[
+            list[dict[str, str | int]] | None, Field(description="{chapter_number, title?, summary?} each.")
+        ] = None,
+    ) -> JSON:
+        """Read the outline, or change titles and summaries of some chapters."""
+        book = await self._client.books.get(book_id)
+        if changes:
+            book.data = await self._client.update_outline(book_id, changes)
+        else:
+            await book.outline()
+        return _outline(book)
+
+    async def write(self, book_id: BookId, answer: Annotated[ElicitationResult[Approval], Resolve(approval)]) -> JSON:
+        """Start writing, or go on with what was paused or failed. Answers at once with the task's id."""
+        if not isinstance(answer, AcceptedElicitation) or not answer.data.start:
+            raise ToolError("The reader does not want it written now. Ask what should change in the outline.")
+        book = await self._client.books.get(book_id)
+        await book.outline()
+        await book.start()
+        return await self.status(book_id)
+
+    async def status(self, book_id: BookId, wait_seconds: Annotated[int, Field(ge=0, le=LONGEST_WAIT)] = 0) -> JSON:
+        """How far the writing is. With wait_seconds it answers when the writing ends, or then."""
+        status = await self._client.status(book_id)
+        if wait_seconds and status["generation_status"] == "running":
+            status = await self._client.ended_within(book_id, wait_seconds)
+        return {name: value for name, value in status.items() if name not in ("outline", "mode", "started_at")}
+
+    async def steer(self, book_id: BookId, command: Literal["pause", "resume", "stop"]) -> JSON:
+        """Pause, resume or stop the writing. Finished chapters stay."""
+        commands = {"pause": self._client.pause, "resume": self._client.resume, "stop": self._client.stop}
+        return await commands[command](book_id)
+
+    async def read_chapter(self, book_id: BookId, chapter_number: int) -> JSON:
+        """A chapter's text, in Markdown."""
+        return _chapter(await self._chapter(book_id, chapter_number))
+
+    async def edit_chapter(self, book_id: BookId, chapter_number: int, content: str) -> JSON:
+        """Replace a chapter's text. The former one is kept."""
+        chapter = await self._chapter(book_id, chapter_number)
+        return _chapter(await self._client.change_chapter(chapter["id"], content=content))
+
+    async def export(
+        self,
+        book_id: BookId,
+        folder: Annotated[str, Field(description="Whole path, on the computer of this command.")],
+        formats: list[Literal["pdf", "docx", "epub"]] | None = None,
+    ) -> list[str]:
+        """Save the book as files; answers their paths."""
+        book = await self._client.books.get(book_id)
+        paths = await book.save(folder, formats or ["pdf", "docx", "epub"])
+        return [str(path) for path in paths]
+
+    async def _chapter(self, book_id: int, number: int) -> JSON:
+        book = await self._client.books.get(book_id)
+        for chapter in book.chapters:
+            if chapter["chapter_number"] == number:
+                return chapter
+        raise ToolError(f"The book has chapters 1 to {len(book.chapters)}, no chapter {number}.")
+
+    async def question(self, book_id: int) -> str:
+        """What writing the book takes."""
+        book = await self._client.books.get(book_id)
+        await book.outline()
+        micros, minutes = book.data["estimated_cost_micros"], round((book.data["estimated_seconds"] or 0) / 60)
+        price = f"{(micros or 0) / 1e6:.2f} {book.data['usage']['currency']}"
+        cost = "at a price that is not known" if micros is None else f"for about {price}"
+        return f"Write “{book.title}”, {len(book.chapters)} chapters, in about {minutes} minutes, {cost}?"
+
+
+def build(tools: Tools, *, sample: bool) -> MCPServer:
+    @asynccontextmanager
+    async def lifespan(_: MCPServer) -> AsyncIterator[Tools]:
+        yield tools
+
+    instructions = INSTRUCTIONS + SAMPLE * sample
+    server = MCPServer("bookgen", version=__version__, instructions=instructions, lifespan=lifespan)
+    for tool in (
+        tools.list_books, tools.make_book, tools.outline, tools.write, tools.status, tools.steer, tools.read_chapter,
+        tools.edit_chapter, tools.export,
+    ):  # fmt: skip
+        server.tool(structured_output=False)(_explained(tool))
+    return server
+
+
+REMEDIES = {
+    "NOT_FOUND": "See list_books; a status exists once write was called.",
+    "CONFLICT": "Read status first.",
+    "GENERATION_IN_PROGRESS": "Pause it with steer, or wait for it with status.",
+    "RATE_LIMIT_EXCEEDED": "Wait a minute.",
+    "UPSTREAM_AI_ERROR": "Try once more.",
+    "UNAUTHENTICATED": "Start `bookgen mcp` again.",
+}
+
+
+def _explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
+    """The same tool, whose refusals say what to do next."""
+
+    @wraps(tool)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+        try:
+            return await tool(*args, **kwargs)
+        except ApiError as error:
+            wrong = [f"{name}: {' '.join(map(str, told))}" for name, told in error.details.items() if _is_list(told)]
+            raise ToolError(" ".join([str(error), *wrong, REMEDIES.get(error.code, "")]).strip()) from error
+
+    return call
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+def _brief(book: JSON) -> JSON:
+    names = ("id", "title", "status", "chapters_count", "word_count", "target_word_count")
+    return {name: book[name] for name in names}
+
+
+def _outline(book: BookHandle) -> JSON:
+    names = ("chapter_number", "title", "summary", "target_word_count", "word_count")
+    return _brief(book.data) | {"chapters": [{name: one[name] for name in names} for one in book.chapters]}
+
+
+def _chapter(chapter: JSON) -> JSON:
+    return {name: chapter[name] for name in ("chapter_number", "title", "word_count", "content")}

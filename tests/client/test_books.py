@@ -1,0 +1,85 @@
+"""A script's way from an idea to files, with and without an event loop, against the real service."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bookgen.client import Client, SyncClient, WritingEnded
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.offline import OfflineModel
+from bookgen.providers.text import TextReply, TextRequest
+from tests.http.conftest import PASSWORD, Api, OpenApi, open_api, visitor
+
+__all__ = ["open_api", "visitor"]
+SMALL = {"chapter_count": 2, "target_word_count": 400}
+SERVICE = ("asyncpg", "reportlab", "pydantic_settings", "stripe", "anthropic", "openai", "marshmallow", "argon2")
+
+
+class RefusingChapterTwo(OfflineModel):
+    async def complete(self, request: TextRequest) -> TextReply:
+        if request.chapter_number == 2 and request.stage != "outline":
+            raise UpstreamAIError("It may not be written.", stage=request.stage, chapter_number=2, retryable=False)
+        return await super().complete(request)
+
+
+def address(api: Api) -> str:
+    return str(api.client.make_url(""))
+
+
+async def test_a_book_is_made_written_and_saved(visitor: Api, tmp_path: Path) -> None:
+    told: list[str] = []
+    async with Client(address(visitor)) as client:
+        await client.register("ada", "ada@example.com", PASSWORD)
+        book = await client.books.create("The Salt Road", **SMALL)
+        await book.write(lambda status: told.append(status["generation_status"]), every=0.01)
+        files = await book.save(tmp_path / "out")
+
+    assert (book.status, len(book.chapters)) == ("completed", 2)
+    assert told[-1] == "completed"
+    assert {file.name for file in files} == {"The Salt Road.pdf", "The Salt Road.docx", "The Salt Road.epub"}
+    assert (tmp_path / "out" / "The Salt Road.pdf").read_bytes().startswith(b"%PDF-")
+
+
+async def test_a_script_without_a_loop_does_the_same(visitor: Api, tmp_path: Path) -> None:
+    def script() -> list[str]:
+        with SyncClient(address(visitor)) as client:
+            client.register("ada", "ada@example.com", PASSWORD)
+            client.books.create("The Salt Road", **SMALL)
+            [book] = client.books.list()
+            return [path.name for path in book.write(every=0.01).save(tmp_path, ["epub"])]
+
+    assert await asyncio.to_thread(script) == ["The Salt Road.epub"]
+
+
+async def test_writing_goes_on_with_what_there_is(visitor: Api) -> None:
+    account = await visitor.as_new_account("ada")
+    written = await account.written()
+    async with Client(address(visitor)) as client:
+        await client.login("ada", PASSWORD)
+        book = await client.books.get(written["id"])
+        await book.write(every=0.01)
+
+    status = (await account.get(f"/books/{written['id']}/generation-status/")).body
+    assert status["finished_at"] == written["generation_progress"]["finished_at"]
+
+
+async def test_a_run_that_ends_early_is_an_error_that_says_why(open_api: OpenApi) -> None:
+    visitor = await open_api(model=RefusingChapterTwo())
+    async with Client(address(visitor)) as client:
+        await client.register("ada", "ada@example.com", PASSWORD)
+        book = await client.books.create("The Salt Road", **SMALL)
+        with pytest.raises(WritingEnded, match=r"It may not be written\.") as ended:
+            await book.write(every=0.01)
+
+    assert (ended.value.code, ended.value.details["chapter_number"]) == ("UPSTREAM_AI_ERROR", 2)
+
+
+def test_the_client_is_imported_without_the_services_packages() -> None:
+    code = f"import sys, bookgen.client; sys.exit(sorted(set({SERVICE!r}) & set(sys.modules)) != [])"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
