@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.http.conftest import PASSWORD, Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
-from tests.service import Service
+from tests.service import ServiceProcess
 
 SPOILT = """
 const session = JSON.parse(sessionStorage.getItem("bookgen:session"));
@@ -84,7 +84,7 @@ async def test_a_restart_of_the_service_needs_no_reload(chromium: Any, tmp_path:
         port = free.getsockname()[1]
     page = BrowserPage(chromium, f"http://127.0.0.1:{port}")
     await page.offline(False)
-    async with Service(tmp_path, BOOKGEN_PORT=port) as service:
+    async with ServiceProcess(tmp_path, BOOKGEN_PORT=port) as service:
         await page.load("signin/new")
         for field, text in (("Username", "ada"), ("E-mail address", "ada@example.com"), ("Password", PASSWORD)):
             await page.fill(field, text)
