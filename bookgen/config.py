@@ -137,12 +137,26 @@ class Config(BaseSettings):
         "BOOKGEN_MODEL_TIMEOUT",
         180.0,
         "seconds above 0",
-        "Bound of one model call in seconds.",
+        "Bound of one model call in seconds. Unless it is set, a call that needs more is given it by the speed seen.",
         gt=0,
         allow_inf_nan=False,
     )
     model_retries: int = setting("BOOKGEN_MODEL_RETRIES", 4, "1 or more", "Tries of one model call.", ge=1)
-    model_concurrency: int = setting("BOOKGEN_MODEL_CONCURRENCY", 16, "1 or more", "Model calls at once.", ge=1)
+    model_outage: float = setting(
+        "BOOKGEN_MODEL_OUTAGE",
+        86_400.0,
+        "seconds, 0 or more",
+        "How long a run waits for a model that is away, in seconds; with 0 each failed call costs a try.",
+        ge=0,
+        allow_inf_nan=False,
+    )
+    model_concurrency: int = setting(
+        "BOOKGEN_MODEL_CONCURRENCY",
+        16,
+        "1 or more",
+        "Model calls at once. Unless it is set, a server of one's own starts with 1 and is given as many as it serves.",
+        ge=1,
+    )
     model_rpm: int = setting("BOOKGEN_MODEL_RPM", 0, "0 or more", "Model requests a minute; 0 for no bound.", ge=0)
     book_cost_cap: Money | None = setting(
         "BOOKGEN_BOOK_COST_CAP", None, "an amount like 12.50", "What one book may cost at most."

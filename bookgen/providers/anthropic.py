@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bookgen.models import Usage
-from bookgen.providers.attempt import PartialReply, counted
+from bookgen.providers.attempt import THINKING_ROOM, PartialReply, counted
 from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
 from bookgen.providers.sdk import Access, SdkProvider
@@ -17,7 +17,6 @@ from bookgen.providers.whole import parts, whole_reply
 
 BASE_URL = "https://api.anthropic.com"
 MOST_BREAKPOINTS = 4
-THINKING_ROOM = 8000  # thinking counts against max_tokens; prose is given all that it asked for
 MOST_TOKENS = 128_000
 EFFORT = "low"
 _SPOKEN = {"effort": "effort", "format": "output format"}  # what errors call the parts of output_config
@@ -134,7 +133,7 @@ async def _listen(stream: Any, partial: PartialReply) -> StopReason | None:
             case "message_start":
                 _read_usage(partial, getattr(event.message, "usage", None))
             case "content_block_delta" if event.delta.type == "text_delta":
-                partial.text.append(event.delta.text)
+                partial.add(event.delta.text)
             case "message_delta":
                 reason = event.delta.stop_reason
                 _read_usage(partial, getattr(event, "usage", None))

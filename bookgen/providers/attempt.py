@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
 from bookgen.models import Usage
+from bookgen.providers.loops import first_round
 from bookgen.providers.text import TextReply, TextRequest
 
 
@@ -18,16 +21,31 @@ class FailureKind(StrEnum):
 
 
 class CallFailed(Exception):
-    """`retry_after`: seconds, as the provider asked. `usage`: what it had told before the call broke."""
+    """`retry_after`: seconds, as the provider asked. `usage`: what it had told before the call broke. `bound`:
+    whether a bound of ours ended it."""
 
     def __init__(
-        self, message: str, failure: FailureKind, *, retry_after: float | None = None, detail: str = ""
+        self,
+        message: str,
+        failure: FailureKind,
+        *,
+        retry_after: float | None = None,
+        detail: str = "",
+        bound: bool = False,
     ) -> None:
         super().__init__(message)
         self.failure = failure
         self.retry_after = retry_after
         self.detail = detail
+        self.bound = bound
         self.usage = Usage()
+
+
+class Looped(Exception):
+    """The reply repeats itself without end."""
+
+
+CHECKED_EVERY = 400  # characters
 
 
 @dataclass(slots=True)
@@ -38,8 +56,32 @@ class PartialReply:
     usage: Usage = field(default_factory=Usage)
     events: int = 0
     json_mode: str = ""  # how JSON was asked for
+    started: float = field(default_factory=time.monotonic)
+    first_word: float | None = None  # when it came, on the same clock
+    on_first_word: Callable[[], None] | None = None
+    in_company: bool = False  # whether another call was under way when it began
+    unchecked: int = 0  # characters since the last look for a loop
+
+    def add(self, piece: str) -> None:
+        """Adds a piece of the text. Looped when the text goes round in a circle."""
+        if piece and self.first_word is None:
+            self.first_word = time.monotonic()
+            if self.on_first_word is not None:
+                self.on_first_word()
+        self.text.append(piece)
+        self.unchecked += len(piece)
+        if self.unchecked >= CHECKED_EVERY:
+            self.unchecked = 0
+            self._cut_loop()
+
+    def _cut_loop(self) -> None:
+        text = "".join(self.text)
+        if (end := first_round(text)) is not None:
+            self.text[:] = [text[:end]]
+            raise Looped
 
 
+THINKING_ROOM = 8000  # tokens, which a model that thinks is given beside those of its reply
 MOST_TOKENS_TOLD = 10**9  # a server that tells more, or less than none, is not believed
 
 

@@ -42,12 +42,19 @@ def failure_of(error: Exception) -> CallFailed:
         return _of_status(status, error)
     detail = f"{type(error).__name__}: {error}"[:MOST_DETAIL]
     if isinstance(error, TimeoutError):
-        return CallFailed("took too long", FailureKind.AWAY, detail=detail)
+        return CallFailed(
+            "took longer than it may; BOOKGEN_MODEL_TIMEOUT bounds a call",
+            FailureKind.GARBLED,
+            detail=detail,
+            bound=True,
+        )
     cause = error.__cause__ or error
     if isinstance(cause, ReplyTooLarge):
         return CallFailed("sent far more than was asked", FailureKind.GARBLED, detail=detail)
     if isinstance(cause, httpx2.TimeoutException):
-        return CallFailed("did not answer in time", FailureKind.AWAY, detail=detail)
+        return CallFailed(
+            "did not answer in time; BOOKGEN_MODEL_TIMEOUT bounds a call", FailureKind.AWAY, detail=detail, bound=True
+        )
     if isinstance(cause, httpx2.HTTPError | httpx2.StreamError | OSError):
         return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail)
     if _said_by_provider(error):

@@ -10,7 +10,7 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-from bookgen.providers.attempt import PartialReply
+from bookgen.providers.attempt import THINKING_ROOM, PartialReply
 from bookgen.providers.failures import filtered, output_limit, said, too_long
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
@@ -18,7 +18,6 @@ from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
 
-THINKING_ROOM = 8000
 MOST_TOKENS = 128_000
 # Servers have words of their own for the end, so that every word that is not here means it.
 _STOPS = {
@@ -109,17 +108,19 @@ class ChatProtocol:
 
     async def listen(self, stream: Any, partial: PartialReply) -> StopReason | None:
         finish, refused = None, False
-        async for chunk in _chunks(stream):
-            partial.events += 1
-            told = getattr(chunk, "usage", None)
-            _read_usage(partial, told)
-            details = getattr(told, "completion_tokens_details", None)
-            self._thinks = self._thinks or bool(getattr(details, "reasoning_tokens", None))
-            for choice in getattr(chunk, "choices", None) or ():
-                finish = choice.finish_reason or finish
-                said_now = getattr(choice, "delta", None) or getattr(choice, "message", None)
-                refused = self._read_delta(partial, said_now) or refused
-        partial.text[:] = [_without_thoughts("".join(partial.text))]
+        try:
+            async for chunk in _chunks(stream):
+                partial.events += 1
+                told = getattr(chunk, "usage", None)
+                _read_usage(partial, told)
+                details = getattr(told, "completion_tokens_details", None)
+                self._thinks = self._thinks or bool(getattr(details, "reasoning_tokens", None))
+                for choice in getattr(chunk, "choices", None) or ():
+                    finish = choice.finish_reason or finish
+                    said_now = getattr(choice, "delta", None) or getattr(choice, "message", None)
+                    refused = self._read_delta(partial, said_now) or refused
+        finally:
+            partial.text[:] = [_without_thoughts("".join(partial.text))]
         if finish is None or finish.lower() in _BROKE_OFF:
             return None
         return StopReason.REFUSAL if refused else _STOPS.get(finish.lower(), StopReason.END)
@@ -128,9 +129,10 @@ class ChatProtocol:
         """True: the model refuses."""
         if delta is None:
             return False
-        partial.text.append(getattr(delta, "content", None) or "")
+        content = getattr(delta, "content", None) or ""
         thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
-        self._thinks = self._thinks or bool(thought) or "<think" in partial.text[-1]
+        self._thinks = self._thinks or bool(thought) or "<think" in content
+        partial.add(content)
         return bool(getattr(delta, "refusal", None))
 
     def _messages(self, request: TextRequest) -> list[dict[str, str]]:

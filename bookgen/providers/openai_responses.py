@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
+from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, PartialReply
 from bookgen.providers.failures import filtered, output_limit, said
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
@@ -14,7 +14,6 @@ from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
 
-THINKING_ROOM = 8000  # reasoning counts against max_output_tokens; prose is given all that it asked for
 MOST_TOKENS = 128_000
 EFFORT = "low"
 _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
@@ -69,7 +68,7 @@ class ResponsesProtocol:
                 case "response.output_item.added" if _is_aside(event.item):
                     asides.add(event.output_index)
                 case "response.output_text.delta" if event.output_index not in asides:
-                    partial.text.append(event.delta)
+                    partial.add(event.delta)
                 case "response.refusal.delta" | "response.refusal.done":
                     refused = True
                 case "response.completed" | "response.incomplete":

@@ -9,6 +9,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from aiolimiter import AsyncLimiter
 
+from bookgen.providers.slots import Slot, Slots
+
 MOST_ACCOUNTS = 1000
 
 
@@ -64,26 +66,27 @@ class FairQueue:
 class Pacing:
     """Calls at once, and requests a minute, spaced evenly so that no minute has more of them.
 
-    Everybody waits at the queue, which is fair; the limiters behind it are not, so one at a time waits there.
+    `learns`: `concurrency` is the most, and how many the server serves at once is found out. Everybody waits in the
+    queue, which is fair; the limiters behind it are not, so one at a time waits there.
     """
 
-    def __init__(self, *, concurrency: int, requests_per_minute: int = 0) -> None:
+    def __init__(self, *, concurrency: int, requests_per_minute: int = 0, learns: bool = False) -> None:
         self._turnstile = FairQueue()
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = Slots(concurrency, learns=learns)
         self._interval = 60 / requests_per_minute if requests_per_minute else 0.0
         self._provider = AsyncLimiter(1, self._interval) if requests_per_minute else None
         self._accounts: OrderedDict[int | None, AsyncLimiter] = OrderedDict()
 
     @asynccontextmanager
-    async def slot(self, account_id: int | None) -> AsyncIterator[None]:
+    async def slot(self, account_id: int | None) -> AsyncIterator[Slot]:
         if self._provider is not None:
             await self._account(account_id).acquire()
         async with AsyncExitStack() as held:
             async with self._turnstile.place(account_id):
-                await held.enter_async_context(self._slots)
+                slot = await held.enter_async_context(self._slots.taken())
                 if self._provider is not None:
                     await self._provider.acquire()
-            yield
+            yield slot
 
     def _account(self, account_id: int | None) -> AsyncLimiter:
         limiter = self._accounts.pop(account_id, None) or AsyncLimiter(1, self._interval)

@@ -23,20 +23,24 @@ from bookgen.providers.transport import Deadlines
 
 AUTO, OPENAI = "auto", "openai"
 LEAST_IMAGE_SECONDS = 180.0  # a picture takes longer than a text's first word
+CONCURRENCY = 16  # calls at once
 # In the order in which `auto` looks for a key. A provider's settings are NAME_API_KEY and NAME_BASE_URL.
 PROVIDERS: Mapping[str, type[SdkProvider]] = {"anthropic": AnthropicProvider, "openai": OpenAIProvider}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """`access` by provider. `timeout` and `retry_delay`, the first of 2, 4, 8 … between tries, in seconds."""
+    """`access` by provider. Seconds: `timeout`, None for bounds by the speed that a server shows; `retry_delay`, the
+    first of 2, 4, 8 … between tries; `outage`, how long a run waits for a provider that is away. `concurrency` None:
+    CONCURRENCY, which a server of one's own has to show."""
 
     access: Mapping[str, Access] = field(default_factory=dict)
-    timeout: float = 180
+    timeout: float | None = None
     retries: int = 4
-    concurrency: int = 16
+    concurrency: int | None = None
     requests_per_minute: int = 0
     retry_delay: float = 2
+    outage: float = 86_400
 
 
 def build_text_model(spec: str, settings: ModelSettings, *, fallback: str = "") -> TextModel:
@@ -58,7 +62,7 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
     name, _, model = spec.partition(":")
     if name == OFFLINE:
         return None
-    total = max(settings.timeout, LEAST_IMAGE_SECONDS)
+    total = max(settings.timeout or 0.0, LEAST_IMAGE_SECONDS)
     provider = OpenAIImageProvider(
         model or prices().image_defaults[OPENAI],
         access,
@@ -88,11 +92,12 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
         return OfflineModel()
     if name not in PROVIDERS:
         raise StartupError(f"There is no model provider {name!r}; it is {', '.join(PROVIDERS)} or {OFFLINE}.")
+    concurrency = settings.concurrency or CONCURRENCY
     provider = PROVIDERS[name](
         model or prices().defaults.get(name, ""),
         settings.access.get(name, Access()),
-        deadlines=Deadlines.of(settings.timeout),
-        connections=settings.concurrency,
+        deadlines=None if settings.timeout is None else Deadlines.of(settings.timeout),
+        connections=concurrency,
     )
     return _retrying(provider, settings, waits=waits)
 
@@ -100,7 +105,11 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
 def _retrying(provider: Provider, settings: ModelSettings, *, waits: bool) -> RetryingModel:
     return RetryingModel(
         provider,
-        pacing=Pacing(concurrency=settings.concurrency, requests_per_minute=settings.requests_per_minute),
-        rules=RetryRules(tries=settings.retries, first_delay=settings.retry_delay),
+        pacing=Pacing(
+            concurrency=concurrency,
+            requests_per_minute=settings.requests_per_minute,
+            learns=settings.concurrency is None and provider.is_own_server,
+        ),
+        rules=RetryRules(tries=settings.retries, first_delay=settings.retry_delay, outage=settings.outage),
         waits=waits,
     )

@@ -26,17 +26,20 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """Seconds. `patience` bounds the waiting of one call for a busy or absent provider."""
+    """Seconds. `patience` bounds the waiting of one call for a busy or absent provider, `outage` that of a run's call;
+    without `outage` each failure of an absent provider costs a try."""
 
     tries: int = 4
     first_delay: float = 2
     busy_delay: float = 10
     longest_wait: float = 120
     patience: float = 900
+    outage: float = 0
+    longest_delay: float = 30
 
     def delay(self, failures: int) -> float:
         """2, 4, 8 … seconds and up to a quarter more, so that many books do not come back in one moment."""
-        return self.first_delay * 2.0 ** (failures - 1) * random.uniform(1, 1.25)
+        return min(self.first_delay * 2.0 ** (failures - 1), self.longest_delay) * random.uniform(1, 1.25)
 
 
 class BusyGate:
@@ -90,8 +93,10 @@ class RetryingModel:
             raise CallsHalted(request.stage, request.chapter_number, tuple(spent)) from None
 
     async def _complete(self, request: TextRequest, halt: Halt, spent: list[Spent]) -> TextReply:
-        patience = _Patience(self._rules.patience if request.patience is None else request.patience)
-        failures = 0
+        sits_out = self._waits and request.patience is None and self._rules.outage > 0
+        usual = self._rules.outage if sits_out else self._rules.patience
+        patience = _Patience(usual if request.patience is None else request.patience)
+        failures = absences = 0
         while True:
             try:
                 reply = await self._try(request, patience, halt)
@@ -99,12 +104,17 @@ class RetryingModel:
                 failed = failure.call
                 if failed.usage.calls:
                     spent.append(Spent(self.name, failed.usage))
-                failures += failure.costs_a_try
+                away = sits_out and failed.failure is FailureKind.AWAY
+                failures += failure.costs_a_try and not away
+                absences = absences + 1 if away else 0
                 self._log(request, failed, failures)
                 if failed.failure is FailureKind.DENIED or failures >= self._rules.tries:
                     raise self._error(request, failed, spent) from failed
                 async with halt.waiting():
-                    await self._back_off(failure, failures)
+                    if away:
+                        await self._sit_out(patience, absences)
+                    else:
+                        await self._back_off(failure, failures)
             except _OutOfPatience as tired:
                 raise self._error(request, CallFailed(str(tired), FailureKind.AWAY), spent) from None
             else:
@@ -117,12 +127,12 @@ class RetryingModel:
             probe = await self._admitted(patience)
         tried = asyncio.get_running_loop().time()
         try:
-            async with AsyncExitStack() as turn:
+            async with AsyncExitStack() as held:
                 async with halt.waiting():
-                    await turn.enter_async_context(self._pacing.slot(request.account_id))
+                    slot = await held.enter_async_context(self._pacing.slot(request.account_id))
                 if not probe and not (self._breaker.closed and self._gate.is_open):
                     return None
-                reply = await self._provider.attempt(request)
+                reply = await self._provider.attempt(replace(request, on_first_word=slot.answered))
         except CallFailed as failed:
             if failed.failure is FailureKind.AWAY:
                 self._breaker.failed()
@@ -150,6 +160,12 @@ class RetryingModel:
         async with patience.waiting():
             await self._gate.opened()
             return await self._breaker.admitted()
+
+    async def _sit_out(self, patience: _Patience, absences: int) -> None:
+        """An outage costs a run no try; how long it is waited for is bounded by the patience."""
+        delay = self._rules.delay(absences)
+        patience.spend(delay)
+        await asyncio.sleep(delay)
 
     async def _back_off(self, failure: _Failed, failures: int) -> None:
         if failure.costs_a_try:

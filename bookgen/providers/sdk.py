@@ -6,22 +6,32 @@ import asyncio
 import json
 import os
 import re
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import structlog
 
 from bookgen.models import Usage
-from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
+from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, Looped, PartialReply
 from bookgen.providers.failures import failure_of, filtered
 from bookgen.providers.prices import prices
+from bookgen.providers.speed import Speed
 from bookgen.providers.text import StopReason, TextReply, TextRequest
-from bookgen.providers.transport import BoundedClient, Deadlines
+from bookgen.providers.transport import OF_THIS_CALL, BoundedClient, Deadlines
 
 log = structlog.get_logger(__name__)
 
 BRIEF_HEADER = "TEST_BRIEF_HEADER"  # names the header that tells a model server of the tests what a call is for
+CLOUDS = (
+    *("openai.com", "anthropic.com", "azure.com", "googleapis.com", "amazonaws.com", "openrouter.ai", "mistral.ai"),
+    *("groq.com", "deepseek.com", "together.xyz", "fireworks.ai", "cerebras.ai", "x.ai"),
+)
+LEAST_KEPT = 600  # characters of prose that are kept when a bound ends the call
 LONG_PROMPT = 8000  # characters
 MOST_CHARACTERS_PER_TOKEN = 8  # a server that counts fewer tokens has not read the whole prompt
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
@@ -56,25 +66,64 @@ class SdkProvider(ABC):
     ) -> None:
         self.name = f"{self.provider}:{model}"
         self._model, self._access = model, access or Access()
-        self._deadlines, self._connections = deadlines or Deadlines(), connections
+        self._deadlines, self._connections = deadlines, connections
+        self._in_flight = 0
+        self._speed = Speed(Deadlines(), own=self.is_own_server)
         self._told_of_window = False
         self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
         self._opening: asyncio.Task[Any] | None = None
 
     async def attempt(self, request: TextRequest) -> TextReply:
-        client, partial = _briefed(await self._client(), request), PartialReply()
+        client, partial = _briefed(await self._client(), request), PartialReply(on_first_word=request.on_first_word)
+        partial.in_company = self._in_flight > 0
         request = replace(request, max_tokens=request.max_tokens + self._more_room)
         try:
-            async with asyncio.timeout(self._deadlines.total):
-                stop = await self._ask(client, request, partial)
+            with self._bounded(request) as deadlines:
+                async with asyncio.timeout(deadlines.total):
+                    stop = await self._ask(client, request, partial)
+            self._learn_speed(request, partial)
             self._tell_of_a_short_window(request, partial.usage)
             return self._reply(request, partial, stop)
+        except Looped:
+            return self._reply(request, partial, StopReason.LOOP)
         except Exception as error:
             if filtered(error):
                 return TextReply("", StopReason.REFUSAL, self._usage(request, partial), self.name)
             failed = failure_of(error)
-            failed.usage = prices().priced(partial.usage, self.name) if partial.usage.calls else Usage()
+            if failed.bound and _is_worth_keeping(request, partial):
+                return self._reply(request, partial, StopReason.LENGTH)
+            if failed.bound and partial.first_word is None:
+                self._speed.kept_silent()
+            told = partial.usage.calls or (failed.bound and any(partial.text))
+            failed.usage = self._usage(request, partial) if told else Usage()
             raise failed from error
+
+    @contextmanager
+    def _bounded(self, request: TextRequest) -> Iterator[Deadlines]:
+        """The bounds of one call: as given, else by the speed that the server has shown."""
+        room = request.max_tokens + THINKING_ROOM
+        deadlines = self._deadlines or self._speed.deadlines(_tokens(_characters(request)), room, self._in_flight)
+        token = OF_THIS_CALL.set(deadlines)
+        self._in_flight += 1
+        try:
+            yield deadlines
+        finally:
+            self._in_flight -= 1
+            OF_THIS_CALL.reset(token)
+
+    def _learn_speed(self, request: TextRequest, partial: PartialReply) -> None:
+        if partial.first_word is None:
+            return
+        waited, seconds = partial.first_word - partial.started, time.monotonic() - partial.first_word
+        written = self._usage(request, partial).output_tokens
+        prompt = 0 if partial.in_company else _tokens(_characters(request))
+        self._speed.answered(prompt, waited, written, seconds)
+
+    @property
+    def is_own_server(self) -> bool:
+        """Whether it is none of the known clouds: its speed and how much it serves at once must be found out."""
+        host = urlsplit(self._access.url).hostname or ""
+        return bool(host) and not any(host == cloud or host.endswith(f".{cloud}") for cloud in CLOUDS)
 
     async def close(self) -> None:
         if self._opening is None:
@@ -94,7 +143,7 @@ class SdkProvider(ABC):
         return {
             "api_key": self._access.key or "none",
             "max_retries": 0,
-            "http_client": BoundedClient(self._deadlines, connections=self._connections),
+            "http_client": BoundedClient(self._deadlines or Deadlines(), connections=self._connections),
         }
 
     @abstractmethod
@@ -120,7 +169,7 @@ class SdkProvider(ABC):
             stop = StopReason.REFUSAL
         if stop is StopReason.REFUSAL:
             return TextReply("", stop, self._usage(request, partial), self.name)
-        if not text.strip() and stop is StopReason.LENGTH:
+        if not text.strip() and stop in (StopReason.LENGTH, StopReason.LOOP):
             self._more_room = min(max(2 * self._more_room, LEAST_MORE_ROOM), MOST_MORE_ROOM)
             raise CallFailed("used all its tokens up before it wrote a word", FailureKind.GARBLED)
         if not text.strip():
@@ -151,6 +200,11 @@ def _briefed(client: Any, request: TextRequest) -> Any:
     """The client; where the tests ask for it, one that sends the brief of `request` in a header."""
     header = os.environ.get(BRIEF_HEADER)
     return client.with_options(default_headers={header: json.dumps(request.described())}) if header else client
+
+
+def _is_worth_keeping(request: TextRequest, partial: PartialReply) -> bool:
+    """Prose is good as far as it goes; half an object is not."""
+    return request.schema is None and sum(map(len, partial.text)) >= LEAST_KEPT
 
 
 def _reads_as_refusal(request: TextRequest, text: str) -> bool:

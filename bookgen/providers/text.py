@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
@@ -15,6 +15,7 @@ from bookgen.providers.halt import Halt as Halt
 class StopReason(StrEnum):
     END = "end"
     LENGTH = "length"  # cut by the provider: the token limit or the context window
+    LOOP = "loop"  # it repeated itself without end and was stopped; its text is what stands before that
     REFUSAL = "refusal"  # refused or filtered: the text is never prose
 
 
@@ -44,6 +45,7 @@ class TextRequest:
     `brief` says what is asked for as fields: the offline model writes from it, and no provider is sent it.
     `account_id` paces one account's calls. `patience`: the seconds that a caller who waits for the answer gives a
     busy or absent provider; None, where nobody waits, sits out an outage. `halt`: what ends that waiting.
+    `on_first_word` is called when the reply begins.
     """
 
     stage: str
@@ -56,6 +58,7 @@ class TextRequest:
     brief: Mapping[str, Any] = field(default_factory=dict)
     patience: float | None = None
     halt: Halt | None = field(default=None, compare=False, repr=False)
+    on_first_word: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
     def described(self) -> dict[str, Any]:
         """The brief, with the stage and the chapter of the call."""

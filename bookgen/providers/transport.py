@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -31,6 +32,10 @@ class Deadlines:
         return cls(connect=min(10, total), first_byte=total / 3, idle=total / 6, total=total)
 
 
+# The bounds of the call that this task makes, where they are not those of every call.
+OF_THIS_CALL: ContextVar[Deadlines | None] = ContextVar("OF_THIS_CALL", default=None)
+
+
 class ReplyTooLarge(httpx2.TransportError):
     """The reply is larger than any chapter can be."""
 
@@ -47,13 +52,14 @@ class BoundedClient(httpx2.AsyncClient):
         self._deadlines, self._most_bytes = deadlines, most_bytes
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+        deadlines = OF_THIS_CALL.get() or self._deadlines
         try:
-            async with asyncio.timeout(self._deadlines.connect + self._deadlines.first_byte):
+            async with asyncio.timeout(deadlines.connect + deadlines.first_byte):
                 response = await super().send(request, stream=True, **options)
         except TimeoutError:
-            raise httpx2.ReadTimeout(f"no answer within {self._deadlines.first_byte:g} s", request=request) from None
+            raise httpx2.ReadTimeout(f"no answer within {deadlines.first_byte:g} s", request=request) from None
         inner = cast(httpx2.AsyncByteStream, response.stream)
-        response.stream = _BoundedStream(inner, request, self._deadlines, self._most_bytes)
+        response.stream = _BoundedStream(inner, request, deadlines, self._most_bytes)
         if not stream:
             await response.aread()
         return response

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import dataclasses
 import json
 import os
@@ -94,6 +95,7 @@ class ModelServer:
 
     def configure(self, **settings: Any) -> None:
         self.settings = dataclasses.replace(self.settings, **settings)
+        self._slots = asyncio.Semaphore(self.settings.slots)
 
     def release(self) -> None:
         self._released.set()
@@ -181,9 +183,10 @@ class ModelServer:
         if delay:
             await asyncio.sleep(delay)
         reply = await self._reply(call, call.fault, options)
-        if not call.body.get("stream") or not self.settings.streams:
-            return await self._whole(wire, call, reply, options)
-        return await self._streamed(request, wire, call, reply, options)
+        async with self._slots if self.settings.slots else contextlib.nullcontext():
+            if not call.body.get("stream") or not self.settings.streams:
+                return await self._whole(wire, call, reply, options)
+            return await self._streamed(request, wire, call, reply, options)
 
     def _next_step(self, call: Call) -> ScriptedFault | None:
         step = next((step for step in self._script if step.matches(call)), None)

@@ -121,10 +121,11 @@ def test_keys_are_not_in_the_settings_text() -> None:
     assert "secret" not in repr(ModelSettings({"anthropic": Access("secret")}))
 
 
-def settings(server) -> ModelSettings:
+def settings(server, *, timeout: float | None = 5) -> ModelSettings:
     return ModelSettings(
         {"anthropic": Access("k", server.anthropic_url), "openai": Access(url=server.openai_url)},
-        timeout=5,
+        timeout=timeout,
+        outage=0,
         retries=2,
         retry_delay=0.01,
     )

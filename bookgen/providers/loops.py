@@ -1,0 +1,34 @@
+"""Notices a reply that goes round in a circle, while it streams."""
+
+from __future__ import annotations
+
+LEAST_RUN = 600  # characters that repeat what stands before them
+LEAST_ROUNDS = 3
+PROBE = 24  # characters whose last occurrence tells how long a round is
+LOOKED_AT = 6_000  # characters at the end of a reply
+LINES, SAME_LINES, SHORTEST_LINE = 16, 10, 12
+
+
+def first_round(text: str) -> int | None:
+    """How much of `text` stands before it begins to repeat itself without end; None when it does not."""
+    tail = text[-LOOKED_AT:]
+    if (repeated := _run(tail)) is not None:
+        return len(text) - repeated
+    lines = tail.rstrip().split("\n")[-LINES:]
+    line = lines[-1].strip()
+    if len(line) >= SHORTEST_LINE and sum(each.strip() == line for each in lines) >= SAME_LINES:
+        return text.find(line) + len(line)
+    return None
+
+
+def _run(tail: str) -> int | None:
+    """The characters at the end of `tail` that repeat what stands one round before them, if they are many rounds."""
+    probe = tail[-PROBE:]
+    before = tail.rfind(probe, 0, len(tail) - 1)
+    if len(probe) < PROBE or before < 0:
+        return None
+    round_length = len(tail) - PROBE - before
+    run = 0
+    while run < len(tail) - round_length and tail[-1 - run] == tail[-1 - run - round_length]:
+        run += 1
+    return run if run >= max(LEAST_RUN, LEAST_ROUNDS * round_length) else None

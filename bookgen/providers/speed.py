@@ -1,0 +1,52 @@
+"""How long a server is waited for, by what it has shown of its speed."""
+
+from __future__ import annotations
+
+from bookgen.providers.transport import Deadlines
+
+SLACK = 4.0  # times the longest wait for a first word, for a prompt of the same length
+UNSEEN_FIRST_BYTE = 600.0  # seconds, at a server of one's own that has not answered yet
+LEAST_IDLE = 120.0  # seconds: there a neighbour's prompt may hold up a reply
+LONGEST_FIRST_BYTE = 3_600.0  # seconds
+LEAST_SPEED = 1.0  # tokens a second of a server of one's own, before it has shown any
+CLOUD_SPEED = 30.0
+SHARE = 0.5  # of the speed seen, which is counted on
+MEMORY = 0.3  # of the newest call in the mean
+
+
+class Speed:
+    """Learns from the calls that were answered. `own`: a server of one's own, whose speed nobody knows before."""
+
+    def __init__(self, usual: Deadlines, *, own: bool) -> None:
+        self._usual, self._own = usual, own
+        self._per_token: float | None = None  # seconds of the wait for a first word, for each token of the prompt
+        self._speed: float | None = None  # tokens a second
+        self._silences = 0
+
+    def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
+        """The bounds of a call with `others` under way. One that ran into silence is followed by one with twice the
+        patience."""
+        first, idle = self._usual.first_byte, self._usual.idle
+        if self._own:
+            shown = SLACK * self._per_token * prompt_tokens if self._per_token is not None else UNSEEN_FIRST_BYTE
+            patience = 2.0**self._silences
+            first = min(max(first, shown) * patience, LONGEST_FIRST_BYTE)
+            idle = min(max(idle, LEAST_IDLE) * patience, LONGEST_FIRST_BYTE)
+        speed = self._speed * SHARE if self._speed else LEAST_SPEED if self._own else CLOUD_SPEED
+        if self._own and others:  # a server with one slot answers when they have ended
+            first += max_tokens / speed
+        total = max(self._usual.total, first + max_tokens / speed)
+        return Deadlines(self._usual.connect, first, idle, total)
+
+    def answered(self, prompt_tokens: int, waited: float, tokens: int, seconds: float) -> None:
+        """Notes a call: `waited` seconds for its first word, then `tokens` in `seconds`. `prompt_tokens` is 0 for one
+        that others may have held up."""
+        self._silences = 0
+        if prompt_tokens:
+            self._per_token = max(self._per_token or 0.0, waited / prompt_tokens)
+        if tokens > 1 and seconds > 0:
+            seen = tokens / seconds
+            self._speed = seen if self._speed is None else self._speed + MEMORY * (seen - self._speed)
+
+    def kept_silent(self) -> None:
+        self._silences = min(self._silences + 1, 4)

@@ -1,0 +1,69 @@
+"""An outage is waited out by a run, however few books there are, and costs it no try."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.text import StopReason
+from tests.fakes.model_script import fault
+from tests.fakes.model_server import ModelServer
+from tests.providers.calls import chapter_request, chat, steady
+
+AWAY = {
+    "5xx": fault("status", status=503, times=12),
+    "reset": fault("drop", times=12),
+    "500 once in a while": fault("status", status=500, times=12),
+}
+
+
+@pytest.mark.parametrize("step", AWAY.values(), ids=AWAY)
+@pytest.mark.parametrize("books", [1, 20])
+async def test_every_run_goes_on_after_an_outage(server, step, books) -> None:
+    server.script(step)
+    model = steady(chat(server), tries=2, outage=60, longest_delay=0.05)
+
+    replies = await asyncio.gather(*(model.complete(chapter_request()) for _ in range(books)))
+
+    assert {reply.stop for reply in replies} == {StopReason.END}
+    assert sum(call.ended == "answered" and not call.fault for call in server.requests) == books
+    await model.close()
+
+
+async def test_a_server_that_is_gone_is_waited_for_and_each_book_calls_once(unused_tcp_port) -> None:
+    gone = ModelServer(port=unused_tcp_port)
+    gone.url = f"http://127.0.0.1:{unused_tcp_port}"
+    model = steady(chat(gone), tries=2, outage=60, longest_delay=0.05)
+    runs = [asyncio.create_task(model.complete(chapter_request())) for _ in range(5)]
+    await asyncio.wait(runs, timeout=0.3)
+    assert not any(run.done() for run in runs)
+
+    async with gone:
+        replies = await asyncio.gather(*runs)
+
+    assert {reply.stop for reply in replies} == {StopReason.END}
+    assert len(gone.requests) == 5
+    await model.close()
+
+
+async def test_the_wait_is_bounded(server) -> None:
+    server.script(fault("drop", times=999))
+    model = steady(chat(server), outage=0.2, longest_delay=0.05)
+
+    with pytest.raises(UpstreamAIError, match="away for too long"):
+        await model.complete(chapter_request())
+    await model.close()
+
+
+async def test_who_waits_for_an_answer_is_told_soon(server) -> None:
+    server.script(fault("drop", times=999))
+    model = steady(chat(server), tries=2, outage=60, longest_delay=0.05)
+
+    with pytest.raises(UpstreamAIError):
+        await model.complete(replace(chapter_request(), patience=5))
+
+    assert len(server.requests) == 2
+    await model.close()

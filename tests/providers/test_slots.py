@@ -1,0 +1,86 @@
+"""How many calls a server serves at once is found out, and a server with one slot starves nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from bookgen.providers.slots import Slots
+from tests.providers.calls import chapter_request
+from tests.providers.test_registry import build_text_model, settings
+
+
+class Calls:
+    """Calls that begin and end when the test says so."""
+
+    def __init__(self, slots: Slots) -> None:
+        self.slots = slots
+        self.open: list[contextlib.AsyncExitStack] = []
+
+    async def begin(self):
+        stack = contextlib.AsyncExitStack()
+        slot = await stack.enter_async_context(self.slots.taken())
+        self.open.append(stack)
+        return slot
+
+    async def end(self) -> None:
+        await self.open.pop(0).aclose()
+
+
+async def test_it_starts_with_one_call_and_adds_one_while_replies_stream_together() -> None:
+    slots = Slots(4, learns=True)
+    calls = Calls(slots)
+
+    limits = [slots.limit]
+    for _ in range(4):
+        (await calls.begin()).answered()
+        limits.append(slots.limit)
+
+    assert limits == [1, 2, 3, 4, 4]
+
+
+async def test_a_call_that_had_to_wait_for_another_to_end_shows_how_many_slots_there_are() -> None:
+    slots = Slots(16, learns=True)
+    calls = Calls(slots)
+    (await calls.begin()).answered()
+    second = await calls.begin()
+
+    await calls.end()
+    second.answered()
+
+    assert slots.limit == 1
+
+
+async def test_a_set_number_is_kept() -> None:
+    slots = Slots(3, learns=False)
+    calls = Calls(slots)
+
+    for _ in range(3):
+        await calls.begin()
+    waiting = asyncio.create_task(calls.begin())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await calls.end()
+    await waiting
+
+
+async def test_two_books_at_a_server_with_one_slot_are_both_written(server) -> None:
+    server.configure(slots=1, delay=0.05)
+    model = build_text_model("openai:local", settings(server, timeout=None))
+
+    replies = await asyncio.gather(*(model.complete(chapter_request(200)) for _ in range(6)))
+
+    assert all(reply.text for reply in replies)
+    assert [call.ended for call in server.requests] == ["answered"] * 6
+    assert server.most_in_flight <= 2
+    await model.close()
+
+
+async def test_a_server_that_serves_many_at_once_is_given_many(server) -> None:
+    server.configure(delay=0.05, chunk=20, chunk_delay=0.01)
+    model = build_text_model("openai:local", settings(server, timeout=None))
+
+    await asyncio.gather(*(model.complete(chapter_request(100)) for _ in range(10)))
+
+    assert server.most_in_flight >= 3
+    await model.close()

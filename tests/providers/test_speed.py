@@ -1,0 +1,98 @@
+"""A call is given the time that the server has shown to need, and what came before its bound is used."""
+
+from __future__ import annotations
+
+import pytest
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.openai import OpenAIProvider
+from bookgen.providers.sdk import Access
+from bookgen.providers.speed import UNSEEN_FIRST_BYTE, Speed
+from bookgen.providers.text import StopReason
+from bookgen.providers.transport import Deadlines
+from tests.fakes.model_script import fault
+from tests.providers.calls import PROVIDERS, chapter_request, chat, steady
+
+USUAL = Deadlines()
+SHORT = Deadlines(connect=1, first_byte=1, idle=0.4, total=5)
+
+
+def test_a_server_of_ones_own_is_waited_for_until_it_has_shown_its_speed() -> None:
+    bounds = Speed(USUAL, own=True).deadlines(2_000, 3_000, others=0)
+
+    assert bounds.first_byte == UNSEEN_FIRST_BYTE > 300
+    assert bounds.total >= UNSEEN_FIRST_BYTE + 3_000
+
+
+def test_a_call_may_take_as_long_as_its_tokens_do_at_the_speed_seen() -> None:
+    speed = Speed(USUAL, own=True)
+    speed.answered(prompt_tokens=1_000, waited=50, tokens=900, seconds=300)
+
+    bounds = speed.deadlines(2_000, 3_000, others=0)
+
+    assert bounds.first_byte >= 2 * 100
+    assert bounds.total >= 100 + 3_000 / 3
+    assert bounds.total < 10_000
+
+
+def test_a_call_behind_others_waits_for_them_to_end() -> None:
+    speed = Speed(USUAL, own=True)
+    speed.answered(prompt_tokens=1_000, waited=1, tokens=900, seconds=300)
+
+    alone, behind = (speed.deadlines(1_000, 3_000, others=others).first_byte for others in (0, 1))
+
+    assert behind >= alone + 1_000
+
+
+def test_after_silence_the_next_call_waits_longer_and_after_an_answer_no_longer() -> None:
+    speed = Speed(USUAL, own=True)
+    speed.answered(1_000, 1, 900, 300)
+    before = speed.deadlines(1_000, 100, others=0).first_byte
+    speed.kept_silent()
+    after = speed.deadlines(1_000, 100, others=0).first_byte
+    speed.answered(1_000, 1, 900, 300)
+
+    assert (after, speed.deadlines(1_000, 100, others=0).first_byte) == (2 * before, before)
+
+
+def test_a_cloud_has_the_usual_bounds_unless_a_reply_needs_longer() -> None:
+    speed = Speed(USUAL, own=False)
+
+    assert speed.deadlines(5_000, 3_000, others=9) == USUAL
+    assert speed.deadlines(5_000, 20_000, others=0).total > USUAL.total
+
+
+@pytest.mark.parametrize(
+    ("url", "own"),
+    [
+        ("", False), ("https://api.openai.com/v1", False), ("https://openrouter.ai/api/v1", False),
+        ("http://127.0.0.1:8080/v1", True), ("https://llm.example.org/v1", True),
+    ],
+)  # fmt: skip
+def test_known_clouds_are_told_from_servers_of_ones_own(url, own) -> None:
+    assert OpenAIProvider("m", Access("k", url)).is_own_server is own
+
+
+@pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
+async def test_prose_that_came_before_a_bound_is_used_and_paid(server, make) -> None:
+    server.script(fault("stall", after=1_200))
+    provider = make(server, SHORT)
+
+    reply = await provider.attempt(chapter_request(600))
+
+    assert reply.stop is StopReason.LENGTH
+    assert len(reply.text) == 1_200
+    assert reply.usage.calls == 1
+    assert reply.usage.output_tokens > 0
+    await provider.close()
+
+
+async def test_half_an_object_is_not_used_and_the_error_names_the_setting(server) -> None:
+    server.script(fault("stall", after=5, times=9))
+    model = steady(chat(server, SHORT), tries=2)
+
+    with pytest.raises(UpstreamAIError, match="BOOKGEN_MODEL_TIMEOUT") as failed:
+        await model.complete(chapter_request(schema={"type": "object", "properties": {"summary": {"type": "string"}}}))
+
+    assert [each.usage.output_tokens > 0 for each in failed.value.spent] == [True, True]
+    await model.close()
