@@ -7,9 +7,21 @@ from collections.abc import Callable
 
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, Digest
-from bookgen.providers.text import CallsHalted, Message, StopReason, TextReply
+from bookgen.providers.text import CallsHalted, Message, StopReason, TextReply, TextRequest
 from bookgen.words import count_words
-from bookgen.writing import budget, clean, continuity, conversation, quality, residue, revision, seam, sentences
+from bookgen.writing import (
+    budget,
+    clean,
+    continuity,
+    conversation,
+    echo,
+    nonsense,
+    quality,
+    residue,
+    revision,
+    seam,
+    sentences,
+)
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.flaw import paragraphs
 from bookgen.writing.material import ChapterDraft, Finding, Material
@@ -20,7 +32,20 @@ from bookgen.writing.window import clip
 
 MOST_CONTINUATIONS = 3  # of one part
 MOST_FINDINGS = 40
+FAR_TOO_SHORT = 0.5  # of its budget: what has less is no chapter
 MOST_EMPTY = 2  # replies in a row without a sentence that can be kept
+
+
+class UnusableText(UpstreamAIError):
+    """What the model sends for a chapter is no chapter."""
+
+    def __init__(self, chapter: Chapter, problem: str) -> None:
+        super().__init__(
+            f"What the model sends for chapter {chapter.chapter_number} cannot be used: {problem}.",
+            stage="chapter",
+            chapter_number=chapter.chapter_number,
+            retryable=True,
+        )
 
 
 async def write_chapter(
@@ -43,6 +68,8 @@ async def write_chapter(
             raise
         # Nobody will have to know of this chapter: a book that is paused here is finished all the same.
         return ChapterDraft(content, count_words(content), None, tuple(findings), earlier)
+    except UpstreamAIError:
+        digest = None
     if digest is None:
         findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
     return ChapterDraft(content, count_words(content), digest, tuple(findings), earlier)
@@ -74,7 +101,7 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
         request = await asyncio.to_thread(part_request, draft, part, task)
         reply = await steps.reply(request, attempt=empty)
         raise_if_refused(reply, request)
-        kept, cut = await asyncio.to_thread(_keep, draft, reply)
+        kept, cut = await asyncio.to_thread(_keep, draft, reply, request)
         if not kept and empty == MOST_EMPTY:
             break
         if not kept:
@@ -89,20 +116,21 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
             task = "continue"
         else:
             task, continuations, done = "write" if part.number < part.count else "extend", 0, done + 1
-    if not draft.text:
-        raise UpstreamAIError(
-            "The model sent no text for this chapter.",
-            stage="chapter",
-            chapter_number=draft.chapter.chapter_number,
-            retryable=True,
-        )
+    if draft.words < draft.aim * FAR_TOO_SHORT:
+        raise UnusableText(draft.chapter, draft.problem or f"it has {draft.words} of {draft.aim} words")
     return _fitted(draft)
 
 
-def _keep(draft: WorkingDraft, reply: TextReply) -> tuple[str, bool]:
+def _keep(draft: WorkingDraft, reply: TextReply, request: TextRequest) -> tuple[str, bool]:
     """The whole sentences of a reply that are new, and whether it was cut, admitted or not."""
     piece = clean.prose(reply.text, draft.chapter, opening=not draft.text)
-    cut = reply.stop is StopReason.LENGTH or not sentences.is_finished(piece)
+    instructed = echo.instructions(request)
+    if problem := nonsense.problem_with(piece, draft.book.content_language, instructed):
+        draft.problem = problem
+        return "", False
+    draft.problem = "it repeats one passage without end" if reply.stop is StopReason.LOOP else ""
+    piece = echo.without_echo(piece, instructed)
+    cut = reply.stop in (StopReason.LENGTH, StopReason.LOOP) or not sentences.is_finished(piece)
     whole = sentences.complete(piece) if cut else piece
     kept = seam.without_overlap(draft.text, whole)
     if kept:
@@ -138,4 +166,6 @@ async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str,
             blocks[index] = await revision.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
         content = "\n\n".join(blocks)
         flaws = await quality.inspect(content, draft.material, draft.chapter, draft.digests)
+    if foreign := next((each for each in flaws if each.kind == "wrong_language" and each.paragraph is None), None):
+        raise UnusableText(draft.chapter, f"it is not in the book's language (“{foreign.excerpt[:80]}”)")
     return content, [each.finding() for each in flaws[:MOST_FINDINGS]]

@@ -85,6 +85,14 @@ def foreign(content: str, tag: str) -> list[Flaw]:
     return [Flaw("wrong_language", index, block[:200], detail) for index, block in strange]
 
 
+def mostly_foreign(text: str, tag: str) -> bool:
+    """Whether more of `text` than not is in another language than `tag`."""
+    primary = tag.lower().split("-")[0]
+    blocks = paragraphs(without_code(text))
+    strange = sum(len(block) for block in blocks if not _is_in(primary, block))
+    return strange > sum(map(len, blocks)) / 2
+
+
 def _is_in(primary: str, paragraph: str) -> bool:
     letters = len(_LETTER.findall(paragraph))
     weight = LETTERS_OF_A_CHARACTER if primary in ("zh", "ja", "ko") else 1

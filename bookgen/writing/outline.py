@@ -9,12 +9,20 @@ from typing import Any
 from bookgen.errors import InvalidInput
 from bookgen.models import Book
 from bookgen.providers.text import Block, Message, TextRequest
-from bookgen.writing import brief, context, structured
+from bookgen.writing import brief, context, echo, structured
 from bookgen.writing.budget import spread
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.material import Material, Outline, OutlineChapter
-from bookgen.writing.outline_form import example, read_chapters, read_first, read_numbered, schema
+from bookgen.writing.outline_form import (
+    Check,
+    example,
+    read_chapters,
+    read_first,
+    read_numbered,
+    refuse_nonsense,
+    schema,
+)
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip
 
@@ -85,16 +93,24 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
         first, last = len(planned) + 1, min(len(planned) + BATCH, book.chapter_count)
         if not planned:
             request = _first_request(book, last)
-            bible, chapters = await structured.ask(request, steps, partial(read_first, last=last))
+            bible, chapters = await structured.ask(
+                request, steps, partial(read_first, last=last, check=_check(request))
+            )
         else:
             request = _next_request(book, bible, planned, first, last)
-            chapters = await structured.ask(request, steps, partial(read_chapters, first=first, last=last))
+            read = partial(read_chapters, first=first, last=last, check=_check(request))
+            chapters = await structured.ask(request, steps, read)
         planned.extend(chapters)
     budgets = spread(book.target_word_count, book.chapter_count)
     return Outline(
         bible,
         tuple(OutlineChapter(title, summary, words) for (title, summary), words in zip(planned, budgets, strict=True)),
     )
+
+
+def _check(request: TextRequest) -> Check:
+    """Refuses summaries that are no plan of the book that `request` is about."""
+    return partial(refuse_nonsense, tag=request.brief["language"], instructed=echo.instructions(request))
 
 
 def _first_request(book: Book, last: int) -> TextRequest:
@@ -207,7 +223,7 @@ async def rework_chapters(
     for start in range(0, len(wanted), BATCH):
         batch = wanted[start : start + BATCH]
         request = _rework_request(material, batch, instructions, reworked)
-        chapters = await structured.ask(request, steps, partial(read_numbered, wanted=batch))
+        chapters = await structured.ask(request, steps, partial(read_numbered, wanted=batch, check=_check(request)))
         for number, (title, summary) in chapters.items():
             reworked[number] = OutlineChapter(title, summary, budgets[number])
     return reworked

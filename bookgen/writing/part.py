@@ -10,6 +10,7 @@ from bookgen.providers.text import Message, TextRequest
 from bookgen.words import count_words
 from bookgen.writing import brief, budget, context, continuity, conversation, sentences
 from bookgen.writing.draft import WorkingDraft
+from bookgen.writing.echo import UNUSABLE
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.window import WINDOW, clip, tokens
@@ -46,6 +47,10 @@ Your reply broke off; its unfinished last sentence is left out above. The chapte
 end in about {part_length}, straight after the last sentence that stands there, on a note of its own. Repeat nothing, \
 announce nothing."""
 
+AGAIN = f"""
+
+{UNUSABLE}: {{problem}}. Begin in another way, and send nothing but the text of the book."""
+
 PROMPTS: Mapping[Task, str] = {"write": NEXT_PART, "continue": CONTINUE, "extend": EXTEND, "close": CLOSE}
 
 _WHOLE = "All that the summary asks for happens in it, and it ends on a note of its own."
@@ -74,6 +79,7 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
         "this_part": "the whole chapter" if part.count == 1 else f"part {part.number} of {part.count}",
     }
     prompt = PROMPTS[task].format(**words) if draft.text else FIRST_PART.format(**words, **_first_part(draft))
+    prompt += AGAIN.format(problem=draft.problem) if draft.problem else ""
     system = draft.system()
     # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
     max_tokens = lang.tokens(max(part.ask, part.words * 2)) + 400

@@ -81,6 +81,8 @@ def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextR
 
 async def _read(reply: TextReply, request: TextRequest, read: Callable[[Mapping[str, Any]], T]) -> T:
     raise_if_refused(reply, request)
+    if reply.stop is StopReason.LOOP:
+        raise Malformed("it repeats one passage without end")
     return read(await parse(reply.text, cut=reply.stop is StopReason.LENGTH))
 
 

@@ -1,0 +1,122 @@
+"""What is no text of the book is neither a chapter nor an outline: asked for again, then an honest error."""
+
+import json
+
+import pytest
+
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.text import StopReason
+from bookgen.writing.chapter import write_chapter
+from bookgen.writing.outline import draft_outline
+from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, says, some_material
+
+GERMAN = (
+    "Der alte Mann ging durch die Stadt und sah auf das Meer, das nicht zu Ende war. Er hatte sich auch mit dem Boot "
+    "auf den Weg gemacht, und es war für ihn wie eine Rückkehr. "
+)
+
+
+def echoes(request):
+    return f"{request.system[0].text}\n\n{request.messages[-1].text}"
+
+
+NONSENSE = {
+    "its instructions": (lambda request: echoes(request), "repeats its instructions"),
+    "the last instruction": (
+        lambda _: "Repeat nothing, announce nothing. " * 3,
+        "repeats its instr|0 of",
+    ),
+    "another language": (lambda _: GERMAN * 10, "not in English"),
+    "one sentence": (lambda _: "The tide came in and nobody spoke of it. " * 40, "same over and over"),
+    "a few words": (lambda _: "He waited by the door.", "words|over and over"),
+    "nothing": (lambda _: "", "0 of"),
+}
+
+
+@pytest.mark.parametrize(("text", "problem"), NONSENSE.values(), ids=NONSENSE)
+async def test_nonsense_is_no_chapter_and_the_error_says_what_was_wrong(text, problem):
+    def nonsensical(request, brief, call):
+        return text(request) if brief["stage"] == "chapter" else obedient(request, brief, call)
+
+    steps = Scripted(nonsensical)
+
+    with pytest.raises(UpstreamAIError, match=problem) as failed:
+        await write_chapter(some_material(1, words=900), 1, steps)
+
+    assert (failed.value.stage, failed.value.chapter_number, failed.value.retryable) == ("chapter", 1, True)
+    assert len(steps.calls) <= 8
+
+
+@pytest.mark.parametrize("kind", ["its instructions", "another language", "one sentence"])
+async def test_a_model_that_minds_when_it_is_told_writes_the_chapter_after_all(kind):
+    def careless_once(request, brief, call):
+        return NONSENSE[kind][0](request) if call == 1 else obedient(request, brief, call)
+
+    steps = Scripted(careless_once)
+
+    draft = await write_chapter(some_material(1, words=900), 1, steps)
+
+    first, second = steps.of_stage("chapter")[:2]
+    assert abs(draft.word_count - 900) <= 90
+    assert "could not be used" in second.messages[-1].text
+    assert "could not be used" not in first.messages[-1].text
+
+
+async def test_instructions_within_good_text_are_left_out():
+    def chatty(request, brief, call):
+        text = obedient(request, brief, call)
+        told = "Repeat nothing, announce nothing." in request.messages[-1].text
+        return f"{text}\n\nRepeat nothing, announce nothing." if told else text
+
+    draft = await write_chapter(some_material(1, words=1_800), 1, Scripted(chatty))
+
+    assert "announce" not in draft.content
+
+
+async def test_after_a_loop_the_chapter_goes_on_in_other_words():
+    def loops_once(request, brief, call):
+        text = obedient(request, brief, call)
+        return says(text[: len(text) // 2], StopReason.LOOP) if call == 1 else text
+
+    steps = Scripted(loops_once)
+
+    draft = await write_chapter(some_material(1, words=900), 1, steps)
+
+    assert abs(draft.word_count - 900) <= 90
+    assert "repeats one passage" in steps.calls[1][0].messages[-1].text
+
+
+async def test_a_chapter_is_not_failed_over_its_digest():
+    def gone(request, brief, call):
+        if brief["stage"] == "digest":
+            raise UpstreamAIError("The model provider could not be reached.", stage="digest", retryable=True)
+        return obedient(request, brief, call)
+
+    draft = await write_chapter(some_material(2, words=900), 1, Scripted(gone))
+
+    assert draft.digest is None
+    assert [finding.kind for finding in draft.findings] == ["digest"]
+
+
+@pytest.mark.parametrize(
+    ("summary", "problem"),
+    [
+        ("Who wants what, what stands in the way, what changes and what is left open. {}", "repeats the instructions"),
+        (GERMAN + "{}", "not in English"),
+    ],
+)
+async def test_an_outline_of_nonsense_is_refused_and_says_why(summary, problem):
+    def nonsensical(request, brief, call):
+        reply = json.loads(outline_reply(brief))
+        chapters = [{**each, "summary": summary.format(each["number"])} for each in reply["chapters"]]
+        return json.dumps({**reply, "chapters": chapters})
+
+    with pytest.raises(UpstreamAIError, match=problem):
+        await draft_outline(a_book(bible={}), Scripted(nonsensical))
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "ja", "th", "ru"])
+async def test_plain_prose_is_no_nonsense(language):
+    draft = await write_chapter(some_material(1, words=900, content_language=language), 1, Scripted(obedient))
+
+    assert abs(draft.word_count - 900) <= 90
