@@ -118,7 +118,7 @@ class Config(BaseSettings):
 
     model: TextModelName = setting(
         "BOOKGEN_MODEL", "auto", f"auto, offline, {' or '.join(_MODELS)}",
-        "Who writes. `auto`: Anthropic if its key is set, else OpenAI if its key is set, else offline.",
+        "Who writes. `auto`: Anthropic if its key is set, else OpenAI if its key or address is set, else offline.",
     )  # fmt: skip
     image_model: ImageModelName = setting(
         "BOOKGEN_IMAGE_MODEL", "auto", "auto, offline or openai:MODEL", "Who paints covers and illustrations."

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -13,14 +15,30 @@ from bookgen import config, telemetry
 from bookgen.app import build_model, migrations
 from bookgen.config import Config, reveal
 from bookgen.errors import BookgenError, UpstreamAIError
-from bookgen.providers.text import Message, TextRequest
+from bookgen.providers.text import Message, TextModel, TextReply, TextRequest
 from bookgen.store.migrate import pending
 from bookgen.store.postgres.server import running_postgres
 from bookgen.store.postgres.space import make_data_folder
+from bookgen.writing import structured
+from bookgen.writing.outline_form import example, read_first, schema
+from bookgen.writing.structured import UnusableReply
 
-CALL_SECONDS = 60.0
+CALL_SECONDS = 300.0
+CHAPTERS = (1, 2)
 QUESTION = TextRequest(
-    stage="check", system=(), messages=(Message("user", "Answer with the single word: ready"),), max_tokens=64
+    stage="outline",
+    system=(),
+    messages=(
+        Message(
+            "user",
+            "Plan a book of two short chapters about a lighthouse in winter. Answer with one JSON object of this form, "
+            f'with your words in the place of each "…":\n{example(CHAPTERS, bible=True)}',
+        ),
+    ),
+    max_tokens=1_500,
+    schema=schema(CHAPTERS, bible=True),
+    patience=CALL_SECONDS,
+    brief={"language": "en", "title": "Winter Light", "chapter_count": len(CHAPTERS), "first": 1, "last": 2},
 )
 Check = Callable[[Config], Awaitable[str]]
 
@@ -66,23 +84,44 @@ async def database(settings: Config) -> str:
 
 
 async def model(settings: Config) -> str:
-    built = build_model(settings, tries=1)
+    """An outline is asked for, since that is where a model fails first: in the form of its answer."""
+    calls = _Calls(build_model(settings, tries=1))
+    name = calls.model.name
     try:
         async with asyncio.timeout(CALL_SECONDS):
-            reply = await built.complete(QUESTION)
-    except (UpstreamAIError, TimeoutError) as error:
-        provider = built.name.partition(":")[0].upper()
+            await structured.ask(QUESTION, calls, partial(read_first, last=CHAPTERS[-1]))
+    except UnusableReply as error:
         raise UpstreamAIError(
-            f"{built.name}: {str(error) or 'No answer in time.'} "
+            f"{name} answered, but could not plan a book of two chapters. {error} Books need a model that can.",
+            stage=QUESTION.stage,
+            retryable=False,
+        ) from error
+    except (UpstreamAIError, TimeoutError) as error:
+        provider = name.partition(":")[0].upper()
+        raise UpstreamAIError(
+            f"{name}: {str(error) or f'No answer within {CALL_SECONDS:g} seconds.'} "
             f"Set {provider}_API_KEY, {provider}_BASE_URL or BOOKGEN_MODEL right.",
             stage=QUESTION.stage,
             retryable=False,
         ) from error
     finally:
-        await built.close()
-    if reply.model == "offline":
-        return "offline: sample prose; set ANTHROPIC_API_KEY or OPENAI_API_KEY for real books"
-    return f"{reply.model} answered"
+        await calls.model.close()
+    if calls.replies[-1].model == "offline":
+        return "offline: sample prose; set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL for real books"
+    mode = calls.replies[-1].json_mode
+    return f"{calls.replies[-1].model} planned a book of two chapters" + (f", asked for JSON by {mode}" if mode else "")
+
+
+@dataclass
+class _Calls:
+    """Steps that nobody pays for and that are stored nowhere."""
+
+    model: TextModel
+    replies: list[TextReply] = field(default_factory=list)
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        self.replies.append(await self.model.complete(request))
+        return self.replies[-1]
 
 
 CHECKS: dict[str, Check] = {"data folder": data_folder, "database": database, "model": model}

@@ -20,7 +20,9 @@ from bookgen.publishing import file_name
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 
-SAMPLE = "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY or OPENAI_API_KEY."
+SAMPLE = (
+    "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL."
+)
 INTERRUPTED = 130
 
 

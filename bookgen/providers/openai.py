@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from bookgen.providers.attempt import PartialReply
+from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
 from bookgen.providers.failures import said
 from bookgen.providers.openai_chat import ChatProtocol
 from bookgen.providers.openai_responses import ResponsesProtocol
@@ -15,6 +15,8 @@ from bookgen.providers.transport import Deadlines
 
 BASE_URL = "https://api.openai.com/v1"
 MOST_LESSONS = 8
+MOST_NAMES = 12  # of models in an error
+THE_ONLY_ONE = "auto"
 Protocol = Literal["responses", "chat"]
 
 
@@ -22,6 +24,7 @@ class OpenAIProvider(SdkProvider):
     """`protocol` None: Responses at OpenAI itself; elsewhere Chat, or Responses where only that is answered."""
 
     provider = "openai"
+    needs_key = False
 
     def __init__(
         self,
@@ -34,6 +37,7 @@ class OpenAIProvider(SdkProvider):
     ) -> None:
         super().__init__(model, access, deadlines=deadlines, connections=connections)
         self._base_url = _with_version(self._access.url or BASE_URL)
+        self._chosen = model != THE_ONLY_ONE
         official = urlsplit(self._base_url).hostname == urlsplit(BASE_URL).hostname
         self._protocols: dict[Protocol, ResponsesProtocol | ChatProtocol] = {
             "responses": ResponsesProtocol(model, official=official),
@@ -48,6 +52,8 @@ class OpenAIProvider(SdkProvider):
         return openai.AsyncOpenAI(base_url=self._base_url, **self._client_options())
 
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
+        if not self._chosen:
+            await self._choose_model(client)
         for _ in range(MOST_LESSONS):
             protocol = self._protocols[self._spoken]
             body = protocol.body(request)
@@ -65,6 +71,16 @@ class OpenAIProvider(SdkProvider):
             async with stream:
                 return await protocol.listen(stream, partial)
         raise RuntimeError("the server rejects one field after the other")
+
+    async def _choose_model(self, client: Any) -> None:
+        """Takes the one model that the server has; of more, somebody must say which."""
+        names = [model.id for model in (await client.models.list()).data]
+        if len(names) != 1:
+            there = ", ".join(sorted(names)[:MOST_NAMES]) or "no model"
+            raise CallFailed(f"has {there}; name one of them as BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
+        self._chosen, self.name = True, f"{self.provider}:{names[0]}"
+        for protocol in self._protocols.values():
+            protocol.model = names[0]
 
     def _learned_protocol(self, error: Exception) -> bool:
         """A server without Chat may have Responses; asked once, while nothing has been answered yet."""

@@ -46,7 +46,7 @@ class ChatProtocol:
     """What a server was found to know lives as long as this object."""
 
     def __init__(self, model: str) -> None:
-        self._model = model
+        self.model = model
         self._token_field = _TOKEN_FIELDS[0]
         self.json = JsonLadder()
         self._tells_usage = True
@@ -57,7 +57,7 @@ class ChatProtocol:
     def body(self, request: TextRequest) -> dict[str, Any]:
         room = request.max_tokens + (self._thinking_room if self._thinks else 0)
         body: dict[str, Any] = {
-            "model": self._model,
+            "model": self.model,
             "messages": self._messages(request),
             "stream": True,
             self._token_field: min(room, self._most_tokens),

@@ -23,14 +23,14 @@ class ResponsesProtocol:
     """`official`: OpenAI itself. Its own fields go nowhere else."""
 
     def __init__(self, model: str, *, official: bool) -> None:
-        self._model, self._official = model, official
+        self.model, self._official = model, official
         self.json = JsonLadder()
         self._unknown: set[str] = set()
         self._most_tokens = MOST_TOKENS
 
     def body(self, request: TextRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
-            "model": self._model,
+            "model": self.model,
             "instructions": "\n\n".join(block.text for block in request.system if block.text),
             "input": [{"role": one.role, "content": one.text} for one in request.messages],
             "max_output_tokens": min(request.max_tokens + THINKING_ROOM, self._most_tokens),

@@ -12,7 +12,7 @@ from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.images import ImageModel
 from bookgen.providers.offline import NAME as OFFLINE
 from bookgen.providers.offline import OfflineModel
-from bookgen.providers.openai import OpenAIProvider
+from bookgen.providers.openai import THE_ONLY_ONE, OpenAIProvider
 from bookgen.providers.openai_images import OpenAIImageProvider, OpenAIImages
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.prices import prices
@@ -80,10 +80,18 @@ def without_price(model: TextModel) -> list[str]:
 
 
 def chosen(spec: str, settings: ModelSettings) -> str:
-    """What `auto` stands for: the first provider that has a key."""
+    """What `auto` stands for: the first provider that has a key, or needs none and has an address."""
     if spec != AUTO:
         return spec
-    return next((name for name in PROVIDERS if name in settings.access and settings.access[name].key), OFFLINE)
+    access = settings.access
+    with_key = (name for name in PROVIDERS if name in access and access[name].key)
+    with_url = (name for name in PROVIDERS if name in access and access[name].url and not PROVIDERS[name].needs_key)
+    return next(with_key, next(with_url, OFFLINE))
+
+
+def _default(provider: str, access: Access) -> str:
+    """The provider's own model; at another address, where it may have others, the only one that there is."""
+    return THE_ONLY_ONE if access.url and not PROVIDERS[provider].needs_key else prices().defaults.get(provider, "")
 
 
 def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
@@ -93,9 +101,10 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
     if name not in PROVIDERS:
         raise StartupError(f"There is no model provider {name!r}; it is {', '.join(PROVIDERS)} or {OFFLINE}.")
     concurrency = settings.concurrency or CONCURRENCY
+    access = settings.access.get(name, Access())
     provider = PROVIDERS[name](
-        model or prices().defaults.get(name, ""),
-        settings.access.get(name, Access()),
+        model or _default(name, access),
+        access,
         deadlines=None if settings.timeout is None else Deadlines.of(settings.timeout),
         connections=concurrency,
     )

@@ -60,6 +60,7 @@ class SdkProvider(ABC):
     """`name` is `provider:model`, as in settings, ledger and price table."""
 
     provider: ClassVar[str]
+    needs_key: ClassVar[bool] = True
 
     def __init__(
         self, model: str, access: Access | None = None, *, deadlines: Deadlines | None = None, connections: int = 16

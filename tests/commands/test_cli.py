@@ -126,7 +126,7 @@ async def test_check_makes_one_real_call_of_the_model(tmp_path: Path, dsn: str) 
         )
 
     assert code == 0
-    assert "openai:" in said.splitlines()[-1]
+    assert "openai:scripted planned a book of two chapters, asked for JSON by schema" in said.splitlines()[-1]
     assert len(models.requests) == 1
 
 

@@ -2,13 +2,13 @@
 
 Settings (all calls): `length_factor` (a number, or [least, most] drawn by the prompt), `delay` (seconds before a
 reply), `streams` (false: whole replies only), `chunk` (characters an event), `chunk_delay`, `slots` (calls answered at
-once, as by llama.cpp; the others wait and hear nothing; 0: all), `usage` (false: none is told), `window` (most tokens
-of a prompt that are counted, as if the rest had not been read; 0: all), `reasoning` (text told as reasoning_content or
-thinking), `think_tags` (true: the reasoning stands in the text between <think> tags), `reasoning_tokens` (told as a
-part of the output's), `commentary` (said in a message before the answer, by Responses alone), `deltas` (false:
-Responses tell the text at the end alone), `protocols` (others answer 404), `rejects` (fields that answer 400),
-`reject_style` ("openai" names the field in `param`, "plain" in the message alone, "pydantic" as FastAPI servers do
-with 422, or one of IN_REAL_WORDS).
+once, as by llama.cpp; the others wait and hear nothing; 0: all), `models` (the names it lists), `usage` (false: none
+is told), `window` (most tokens of a prompt that are counted, as if the rest had not been read; 0: all), `reasoning`
+(text told as reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think>
+tags), `reasoning_tokens` (told as a part of the output's), `commentary` (said in a message before the answer, by
+Responses alone), `deltas` (false: Responses tell the text at the end alone), `protocols` (others answer 404),
+`rejects` (fields that answer 400), `reject_style` ("openai" names the field in `param`, "plain" in the message alone,
+"pydantic" as FastAPI servers do with 422, or one of IN_REAL_WORDS).
 
 A step of the script is one fault, used up by the first `times` (1) calls that match its `stage`, `chapter_number` and
 `protocol` (absent: any). Without a match a call is answered well.
@@ -73,6 +73,7 @@ class Settings:
     usage: bool = True
     streams: bool = True
     slots: int = 0
+    models: list[str] = dataclasses.field(default_factory=lambda: ["scripted"])
     window: int = 0
     reasoning: str = ""
     think_tags: bool = False

@@ -285,7 +285,9 @@ class ModelServer:
     # Control
 
     async def _models(self, request: web.Request) -> web.Response:
-        return web.json_response({"object": "list", "data": [{"id": "scripted", "object": "model"}]})
+        return web.json_response(
+            {"object": "list", "data": [{"id": name, "object": "model"} for name in self.settings.models]}
+        )
 
     async def _control(self, request: web.Request) -> web.Response:
         body = await request.json() if request.can_read_body else None

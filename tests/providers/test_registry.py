@@ -22,6 +22,8 @@ from tests.providers.calls import chapter_request
         ("auto", {}, "offline"),
         ("auto", {"anthropic": Access("k"), "openai": Access("k")}, "anthropic:claude-sonnet-5-5"),
         ("auto", {"openai": Access("k")}, "openai:gpt-6.1-terra"),
+        ("auto", {"openai": Access(url="http://localhost:8080")}, "openai:auto"),
+        ("auto", {"anthropic": Access(url="http://localhost:8080")}, "offline"),
         ("offline", {"anthropic": Access("k")}, "offline"),
         ("anthropic:claude-opus-5-5", {"openai": Access("k")}, "anthropic:claude-opus-5-5"),
         ("openai:llama3:8b", {"openai": Access(url="http://localhost:11434")}, "openai:llama3:8b"),
@@ -47,6 +49,27 @@ def test_an_unknown_provider_stops_the_start() -> None:
 def test_every_provider_has_its_settings_and_its_name() -> None:
     assert tuple(PROVIDERS) == WITH_SETTINGS
     assert all(provider.provider == name for name, provider in PROVIDERS.items())
+
+
+async def test_a_server_with_one_model_needs_no_name_of_it(server) -> None:
+    model = build_text_model("auto", ModelSettings({"openai": Access(url=server.openai_url)}))
+
+    reply = await model.complete(chapter_request())
+
+    assert reply.model == model.name == "openai:scripted"
+    assert server.requests[0].body["model"] == "scripted"
+    await model.close()
+
+
+async def test_of_more_models_the_error_says_which_there_are(server) -> None:
+    server.configure(models=["mistral", "llama3"])
+    model = build_text_model("openai", ModelSettings({"openai": Access(url=server.openai_url)}))
+
+    with pytest.raises(UpstreamAIError, match="has llama3, mistral; name one of them as BOOKGEN_MODEL=openai:NAME"):
+        await model.complete(chapter_request())
+
+    assert server.requests == []
+    await model.close()
 
 
 async def test_what_the_first_model_refuses_the_second_writes(server) -> None:
