@@ -13,7 +13,7 @@ from bookgen.actors.backlog import Backlog
 from bookgen.actors.health import Health
 from bookgen.billing.quota import Quota
 from bookgen.models import Book, Usage
-from bookgen.providers.text import TextModel
+from bookgen.providers.text import Outage, Patient, TextModel
 from bookgen.store.model_calls import Spending
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.steps import Steps
@@ -90,3 +90,8 @@ class Resources:
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
+
+    @property
+    def outage(self) -> Outage | None:
+        """What the runs wait for while the model is away."""
+        return self.model.outage if isinstance(self.model, Patient) else None

@@ -7,22 +7,24 @@ from typing import Any
 import orjson
 
 from bookgen.models import Run, RunStatus
+from bookgen.providers.text import Outage
 from bookgen.store.progress import RunProgress
 
 
-def encode(report: RunProgress, words_beyond: int = 0) -> bytes:
-    """`words_beyond`: words of the chapter that is being written, which no row counts yet."""
-    return orjson.dumps(as_json(report, words_beyond), option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
+def encode(report: RunProgress, words_beyond: int = 0, outage: Outage | None = None) -> bytes:
+    """`words_beyond`: words of the chapter that is being written, which no row counts yet. `outage`: what the call in
+    flight waits for."""
+    return orjson.dumps(as_json(report, words_beyond, outage), option=orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS)
 
 
-def as_json(report: RunProgress, words_beyond: int = 0) -> dict[str, Any]:
+def as_json(report: RunProgress, words_beyond: int = 0, outage: Outage | None = None) -> dict[str, Any]:
     run = report.run
     return {
         "generation_status": shown(run),
         "completed_chapters": run.done,
         "total_chapters": run.total,
         "percentage": round(100 * run.done / run.total, 1) if run.total else 0.0,
-        "status_message": message(report),
+        "status_message": message(report, outage),
         "task_id": str(run.id),
         "mode": run.mode,
         "current_chapter": run.current_chapter if run.status.active else None,
@@ -41,12 +43,17 @@ def shown(run: Run) -> str:
     return RunStatus.RUNNING if run.status is RunStatus.QUEUED else run.status
 
 
-def message(report: RunProgress) -> str:
+def message(report: RunProgress, outage: Outage | None = None) -> str:
     run = report.run
     progress = f"{run.done} of {run.total} chapters"
     match run.status:
         case RunStatus.QUEUED:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
+        case RunStatus.RUNNING if run.call_started_at and outage:
+            return (
+                f"Waiting for the model since {outage.since:%H:%M} UTC: it {outage.reason}. {progress} finished. It is "
+                f"asked again every half a minute, until {outage.until:%d %B %H:%M} UTC."
+            )
         case RunStatus.RUNNING if run.call_started_at and run.current_chapter:
             return f"Writing chapter {run.current_chapter} of {run.total}{_title(report)}."
         case RunStatus.RUNNING:

@@ -53,7 +53,7 @@ class Statuses:
             found = await progress.of_book(self._pool, account_id, book_id)
             if found is None:
                 raise NotFound
-            body = status.encode(found, self._chapters.words_in_flight(found.run))
+            body = status.encode(found, self._chapters.words_in_flight(found.run), self._resources.outage)
             if self._kept.get(key) is kept and self._is_ours(found.run):  # and nothing has changed since it was asked
                 kept.body, kept.until = body, _now() + KEEP_SECONDS
             return body

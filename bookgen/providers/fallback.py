@@ -7,7 +7,7 @@ from dataclasses import replace
 import structlog
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.text import CallsHalted, Spent, StopReason, TextModel, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Outage, Patient, Spent, StopReason, TextModel, TextReply, TextRequest
 
 log = structlog.get_logger(__name__)
 
@@ -19,6 +19,10 @@ class FallbackModel:
     @property
     def name(self) -> str:
         return self._first.name
+
+    @property
+    def outage(self) -> Outage | None:
+        return self._second.outage if isinstance(self._second, Patient) else None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 import structlog
 
@@ -19,7 +20,7 @@ from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.text import CallsHalted, Spent, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Outage, Spent, TextReply, TextRequest
 
 log = structlog.get_logger(__name__)
 
@@ -77,6 +78,7 @@ class RetryingModel:
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
         self._gate = BusyGate()
         self._waits = waits
+        self.outage: Outage | None = None
 
     @property
     def name(self) -> str:
@@ -107,6 +109,9 @@ class RetryingModel:
                 away = sits_out and failed.failure is FailureKind.AWAY
                 failures += failure.costs_a_try and not away
                 absences = absences + 1 if away else 0
+                if away and self.outage is None:
+                    now = datetime.now(UTC)
+                    self.outage = Outage(now, now + timedelta(seconds=self._rules.outage), str(failed))
                 self._log(request, failed, failures)
                 if failed.failure is FailureKind.DENIED or failures >= self._rules.tries:
                     raise self._error(request, failed, spent) from failed
@@ -150,6 +155,7 @@ class RetryingModel:
                 self._breaker.let_go()
             raise
         self._breaker.succeeded()
+        self.outage = None
         return reply
 
     async def _admitted(self, patience: _Patience) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
@@ -92,6 +93,23 @@ class TextReply:
     model: str
     also: tuple[Spent, ...] = ()
     json_mode: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A provider that runs wait for. `until`: when they give up; both moments in UTC."""
+
+    since: datetime
+    until: datetime
+    reason: str
+
+
+@runtime_checkable
+class Patient(Protocol):
+    """A model whose runs sit outages out."""
+
+    @property
+    def outage(self) -> Outage | None: ...
 
 
 class TextModel(Protocol):

@@ -40,11 +40,14 @@ async def test_a_server_that_is_gone_is_waited_for_and_each_book_calls_once(unus
     runs = [asyncio.create_task(model.complete(chapter_request())) for _ in range(5)]
     await asyncio.wait(runs, timeout=0.3)
     assert not any(run.done() for run in runs)
+    assert model.outage is not None
+    assert "could not be reached" in model.outage.reason
 
     async with gone:
         replies = await asyncio.gather(*runs)
 
     assert {reply.stop for reply in replies} == {StopReason.END}
+    assert model.outage is None
     assert len(gone.requests) == 5
     await model.close()
 

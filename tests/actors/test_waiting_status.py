@@ -1,0 +1,35 @@
+"""Who watches a run whose model is away reads since when, why, and until when it is waited for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from bookgen.actors import status
+from bookgen.models import Run, RunMode, RunStatus
+from bookgen.providers.text import Outage
+from bookgen.store.progress import RunProgress
+
+NOW = datetime(2026, 1, 1, 14, 2, tzinfo=UTC)
+AWAY = Outage(NOW, NOW.replace(day=2), "could not be reached or broke off")
+
+
+def progress(state: RunStatus, call_started_at: datetime | None) -> RunProgress:
+    run = Run(
+        id=uuid4(), book_id=1, account_id=1, status=state, mode=RunMode.FULL, total=10, done=3, call_no=4, epoch=1,
+        owner=None, crash_count=0, queue_seq=1, current_chapter=4, words_written=900, failure=None, last_op=None,
+        started_at=NOW, updated_at=NOW, finished_at=None, call_started_at=call_started_at,
+    )  # fmt: skip
+    return RunProgress(run, 0, [])
+
+
+def test_a_run_that_waits_for_its_model_says_so() -> None:
+    assert status.message(progress(RunStatus.RUNNING, NOW), AWAY) == (
+        "Waiting for the model since 14:02 UTC: it could not be reached or broke off. 3 of 10 chapters finished. It is "
+        "asked again every half a minute, until 02 January 14:02 UTC."
+    )
+
+
+def test_a_run_that_does_not_ask_it_says_what_it_does() -> None:
+    assert status.message(progress(RunStatus.PAUSED, None), AWAY) == "Paused. 3 of 10 chapters finished."
+    assert status.message(progress(RunStatus.RUNNING, NOW), None) == "Writing chapter 4 of 10."
