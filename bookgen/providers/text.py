@@ -94,6 +94,11 @@ class TextReply:
     also: tuple[Spent, ...] = ()
     json_mode: str = ""
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether no model wrote it. Samples are in a few languages only, whatever that of the book."""
+        return self.model == "offline"
+
 
 @dataclass(frozen=True, slots=True)
 class Outage:

@@ -125,7 +125,8 @@ def _keep(draft: WorkingDraft, reply: TextReply, request: TextRequest) -> tuple[
     """The whole sentences of a reply that are new, and whether it was cut, admitted or not."""
     piece = clean.prose(reply.text, draft.chapter, opening=not draft.text)
     instructed = echo.instructions(request)
-    if problem := nonsense.problem_with(piece, draft.book.content_language, instructed):
+    draft.is_sample = reply.is_sample
+    if not reply.is_sample and (problem := nonsense.problem_with(piece, draft.book.content_language, instructed)):
         draft.problem = problem
         return "", False
     draft.problem = "it repeats one passage without end" if reply.stop is StopReason.LOOP else ""
@@ -166,6 +167,7 @@ async def _mended(draft: WorkingDraft, content: str, steps: Steps) -> tuple[str,
             blocks[index] = await revision.revise(blocks, index, found, draft.book, draft.chapter, system, steps)
         content = "\n\n".join(blocks)
         flaws = await quality.inspect(content, draft.material, draft.chapter, draft.digests)
-    if foreign := next((each for each in flaws if each.kind == "wrong_language" and each.paragraph is None), None):
-        raise UnusableText(draft.chapter, f"it is not in the book's language (“{foreign.excerpt[:80]}”)")
+    foreign = [each for each in flaws if each.kind == "wrong_language" and each.paragraph is None]
+    if foreign and not draft.is_sample:
+        raise UnusableText(draft.chapter, f"it is not in the book's language (“{foreign[0].excerpt[:80]}”)")
     return content, [each.finding() for each in flaws[:MOST_FINDINGS]]

@@ -24,6 +24,7 @@ class WorkingDraft:
     text: str = ""
     words: int = 0  # of the text
     problem: str = ""  # why the last reply could not be used, or not whole
+    is_sample: bool = False  # no model writes it
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
     turns: list[Message] = field(default_factory=list)
     pace: budget.Pace = field(default_factory=budget.Pace)

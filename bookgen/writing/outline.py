@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,6 @@ from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.material import Material, Outline, OutlineChapter
 from bookgen.writing.outline_form import (
-    Check,
     example,
     read_chapters,
     read_first,
@@ -93,13 +92,11 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
         first, last = len(planned) + 1, min(len(planned) + BATCH, book.chapter_count)
         if not planned:
             request = _first_request(book, last)
-            bible, chapters = await structured.ask(
-                request, steps, partial(read_first, last=last, check=_check(request))
-            )
+            bible, chapters = await structured.ask(request, steps, partial(read_first, last=last), _check(request))
         else:
             request = _next_request(book, bible, planned, first, last)
-            read = partial(read_chapters, first=first, last=last, check=_check(request))
-            chapters = await structured.ask(request, steps, read)
+            read = partial(read_chapters, first=first, last=last)
+            chapters = await structured.ask(request, steps, read, _check(request))
         planned.extend(chapters)
     budgets = spread(book.target_word_count, book.chapter_count)
     return Outline(
@@ -108,9 +105,14 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
     )
 
 
-def _check(request: TextRequest) -> Check:
-    """Refuses summaries that are no plan of the book that `request` is about."""
-    return partial(refuse_nonsense, tag=request.brief["language"], instructed=echo.instructions(request))
+def _check(request: TextRequest) -> Callable[[object], None]:
+    """Refuses what was read when its summaries are no plan of the book that `request` is about."""
+
+    def check(found: Any) -> None:
+        chapters = found[1] if isinstance(found, tuple) else list(found.values()) if isinstance(found, dict) else found
+        refuse_nonsense(chapters, request.brief["language"], echo.instructions(request))
+
+    return check
 
 
 def _first_request(book: Book, last: int) -> TextRequest:
@@ -223,7 +225,7 @@ async def rework_chapters(
     for start in range(0, len(wanted), BATCH):
         batch = wanted[start : start + BATCH]
         request = _rework_request(material, batch, instructions, reworked)
-        chapters = await structured.ask(request, steps, partial(read_numbered, wanted=batch, check=_check(request)))
+        chapters = await structured.ask(request, steps, partial(read_numbered, wanted=batch), _check(request))
         for number, (title, summary) in chapters.items():
             reworked[number] = OutlineChapter(title, summary, budgets[number])
     return reworked

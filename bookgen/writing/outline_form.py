@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bookgen.writing import structured
 from bookgen.writing.echo import echoed
@@ -66,26 +66,17 @@ def example(numbers: Sequence[int], *, bible: bool) -> str:
     return json.dumps({**({"bible": empty} if bible else {}), "chapters": chapters}, ensure_ascii=False)
 
 
-Check: TypeAlias = Callable[[Mapping[int, tuple[str, str]]], None]
-
-
-def _accept(chapters: Mapping[int, tuple[str, str]]) -> None:
-    return None
-
-
-def refuse_nonsense(chapters: Mapping[int, tuple[str, str]], tag: str, instructed: str) -> None:
+def refuse_nonsense(chapters: Sequence[tuple[str, str]], tag: str, instructed: str) -> None:
     """Malformed when the summaries are our instructions or in another language than `tag`."""
-    for number, (_, summary) in chapters.items():
+    for title, summary in chapters:
         if echoed(summary, instructed):
-            raise Malformed(f"the summary of chapter {number} repeats the instructions")
-    if mostly_foreign("\n\n".join(summary for _, summary in chapters.values()), tag):
+            raise Malformed(f"the summary of “{title}” repeats the instructions")
+    if mostly_foreign("\n\n".join(summary for _, summary in chapters), tag):
         raise Malformed(f"it is not in {language(tag).name}")
 
 
-def read_first(
-    reply: Mapping[str, Any], last: int, check: Check = _accept
-) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    return _read_bible(reply.get("bible", reply)), read_chapters(reply, 1, last, check)
+def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
+    return _read_bible(reply.get("bible", reply)), read_chapters(reply, 1, last)
 
 
 def _read_bible(bible: object) -> Mapping[str, Any]:
@@ -120,16 +111,14 @@ def _entry(item: object) -> dict[str, str] | None:
     return None if _EMPTY_WORDS.match(name) else {"name": name, "description": "" if told == "…" else told}
 
 
-def read_chapters(reply: Mapping[str, Any], first: int, last: int, check: Check = _accept) -> list[tuple[str, str]]:
+def read_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
     """The chapters `first` to `last`, each exactly once."""
     wanted = list(range(first, last + 1))
-    return list(read_numbered(reply, wanted, check).values())
+    return list(read_numbered(reply, wanted).values())
 
 
-def read_numbered(
-    reply: Mapping[str, Any], wanted: Sequence[int], check: Check = _accept
-) -> dict[int, tuple[str, str]]:
-    """The chapters `wanted` by number, each exactly once. `check` raises Malformed for what is no plan."""
+def read_numbered(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """The chapters `wanted` by number, each exactly once."""
     records = structured.records_of({"chapters": _as_records(reply.get("chapters"))}, "chapters")
     numbers = [_number(record.get("number", record.get("chapter_number"))) for record in records]
     if isinstance(keyed := reply.get("chapters"), Mapping):
@@ -148,7 +137,6 @@ def read_numbered(
             f"but these are missing: {', '.join(map(str, missing))}"
         )
     _refuse_sameness(found)
-    check(found)
     return {number: found[number] for number in wanted}
 
 

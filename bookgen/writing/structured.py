@@ -35,25 +35,31 @@ class Malformed(Exception):
     """The reply is not what was asked for; the message tells the model why."""
 
 
-async def ask(request: TextRequest, steps: Steps, read: Callable[[Mapping[str, Any]], T]) -> T:
+async def ask(
+    request: TextRequest,
+    steps: Steps,
+    read: Callable[[Mapping[str, Any]], T],
+    check: Callable[[T], None] = lambda _: None,
+) -> T:
     """What `read` makes of the reply. At most three calls: the request, one repair, one afresh.
 
-    `read` raises Malformed when the content will not do. Raises UnusableReply when no reply does.
+    `read` raises Malformed when the content will not do, and so does `check` when no model should send it. Raises
+    UnusableReply when no reply does.
     """
     reply = await steps.reply(request)
     try:
-        return await _read(reply, request, read)
+        return await _read(reply, request, read, check)
     except Malformed as problem:
         repair = _repair(request, reply, problem)
     if repair:
         reply = await steps.reply(repair)
         try:
-            return await _read(reply, repair, read)
+            return await _read(reply, repair, read, check)
         except Malformed:
             pass
     reply = await steps.reply(request, attempt=1)
     try:
-        return await _read(reply, request, read)
+        return await _read(reply, request, read, check)
     except Malformed as problem:
         raise UnusableReply(
             f"The model did not answer in the form that was asked for: {problem}",
@@ -79,11 +85,16 @@ def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextR
     return replace(request, messages=messages, max_tokens=room)
 
 
-async def _read(reply: TextReply, request: TextRequest, read: Callable[[Mapping[str, Any]], T]) -> T:
+async def _read(
+    reply: TextReply, request: TextRequest, read: Callable[[Mapping[str, Any]], T], check: Callable[[T], None]
+) -> T:
     raise_if_refused(reply, request)
     if reply.stop is StopReason.LOOP:
         raise Malformed("it repeats one passage without end")
-    return read(await parse(reply.text, cut=reply.stop is StopReason.LENGTH))
+    found = read(await parse(reply.text, cut=reply.stop is StopReason.LENGTH))
+    if not reply.is_sample:
+        check(found)
+    return found
 
 
 _WRAPPERS = frozenset({"response", "result", "data", "output", "json", "object", "answer", "reply", "outline", "book"})

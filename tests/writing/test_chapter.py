@@ -8,7 +8,6 @@ import pytest
 
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.providers.text import StopReason
-from bookgen.words import count_words
 from bookgen.writing import budget, sentences
 from bookgen.writing.chapter import write_chapter
 from tests.writing.authored import write_book
@@ -160,9 +159,9 @@ async def test_a_single_empty_reply_is_asked_for_once_more():
 async def test_a_model_that_repeats_itself_for_ever_is_stopped():
     steps = Scripted(lambda request, brief, call: obedient(request, brief, call) if call > 500 else prose(60, 7))
 
-    draft = await write_chapter(some_material(), 1, steps)
+    with pytest.raises(UpstreamAIError, match="of 3000 words"):
+        await write_chapter(some_material(), 1, steps)
 
-    assert count_words(draft.content) < 3_000
     assert len(steps.calls) <= budget.most_calls(3_000) + 5
 
 
