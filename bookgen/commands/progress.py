@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 Status = Mapping[str, Any]
 AGAIN = "Run the same command again to go on."
+MOST_FINDINGS = 8  # of a finished book that are told in full
 
 
 class Display(Protocol):
@@ -72,6 +73,13 @@ class Lines:
         self.say(f"{book['title']} is done: {_count(book['chapters_count'])}, {book['word_count']:,} words.")
         for file in files:
             self.say(str(file))
+        found = book.get("quality") or []
+        if found:
+            self.say("Worth a look before it is printed:")
+        for each in found[:MOST_FINDINGS]:
+            self.say(_finding(each))
+        if len(found) > MOST_FINDINGS:
+            self.say(f"  and {len(found) - MOST_FINDINGS} more, which the book's `quality` lists.")
 
 
 class Terminal(Lines):
@@ -110,10 +118,16 @@ class Terminal(Lines):
 
 def _now(status: Status) -> str:
     current = status.get("current_chapter")
-    if status["generation_status"] == "running" and current:
+    waits = str(status["status_message"]).startswith("Waiting")
+    if status["generation_status"] == "running" and current and not waits:
         titles = {chapter["chapter_number"]: chapter["title"] for chapter in status["outline"]}
         return escape(f"Chapter {current} of {status['total_chapters']}: {titles.get(current, '')[:40]}")
     return escape(str(status["status_message"]))
+
+
+def _finding(finding: Mapping[str, Any]) -> str:
+    excerpt = f" “{finding['excerpt'][:60]}”" if finding["excerpt"] else ""
+    return f"  Chapter {finding['chapter_number']}: {finding['detail']}{excerpt}"
 
 
 def _count(chapters: int) -> str:

@@ -47,6 +47,32 @@ def test_a_book_of_an_unknown_price_shows_no_cost(capsys: pytest.CaptureFixture[
     assert second == "T: 1 chapter, 5,000 words, about 1 h 30 min, about 1.25 USD"
 
 
+def test_what_is_left_to_look_at_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    finding = {"chapter_number": 2, "kind": "length", "excerpt": "", "detail": "It has 80 words; 120 were asked for."}
+    quoted = {"chapter_number": 3, "kind": "meta", "excerpt": "Here it is", "detail": "The model speaks to its user."}
+    book = {"title": "T", "chapters_count": 3, "word_count": 900}
+    Lines().finished({**book, "quality": [finding, quoted, *[finding] * 8]}, [])
+    Lines().finished(book, [])
+
+    said = capsys.readouterr().out.splitlines()
+    assert said[1:4] == [
+        "Worth a look before it is printed:",
+        "  Chapter 2: It has 80 words; 120 were asked for.",
+        "  Chapter 3: The model speaks to its user. “Here it is”",
+    ]
+    assert said[-2:] == [
+        "  and 2 more, which the book's `quality` lists.",
+        "T is done: 3 chapters, 900 words.",
+    ]
+
+
+def test_a_bar_says_that_the_model_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with Terminal().following() as show:
+        show(status(status_message="Waiting for the model since 14:02 UTC."))
+
+    assert "Waiting for the" in capsys.readouterr().out
+
+
 def test_a_failure_names_the_fields_and_whether_to_try_again(capsys: pytest.CaptureFixture[str]) -> None:
     Lines().failed("The request is not valid.", {"title": ["Too long."]})
     Lines().failed("title: Too long.", {"title": ["Too long."], "genre": ["Too long."]})
