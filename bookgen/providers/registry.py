@@ -68,7 +68,7 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
         access,
         # nothing comes until the whole picture does
         deadlines=Deadlines(first_byte=total, total=total),
-        connections=settings.concurrency,
+        connections=settings.concurrency or CONCURRENCY,
     )
     return OpenAIImages(_retrying(provider, settings, waits=False))
 
@@ -100,24 +100,23 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
         return OfflineModel()
     if name not in PROVIDERS:
         raise StartupError(f"There is no model provider {name!r}; it is {', '.join(PROVIDERS)} or {OFFLINE}.")
-    concurrency = settings.concurrency or CONCURRENCY
     access = settings.access.get(name, Access())
     provider = PROVIDERS[name](
         model or _default(name, access),
         access,
         deadlines=None if settings.timeout is None else Deadlines.of(settings.timeout),
-        connections=concurrency,
+        connections=settings.concurrency or CONCURRENCY,
     )
-    return _retrying(provider, settings, waits=waits)
+    return _retrying(provider, settings, waits=waits, learns=settings.concurrency is None and provider.is_own_server)
 
 
-def _retrying(provider: Provider, settings: ModelSettings, *, waits: bool) -> RetryingModel:
+def _retrying(provider: Provider, settings: ModelSettings, *, waits: bool, learns: bool = False) -> RetryingModel:
     return RetryingModel(
         provider,
         pacing=Pacing(
-            concurrency=concurrency,
+            concurrency=settings.concurrency or CONCURRENCY,
             requests_per_minute=settings.requests_per_minute,
-            learns=settings.concurrency is None and provider.is_own_server,
+            learns=learns,
         ),
         rules=RetryRules(tries=settings.retries, first_delay=settings.retry_delay, outage=settings.outage),
         waits=waits,
