@@ -24,7 +24,8 @@ from bookgen.billing.quota import Quota
 from bookgen.store.database import open_pool
 from tests.billing.conftest import Clock
 from tests.billing.histories import DEEDS, History
-from tests.conftest import TEMPLATE, Cluster
+from tests.conftest import Cluster
+from tests.databases import TEMPLATE
 from tests.fakes.stripe_server import SECRET_KEY, FakeStripe
 
 UNIVERSES = 6

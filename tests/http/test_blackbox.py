@@ -22,6 +22,12 @@ from tests.service import ServiceProcess, run
 PASSWORD = f"correct horse {CANARY}"
 RATES = {f"BOOKGEN_RATE_{name}": "1000000/minute" for name in ("READ", "WRITE", "EXPENSIVE", "PUBLIC", "AUTH")}
 GOOGLE_TOKEN = f"ya29.{CANARY}"
+# Proofreading, pictures and the undoing of an address have walks of their own: test_proofreading, test_covers, test_links.
+WATCHED_ELSEWHERE = (
+    "/undo-email/{uid}/{token}/", "-cover/", "/generate-image/", "/illustrations/", "/illustrations/{id}/",
+    "/proofreading-reports/", "/proofreading-reports/{id}/", "/proofreading-reports/{id}/apply/", "/suggestions/",
+    "/{suggestion_id}/preview/", "/{suggestion_id}/apply/", "/{suggestion_id}/dismiss/",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -79,7 +85,7 @@ async def test_every_row_of_the_contract_answers_as_written(
     await look_over_everything(ada, book, tmp_path)
 
     answered = {(method, path): (method, path, statuses[0]) in visitor.seen for method, path, _, statuses in ROWS}
-    assert [row for row, seen in answered.items() if not seen] == []
+    assert [row for row, seen in answered.items() if not seen and not row[1].endswith(WATCHED_ELSEWHERE)] == []
 
 
 async def read_what_is_public(visitor: BlackboxCaller) -> None:

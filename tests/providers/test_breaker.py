@@ -17,7 +17,7 @@ from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request, chat, steady
 
 
-class Outage:
+class AbsentProvider:
     """A provider that is away for so many attempts."""
 
     name = "outage"
@@ -87,7 +87,7 @@ async def test_a_probe_that_is_given_up_is_passed_on() -> None:
 
 
 async def test_no_call_of_many_fails_of_an_outage() -> None:
-    provider = Outage(lasting=60)
+    provider = AbsentProvider(lasting=60)
     model = RetryingModel(
         provider,
         pacing=Pacing(concurrency=16),

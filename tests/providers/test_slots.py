@@ -10,8 +10,8 @@ from tests.providers.calls import chapter_request
 from tests.providers.test_registry import build_text_model, settings
 
 
-class Calls:
-    """Calls that begin and end when the test says so."""
+class HeldCalls:
+    """HeldCalls that begin and end when the test says so."""
 
     def __init__(self, slots: Slots) -> None:
         self.slots = slots
@@ -29,7 +29,7 @@ class Calls:
 
 async def test_it_starts_with_one_call_and_adds_one_while_replies_stream_together() -> None:
     slots = Slots(4, learns=True)
-    calls = Calls(slots)
+    calls = HeldCalls(slots)
 
     limits = [slots.limit]
     for _ in range(4):
@@ -41,7 +41,7 @@ async def test_it_starts_with_one_call_and_adds_one_while_replies_stream_togethe
 
 async def test_a_call_that_had_to_wait_for_another_to_end_shows_how_many_slots_there_are() -> None:
     slots = Slots(16, learns=True)
-    calls = Calls(slots)
+    calls = HeldCalls(slots)
     (await calls.begin()).answered()
     second = await calls.begin()
 
@@ -53,7 +53,7 @@ async def test_a_call_that_had_to_wait_for_another_to_end_shows_how_many_slots_t
 
 async def test_a_set_number_is_kept() -> None:
     slots = Slots(3, learns=False)
-    calls = Calls(slots)
+    calls = HeldCalls(slots)
 
     for _ in range(3):
         await calls.begin()

@@ -27,7 +27,7 @@ from bookgen.store.postgres.embedded import EmbeddedPostgres
 STARTER = textwrap.dedent("""
     import asyncio, sys
     from pathlib import Path
-    from bookgen.store.embedded import EmbeddedPostgres
+    from bookgen.store.postgres.embedded import EmbeddedPostgres
 
     async def main():
         print(await EmbeddedPostgres(Path(sys.argv[1])).start(), flush=True)
