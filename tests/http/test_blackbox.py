@@ -22,7 +22,7 @@ from tests.service import ServiceProcess, run
 PASSWORD = f"correct horse {CANARY}"
 RATES = {f"BOOKGEN_RATE_{name}": "1000000/minute" for name in ("READ", "WRITE", "EXPENSIVE", "PUBLIC", "AUTH")}
 GOOGLE_TOKEN = f"ya29.{CANARY}"
-# Proofreading, pictures and the undoing of an address have walks of their own: test_proofreading, test_covers, test_links.
+# Proofreading, pictures and an address that is taken back: test_proofreading, test_covers, tests/accounts.
 WATCHED_ELSEWHERE = (
     "/undo-email/{uid}/{token}/", "-cover/", "/generate-image/", "/illustrations/", "/illustrations/{id}/",
     "/proofreading-reports/", "/proofreading-reports/{id}/", "/proofreading-reports/{id}/apply/", "/suggestions/",

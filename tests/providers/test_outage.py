@@ -39,7 +39,7 @@ async def test_a_server_that_is_gone_is_waited_for_and_each_book_calls_once(unus
     model = steady(chat(gone), tries=2, outage=60, longest_delay=0.05)
     runs = [asyncio.create_task(model.complete(chapter_request())) for _ in range(5)]
     async with asyncio.timeout(30):
-        while model.outage is None:  # noqa: ASYNC110 (a state that is read, as a status poll reads it)
+        while model.outage is None:  # noqa: ASYNC110 (a state that polls read)
             await asyncio.sleep(0.01)
     assert not any(run.done() for run in runs)
     assert "could not be reached" in model.outage.reason
