@@ -67,8 +67,10 @@ async def test_a_wrong_database_password_is_said(tmp_path: Path, dsn: str) -> No
 
 
 async def test_a_schema_newer_than_the_code_stops_the_start(tmp_path: Path, dsn: str, pool: object) -> None:
-    later = "(9998, '9998_next.sql', ''), (9999, '9999_later.sql', '')"  # one alone is run on: a rollback needs it
-    await pool.execute(f"INSERT INTO schema_migration (version, name, sha256) VALUES {later}")  # type: ignore[attr-defined]
+    for version in (9998, 9999):  # one alone is run on: a rollback needs it
+        await pool.execute(
+            "INSERT INTO schema_migration (version, name, sha256) VALUES ($1, $2, '')", version, f"{version}_later.sql"
+        )  # type: ignore[attr-defined]
 
     line = await refused(tmp_path, "serve", BOOKGEN_DATABASE_URL=dsn)
 
