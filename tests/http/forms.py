@@ -183,6 +183,29 @@ INVOICE = {
 }
 CHECKOUT_SESSION = {"sessionId": str, "url": is_url}
 
+COVER = {
+    "id": is_id,
+    "style": str,
+    "prompt": str,
+    "image_url": is_url,
+    "thumbnail_url": is_url,
+    "width": is_id,
+    "height": is_id,
+    "is_selected": bool,
+    "created_at": is_time,
+}
+ILLUSTRATION = {
+    "id": is_id,
+    "chapter": is_id,
+    "caption": str,
+    "alt_text": str,
+    "prompt": str,
+    "image_url": is_url,
+    "position": is_integer,
+    "width": is_id,
+    "height": is_id,
+    "created_at": is_time,
+}
 CHAPTER = {
     "id": is_id,
     "book": is_id,
@@ -193,7 +216,7 @@ CHAPTER = {
     "word_count": is_integer,
     "target_word_count": is_integer,
     "status": one_of("pending", "writing", "completed", "error"),
-    "illustrations": [ANY],
+    "illustrations": [ILLUSTRATION],
     "created_at": is_time,
     "updated_at": is_time,
 }
@@ -261,11 +284,39 @@ MODEL_USAGE = {
 }
 BOOK = BOOK_LISTED | {
     "chapters": [CHAPTER],
-    "covers": [ANY],
+    "covers": [COVER],
     "usage": MODEL_USAGE,
     "estimated_cost_micros": (is_integer, NONE),
     "estimated_seconds": (is_integer, NONE),
 }
+REPORT = {
+    "id": is_id,
+    "book": is_id,
+    "status": one_of("pending", "running", "completed", "error"),
+    "progress": is_number,
+    "counts": dict,
+    "summary": str,
+    "failure": (FAILURE, NONE),
+    "created_at": is_time,
+    "completed_at": (is_time, NONE),
+}
+SUGGESTION = {
+    "id": is_id,
+    "report": is_id,
+    "chapter": is_id,
+    "chapter_number": is_id,
+    "type": one_of("spelling", "grammar", "punctuation", "style", "clarity", "consistency", "continuity"),
+    "severity": one_of("critical", "major", "minor", "info"),
+    "original_text": str,
+    "suggested_text": str,
+    "explanation": str,
+    "start": is_integer,
+    "end": is_integer,
+    "status": one_of("pending", "applied", "dismissed", "stale"),
+}
+SUGGESTIONS = {"count": is_integer, "next": (is_url, NONE), "previous": (is_url, NONE), "results": [SUGGESTION]}
+SUGGESTION_PREVIEW = {"before": str, "after": str, "context_before": str, "context_after": str, "diff": str}
+APPLIED = {"applied": is_integer, "stale": is_integer, "chapters": [is_id]}
 DROPDOWN = [{"id": is_id, "title": str}]
 PREVIEW_DATA = {
     "book_id": is_id,
@@ -275,7 +326,7 @@ PREVIEW_DATA = {
     "page_height_mm": is_number,
     "page_count": is_integer,
     "cover_image_url": (is_url, NONE),
-    "covers": [ANY],
+    "covers": [COVER],
     "pages": [
         {
             "number": is_integer,
