@@ -75,7 +75,7 @@ def perform(job: Job | CoverJob | PictureJob) -> bytes | FinishedCover | Finishe
             return make_cover(job)
         case PictureJob():
             return make_picture(job)
-        case Job():
+        case _:
             return export(job)
 
 
