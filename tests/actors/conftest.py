@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -13,12 +14,12 @@ import orjson
 import pytest
 
 from bookgen.actors.messages import Generate
-from bookgen.actors.resources import Writing
+from bookgen.actors.resources import WriteChapter, Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Digest, Usage
-from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.providers.text import Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.steps import Steps
@@ -140,6 +141,21 @@ def model() -> Model:
     return Model()
 
 
+@contextlib.asynccontextmanager
+async def supervising(
+    database: Database, model: TextModel, write_chapter: WriteChapter, **settings: Any
+) -> AsyncIterator[Supervisor]:
+    """A supervisor that has started, and in the end drains without waiting for what is in flight."""
+    settings.setdefault("quota", Quota(billing=True))
+    writing = Writing(draft_outline, rework_chapters, write_chapter)
+    supervisor = Supervisor(database, writing=writing, model=model, **settings)
+    await supervisor.start()
+    try:
+        yield supervisor
+    finally:
+        await supervisor.drain(0)
+
+
 Start = Callable[..., Awaitable[Supervisor]]
 
 
@@ -152,18 +168,16 @@ def started() -> list[Supervisor]:
 @pytest.fixture
 async def start(database: Database, model: Model, started: list[Supervisor]) -> AsyncIterator[Start]:
     """Starts supervisors, as processes would be started on one database."""
+    async with contextlib.AsyncExitStack() as running:
 
-    async def start(**settings: Any) -> Supervisor:
-        settings.setdefault("quota", Quota(billing=True))
-        writing = Writing(draft_outline, rework_chapters, model.write_chapter)
-        supervisor = Supervisor(database, writing=writing, model=model, **settings)
-        await supervisor.start()
-        started.append(supervisor)
-        return supervisor
+        async def start(**settings: Any) -> Supervisor:
+            supervisor = await running.enter_async_context(
+                supervising(database, model, model.write_chapter, **settings)
+            )
+            started.append(supervisor)
+            return supervisor
 
-    yield start
-    for supervisor in started:
-        await supervisor.drain(0)
+        yield start
 
 
 @pytest.fixture

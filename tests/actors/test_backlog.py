@@ -9,15 +9,13 @@ import pytest
 
 from bookgen.actors.backlog import Backlog, Dropped
 from bookgen.actors.messages import Generate, Resume
-from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
-from bookgen.billing.quota import Quota
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.steps import Steps
 from tests.chaos.pg_proxy import PgProxy
 
-from .conftest import Model, Shelf, ask, draft_outline, rework_chapters, until
+from .conftest import Model, Shelf, ask, supervising, until
 
 TEXT = "A long text. " * 1000
 
@@ -31,11 +29,8 @@ async def supervisor(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor]:
         await steps.reply(ask("digest", material.book.id, number + 100))
         return draft
 
-    writing = Writing(draft_outline, rework_chapters, write_chapter)
-    supervisor = Supervisor(database, writing=writing, model=model, quota=Quota(billing=True))
-    await supervisor.start()
-    yield supervisor
-    await supervisor.drain(0)
+    async with supervising(database, model, write_chapter) as supervisor:
+        yield supervisor
     await database.close(patience=1.0)
 
 

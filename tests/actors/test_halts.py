@@ -10,9 +10,7 @@ from dataclasses import replace
 import pytest
 
 from bookgen.actors.messages import Generate, Pause, Resume
-from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
-from bookgen.billing.quota import Quota
 from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.pacing import Pacing
@@ -21,7 +19,7 @@ from bookgen.providers.text import TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
 
-from .conftest import Shelf, draft_outline, rework_chapters, until
+from .conftest import Shelf, supervising, until
 
 FLAW = "\n\nShe looked at [insert name here] and waited for the boat to come home that evening."
 
@@ -51,11 +49,8 @@ def gated() -> Gated:
 
 @pytest.fixture
 async def writer(database: Database, gated: Gated) -> AsyncIterator[Supervisor]:
-    writing = Writing(draft_outline, rework_chapters, write_chapter)
-    supervisor = Supervisor(database, writing=writing, model=gated, quota=Quota(billing=True))
-    await supervisor.start()
-    yield supervisor
-    await supervisor.drain(0)
+    async with supervising(database, gated, write_chapter) as supervisor:
+        yield supervisor
 
 
 @pytest.mark.parametrize(("during", "next_stage"), [("chapter", "revise"), ("revise", None), ("digest", None)])
@@ -145,20 +140,18 @@ async def test_a_chapter_whose_call_waits_to_be_tried_again_gives_up_its_turn_an
 ) -> None:
     provider = Down()
     model = RetryingModel(provider, pacing=Pacing(concurrency=1), rules=RetryRules(first_delay=60))
-    writing = Writing(draft_outline, rework_chapters, write_chapter)
-    supervisor = Supervisor(database, writing=writing, model=model, quota=Quota(billing=True))
-    await supervisor.start()
     account = await shelf.account()
     first, second = await shelf.book(account), await shelf.book(account)
-    await supervisor.ask(account, first, Generate())
-    await supervisor.ask(account, second, Generate())
-    await provider.tried.wait()
+    async with supervising(database, model, write_chapter) as supervisor:
+        await supervisor.ask(account, first, Generate())
+        await supervisor.ask(account, second, Generate())
+        await provider.tried.wait()
 
-    if how == "pause":
-        await supervisor.ask(account, first, Pause())
-        await shelf.until_status(second, "running")
-    async with asyncio.timeout(10):
-        await supervisor.drain(30)
+        if how == "pause":
+            await supervisor.ask(account, first, Pause())
+            await shelf.until_status(second, "running")
+        async with asyncio.timeout(10):
+            await supervisor.drain(30)
 
     assert (await shelf.run(first))["status"] == ("paused" if how == "pause" else "running")
     assert (await shelf.run(first))["failure"] is None

@@ -9,7 +9,6 @@ import pytest
 
 from bookgen import editing
 from bookgen.actors.messages import DraftOutline, Generate, ReworkChapters, RewriteChapter
-from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import (
@@ -25,7 +24,7 @@ from bookgen.models import Allowance
 from bookgen.store.database import Database
 from tests.chaos.pg_proxy import PgProxy
 
-from .conftest import Model, Shelf, Start, draft_outline, rework_chapters
+from .conftest import Model, Shelf, Start, supervising
 
 EDITS_USED = "SELECT ai_edits_used FROM usage_period WHERE account_id = $1"
 
@@ -244,11 +243,8 @@ async def test_the_outline_of_a_process_that_slept_does_not_replace_the_authors(
 @pytest.fixture
 async def behind_proxy(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor]:
     database = await Database.open(proxy.dsn, http_connections=2, run_connections=5)
-    writing = Writing(draft_outline, rework_chapters, model.write_chapter)
-    supervisor = Supervisor(database, writing=writing, model=model, quota=Quota(billing=True))
-    await supervisor.start()
-    yield supervisor
-    await supervisor.drain(0)
+    async with supervising(database, model, model.write_chapter) as supervisor:
+        yield supervisor
     await database.close(patience=1.0)
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from bookgen import editing
 from bookgen.actors.messages import Generate, RewriteChapter
-from bookgen.actors.resources import Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.providers.offline import OfflineModel
@@ -18,7 +17,7 @@ from bookgen.providers.text import TextReply, TextRequest
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
 
-from .conftest import Shelf, draft_outline, rework_chapters
+from .conftest import Shelf, supervising
 
 
 class Counting(OfflineModel):
@@ -44,11 +43,8 @@ def counting() -> Counting:
 
 @pytest.fixture
 async def writer(database: Database, counting: Counting) -> AsyncIterator[Supervisor]:
-    writing = Writing(draft_outline, rework_chapters, write_chapter)
-    supervisor = Supervisor(database, writing=writing, model=counting, quota=Quota(billing=True))
-    await supervisor.start()
-    yield supervisor
-    await supervisor.drain(0)
+    async with supervising(database, counting, write_chapter) as supervisor:
+        yield supervisor
 
 
 async def test_the_digest_of_a_changed_chapter_is_paid_for_once(
