@@ -115,9 +115,8 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """What is done without being asked: letters, blocks from elsewhere, warm exports, the runs that go on."""
+        """What is done without being asked: letters, blocks from elsewhere, the runs that go on."""
         with _running(self.mailing.run()), _running(self.standings.watch(self.supervisor.end_runs)):
-            await self.services.publisher.start()
             await self.supervisor.start()
             yield
 

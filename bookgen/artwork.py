@@ -13,8 +13,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import InvalidInput, NotFound, UpstreamAIError
 from bookgen.models import Book, Chapter, Cover, Illustration, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
-from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob
-from bookgen.render.cover.sheet import Copy
+from bookgen.render.cover.job import Copy, CoverJob, FinishedCover, FinishedPicture, PictureJob
 from bookgen.render.pool import RenderPool
 from bookgen.store import accounts, books, chapters, covers, illustrations, media, model_calls
 from bookgen.store.database import DB, Database

@@ -41,9 +41,6 @@ class Publisher:
         self._pool = pool or RenderPool()
         self._under_way: dict[str, asyncio.Future[bytes]] = {}
 
-    async def start(self) -> None:
-        await self._pool.start()
-
     async def close(self) -> None:
         for task in self._under_way.values():
             task.cancel()

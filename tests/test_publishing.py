@@ -23,7 +23,6 @@ PROSE = "# The Tide\n\nThe harbour was *quiet*, and nobody spoke.\n\n***\n\n“C
 @pytest.fixture
 async def publisher(database: Database) -> AsyncIterator[Publisher]:
     publisher = Publisher(database, Quota(billing=False))
-    await publisher.start()
     yield publisher
     await publisher.close()
 

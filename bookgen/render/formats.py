@@ -1,15 +1,16 @@
-"""The formats a book is exported in, an entry each: paths, plans, commands, file names and documents go by it."""
+"""The formats a book is exported in, an entry each: paths, plans, commands, file names and documents go by it.
+
+A writer is imported where it writes, in a worker: the service itself knows the formats and loads no writer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bookgen.render.docx.writer import write_docx
-from bookgen.render.edition import Edition
-from bookgen.render.epub.writer import write_epub
-from bookgen.render.pdf.wrap import write_wrap
-from bookgen.render.pdf.writer import write_pdf
+if TYPE_CHECKING:
+    from bookgen.render.edition import Edition
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +24,23 @@ class Format:
 
 
 def _pdf(edition: Edition) -> bytes:
+    from bookgen.render.pdf.wrap import write_wrap
+    from bookgen.render.pdf.writer import write_pdf
+
     if edition.settings.cover_wrap:
         return write_wrap(edition.manuscript, edition.pagination.pages, edition.settings)
     return write_pdf(edition.manuscript, edition.layout, edition.settings)
 
 
 def _docx(edition: Edition) -> bytes:
+    from bookgen.render.docx.writer import write_docx
+
     return write_docx(edition.manuscript, edition.pagination, edition.settings)
 
 
 def _epub(edition: Edition) -> bytes:
+    from bookgen.render.epub.writer import write_epub
+
     return write_epub(edition.manuscript, edition.pagination, edition.settings)
 
 

@@ -1,24 +1,16 @@
-"""One export from its text to its bytes: what a worker process does."""
+"""One export: everything that decides its bytes, as it crosses to a worker."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from importlib.metadata import version
 
-import orjson
-
 from bookgen.models import Book, Chapter
-from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob, make_cover, make_picture
-from bookgen.render.edition import Edition
+from bookgen.render.dates import last_change
 from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
-from bookgen.render.formats import FORMATS
-from bookgen.render.languages import language
-from bookgen.render.manuscript import last_change, manuscript
 from bookgen.render.model import Picture, PlacedPicture
-from bookgen.render.pdf.writer import write_pdf
-from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 
 # Raise it when the same manuscript comes out differently.
@@ -66,35 +58,3 @@ class Job:
 _RELEASES = tuple(
     sorted({source.release for source in (*BY_SETTING.values(), *FALLBACKS)} | {f"reportlab {version('reportlab')}"})
 )
-
-
-def perform(job: Job | CoverJob | PictureJob) -> bytes | FinishedCover | FinishedPicture:
-    """What a worker is asked for."""
-    match job:
-        case CoverJob():
-            return make_cover(job)
-        case PictureJob():
-            return make_picture(job)
-        case _:
-            return export(job)
-
-
-def export(job: Job) -> bytes:
-    """The file; for "pages" the pages as HTML, in JSON."""
-    text = manuscript(
-        job.book,
-        job.chapters,
-        author=job.author,
-        watermark=job.watermark,
-        cover=job.cover,
-        illustrations=job.illustrations if job.settings.include_illustrations else (),
-    )
-    edition = Edition(text, job.settings, replace(job, kind="").digest)
-    match job.kind:
-        case "pages":
-            pages = html_pages(edition.layout, rtl=language(text.language).rtl)
-            return orjson.dumps({"page_count": len(pages), "pages": pages})
-        case "preview":
-            return write_pdf(text, edition.layout, job.settings, preview=True)
-        case _:
-            return FORMATS[job.kind].write(edition)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from bookgen.models import Book, Chapter
 from bookgen.render.characters import one_line
+from bookgen.render.dates import last_change
 from bookgen.render.languages import language
 from bookgen.render.markdown import Polish, parse
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Section, Span
@@ -45,12 +45,6 @@ def manuscript(
         cover=cover,
         watermark=WATERMARK if watermark else "",
     )
-
-
-def last_change(book: Book, chapters: Sequence[Chapter]) -> datetime:
-    """In UTC and whole seconds, which is what every format can carry."""
-    last = max([book.updated_at, *(chapter.updated_at for chapter in chapters)])
-    return last.astimezone(UTC).replace(microsecond=0)
 
 
 def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPicture]) -> Section:

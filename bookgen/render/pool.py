@@ -26,7 +26,10 @@ WAITING = 32
 
 
 class RenderPool:
-    """As many workers as there is work for, at most one a core; the rest waits in a bounded queue."""
+    """As many workers as there is work for, at most one a core; the rest waits in a bounded queue.
+
+    The first job starts the first: a service that renders nothing has none of their memory.
+    """
 
     def __init__(
         self, *, workers: int = 0, timeout: float = TIMEOUT, waiting: int = WAITING, memory: int = MEMORY
@@ -39,10 +42,6 @@ class RenderPool:
         self._queued = 0
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
-
-    async def start(self) -> None:
-        """One worker is warm before the first request asks for it."""
-        self._idle.append(await _Worker.start(self._memory))
 
     async def close(self) -> None:
         workers = [*self._idle, *self._busy]

@@ -28,7 +28,7 @@ def main() -> None:
     _limit_memory(int(os.environ.get("BOOKGEN_RENDER_MEMORY", "0")))
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints to the log and not into an answer
-    from bookgen.render.job import perform  # after the limit, and once: this is what takes long
+    from bookgen.render.perform import perform  # after the limit, and once: this is what takes long
 
     gc.disable()  # a book is a million small objects and hardly a cycle: collecting between jobs is enough
     try:

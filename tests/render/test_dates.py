@@ -11,7 +11,8 @@ import pikepdf
 from docx import Document
 
 from bench.render import corpus
-from bookgen.render.job import Job, perform
+from bookgen.render.job import Job
+from bookgen.render.perform import perform
 from bookgen.render.settings import ExportSettings
 
 BOOK, CHAPTERS = corpus.book(corpus.Corpus("dated", chapters=2, words=400))

@@ -14,7 +14,8 @@ from lxml import etree
 from bench.render import corpus
 from bench.render.corpus import Corpus
 from bookgen.errors import InvalidInput
-from bookgen.render.job import Job, perform
+from bookgen.render.job import Job
+from bookgen.render.perform import perform
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
 from tests.render.reading import PdfText, docx_words, epub_words, manuscript_words

@@ -9,9 +9,10 @@ import pikepdf
 import pytest
 
 from bench.render import corpus
-from bookgen.render.job import Job, perform
+from bookgen.render.job import Job
 from bookgen.render.layout.rows import Image
 from bookgen.render.model import Figure
+from bookgen.render.perform import perform
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import BLEED, TRIMS
 from tests.render.conftest import Make, Rendered, render

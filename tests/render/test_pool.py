@@ -30,7 +30,6 @@ def job(kind: str = "epub", **changes: object) -> Job:
 @pytest.fixture
 async def pool() -> AsyncIterator[RenderPool]:
     pool = RenderPool(workers=1, waiting=1)
-    await pool.start()
     yield pool
     await pool.close()
 
@@ -71,9 +70,10 @@ async def test_a_full_queue_refuses_at_once(pool: RenderPool) -> None:
 
 
 async def test_a_job_that_takes_too_long_is_given_up_and_its_worker_replaced() -> None:
-    pool = RenderPool(workers=1, timeout=0.001)
-    await pool.start()
+    pool = RenderPool(workers=1)
     try:
+        await pool.run(job())
+        pool._timeout = 0.001
         with pytest.raises(Unavailable):
             await pool.run(job("pdf"))
         pool._timeout = 60
@@ -83,6 +83,7 @@ async def test_a_job_that_takes_too_long_is_given_up_and_its_worker_replaced() -
 
 
 async def test_a_worker_that_dies_fails_its_job_alone(pool: RenderPool) -> None:
+    await pool.run(job())
     (worker,) = pool._idle
     os.kill(worker.pid, signal.SIGKILL)
 
@@ -144,7 +145,7 @@ async def watched(rendering: Awaitable[bytes]) -> tuple[bytes, float]:
 
 async def test_closing_leaves_no_process_behind() -> None:
     pool = RenderPool(workers=1)
-    await pool.start()
+    await pool.run(job())
     (worker,) = pool._idle
 
     await pool.close()

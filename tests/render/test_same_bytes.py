@@ -10,7 +10,8 @@ from pathlib import Path
 PROGRAM = """
 import hashlib
 from bench.render import corpus
-from bookgen.render.job import Job, perform
+from bookgen.render.job import Job
+from bookgen.render.perform import perform
 from bookgen.render.settings import ExportSettings
 book, chapters = corpus.book(corpus.Corpus("same", chapters=2, words=4_000, rich=True))
 for kind in ("pdf", "docx", "epub", "pages"):

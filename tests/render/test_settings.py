@@ -13,12 +13,13 @@ from PIL import Image
 
 from bench.render import corpus
 from bookgen.errors import InvalidInput
-from bookgen.render.job import Job, perform
+from bookgen.render.job import Job
 from bookgen.render.layout.lines import Tail
 from bookgen.render.layout.page import Layout
 from bookgen.render.layout.rows import TextMark
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Span
 from bookgen.render.pdf.writer import write_pdf
+from bookgen.render.perform import perform
 from bookgen.render.pictures import picture
 from bookgen.render.settings import ExportSettings, parse_settings
 from tests.render.conftest import Make, render

@@ -12,8 +12,9 @@ import zxingcpp
 
 from bench.render import corpus
 from bookgen.errors import InvalidInput
-from bookgen.render.job import Job, perform
+from bookgen.render.job import Job
 from bookgen.render.pdf.wrap import write_wrap
+from bookgen.render.perform import perform
 from bookgen.render.settings import ExportSettings, parse_settings
 from bookgen.render.trim import INCH, TRIMS
 from tests.render.conftest import Make

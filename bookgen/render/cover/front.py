@@ -7,7 +7,8 @@ import random
 from bookgen.render.characters import one_line
 from bookgen.render.cover.drawing import Drawing
 from bookgen.render.cover.families import FAMILIES, ROOMIEST, SCENES, Family
-from bookgen.render.cover.sheet import LEAST_CAPITAL, Copy, Sheet
+from bookgen.render.cover.job import Copy
+from bookgen.render.cover.sheet import LEAST_CAPITAL, Sheet
 
 
 def family_of(seed: str, genre: str, variant: int, style: str = "") -> Family:

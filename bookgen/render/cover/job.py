@@ -1,24 +1,23 @@
-"""Covers and pictures from what is asked for to their files: what a worker process does."""
+"""What is asked for when a cover or a picture is made, and what comes back: the data that crosses to a worker."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 
-from PIL import Image
-
-from bookgen.render.cover.front import draw_front, draw_scene, family_of, scene_of
-from bookgen.render.cover.over_picture import lettered
-from bookgen.render.cover.raster import raster
-from bookgen.render.cover.sheet import Copy
 from bookgen.render.model import Picture
-from bookgen.render.received import received
 
-WIDTH, HEIGHT = 1600, 2560  # pixels: what shops ask of an e-book's cover
-SCENE = 1500, 1000  # pixels of a picture within a chapter: five inches at 300 to the inch
-THUMBNAIL = 400  # pixels wide
-PICTURE_STYLE = "picture"
-_QUALITY = 90
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What a cover says. `language` is a BCP 47 tag; an empty subtitle or author is left out.
+
+    Without a title nothing is said: the sheet is a picture.
+    """
+
+    title: str
+    subtitle: str
+    author: str
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +58,3 @@ class FinishedPicture:
 
     picture: Picture
     shows: str = ""
-
-
-def make_cover(job: CoverJob) -> FinishedCover:
-    if job.picture is not None:
-        image, style = received(job.picture), PICTURE_STYLE
-        image = lettered(image, job.copy, seed=job.seed, width=WIDTH, height=HEIGHT)
-    else:
-        family = family_of(job.seed, job.genre, job.variant, job.style)
-        drawing = draw_front(job.copy, seed=job.seed, family=family, variant=job.variant, width=WIDTH, height=HEIGHT)
-        image, style = raster(drawing), family.name
-    return FinishedCover(_jpeg(image), _thumbnail(image), style)
-
-
-def make_picture(job: PictureJob) -> FinishedPicture:
-    if job.picture is not None:
-        return FinishedPicture(_jpeg(received(job.picture)))
-    family = scene_of(job.seed, job.genre, job.variant)
-    width, height = SCENE
-    drawing = draw_scene(seed=f"{job.seed} {job.variant}", family=family, width=width, height=height)
-    return FinishedPicture(_jpeg(raster(drawing)), family.shows)
-
-
-def _thumbnail(image: Image.Image) -> Picture:
-    height = max(1, round(image.height * THUMBNAIL / image.width))
-    return _jpeg(image.resize((THUMBNAIL, height), Image.Resampling.LANCZOS, reducing_gap=3.0))
-
-
-def _jpeg(image: Image.Image) -> Picture:
-    out = io.BytesIO()
-    image.save(out, "JPEG", quality=_QUALITY, progressive=True, dpi=(300, 300))
-    return Picture(out.getvalue(), image.width, image.height)

@@ -9,9 +9,10 @@ from PIL import Image, ImageDraw, ImageFilter, ImageOps
 from bookgen.render.cover import faces
 from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contrast, luminance, mix
 from bookgen.render.cover.drawing import Box, Drawing
+from bookgen.render.cover.job import Copy
 from bookgen.render.cover.palettes import Palette
 from bookgen.render.cover.raster import letters
-from bookgen.render.cover.sheet import Copy, PlacedLine, Sheet, Typography
+from bookgen.render.cover.sheet import PlacedLine, Sheet, Typography
 
 _LIGHT: Colour = (250, 246, 236)
 _DARK: Colour = (18, 18, 24)

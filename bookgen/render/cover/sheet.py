@@ -11,6 +11,7 @@ from bookgen.render.cover.breaking import spaced
 from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contrast, readable
 from bookgen.render.cover.drawing import Box, Drawing, Lettering
 from bookgen.render.cover.faces import NARROW, DisplayFace
+from bookgen.render.cover.job import Copy
 from bookgen.render.cover.lettering import SetText, Typesetter
 from bookgen.render.cover.palettes import Palette
 from bookgen.render.layout.bidi import is_rtl
@@ -25,19 +26,6 @@ _GAP = 0.04
 
 # Shares of its height that a title is given one after the other, until it is large enough.
 _TITLE_SHARES = (0.5, 0.62, 0.8)
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """What a cover says. `language` is a BCP 47 tag; an empty subtitle or author is left out.
-
-    Without a title nothing is said: the sheet is a picture.
-    """
-
-    title: str
-    subtitle: str
-    author: str
-    language: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from reportlab.lib.utils import ImageReader
 from bookgen.errors import InvalidInput
 from bookgen.render.cover.colour import TITLE_CONTRAST, WHITE, Colour, readable
 from bookgen.render.cover.front import draw_front, family_of
-from bookgen.render.cover.sheet import Copy
+from bookgen.render.cover.job import Copy
 from bookgen.render.layout.compose import setter_for
 from bookgen.render.layout.lines import Align, Line
 from bookgen.render.layout.setter import Setter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from bookgen.render.cover.sheet import Copy
+from bookgen.render.cover.job import Copy
 
 WORDS = {
     "en": "the of and a river long patient harbour extraordinary misunderstanding letters winter light under glass I",

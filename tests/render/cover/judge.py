@@ -19,9 +19,9 @@ from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, contrast
 from bookgen.render.cover.drawing import Box, Drawing, Lettering
 from bookgen.render.cover.families import FAMILIES
 from bookgen.render.cover.front import draw_front, family_of
-from bookgen.render.cover.job import HEIGHT, WIDTH, CoverJob, make_cover
+from bookgen.render.cover.job import Copy, CoverJob
+from bookgen.render.cover.make import HEIGHT, WIDTH, make_cover
 from bookgen.render.cover.raster import raster
-from bookgen.render.cover.sheet import Copy
 from tests.render.cover.books import WORDS, book
 
 THUMBNAIL = 160

@@ -11,10 +11,10 @@ from bookgen.render.cover.colour import TITLE_CONTRAST, contrast
 from bookgen.render.cover.faces import PLAYFAIR
 from bookgen.render.cover.families import FAMILIES
 from bookgen.render.cover.front import draw_front, family_of
-from bookgen.render.cover.job import CoverJob, make_cover
+from bookgen.render.cover.job import Copy, CoverJob
+from bookgen.render.cover.make import make_cover
 from bookgen.render.cover.palettes import DARK, LIGHT
 from bookgen.render.cover.raster import svg
-from bookgen.render.cover.sheet import Copy
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.pool import RenderPool
 from tests.render.cover.books import WORDS, book

@@ -1,0 +1,51 @@
+"""Covers and pictures from what is asked for to their files: what a worker process does."""
+
+from __future__ import annotations
+
+import io
+
+from PIL import Image
+
+from bookgen.render.cover.front import draw_front, draw_scene, family_of, scene_of
+from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob
+from bookgen.render.cover.over_picture import lettered
+from bookgen.render.cover.raster import raster
+from bookgen.render.model import Picture
+from bookgen.render.received import received
+
+WIDTH, HEIGHT = 1600, 2560  # pixels: what shops ask of an e-book's cover
+SCENE = 1500, 1000  # pixels of a picture within a chapter: five inches at 300 to the inch
+THUMBNAIL = 400  # pixels wide
+PICTURE_STYLE = "picture"
+_QUALITY = 90
+
+
+def make_cover(job: CoverJob) -> FinishedCover:
+    if job.picture is not None:
+        image, style = received(job.picture), PICTURE_STYLE
+        image = lettered(image, job.copy, seed=job.seed, width=WIDTH, height=HEIGHT)
+    else:
+        family = family_of(job.seed, job.genre, job.variant, job.style)
+        drawing = draw_front(job.copy, seed=job.seed, family=family, variant=job.variant, width=WIDTH, height=HEIGHT)
+        image, style = raster(drawing), family.name
+    return FinishedCover(_jpeg(image), _thumbnail(image), style)
+
+
+def make_picture(job: PictureJob) -> FinishedPicture:
+    if job.picture is not None:
+        return FinishedPicture(_jpeg(received(job.picture)))
+    family = scene_of(job.seed, job.genre, job.variant)
+    width, height = SCENE
+    drawing = draw_scene(seed=f"{job.seed} {job.variant}", family=family, width=width, height=height)
+    return FinishedPicture(_jpeg(raster(drawing)), family.shows)
+
+
+def _thumbnail(image: Image.Image) -> Picture:
+    height = max(1, round(image.height * THUMBNAIL / image.width))
+    return _jpeg(image.resize((THUMBNAIL, height), Image.Resampling.LANCZOS, reducing_gap=3.0))
+
+
+def _jpeg(image: Image.Image) -> Picture:
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=_QUALITY, progressive=True, dpi=(300, 300))
+    return Picture(out.getvalue(), image.width, image.height)

@@ -1,0 +1,49 @@
+"""A worker's jobs: one export from its text to its bytes, one cover, one picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+
+from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob
+from bookgen.render.cover.make import make_cover, make_picture
+from bookgen.render.edition import Edition
+from bookgen.render.formats import FORMATS
+from bookgen.render.job import Job
+from bookgen.render.languages import language
+from bookgen.render.manuscript import manuscript
+from bookgen.render.pdf.writer import write_pdf
+from bookgen.render.preview import html_pages
+
+
+def perform(job: Job | CoverJob | PictureJob) -> bytes | FinishedCover | FinishedPicture:
+    """What a worker is asked for."""
+    match job:
+        case CoverJob():
+            return make_cover(job)
+        case PictureJob():
+            return make_picture(job)
+        case _:
+            return export(job)
+
+
+def export(job: Job) -> bytes:
+    """The file; for "pages" the pages as HTML, in JSON."""
+    text = manuscript(
+        job.book,
+        job.chapters,
+        author=job.author,
+        watermark=job.watermark,
+        cover=job.cover,
+        illustrations=job.illustrations if job.settings.include_illustrations else (),
+    )
+    edition = Edition(text, job.settings, replace(job, kind="").digest)
+    match job.kind:
+        case "pages":
+            pages = html_pages(edition.layout, rtl=language(text.language).rtl)
+            return orjson.dumps({"page_count": len(pages), "pages": pages})
+        case "preview":
+            return write_pdf(text, edition.layout, job.settings, preview=True)
+        case _:
+            return FORMATS[job.kind].write(edition)
