@@ -99,7 +99,7 @@ class Overrides(TypedDict, total=False):
     images: ImageModel
     passwords: Passwords
     limiter: Limiter
-    least_free: int  # bytes on the disk of the embedded database, below which no book is started
+    least_free: int  # bytes on the disk of the embedded database, below which nothing may grow
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,9 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         closing.push_async_callback(images.close)
     quota = Quota(billing=config.billing_enabled, public_url=public_url)
     caps = _caps(config, model)
-    supervisor = _supervisor(config, database, model, quota, caps, overrides.get("least_free", LEAST_FREE))
+    least_free = overrides.get("least_free", LEAST_FREE)
+    shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
+    supervisor = _supervisor(config, database, model, quota, caps, shortage)
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")
     mailing = Mailing(database.http, mailer, public_url=public_url)
@@ -209,12 +211,18 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         site=_site(config, model),
         estimate=Estimates(model.name, _price),
         unready=lambda: supervisor.unready,
+        shortage=shortage,
     )
     return Service(services, supervisor, model, tokens, standings, mailing)
 
 
 def _supervisor(
-    config: Config, database: Database, model: TextModel, quota: Quota, caps: CostCaps, least_free: int
+    config: Config,
+    database: Database,
+    model: TextModel,
+    quota: Quota,
+    caps: CostCaps,
+    shortage: Callable[[], str | None],
 ) -> Supervisor:
     return Supervisor(
         database,
@@ -224,7 +232,7 @@ def _supervisor(
         price=_price,
         caps=caps,
         call_seconds=config.model_timeout,
-        shortage=no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage,
+        shortage=shortage,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from bookgen.billing.images import held_images
 from bookgen.billing.plans import require_chapter_images
 from bookgen.billing.quota import Quota
+from bookgen.billing.storage import require_room, require_stored
 from bookgen.errors import InvalidInput, NotFound, UpstreamAIError
 from bookgen.models import Book, Chapter, Cover, Illustration, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
@@ -99,6 +100,7 @@ class Artwork:
         """New variants, at most `count`: one that cannot be made is given back, if another was."""
         db = self._database.http
         book = await self._book(account_id, book_id)
+        await require_room(db, self._quota, account_id)
         before = len(await covers.of_book(db, book_id))
         author = book.author_name or await self._account_name(account_id)
         copy = Copy(book.title, book.subtitle, author, book.content_language)
@@ -106,12 +108,15 @@ class Artwork:
         async with held_images(self._database, self._quota, account_id, count) as held:
             variants = range(before, before + count)
             made = await self._all_made(work, [self._cover(work, copy, each, style, prompt) for each in variants])
-            async with db.acquire() as connection, connection.transaction():
-                if await books.lock(connection, account_id, book_id) is None:
-                    raise NotFound
-                await held.consume(connection, len(made))
+            async with db.acquire() as connection:
                 await self._charge(connection, work, [spent for each in made for spent in each.paid])
-                return [await _keep_cover(connection, book_id, each.file, prompt) for each in made]
+                async with connection.transaction():
+                    if await books.lock(connection, account_id, book_id) is None:
+                        raise NotFound
+                    await held.consume(connection, len(made))
+                    kept = [await _keep_cover(connection, book_id, each.file, prompt) for each in made]
+                    await require_stored(connection, self._quota, account_id)
+                    return kept
 
     async def select_cover(self, account_id: int, book_id: int, cover_id: int) -> None:
         async with self._database.http.acquire() as connection, connection.transaction():
@@ -129,28 +134,32 @@ class Artwork:
             raise NotFound
         require_chapter_images(await self._quota.plan(db, account_id), self._quota.upgrade_url)
         book = await self._book(account_id, chapter.book_id)
+        await require_room(db, self._quota, account_id)
         work = _Work(account_id, book, ILLUSTRATION, chapter)
         variant = chapter.chapter_number + len(await illustrations.of_chapter(db, chapter_id))
         async with held_images(self._database, self._quota, account_id, 1) as held:
             (made,) = await self._all_made(work, [self._picture(work, chapter, variant, prompt)])
             finished: FinishedPicture = made.file
-            async with db.acquire() as connection, connection.transaction():
-                if await chapters.lock(connection, account_id, chapter_id) is None:
-                    raise NotFound
-                await held.consume(connection, 1)
+            picture = finished.picture
+            size = {"width": picture.width, "height": picture.height}
+            async with db.acquire() as connection:
                 await self._charge(connection, work, made.paid)
-                picture = finished.picture
-                size = {"width": picture.width, "height": picture.height}
-                return await illustrations.add(
-                    connection,
-                    chapter_id,
-                    caption=caption,
-                    alt_text=_alternative(finished, prompt, caption, chapter),
-                    prompt=prompt,
-                    image_key=await media.add(connection, book.id, picture.data, **size),
-                    position=(chapter.content.strip().count("\n\n") + 1) // 2,
-                    **size,
-                )
+                async with connection.transaction():
+                    if await chapters.lock(connection, account_id, chapter_id) is None:
+                        raise NotFound
+                    await held.consume(connection, 1)
+                    kept = await illustrations.add(
+                        connection,
+                        chapter_id,
+                        caption=caption,
+                        alt_text=_alternative(finished, prompt, caption, chapter),
+                        prompt=prompt,
+                        image_key=await media.add(connection, book.id, picture.data, **size),
+                        position=(chapter.content.strip().count("\n\n") + 1) // 2,
+                        **size,
+                    )
+                    await require_stored(connection, self._quota, account_id)
+                    return kept
 
     async def change_illustration(
         self, account_id: int, illustration_id: int, changes: Mapping[str, Any]

@@ -6,25 +6,47 @@ that of starting, steering and finishing a run, so that no two of them wait for 
 1. the account's slot (`slots.lock`): no run is accepted, and none ends, meanwhile;
 2. the book's newest run (`book_state.lock`, which takes the slot first);
 3. the book's chapters in order (`chapters.lock_of_book`), or the one chapter (`chapters.lock`);
-4. the book (`books.lock`).
+4. the book (`books.lock`);
+5. what the account keeps (`billing.storage`), where it grows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bookgen.billing.quota import Quota
+from bookgen.billing.storage import require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, RevisionOrigin, Run, RunStatus
-from bookgen.store import book_state, books, chapters, jobs, outlines, revisions, runs, slots
+from bookgen.store import book_state, books, chapters, jobs, outlines, revisions, runs, slots, storage
 from bookgen.words import count_words
 
 if TYPE_CHECKING:
     from asyncpg import Connection
 
 MAX_CHAPTERS = 100
+
+
+async def create_book(connection: Connection, quota: Quota, account_id: int, fields: Mapping[str, Any]) -> Book:
+    """A draft. BookQuotaExceeded, PlanUpgradeRequired."""
+    async with connection.transaction():
+        await quota.require_book(connection, account_id, fields["target_word_count"])
+        book = await books.create(connection, account_id, fields)
+        await require_stored(connection, quota, account_id)
+    return book
+
+
+async def duplicate_book(connection: Connection, quota: Quota, account_id: int, book_id: int) -> Book:
+    """A draft with the same texts. NotFound; PlanUpgradeRequired when the plan does not keep both."""
+    async with connection.transaction():
+        growth = await storage.of_book(connection, account_id, book_id)
+        await require_stored(connection, quota, account_id, growth=growth)
+        copy = await books.duplicate(connection, account_id, book_id)
+        if copy is None:
+            raise NotFound
+    return copy
 
 
 async def change_book(
@@ -51,6 +73,8 @@ async def change_book(
         if existing and target != book.target_word_count:
             await chapters.rebudget(connection, book_id, target)
         await books.save(connection, book, changes)
+        if _length(changes) > _length({name: getattr(book, name) for name in changes}):
+            await require_stored(connection, quota, account_id)
 
 
 async def save_chapter(
@@ -63,7 +87,7 @@ async def save_chapter(
 ) -> Chapter:
     """Changes fields of the chapter; a text that is overwritten is kept as a revision.
 
-    NotFound; PlanUpgradeRequired when its new budget makes the book too long.
+    NotFound; PlanUpgradeRequired when its new budget makes the book too long, or its text is more than the plan keeps.
     """
     async with connection.transaction():
         if "target_word_count" in changes:
@@ -80,6 +104,8 @@ async def save_chapter(
         await books.touch(connection, chapter.book_id)
         if "target_word_count" in changes:
             await _require_budgets(connection, quota, account_id, chapter.book_id)
+        if (rewritten and chapter.content) or len(chapter.summary) > len(former.summary):
+            await require_stored(connection, quota, account_id)
     return saved
 
 
@@ -126,6 +152,8 @@ async def revise_outline(
         await jobs.call_off(connection, book_id)
         await _save_outline(connection, book, revised)
         await _require_budgets(connection, quota, account_id, book_id)
+        if _described(revised) > _described(existing):
+            await require_stored(connection, quota, account_id)
 
 
 async def _require_budgets(connection: Connection, quota: Quota, account_id: int, book_id: int) -> None:
@@ -133,6 +161,14 @@ async def _require_budgets(connection: Connection, quota: Quota, account_id: int
     words = await chapters.words_beyond_target(connection, book_id)
     if words is not None:
         await quota.require_words(connection, account_id, book_id, words)
+
+
+def _length(texts: Mapping[str, Any]) -> int:
+    return sum(len(value) for value in texts.values() if isinstance(value, str))
+
+
+def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
+    return sum(len(each.title) + len(each.summary) for each in outline)
 
 
 def _counted(chapter: Chapter) -> Chapter:

@@ -395,6 +395,7 @@ class Features:
     export_formats: tuple[str, ...]
     watermark: bool
     max_word_count_per_book: int
+    max_stored_mb: int
     chapter_images: bool
 
     def limit(self, allowance: Allowance) -> int:

@@ -37,5 +37,6 @@ async def composed(database: Database, folder: Path, **given: Any) -> AsyncItera
     """`given`: settings by field, and what `app.Overrides` names. Passwords are hashed as cheaply as can be."""
     overrides = {name: given.pop(name) for name in Overrides.__annotations__ if name in given}
     overrides.setdefault("passwords", Passwords(time_cost=1, memory_kib=8))
-    async with app.build(settings(folder, **given), database=database, least_free=0, **overrides) as service:
+    overrides.setdefault("least_free", 0)
+    async with app.build(settings(folder, **given), database=database, **overrides) as service:
         yield service

@@ -65,6 +65,11 @@ CHECKLIST = {
     "the assistant's calls count as well": "test_assistant what_the_assistant_asks_is_in_the_ledger_and_under_the_",
     "a guest's purchase opens no known account": "test_webhook a_guest_with_a_known_address_is_credited_and_",
     # Input and resources
+    "an account keeps so many bytes": "test_storage what_grows_is_refused_where_nothing_fits_any_more",
+    "former texts too": "test_storage former_texts_count_by_their_bytes",
+    "however many copies are made at once": "test_storage of_copies_made_at_the_same_moment_only_those_are_kept_",
+    "nothing grows on a disk almost full": "test_storage on_a_disk_that_is_almost_full_nothing_grows_and_",
+    "and every write says whether it grows": "test_storage every_write_either_grows_or_is_known_to_be_small",
     "500 slow senders leave others unaffected": "test_floods slow_senders_leave_others_unaffected_and_are_cut_off",
     "an address has so many connections": "test_floods an_address_has_so_many_connections_and_another_",
     "a body has a deadline": "test_edge a_body_that_never_ends_is_given_up",

@@ -15,7 +15,7 @@ from bookgen.actors.convergence import Convergence, every
 from bookgen.actors.crashes import Crashes
 from bookgen.actors.jobs import Jobs
 from bookgen.actors.lease import RENEW_SECONDS, Lease
-from bookgen.actors.messages import Abandon, Command, DeleteBook, Generate, Job, RowChanged
+from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChanged
 from bookgen.actors.notifications import listen
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.reports import Reports
@@ -36,7 +36,6 @@ LOOK_SECONDS = 1.0
 IDLE_SECONDS = 60.0
 RELEASE_SECONDS = 2.0
 STOPPING = "The server is starting or stopping. Try again in a moment."
-SHORTAGE_SECONDS = 60  # somebody has to make room first
 
 
 class Supervisor:
@@ -144,8 +143,6 @@ class Supervisor:
     async def ask(self, account_id: int, book_id: int, command: Command) -> Run:
         """Steers the book's run; the answer is durable."""
         self._refuse_unless_open()
-        if isinstance(command, Generate) and (reason := self._shortage()):
-            raise Unavailable(reason, retry_after=SHORTAGE_SECONDS)
         run = await self.registry.find_or_make((account_id, book_id)).ask(command)
         if not isinstance(run, Run):
             raise NotFound

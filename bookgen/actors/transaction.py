@@ -16,6 +16,7 @@ from bookgen.actors.decide import Decision, Effect, Snapshot, decide, taken_by
 from bookgen.actors.faults import fault
 from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.resources import Resources
+from bookgen.billing.storage import require_room
 from bookgen.errors import Conflict, NotFound
 from bookgen.models import BookStatus, Run, RunMode, RunStatus
 from bookgen.store import book_state, books, chapters, jobs, material, notifications, runs, slots, steps
@@ -138,6 +139,7 @@ class Transactions:
     ) -> None:
         quota, source = self._resources.quota, None
         if Effect.HOLD in effects:
+            await require_room(connection, quota, run.account_id)
             source = await quota.hold_book(connection, run.account_id, run.book_id, run.id, state.target_word_count)
         if not run.status.active and (words := await runs.count_words(connection, run.id)):
             await quota.count_words(connection, run.account_id, words)

@@ -23,7 +23,7 @@ from bookgen.http.books_schemas import (
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, ESTIMATE, QUOTA, SITE, SUPERVISOR
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
@@ -71,12 +71,13 @@ async def demo(_request: web.Request) -> web.Response:
 @json_schema(BookCreationSchema)
 @response_schema(BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
+@grows
 async def create_book(request: web.Request) -> web.Response:
     db, account_id, new = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
     new["target_word_count"] = new["target_word_count"] or await _default_words(request)
-    await request.app[QUOTA].require_book(db, account_id, new["target_word_count"])
     new["author_name"] = new["author_name"] or await _account_name(request)
-    book = await books.create(db, account_id, new)
+    async with db.acquire() as connection:
+        book = await editing.create_book(connection, request.app[QUOTA], account_id, new)
     return await whole_book(request, book.id, code=201)
 
 
@@ -102,6 +103,7 @@ async def read_book(request: web.Request) -> web.Response:
 @json_schema(BookChangesSchema)
 @response_schema(BookSchema)
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
+@grows
 async def change_book(request: web.Request) -> web.Response:
     # A word count of null asks for nothing.
     changes = {name: value for name, value in request[BODY].items() if value is not None}
@@ -124,11 +126,11 @@ async def delete_book(request: web.Request) -> web.Response:
     description="Runs, former texts and funding stay with the original.",
 )
 @response_schema(BookSchema, 201)
+@refuses(errors.PlanUpgradeRequired)
+@grows
 async def duplicate_book(request: web.Request) -> web.Response:
-    async with request.app[DATABASE].http.acquire() as connection, connection.transaction():
-        copy = await books.duplicate(connection, request[ACCOUNT_ID], path_id(request))
-    if copy is None:
-        raise errors.NotFound
+    async with request.app[DATABASE].http.acquire() as connection:
+        copy = await editing.duplicate_book(connection, request.app[QUOTA], request[ACCOUNT_ID], path_id(request))
     return await whole_book(request, copy.id, code=201)
 
 

@@ -16,7 +16,7 @@ from bookgen.http.chapters_schemas import (
     shown_chapter,
 )
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import conditional, docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import conditional, docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPERVISOR
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
@@ -60,6 +60,7 @@ async def read_chapter(request: web.Request) -> web.Response:
 @json_schema(ChapterChangesSchema)
 @response_schema(ChapterSchema)
 @refuses(errors.PlanUpgradeRequired)
+@grows
 async def change_chapter(request: web.Request) -> web.Response:
     chapter_id, changes = path_id(request), request[BODY]
     async with request.app[DATABASE].http.acquire() as connection:
@@ -74,6 +75,7 @@ async def change_chapter(request: web.Request) -> web.Response:
 )
 @response_schema(ChapterSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
+@grows
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)
     chapter = await chapters.find(db, account_id, chapter_id)
@@ -115,6 +117,8 @@ async def read_revision(request: web.Request) -> web.Response:
     description="The text that it replaces becomes a revision in its turn. Answers the chapter.",
 )
 @response_schema(ChapterSchema)
+@refuses(errors.PlanUpgradeRequired)
+@grows
 async def restore_revision(request: web.Request) -> web.Response:
     async with request.app[DATABASE].http.acquire() as connection:
         chapter = await editing.restore_revision(

@@ -9,7 +9,7 @@ from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.covers_schemas import CoverChoiceSchema, CoverRequestSchema, CoversSchema, shown_cover
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, ARTWORK, BODY, SITE
 from bookgen.http.edge.routing import path_id
 
@@ -25,7 +25,8 @@ from bookgen.http.edge.routing import path_id
 )
 @json_schema(CoverRequestSchema)
 @response_schema(CoversSchema)
-@refuses(errors.QuotaExceeded, errors.UpstreamAIError)
+@refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
+@grows
 async def generate_cover(request: web.Request) -> web.Response:
     made = await request.app[ARTWORK].generate_covers(request[ACCOUNT_ID], path_id(request), **request[BODY])
     public_url = request.app[SITE].public_url

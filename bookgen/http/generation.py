@@ -12,7 +12,7 @@ from bookgen.actors import status
 from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
-from bookgen.http.edge.contract import conditional, docs, refuses, response_schema, waits
+from bookgen.http.edge.contract import conditional, docs, grows, refuses, response_schema, waits
 from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR, WAITING
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation_schemas import GenerationStartSchema, GenerationStatusSchema, GenerationSteeredSchema
@@ -35,6 +35,7 @@ from bookgen.store.progress import RunProgress
     errors.PlanUpgradeRequired,
     errors.Conflict,
 )
+@grows
 async def generate(request: web.Request) -> web.Response:
     run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), Generate())
     body = {"message": "Generation started.", "book_id": run.book_id, "task_id": run.id, "mode": run.mode}

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, ARTWORK, BODY, DATABASE, SITE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.illustrations_schemas import (
@@ -26,6 +26,7 @@ from bookgen.store import chapters, illustrations
 @json_schema(IllustrationRequestSchema)
 @response_schema(IllustrationSchema)
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
+@grows
 async def generate_image(request: web.Request) -> web.Response:
     made = await request.app[ARTWORK].illustrate(request[ACCOUNT_ID], path_id(request), **request[BODY])
     return replies.json(shown_illustration(made, request.app[SITE].public_url))
@@ -53,6 +54,7 @@ async def list_illustrations(request: web.Request) -> web.Response:
 )
 @json_schema(IllustrationChangesSchema)
 @response_schema(IllustrationSchema)
+@grows
 async def change_illustration(request: web.Request) -> web.Response:
     changes = request[BODY]
     changed = await request.app[ARTWORK].change_illustration(request[ACCOUNT_ID], path_id(request), changes)

@@ -8,7 +8,7 @@ from bookgen import editing, errors
 from bookgen.actors.messages import DraftOutline, ReworkChapters
 from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
-from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
 from bookgen.http.edge.routing import path_id
 from bookgen.http.outlines_schemas import ChapterSelectionSchema, OutlineChangesSchema
@@ -21,6 +21,7 @@ from bookgen.http.outlines_schemas import ChapterSelectionSchema, OutlineChanges
 )
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
+@grows
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
     await request.app[SUPERVISOR].run_job(request[ACCOUNT_ID], book_id, DraftOutline())
@@ -38,6 +39,7 @@ async def generate_outline(request: web.Request) -> web.Response:
 @json_schema(OutlineChangesSchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.PlanUpgradeRequired)
+@grows
 async def update_outline(request: web.Request) -> web.Response:
     book_id, changes = path_id(request), request[BODY]
     async with request.app[DATABASE].http.acquire() as connection:
@@ -60,6 +62,7 @@ async def update_outline(request: web.Request) -> web.Response:
 @json_schema(ChapterSelectionSchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
+@grows
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]
     job = ReworkChapters(tuple(dict.fromkeys(chosen["chapter_ids"])), chosen["instructions"])

@@ -8,7 +8,15 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import conditional, docs, json_schema, querystring_schema, refuses, response_schema
+from bookgen.http.edge.contract import (
+    conditional,
+    docs,
+    grows,
+    json_schema,
+    querystring_schema,
+    refuses,
+    response_schema,
+)
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PROOFREADING, QUERY, SITE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
@@ -38,6 +46,7 @@ from bookgen.store.suggestions import Filter
 @json_schema(ReportRequestSchema)
 @response_schema(ReportSchema, 202)
 @refuses(errors.NotFound, errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded)
+@grows
 async def create_report(request: web.Request) -> web.Response:
     asked = request[BODY]
     report = await request.app[PROOFREADING].start(request[ACCOUNT_ID], asked["book"], asked["chapter_ids"])
@@ -113,7 +122,8 @@ async def preview_suggestion(request: web.Request) -> web.Response:
     description="Answers the suggestion: `applied`, or `stale` when its text is no longer there; then nothing changed.",
 )
 @response_schema(SuggestionSchema)
-@refuses(errors.Conflict)
+@refuses(errors.Conflict, errors.PlanUpgradeRequired)
+@grows
 async def apply_suggestion(request: web.Request) -> web.Response:
     suggestion = await request.app[PROOFREADING].apply_one(
         request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
@@ -138,6 +148,8 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 )
 @json_schema(ApplyManySchema)
 @response_schema(OutcomeSchema)
+@refuses(errors.PlanUpgradeRequired)
+@grows
 async def apply_suggestions(request: web.Request) -> web.Response:
     proofreading, report_id, asked = request.app[PROOFREADING], path_id(request), request[BODY]
     await proofreading.find(request[ACCOUNT_ID], report_id)

@@ -87,6 +87,7 @@ def _provide(app: web.Application, services: Services) -> None:
     app[keys.SITE] = services.site
     app[keys.ESTIMATE] = services.estimate
     app[keys.UNREADY] = services.unready
+    app[keys.SHORTAGE] = services.shortage
     app[keys.UNKNOWN_PROXIES] = set()
 
 

@@ -66,5 +66,6 @@ def _features(limits: Mapping[str, Any]) -> Features:
         export_formats=tuple(limits["export_formats"]),
         watermark=limits["watermark"],
         max_word_count_per_book=NO_BOUND if most_words == UNLIMITED else most_words,
+        max_stored_mb=limits["max_stored_mb"],
         chapter_images=limits["chapter_images"],
     )

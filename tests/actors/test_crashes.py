@@ -287,26 +287,21 @@ async def test_one_refused_row_fails_its_own_book_only(supervisor: Supervisor, m
     assert (await shelf.texts(bad)) == ["", ""]
 
 
-async def test_without_room_on_the_disk_no_run_is_accepted_and_what_runs_goes_on(
-    start: Start, model: Model, shelf: Shelf
+async def test_without_room_on_the_disk_no_work_should_be_sent_here_and_what_runs_goes_on(
+    start: Start, shelf: Shelf
 ) -> None:
     said: list[str] = []
     supervisor = await start(shortage=lambda: said[-1] if said else None)
     account = await shelf.account()
-    going, refused = await shelf.book(account), await shelf.book(account)
+    going = await shelf.book(account)
     await supervisor.ask(account, going, Generate())
     assert supervisor.unready is None
+
     said.append("The disk is almost full.")
 
-    with pytest.raises(Unavailable, match="almost full") as refusal:
-        await supervisor.ask(account, refused, Generate())
-
-    assert refusal.value.retry_after >= 30
     assert supervisor.unready == "The disk is almost full."
     await supervisor.ask(account, going, Pause())
     await supervisor.ask(account, going, Resume())
-    said.clear()
-    await supervisor.ask(account, refused, Generate())
 
 
 def test_a_full_disk_is_not_over_because_something_was_read() -> None:

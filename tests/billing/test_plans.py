@@ -49,5 +49,7 @@ async def test_the_seeded_plans_are_those_of_the_contract(pool):
         "pro": "490.00",
     }
     assert seeded["pro"].features.max_word_count_per_book == 150_000
+    assert [seeded[slug].features.max_stored_mb for slug in ("free", "starter", "pro")] == [50, 500, 2000]
+    assert hosted.features.max_stored_mb == -1
     assert (seeded["free"].features.watermark, seeded["pro"].features.watermark) == (True, False)
     assert (hosted.features.books_per_month, hosted.features.max_word_count_per_book) == (-1, 500_000)

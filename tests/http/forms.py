@@ -60,6 +60,7 @@ PLAN_FEATURES = {
     "export_formats": [one_of("pdf", "docx", "epub")],
     "watermark": bool,
     "max_word_count_per_book": is_integer,
+    "max_stored_mb": maximum,
 }
 PLAN = {
     "id": is_id,

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from bookgen import telemetry
-from bookgen.errors import AuthenticationRequired, PermissionDenied, RateLimited, TokenInvalid, Unauthenticated
+from bookgen.errors import (
+    AuthenticationRequired,
+    PermissionDenied,
+    RateLimited,
+    TokenInvalid,
+    Unauthenticated,
+    Unavailable,
+)
 from bookgen.http.edge import clients
-from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, IDENTITY, LIMITER, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, IDENTITY, LIMITER, SHORTAGE, VERDICT
 from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass, Verdict, address_bucket
 from bookgen.store import buckets
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     from bookgen.accounts.service import Accounts, Identity
 
 SESSION_COOKIE = "bookgen_session"
+SHORTAGE_SECONDS = 60  # somebody has to make room first
 
 
 async def authenticate(request: web.Request, route: Route, app: web.Application) -> None:
@@ -64,6 +72,12 @@ async def _take_shared(account_id: int, limit: LimitClass, app: web.Application)
         app[DATABASE].http, account_id, limit, capacity=budget.capacity, rate=budget.rate
     )
     return budget.verdict(tokens, allowed=allowed)
+
+
+def require_disk(app: web.Application) -> None:
+    """Refuses what grows while the disk of the embedded database is almost full, which would take it down."""
+    if reason := app[SHORTAGE]():
+        raise Unavailable(reason, retry_after=SHORTAGE_SECONDS)
 
 
 def admit_stranger(request: web.Request, app: web.Application) -> None:

@@ -66,6 +66,19 @@ def waits(handler: _F) -> _F:
     return handler
 
 
+_GROWS = "__grows__"
+
+
+def grows(handler: _F) -> _F:
+    """Says that more text or pictures are kept afterwards: refused while the disk is almost full."""
+    setattr(handler, _GROWS, True)
+    return handler
+
+
+def does_grow(handler: Handler) -> bool:
+    return getattr(handler, _GROWS, False)
+
+
 def does_wait(handler: Handler) -> bool:
     return getattr(handler, _WAITS, False)
 
@@ -105,11 +118,12 @@ class Endpoint(NamedTuple):
     query: Schema | None
     body: Schema | None
     conditional: bool
+    grows: bool
 
     @classmethod
     def of(cls, route: Route) -> Endpoint:
         handler = route.handler
-        return cls(route, query_schema(handler), body_schema(handler), is_conditional(handler))
+        return cls(route, query_schema(handler), body_schema(handler), is_conditional(handler), does_grow(handler))
 
 
 def _schema(handler: Handler, location: str) -> Schema | None:

@@ -75,6 +75,7 @@ class Services:
     site: Site
     estimate: Callable[[Book, Sequence[Chapter]], Estimate]
     unready: Callable[[], str | None] = lambda: None  # why no work should be sent here
+    shortage: Callable[[], str | None] = lambda: None  # why nothing may grow
 
 
 DATABASE: web.AppKey[Database] = web.AppKey("database")
@@ -90,6 +91,7 @@ LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")
 SITE: web.AppKey[Site] = web.AppKey("site")
 ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], Estimate]] = web.AppKey("estimate")
 UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
+SHORTAGE: web.AppKey[Callable[[], str | None]] = web.AppKey("shortage")
 WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
 UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first peer that was told of
 DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # encodes the OpenAPI document, slow once

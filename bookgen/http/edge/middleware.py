@@ -36,6 +36,8 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
         if endpoint is not None:
             await admission.authenticate(request, endpoint.route, app)
             await admission.admit(request, endpoint.route, app)
+            if endpoint.grows:
+                admission.require_disk(app)
             await _validate(request, endpoint)
             response = await handler(request)
             if endpoint.conditional:

@@ -14,7 +14,7 @@ from bookgen.errors import StartupError
 log = structlog.get_logger(__name__)
 
 LEAST_FREE = 512 << 20
-SHORTAGE = "The disk of this server is almost full, so no book is started now. Books that are being written go on."
+SHORTAGE = "The disk of this server is almost full, so nothing new is kept now. Books that are being written go on."
 
 
 def make_data_folder(folder: Path) -> None:
@@ -39,7 +39,7 @@ class DiskGuard:
     _short: bool = field(default=False, init=False)
 
     def shortage(self) -> str | None:
-        """What to tell whoever wants to begin a book; None while there is room."""
+        """What to tell whoever wants to keep more; None while there is room."""
         free = shutil.disk_usage(self.folder).free
         short = free < self.least_free
         if short is not self._short:

@@ -67,6 +67,7 @@ function Plans({ plans, now }) {
           <p class="quiet">${plan.description}</p>
           <ul>
             <li>${count(plan.features.books_per_month, "book")} a month, up to ${words(plan.features.max_word_count_per_book)} each</li>
+            ${plan.features.max_stored_mb > 0 && html`<li>${number(plan.features.max_stored_mb)} MB of text and pictures</li>`}
             <li>${plan.features.export_formats.map((format) => format.toUpperCase()).join(", ")}${plan.features.watermark ? ", with a watermark" : ""}</li>
           </ul>
           ${plan.slug === now.plan.slug ? html`<p><b>Your plan</b></p>` : html`<${Action} kind="primary" aria-label="Choose ${plan.name}" work=${buy(plan)}>Choose<//>`}

@@ -1,0 +1,41 @@
+"""Room for what an account keeps: its plan says how many megabytes of text and pictures that may be."""
+
+from __future__ import annotations
+
+from bookgen.billing.quota import Quota
+from bookgen.errors import PlanUpgradeRequired
+from bookgen.models import UNLIMITED
+from bookgen.store import storage
+from bookgen.store.database import DB
+
+MEGABYTE = 1_000_000
+
+
+async def require_stored(connection: DB, quota: Quota, account_id: int, *, growth: int = 0) -> None:
+    """Refuses what is more than the plan keeps, once `growth` bytes are added, in the transaction that wrote the rest.
+
+    The last step of that transaction but for the growth itself: what grows at the same moment waits until it ends.
+    PlanUpgradeRequired.
+    """
+    allowed = (await quota.plan(connection, account_id)).features.max_stored_mb
+    if allowed == UNLIMITED:
+        return
+    await storage.lock(connection, account_id)
+    _refuse_beyond(allowed, await storage.stored(connection, account_id) + growth, quota.upgrade_url)
+
+
+async def require_room(db: DB, quota: Quota, account_id: int) -> None:
+    """Refuses an account that has no room left, before work is begun that brings it more. PlanUpgradeRequired."""
+    allowed = (await quota.plan(db, account_id)).features.max_stored_mb
+    if allowed != UNLIMITED:
+        _refuse_beyond(allowed, await storage.stored(db, account_id) + 1, quota.upgrade_url)
+
+
+def _refuse_beyond(allowed: int, wanted: int, upgrade_url: str) -> None:
+    if wanted > allowed * MEGABYTE:
+        raise PlanUpgradeRequired(
+            f"Your plan keeps {allowed:,} MB of text and pictures. Delete a book, or take a larger plan.",
+            requested=-(-wanted // MEGABYTE),
+            max_allowed=allowed,
+            upgrade_url=upgrade_url,
+        )

@@ -1,0 +1,205 @@
+"""How much of text and pictures an account may keep, and that nothing grows on a full disk."""
+
+import asyncio
+
+import pytest
+
+from bookgen.http.edge.contract import does_grow
+from bookgen.http.routes import ROUTES
+from bookgen.store import storage
+from tests.http.conftest import Api, OpenApi, Reply
+
+MEGABYTE = 1_000_000
+
+
+@pytest.fixture
+async def small(open_api: OpenApi) -> Api:
+    """An account whose plan keeps one megabyte."""
+    api = await (await open_api(billing="on")).as_new_account("ada")
+    await api.services.database.http.execute(
+        """UPDATE plan SET features = features || '{"max_stored_mb": 1, "chapter_images": true}' WHERE slug = 'free'"""
+    )
+    return api
+
+
+async def save(api: Api, chapter: int, size: int) -> Reply:
+    return await api.patch(f"/chapters/{chapter}/", {"content": "x" * size})
+
+
+async def kept(api: Api) -> int:
+    return await storage.stored(api.services.database.http, api.account_id)
+
+
+async def filled(api: Api) -> dict:
+    """A book with which the account's megabyte is full but for a hundred bytes."""
+    book = await api.outlined()
+    room = MEGABYTE - await kept(api) - 100
+    assert (await save(api, book["chapters"][0]["id"], room)).status == 200
+    return book
+
+
+async def test_a_text_beyond_what_the_plan_keeps_is_402_and_leaves_the_chapter(small: Api) -> None:
+    chapter = (await small.outlined())["chapters"][0]
+    assert (await save(small, chapter["id"], 600_000)).status == 200
+
+    refused = await save(small, chapter["id"], 600_001)
+
+    details = refused.body["error"]["details"]
+    assert (refused.status, refused.code) == (402, "PLAN_UPGRADE_REQUIRED")
+    assert (details["requested"], details["max_allowed"]) == (2, 1)
+    assert (await small.get(f"/chapters/{chapter['id']}/")).body["content"] == "x" * 600_000
+    assert (await small.get(f"/chapters/{chapter['id']}/revisions/")).body == []
+
+
+@pytest.mark.parametrize(("letter", "letters"), [("x", 330_000), ("ж", 165_000)])
+async def test_former_texts_count_by_their_bytes(small: Api, letter: str, letters: int) -> None:
+    chapter = (await small.outlined())["chapters"][0]["id"]
+
+    saved = [await small.patch(f"/chapters/{chapter}/", {"content": letter * (letters + more)}) for more in range(4)]
+
+    assert [reply.status for reply in saved] == [200, 200, 200, 402]
+    assert 3 * 330_000 < await kept(small) <= MEGABYTE
+
+
+async def test_of_copies_made_at_the_same_moment_only_those_are_kept_that_the_plan_holds(small: Api) -> None:
+    book = await small.outlined()
+    await save(small, book["chapters"][0]["id"], 300_000)
+
+    copies = await asyncio.gather(*(small.post(f"/books/{book['id']}/duplicate/") for _ in range(5)))
+
+    assert sorted(copy.status for copy in copies) == [201, 201, 402, 402, 402]
+    assert await kept(small) <= MEGABYTE
+
+
+async def test_what_grows_is_refused_where_nothing_fits_any_more(small: Api) -> None:
+    book = await filled(small)
+    chapter = book["chapters"][1]
+    await small.patch(f"/chapters/{chapter['id']}/", {"content": "short"})
+    await small.patch(f"/chapters/{chapter['id']}/", {"content": "shrt"})
+    revision = (await small.get(f"/chapters/{chapter['id']}/revisions/")).body[0]["id"]
+    images = (await small.get("/auth/subscriptions/usage/")).body[0]["ai_images_generated"]
+    await small.patch(f"/chapters/{chapter['id']}/", {"content": "y" * (MEGABYTE - await kept(small))})
+
+    refused = [
+        await small.post(f"/chapters/{chapter['id']}/revisions/{revision}/restore/"),
+        await small.post("/books/", {"title": "Another", "target_word_count": 400}),
+        await small.patch(f"/books/{book['id']}/", {"description": "z" * 5_000}),
+        await small.post(
+            f"/books/{book['id']}/update-outline/", {"chapters": [{"title": "More", "summary": "s" * 99}]}
+        ),
+        await small.post(f"/books/{book['id']}/duplicate/"),
+        await small.post(f"/books/{book['id']}/generate-cover/", {"count": 1}),
+        await small.post(f"/chapters/{chapter['id']}/generate-image/", {}),
+        await small.post(f"/books/{book['id']}/generate/"),
+    ]
+
+    assert [(reply.status, reply.code) for reply in refused] == [(402, "PLAN_UPGRADE_REQUIRED")] * len(refused)
+    assert {reply.body["error"]["details"]["max_allowed"] for reply in refused} == {1}
+    assert (await small.get("/auth/subscriptions/usage/")).body[0]["ai_images_generated"] == images
+    assert await kept(small) == MEGABYTE
+
+
+async def test_what_does_not_grow_is_saved_beyond_the_bound_and_a_deleted_book_makes_room(small: Api) -> None:
+    book = await filled(small)
+    chapter = book["chapters"][0]["id"]
+    await small.services.database.http.execute(
+        """UPDATE plan SET features = features || '{"max_stored_mb": 0}' WHERE slug = 'free'"""
+    )
+
+    changes = [
+        await small.patch(f"/chapters/{chapter}/", {"title": "T", "summary": ""}),
+        await small.patch(f"/books/{book['id']}/", {"description": "", "trim_size": "a5"}),
+        await small.patch(f"/chapters/{chapter}/", {"content": ""}),
+    ]
+    await small.delete(f"/books/{book['id']}/")
+
+    assert [change.status for change in changes] == [200, 200, 200]
+    assert await kept(small) == 0
+
+
+async def test_pictures_count_as_well(small: Api) -> None:
+    book = await small.outlined()
+    before = await kept(small)
+
+    made = await small.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+
+    assert made.status == 200
+    assert await kept(small) - before > 10_000
+    assert await kept(small) == before + await small.services.database.http.fetchval(
+        "SELECT sum(octet_length(body)) FROM media"
+    )
+
+
+async def test_a_picture_that_has_no_room_is_refused_and_given_back_though_it_was_paid_for(small: Api) -> None:
+    book = await filled(small)
+
+    refused = await small.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+
+    db = small.services.database.http
+    assert refused.status == 402
+    assert await db.fetchval("SELECT count(*) FROM media") == 0
+    assert await db.fetchval("SELECT count(*) FROM model_call WHERE stage = 'cover'") == 1
+    assert (await small.get("/auth/subscriptions/usage/")).body[0]["ai_images_generated"] == 0
+
+
+async def test_the_bound_is_among_the_plans_features_wherever_they_are_listed(small: Api) -> None:
+    current = (await small.get("/auth/subscriptions/current/")).body
+    sold = {
+        plan["slug"]: plan["features"]["max_stored_mb"] for plan in (await small.get("/auth/subscriptions/plans/")).body
+    }
+
+    assert current["limits"]["max_stored_mb"] == current["plan"]["features"]["max_stored_mb"] == 1
+    assert sold == {"free": 1, "starter": 500, "pro": 2000}
+
+
+async def test_without_billing_nothing_is_bounded(api: Api) -> None:
+    chapter = (await api.outlined())["chapters"][0]["id"]
+
+    assert (await api.get("/auth/subscriptions/current/")).body["limits"]["max_stored_mb"] == -1
+    assert (await save(api, chapter, 1_000_000)).status == 200
+
+
+# What an account may still do on a full disk: steer, choose, buy, tell us who it is. None of it keeps more text.
+SMALL = {
+    "/auth/profile/",
+    "/auth/change-password/",
+    "/auth/subscriptions/checkout/",
+    "/auth/subscriptions/portal/",
+    "/auth/addons/checkout/",
+    "/auth/credits/checkout/",
+    "/books/{id}/pause-generation/",
+    "/books/{id}/resume-generation/",
+    "/books/{id}/stop-generation/",
+    "/books/{id}/select-cover/",
+    "/books/{id}/export_pdf/",
+    "/books/{id}/export_docx/",
+    "/books/{id}/export_epub/",
+    "/books/{id}/preview_pdf/",
+    "/proofreading-reports/{id}/suggestions/{suggestion_id}/dismiss/",
+}
+GROWING = [route for route in ROUTES if does_grow(route.handler)]
+
+
+def test_every_write_either_grows_or_is_known_to_be_small() -> None:
+    writes = {route.path for route in ROUTES if route.method in ("POST", "PATCH") and not route.public}
+
+    assert writes == {route.path for route in GROWING} | SMALL
+
+
+async def test_on_a_disk_that_is_almost_full_nothing_grows_and_everything_can_be_read(open_api: OpenApi) -> None:
+    api = await (await open_api(least_free=1 << 62)).as_new_account("ada")
+
+    refused = [
+        await api.call(
+            route.method,
+            route.path.replace("{id}", "1").replace("{suggestion_id}", "1").replace("{revision_id}", "1"),
+            json={},
+        )
+        for route in GROWING
+    ]
+
+    assert {(reply.status, reply.code, reply.headers["Retry-After"]) for reply in refused} == {
+        (503, "SERVICE_UNAVAILABLE", "60")
+    }
+    assert (await api.get("/books/")).status == 200
+    assert (await api.patch("/auth/profile/", {"first_name": "Ada"})).status == 200
