@@ -1,11 +1,12 @@
-"""Add-ons that an account owns: which may be used now, and what a production takes of them."""
+"""Add-ons that an account owns: which may be used now, and what a run takes of them."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from uuid import UUID
 
-from bookgen.billing.plans import left
+from bookgen.billing.plans import SELF_HOSTED, left
+from bookgen.billing.quota import Quota
 from bookgen.billing.standing import entitled
 from bookgen.errors import PlanUpgradeRequired
 from bookgen.models import UNLIMITED, OwnedAddon
@@ -13,6 +14,7 @@ from bookgen.store import addons, subscriptions
 from bookgen.store.database import DB
 
 MONTHLY = "monthly"
+AUTOMATED_PRODUCTION = "automated-production"
 
 
 def uses_remaining(owned: OwnedAddon, now: datetime) -> int:
@@ -22,14 +24,43 @@ def uses_remaining(owned: OwnedAddon, now: datetime) -> int:
     return UNLIMITED if entitled(owned.status, owned.current_period_end, owned.past_due_since, now) else 0
 
 
-async def hold_use(
-    connection: DB, account_id: int, slug: str, run_id: UUID, book_id: int, now: datetime, upgrade_url: str
-) -> None:
-    """Sets a use aside for a production, in the transaction that accepts it; by the month before by use."""
-    await subscriptions.lock(connection, account_id)
-    owned = [each for each in await addons.owned(connection, account_id, now, now) if each.addon.slug == slug]
+async def require(db: DB, quota: Quota, account_id: int, slug: str) -> OwnedAddon | None:
+    """What a use can be taken of: an add-on by the month before one by use; None where the plan includes it.
+
+    PlanUpgradeRequired, which names the add-on, when there is neither. Takes nothing: `hold_use` does.
+    """
+    if await _included(db, quota, account_id):
+        return None
+    now = quota.now()
+    owned = [each for each in await addons.owned(db, account_id, now, now, now) if each.addon.slug == slug]
     owned.sort(key=lambda each: each.billing_type != MONTHLY)
     usable = next((each for each in owned if uses_remaining(each, now) != 0), None)
     if usable is None:
-        raise PlanUpgradeRequired("This needs an add-on.", addon=slug, upgrade_url=upgrade_url)
-    await addons.hold_use(connection, run_id, usable.id, book_id)
+        raise PlanUpgradeRequired(f"This needs the add-on {slug}.", addon=slug, upgrade_url=quota.addons_url)
+    return usable
+
+
+async def hold_use(connection: DB, quota: Quota, account_id: int, slug: str, run_id: UUID, book_id: int) -> None:
+    """Sets a use aside for a run, in the transaction that accepts it; again for the same run it takes nothing more."""
+    if await _included(connection, quota, account_id):
+        return
+    await subscriptions.lock(connection, account_id)
+    if await addons.take_over_use(connection, run_id, account_id, slug, book_id, quota.now()):
+        return
+    if (usable := await require(connection, quota, account_id, slug)) is not None:
+        await addons.hold_use(connection, run_id, usable.id, book_id)
+
+
+async def count_use(connection: DB, quota: Quota, run_id: UUID) -> None:
+    """Turns what the run holds into a use that was made, in the transaction that completes it; once."""
+    await addons.count_use(connection, run_id, quota.now())
+
+
+async def release_use(connection: DB, quota: Quota, account_id: int, run_id: UUID) -> None:
+    """The run ended without completing: its use is kept for the book as long as its allowance is, or given back."""
+    period = await quota.period(connection, account_id)
+    await addons.release_use(connection, run_id, period.end)
+
+
+async def _included(db: DB, quota: Quota, account_id: int) -> bool:
+    return (await quota.plan(db, account_id)).slug == SELF_HOSTED

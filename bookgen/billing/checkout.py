@@ -230,7 +230,7 @@ class Payments:
     async def _monthly(self, account_id: int, slug: str) -> OwnedAddon | None:
         """The add-on as it is owned by the month, if it is paid for or the processor still bills it."""
         now = self._clock()
-        for each in await addons.owned(self._db, account_id, now, now):
+        for each in await addons.owned(self._db, account_id, now, now, now):
             paid = entitled(each.status, each.current_period_end, each.past_due_since, now)
             if each.addon.slug == slug and each.billing_type == "monthly" and (paid or is_live(each)):
                 return each

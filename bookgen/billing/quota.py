@@ -39,7 +39,11 @@ class Quota:
         self.billing = billing
         self.upgrade_url = f"{public_url}/api/v1/auth/subscriptions/plans/"
         self.credits_url = f"{public_url}/api/v1/auth/credits/packages/"
+        self.addons_url = f"{public_url}/api/v1/auth/addons/available/"
         self._clock = clock
+
+    def now(self) -> datetime:
+        return self._clock()
 
     async def standing(self, db: DB, account_id: int) -> Standing:
         return await find_standing(db, account_id, self._clock(), billing=self.billing)

@@ -29,9 +29,10 @@ async def list_available(request: web.Request) -> web.Response:
 @response_schema(UserAddonSchema(many=True))
 async def list_owned(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
-    period = await request.app[QUOTA].period(db, account_id)
-    owned = await addons.owned(db, account_id, period.start, period.end)
-    return replies.json([shown_owned(each, period.end) for each in owned])
+    quota = request.app[QUOTA]
+    period, now = await quota.period(db, account_id), quota.now()
+    owned = await addons.owned(db, account_id, period.start, period.end, now)
+    return replies.json([shown_owned(each, period.end, now) for each in owned])
 
 
 @docs(tags=["add-ons"], summary="Buy an add-on", description="By the month, or one use.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from marshmallow import Schema, fields
@@ -42,9 +42,9 @@ class AddonCheckoutSchema(CheckoutSchema):
     billing_type = fields.String(required=True, validate=choice(BILLING_TYPES), metadata={"example": "monthly"})
 
 
-def shown_owned(owned: OwnedAddon, period_end: datetime) -> dict[str, Any]:
+def shown_owned(owned: OwnedAddon, period_end: datetime, now: datetime) -> dict[str, Any]:
     """`period_end` is the account's own, for an add-on that has none."""
-    remaining = uses_remaining(owned, datetime.now(UTC))
+    remaining = uses_remaining(owned, now)
     return shown(
         UserAddonSchema,
         owned,

@@ -20,14 +20,15 @@ LIST_ACTIVE = f"SELECT {COLUMNS} FROM addon a WHERE a.is_active ORDER BY a.sort_
 FIND = f"SELECT {COLUMNS} FROM addon a WHERE a.slug = $1"
 
 # Uses bought are counted from the paid checkouts, so that nothing has to be kept equal to them.
-# $2 and $3 bound the current period, in which uses are shown.
+# $2 and $3 bound the current period, in which uses are shown. A use that is kept for a book is free again from its end.
 OWNED = f"""
     SELECT o.id AS owned_id, o.billing_type, o.status, o.processor_id, o.current_period_end, o.past_due_since,
            {COLUMNS},
            (SELECT count(*) FROM checkout c
              WHERE c.account_id = o.account_id AND c.kind = 'addon' AND c.slug = a.slug
                AND c.billing = 'per_use' AND c.status = 'paid') AS bought,
-           (SELECT count(*) FROM addon_use u WHERE u.account_addon_id = o.id) AS taken,
+           (SELECT count(*) FROM addon_use u
+             WHERE u.account_addon_id = o.id AND (u.kept_until IS NULL OR u.kept_until > $4)) AS taken,
            (SELECT count(*) FROM addon_use u
              WHERE u.account_addon_id = o.id AND u.used_at >= $2 AND u.used_at < $3) AS used_this_period
       FROM account_addon o
@@ -52,13 +53,37 @@ OWN_BY_MONTH = """
 
 CANCEL = "UPDATE account_addon SET status = 'canceled' WHERE account_id = $1 AND billing_type = 'monthly'"
 
-HOLD_USE = """
-    INSERT INTO addon_use (run_id, account_addon_id, book_id) VALUES ($1, $2, $3) ON CONFLICT (run_id) DO NOTHING
+# Of a book that a run left unfinished the use is still there.
+TAKE_OVER_USE = """
+    UPDATE addon_use AS u SET run_id = $1, kept_until = NULL
+      FROM account_addon o JOIN addon a ON a.id = o.addon_id
+     WHERE o.id = u.account_addon_id AND o.account_id = $2 AND a.slug = $3 AND u.used_at IS NULL
+       AND (u.run_id = $1 AND u.kept_until IS NULL OR u.book_id = $4 AND u.kept_until > $5)
+    RETURNING true
 """
 
-COUNT_USE = "UPDATE addon_use SET used_at = $2 WHERE run_id = $1 AND used_at IS NULL"
+FORGET_KEPT_USES = """
+    DELETE FROM addon_use AS u USING account_addon o
+     WHERE o.id = u.account_addon_id AND o.account_id = $1 AND u.kept_until <= $2
+"""
 
-RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL"
+HOLD_USE = "INSERT INTO addon_use (run_id, account_addon_id, book_id) VALUES ($1, $2, $3)"
+
+COUNT_USE = "UPDATE addon_use SET used_at = $2, kept_until = NULL WHERE run_id = $1 AND used_at IS NULL"
+
+# What was paid for on behalf of a use stays on its account, whichever run of the book has it next.
+KEEP_USE = """
+    UPDATE addon_use AS u SET kept_until = $2, paid_for = true
+     WHERE u.run_id = $1 AND u.used_at IS NULL
+       AND (u.paid_for
+            OR EXISTS (SELECT FROM run r
+                        WHERE r.id = $1
+                          AND (r.written > 0
+                               OR EXISTS (SELECT FROM model_call c
+                                           WHERE c.run_id = r.id AND c.cost_micros IS DISTINCT FROM 0))))
+"""
+
+RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL AND kept_until IS NULL"
 
 
 async def list_active(db: DB) -> list[Addon]:
@@ -70,8 +95,11 @@ async def find(db: DB, slug: str) -> Addon | None:
     return row and addon_of(row)
 
 
-async def owned(db: DB, account_id: int, period_start: datetime, period_end: datetime) -> list[OwnedAddon]:
-    return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end)]
+async def owned(
+    db: DB, account_id: int, period_start: datetime, period_end: datetime, now: datetime
+) -> list[OwnedAddon]:
+    """The account's add-ons with the uses taken by `now`, and those made in the period."""
+    return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end, now)]
 
 
 async def own_by_use(connection: DB, account_id: int, slug: str) -> None:
@@ -95,6 +123,12 @@ async def cancel(connection: DB, account_id: int) -> None:
     await connection.execute(CANCEL, account_id)
 
 
+async def take_over_use(connection: DB, run_id: UUID, account_id: int, slug: str, book_id: int, now: datetime) -> bool:
+    """Whether the run has a use: it holds one already, or has that which an earlier run of the book left."""
+    await connection.execute(FORGET_KEPT_USES, account_id, now)
+    return bool(await connection.fetchval(TAKE_OVER_USE, run_id, account_id, slug, book_id, now))
+
+
 async def hold_use(connection: DB, run_id: UUID, owned_id: int, book_id: int) -> None:
     await connection.execute(HOLD_USE, run_id, owned_id, book_id)
 
@@ -103,7 +137,9 @@ async def count_use(connection: DB, run_id: UUID, now: datetime) -> None:
     await connection.execute(COUNT_USE, run_id, now)
 
 
-async def release_use(connection: DB, run_id: UUID) -> None:
+async def release_use(connection: DB, run_id: UUID, kept_until: datetime) -> None:
+    """Gives the run's use back; one on whose account something was paid for is kept for the book."""
+    await connection.execute(KEEP_USE, run_id, kept_until)
     await connection.execute(RELEASE_USE, run_id)
 
 

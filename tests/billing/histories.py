@@ -12,13 +12,13 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from bookgen.billing.addons import hold_use
+from bookgen.billing.addons import count_use, hold_use, release_use
 from bookgen.billing.catalog import package_offer
 from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, Conflict, InvalidInput, PlanUpgradeRequired, QuotaExceeded
 from bookgen.models import FundingSource
-from bookgen.store import addons, credits, subscriptions
+from bookgen.store import credits, subscriptions
 from tests.fakes.stripe_server import FakeStripe
 
 NOWHERE = ReturnUrls()
@@ -215,7 +215,7 @@ class History:
         run = uuid4()
 
         async def hold(connection: Any) -> None:
-            await hold_use(connection, self.account, ADDON, run, 1, self.clock(), "https://books.test/plans")
+            await hold_use(connection, self.quota, self.account, ADDON, run, 1)
 
         try:
             await self._commit(random, hold)
@@ -228,8 +228,8 @@ class History:
             return
         run = self.productions.pop(random.randrange(len(self.productions)))
         if random.random() < 0.5:
-            await self._commit(random, lambda connection: addons.count_use(connection, run, self.clock()))
-        await self._commit(random, lambda connection: addons.release_use(connection, run))
+            await self._commit(random, lambda connection: count_use(connection, self.quota, run))
+        await self._commit(random, lambda connection: release_use(connection, self.quota, self.account, run))
 
     async def delete(self, random: Random) -> None:
         idle = [book for book in self.books if book not in self.running.values()]

@@ -7,8 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from bookgen.billing.addons import hold_use, uses_remaining
+from bookgen.billing.addons import count_use, hold_use, release_use, uses_remaining
 from bookgen.billing.checkout import ReturnUrls
+from bookgen.billing.quota import Quota
 from bookgen.errors import PlanUpgradeRequired
 from bookgen.store import addons
 
@@ -28,24 +29,38 @@ def buy(payments, stripe, deliver):
 
 
 @pytest.fixture
-def hold(pool, clock):
-    async def hold(account):
-        run = uuid4()
+def hold(pool, quota):
+    async def hold(account, book=1, run=None):
+        run = run or uuid4()
         async with pool.acquire() as connection, connection.transaction():
-            await hold_use(connection, account, SLUG, run, 1, clock(), "https://books.test/plans")
+            await hold_use(connection, quota, account, SLUG, run, book)
         return run
 
     return hold
 
 
 @pytest.fixture
+def release(pool, quota):
+    async def release(account, run):
+        async with pool.acquire() as connection, connection.transaction():
+            await release_use(connection, quota, account, run)
+
+    return release
+
+
+@pytest.fixture
 def remaining(pool, quota, clock):
     async def remaining(account):
         period = await quota.period(pool, account)
-        owned = await addons.owned(pool, account, period.start, period.end)
+        owned = await addons.owned(pool, account, period.start, period.end, clock())
         return [(each.billing_type, uses_remaining(each, clock()), each.used_this_period) for each in owned]
 
     return remaining
+
+
+A_PAID_RUN = """
+    INSERT INTO run (id, book_id, account_id, status, mode, total, written) VALUES ($1, $2, $3, 'stopped', 'full', 3, 1)
+"""
 
 
 async def test_without_the_addon_a_production_asks_for_it(make_account, hold):
@@ -55,27 +70,58 @@ async def test_without_the_addon_a_production_asks_for_it(make_account, hold):
     assert refused.value.details["addon"] == SLUG
 
 
-async def test_a_use_is_held_then_counted_or_given_back(pool, clock, make_account, buy, hold, remaining):
+async def test_a_plan_that_includes_the_addons_takes_no_use(pool, make_account):
+    account, run = await make_account("self-hosted"), uuid4()
+
+    for quota in (Quota(billing=True), Quota(billing=False)):
+        await hold_use(pool, quota, account, SLUG, run, 1)
+
+    assert await pool.fetchval("SELECT count(*) FROM addon_use WHERE run_id = $1", run) == 0
+
+
+async def test_a_use_is_held_then_counted_or_given_back(pool, quota, make_account, buy, hold, release, remaining):
     account = await make_account()
     await buy(account, "per_use")
     run = await hold(account)
+    assert await hold(account, run=run) == run, "a failed run that is resumed holds what it has"
     with pytest.raises(PlanUpgradeRequired):
-        await hold(account)
+        await hold(account, book=2)
 
-    await addons.release_use(pool, run)
+    await release(account, run)
     run = await hold(account)
-    await addons.count_use(pool, run, clock())
-    await addons.release_use(pool, run)
+    await count_use(pool, quota, run)
+    await count_use(pool, quota, run)
+    await release(account, run)
 
     assert await remaining(account) == [("per_use", 0, 1)]
 
 
-async def test_an_addon_by_the_month_is_used_before_single_uses(pool, clock, make_account, buy, hold, remaining):
+async def test_a_use_that_something_was_paid_for_is_kept_for_its_book_until_the_period_ends(
+    pool, clock, make_account, make_book, buy, hold, release, remaining
+):
+    account = await make_account()
+    book = await make_book(account)
+    await buy(account, "per_use")
+    first = await hold(account, book)
+    await pool.execute(A_PAID_RUN, first, book, account)
+    await release(account, first)
+
+    with pytest.raises(PlanUpgradeRequired):
+        await hold(account, await make_book(account))
+    await release(account, await hold(account, book))
+    assert await remaining(account) == [("per_use", 0, 0)], "the second run paid nothing, but the first had"
+
+    clock.now += timedelta(days=31)
+    assert await remaining(account) == [("per_use", 1, 0)]
+    await hold(account, await make_book(account))
+
+
+async def test_an_addon_by_the_month_is_used_before_single_uses(pool, quota, make_account, buy, hold, remaining):
     account = await make_account()
     await buy(account, "per_use")
     await buy(account, "monthly")
 
-    await addons.count_use(pool, await hold(account), clock())
+    await count_use(pool, quota, await hold(account))
 
     assert await remaining(account) == [("monthly", -1, 1), ("per_use", 1, 0)]
 

@@ -323,7 +323,7 @@ async def test_an_addon_by_use_has_the_uses_that_were_paid(pool, quota, payments
     await deliver()
 
     period = await quota.period(pool, account)
-    [owned] = await addons.owned(pool, account, period.start, period.end)
+    [owned] = await addons.owned(pool, account, period.start, period.end, period.start)
 
     assert (owned.addon.slug, owned.billing_type, owned.bought, owned.taken) == ("childrens-book", "per_use", 2, 0)
 
