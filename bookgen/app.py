@@ -7,6 +7,7 @@ import contextlib
 import gc
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -48,7 +49,7 @@ from bookgen.store.database import Database
 from bookgen.store.migrate import migrate
 from bookgen.store.outages import through_outages
 from bookgen.store.postgres.keyfile import kept_secret
-from bookgen.store.postgres.server import running_postgres
+from bookgen.store.postgres.server import PostgresAddress, running_postgres
 from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
 from bookgen.support.ledger import Ledger
@@ -131,14 +132,30 @@ async def build(config: Config, **overrides: Unpack[Overrides]) -> AsyncIterator
 @contextlib.asynccontextmanager
 async def open_database(config: Config) -> AsyncIterator[Database]:
     """A migrated database, embedded or by URL, and its pools."""
-    async with running_postgres(reveal(config.database_url), config.data_dir, config.pg_bindir) as dsn:
+    async with postgres(config) as address:
         # The process that started an embedded server may take it down just now; ours starts it again.
-        await through_outages(lambda: migrate(dsn, migrations()), seconds=30)
-        database = await through_outages(lambda: Database.open(dsn), seconds=30)
+        await through_outages(lambda: migrate(address.direct_dsn, migrations()), seconds=30)
+        database = await through_outages(lambda: _open_pools(config, address), seconds=30)
         try:
             yield database
         finally:
             await database.close()
+
+
+def postgres(config: Config) -> AbstractAsyncContextManager[PostgresAddress]:
+    """The server of the settings, which answers."""
+    return running_postgres(
+        reveal(config.database_url),
+        config.data_dir,
+        config.pg_bindir,
+        direct_url=reveal(config.database_direct_url),
+    )
+
+
+async def _open_pools(config: Config, address: PostgresAddress) -> Database:
+    return await Database.open(
+        address.dsn, direct_dsn=address.direct_dsn, statement_cache=config.database_statement_cache == "on"
+    )
 
 
 def migrations() -> Path:

@@ -109,6 +109,18 @@ class Config(BaseSettings):
         "a URL like postgresql://user:password@host/name",
         "A PostgreSQL 15+ server (also read from `DATABASE_URL`); without it an embedded one under the data folder.",
     )
+    database_direct_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
+        "BOOKGEN_DATABASE_DIRECT_URL",
+        None,
+        "a URL like postgresql://user:password@host/name",
+        "The same database past a transaction pooler, for the lease, notifications and migrations.",
+    )
+    database_statement_cache: Literal["on", "off"] = setting(
+        "BOOKGEN_DATABASE_STATEMENT_CACHE",
+        "on",
+        "on or off",
+        "Prepared statements; `off` for a transaction pooler that keeps none, such as PgBouncer before 1.21.",
+    )
     secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = setting(
         "BOOKGEN_SECRET_KEY",
         None,
@@ -264,7 +276,7 @@ def load(env_file: Path | None = Path(".env")) -> Config:
     problems = [*_unknown(_given(env_file))]
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
-        problems += _keyless(config)
+        problems += [*_keyless(config), *_unpooled(config)]
     except ValidationError as error:
         problems += _wrong(error)
     if problems:
@@ -321,6 +333,11 @@ def _keyless(config: Config) -> Iterable[str]:
         provider = getattr(config, field).partition(":")[0]
         if provider in PROVIDERS and not any(config.access(provider)):
             yield f"{names()[field]}={getattr(config, field)} needs {provider.upper()}_API_KEY."
+
+
+def _unpooled(config: Config) -> Iterable[str]:
+    if config.database_direct_url and not config.database_url:
+        yield "BOOKGEN_DATABASE_DIRECT_URL needs BOOKGEN_DATABASE_URL, the pooler's."
 
 
 def _shown(annotation: object, value: object) -> str:

@@ -53,6 +53,7 @@ CHECKERS: dict[str, tuple[str, Callable[[], bool]]] = {
     "chromium": _apt("chromium", "chromium"),
     "chromedriver": _apt("chromium-driver", "chromedriver"),
     "make": _apt("make", "make"),
+    "pgbouncer": _apt("pgbouncer", "pgbouncer"),
     "preflight": ("apt-get install libpdfbox2-java libactivation-java libjaxb-api-java", partial(_files, JARS)),
     "Ace": ("npm install --global @daisy/ace-cli@1.4.6", partial(_programs, "ace-cli")),
     "axe": _npm("bookgen-axe", "axe-core@4.14.1", AXE),

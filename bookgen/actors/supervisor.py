@@ -84,7 +84,7 @@ class Supervisor:
             spawn(every(RENEW_SECONDS, self.lease.renew, self.resources)),
             spawn(every(SWEEP_SECONDS, self.sweep, self.resources)),
             spawn(every(LOOK_SECONDS, self._look, self.resources)),
-            spawn(listen(self._database.dsn, self._notified)),
+            spawn(listen(self._database.direct_dsn, self._notified)),
             spawn(self.reports.run()),
         ]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import asyncpg
 
 from bookgen import config, telemetry
-from bookgen.app import build_model, migrations
-from bookgen.config import Config, reveal
+from bookgen.app import build_model, migrations, postgres
+from bookgen.config import Config
 from bookgen.errors import BookgenError, UpstreamAIError
 from bookgen.providers.text import Message, TextModel, TextReply, TextRequest
 from bookgen.store.migrate import pending
-from bookgen.store.postgres.server import running_postgres
+from bookgen.store.pooler import require_prepared_statements
 from bookgen.store.postgres.space import make_data_folder
 from bookgen.writing import structured
 from bookgen.writing.outline_form import example, read_first, schema
@@ -71,14 +71,17 @@ async def data_folder(settings: Config) -> str:
 
 
 async def database(settings: Config) -> str:
-    async with running_postgres(reveal(settings.database_url), settings.data_dir, settings.pg_bindir) as dsn:
-        missing = await pending(dsn, migrations())
-        connection = await asyncpg.connect(dsn)
+    async with postgres(settings) as address:
+        missing = await pending(address.direct_dsn, migrations())
+        if address.pooled and settings.database_statement_cache == "on":
+            await require_prepared_statements(address.dsn)
+        connection = await asyncpg.connect(address.direct_dsn)
         try:
             version = await connection.fetchval("SHOW server_version")
         finally:
             await connection.close()
     where = "at BOOKGEN_DATABASE_URL" if settings.database_url else f"embedded in {settings.data_dir}"
+    where += ", a pooler, and past it" if address.pooled else ""
     todo = f"{len(missing)} migrations to apply, which serve and migrate do" if missing else "schema up to date"
     return f"PostgreSQL {version} {where}, {todo}"
 

@@ -12,22 +12,24 @@ import orjson
 from asyncpg.pool import PoolAcquireContext
 
 from bookgen.errors import Unavailable
+from bookgen.store import pooler
 from bookgen.store.outages import UNREACHABLE, PoolExhausted, is_passing, passing_as_unavailable
 
 DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
 
 HTTP_CONNECTIONS = 16
 RUN_CONNECTIONS = 8
-SESSION = {
-    "application_name": "bookgen",
+NAMED = {"application_name": "bookgen", "timezone": "UTC"}  # which poolers hand on
+BOUNDS = {
     "statement_timeout": "30s",
     "lock_timeout": "10s",
     "idle_in_transaction_session_timeout": "60s",
-    "timezone": "UTC",
     # No plan here depends on a parameter's value; planning anew five times a statement and connection costs more
     # than most statements do.
     "plan_cache_mode": "force_generic_plan",
 }
+SESSION = NAMED | BOUNDS
+STATEMENTS = 100  # prepared ones that a connection keeps
 # The session bounds what the server does. This bounds how long one that has fallen silent is listened to: it may be
 # frozen, or behind a network that drops everything.
 SILENCE_SECONDS = 35.0
@@ -114,9 +116,19 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
 
 
 async def open_pool(
-    dsn: str, *, size: int, patience: float = 2.0, silence: float = SILENCE_SECONDS, warm: int = 1
+    dsn: str,
+    *,
+    size: int,
+    patience: float = 2.0,
+    silence: float = SILENCE_SECONDS,
+    warm: int = 1,
+    pooled: bool = False,
+    statement_cache: bool = True,
 ) -> Pool:
-    """A pool of at most `size` connections; `warm` of them are made now, so a wrong DSN fails here."""
+    """A pool of at most `size` connections; `warm` of them are made now, so a wrong DSN fails here.
+
+    `pooled`: they lead to a pooler of transactions, which takes no bounds of a session.
+    """
     pool = Pool(
         dsn,
         patience=patience,
@@ -131,7 +143,8 @@ async def open_pool(
         init=_teach_jsonb,
         timeout=5.0,
         command_timeout=silence,
-        server_settings=SESSION,
+        statement_cache_size=STATEMENTS if statement_cache else 0,
+        server_settings=NAMED if pooled else SESSION,
     )
     with passing_as_unavailable():
         await pool
@@ -139,26 +152,41 @@ async def open_pool(
 
 
 class Database:
-    """What the whole service shares. Store functions take one of its pools, or a connection of one."""
+    """What the whole service shares. Store functions take one of its pools, or a connection of one.
 
-    def __init__(self, dsn: str, http: Pool, runs: Pool, lease: Pool) -> None:
-        self.dsn = dsn
+    `direct_dsn` leads past a pooler of transactions: to sessions that keep what they are told.
+    """
+
+    def __init__(self, direct_dsn: str, http: Pool, runs: Pool, lease: Pool) -> None:
+        self.direct_dsn = direct_dsn
         self.http = http
         self.runs = runs
         self.lease = lease
 
     @classmethod
     async def open(
-        cls, dsn: str, *, http_connections: int = HTTP_CONNECTIONS, run_connections: int = RUN_CONNECTIONS
+        cls,
+        dsn: str,
+        *,
+        direct_dsn: str | None = None,
+        statement_cache: bool = True,
+        http_connections: int = HTTP_CONNECTIONS,
+        run_connections: int = RUN_CONNECTIONS,
     ) -> Database:
-        http = await open_pool(dsn, size=http_connections, silence=HTTP_SILENCE_SECONDS)
+        """StartupError when there is a pooler, which is where `direct_dsn` differs, and it can't serve as one."""
+        direct_dsn = direct_dsn or dsn
+        pooled = direct_dsn != dsn
+        if pooled:
+            await _prepare_pooler(dsn, statement_cache)
+        how: Any = {"pooled": pooled, "statement_cache": statement_cache}
+        http = await open_pool(dsn, size=http_connections, silence=HTTP_SILENCE_SECONDS, **how)
         try:
-            runs = await open_pool(dsn, size=run_connections, patience=30.0)
-            lease = await open_pool(dsn, size=2, patience=30.0, warm=0)
+            runs = await open_pool(dsn, size=run_connections, patience=30.0, **how)
+            lease = await open_pool(direct_dsn, size=2, patience=30.0, warm=0)
         except BaseException:
             http.terminate()
             raise
-        return cls(dsn, http, runs, lease)
+        return cls(direct_dsn, http, runs, lease)
 
     async def close(self, *, patience: float = 5.0) -> None:
         """Give connections in use `patience` seconds to come home, then cut them."""
@@ -168,6 +196,13 @@ class Database:
                     await pool.close()
             except TimeoutError:
                 pool.terminate()
+
+
+async def _prepare_pooler(dsn: str, statement_cache: bool) -> None:
+    with passing_as_unavailable():
+        await pooler.remember(dsn, BOUNDS)
+        if statement_cache:
+            await pooler.require_prepared_statements(dsn)
 
 
 async def _teach_jsonb(connection: asyncpg.Connection) -> None:

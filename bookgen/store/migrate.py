@@ -19,6 +19,9 @@ LOCK_SECONDS = 10.0
 # A migration adds what an older version does without, so that an update can be taken back.
 NEWER_BY = 1
 
+# Whatever the role remembers for the service's statements.
+UNBOUNDED = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0"
+
 CREATE_LEDGER = """
     CREATE TABLE IF NOT EXISTS schema_migration (
         version    integer PRIMARY KEY,
@@ -51,10 +54,14 @@ def read_migrations(folder: Path) -> list[Migration]:
 
 
 async def migrate(dsn: str, folder: Path) -> list[str]:
-    """Apply what is missing and give its names. Any number of processes may call it at once."""
+    """Apply what is missing and give its names. Any number of processes may call it at once.
+
+    `dsn` leads to a session that keeps what it is told, past any pooler of transactions.
+    """
     migrations = read_migrations(folder)
     connection = await asyncpg.connect(dsn, timeout=10)
     try:
+        await connection.execute(UNBOUNDED)
         await connection.execute("SELECT pg_advisory_lock($1)", LOCK)  # freed with the session
         await connection.execute(CREATE_LEDGER)
         missing = _missing(migrations, await _applied(connection))

@@ -9,6 +9,7 @@ import pytest
 
 from tests.chaos.pg_proxy import PgProxy
 from tests.chaos.world import World
+from tests.pgbouncer import pgbouncer
 
 
 async def test_commands_reach_the_owner_wherever_it_runs(world: World) -> None:
@@ -26,6 +27,34 @@ async def test_commands_reach_the_owner_wherever_it_runs(world: World) -> None:
     async with asyncio.timeout(2):
         await world.model.until(lambda: call.ended == "left")
     await world.check()
+
+
+@pytest.mark.long
+@pytest.mark.checker("pgbouncer")
+async def test_both_work_behind_a_pooler_of_transactions_with_a_way_past_it(world: World, dsn: str) -> None:
+    async with PgProxy(dsn) as proxy, pgbouncer(proxy.dsn) as pooled:
+        settings = {
+            "BOOKGEN_DATABASE_URL": pooled,
+            "BOOKGEN_DATABASE_DIRECT_URL": proxy.dsn,
+            "BOOKGEN_DATABASE_STATEMENT_CACHE": "off",
+        }
+        owner, other = await asyncio.gather(world.serve(**settings), world.serve(**settings))
+        author = await world.author()
+        written, stopped = await world.book(author), await world.book(author)
+        await world.generate(owner, author, written)
+        await world.until_status(written, "completed")
+        world.model.configure(delay=30)
+        await world.generate(owner, author, stopped)
+        await world.model.until(lambda: world.model.in_flight == 1)
+        call = world.model.requests[-1]
+
+        code, body = await world.steer(other, author, stopped, "stop")
+
+        assert (code, body["generation_status"]) == (200, "stopped")
+        async with asyncio.timeout(2):
+            await world.model.until(lambda: call.ended == "left")
+        await world.check()
+        assert [await process.stop() for process in (owner, other)] == [0, 0]
 
 
 async def test_a_killed_processs_runs_go_on_in_the_other(world: World) -> None:
