@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import cache
 from pathlib import Path
 
 from bookgen.errors import UpstreamAIError
@@ -60,14 +61,14 @@ class Support:
 
     def __init__(
         self,
-        passages: Sequence[Passage],
+        index: PassageIndex,
         model: TextModel | None,
         ledger: Ledger | None = None,
         *,
         most_a_day: int = MOST_A_DAY,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._index = PassageIndex(passages)
+        self._index = index
         self._model = model if model and model.name != "offline" else None
         self._ledger = ledger
         self._places = asyncio.Semaphore(AT_ONCE)
@@ -80,8 +81,7 @@ class Support:
     def over(cls, folder: Path, url: str, model: TextModel | None, ledger: Ledger | None = None) -> Support:
         """The assistant that knows the Markdown files in `folder`, which are read at `url` + name, but for those that
         speak to engineers."""
-        files = [file for file in sorted(folder.glob("*.md")) if file.stem not in FOR_ENGINEERS]
-        return cls([each for file in files for each in passages_of(file, url)], model, ledger)
+        return cls(_index_of(folder, url), model, ledger)
 
     async def ask(
         self, question: str, history: Sequence[Mapping[str, str]] = (), *, by_model: bool = True
@@ -157,6 +157,12 @@ def _asked_before(history: Sequence[Mapping[str, str]]) -> list[str]:
 def _cited(text: str, found: Sequence[Passage]) -> list[Passage]:
     numbers = dict.fromkeys(int(number) for number in re.findall(r"\[(\d{1,2})\]", text))
     return [found[number - 1] for number in numbers if 1 <= number <= len(found)] or list(found)
+
+
+@cache
+def _index_of(folder: Path, url: str) -> PassageIndex:
+    files = [file for file in sorted(folder.glob("*.md")) if file.stem not in FOR_ENGINEERS]
+    return PassageIndex([each for file in files for each in passages_of(file, url)])
 
 
 def _from_passages(question: str, found: Sequence[Passage], index: PassageIndex) -> SupportAnswer:
