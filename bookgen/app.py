@@ -153,8 +153,13 @@ def postgres(config: Config) -> AbstractAsyncContextManager[PostgresAddress]:
 
 
 async def _open_pools(config: Config, address: PostgresAddress) -> Database:
+    sizes = config.sizes
     return await Database.open(
-        address.dsn, direct_dsn=address.direct_dsn, statement_cache=config.database_statement_cache == "on"
+        address.dsn,
+        direct_dsn=address.direct_dsn,
+        statement_cache=config.database_statement_cache == "on",
+        http_connections=sizes.http_connections,
+        run_connections=sizes.run_connections,
     )
 
 
@@ -249,6 +254,7 @@ def _supervisor(
         price=_price,
         caps=caps,
         call_seconds=config.model_timeout,
+        chapters_at_once=config.sizes.chapters_at_once,
         shortage=shortage,
     )
 

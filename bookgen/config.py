@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network
@@ -85,6 +86,15 @@ def setting(name: str | AliasChoices, default: Any, takes: str, meaning: str, **
     return Field(default, validation_alias=name, description=meaning, json_schema_extra={"takes": takes}, **bounds)
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much one process does at once."""
+
+    chapters_at_once: int
+    run_connections: int
+    http_connections: int
+
+
 class Config(BaseSettings):
     """What the operator chose. Built by `load`; handed on as values, never whole."""
 
@@ -120,6 +130,27 @@ class Config(BaseSettings):
         "on",
         "on or off",
         "Prepared statements; `off` for a transaction pooler that keeps none, such as PgBouncer before 1.21.",
+    )
+    database_pool: int | None = setting(
+        "BOOKGEN_DATABASE_POOL",
+        None,
+        "1 or more",
+        "Connections to the database for runs; without it 4 for each core, up to 16.",
+        ge=1,
+    )
+    http_pool: int | None = setting(
+        "BOOKGEN_HTTP_POOL",
+        None,
+        "1 or more",
+        "Connections to the database for requests; without it 8 for each core, up to 32.",
+        ge=1,
+    )
+    chapters_at_once: int | None = setting(
+        "BOOKGEN_CHAPTERS_AT_ONCE",
+        None,
+        "1 or more",
+        "Chapters that a process writes at once; without it 32 for each core, up to 256.",
+        ge=1,
     )
     secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = setting(
         "BOOKGEN_SECRET_KEY",
@@ -256,6 +287,16 @@ class Config(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "BOOKGEN_LOG_LEVEL", "info", "debug, info, warning or error", "What is logged."
     )
+
+    @property
+    def sizes(self) -> Sizes:
+        """What was set, else what suits the machine and leaves a server of 100 connections room for two processes."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return Sizes(
+            chapters_at_once=self.chapters_at_once or min(32 * cores, 256),
+            run_connections=self.database_pool or min(4 * cores, 16),
+            http_connections=self.http_pool or min(8 * cores, 32),
+        )
 
     @property
     def billing_enabled(self) -> bool:

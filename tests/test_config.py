@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from bookgen import config
-from bookgen.config import Config
+from bookgen.config import Config, Sizes
 from bookgen.errors import StartupError
 
 
@@ -21,6 +21,24 @@ def test_without_any_setting_the_defaults_hold() -> None:
     assert (settings.host, settings.port, settings.data_dir) == ("127.0.0.1", 8000, Path("data"))
     assert settings.database_url is None
     assert not settings.billing_enabled
+
+
+@pytest.mark.parametrize(
+    ("cores", "sizes"), [(1, Sizes(32, 4, 8)), (2, Sizes(64, 8, 16)), (64, Sizes(256, 16, 32))], ids=str
+)
+def test_how_much_a_process_does_at_once_follows_the_machine(
+    monkeypatch: pytest.MonkeyPatch, cores: int, sizes: Sizes
+) -> None:
+    monkeypatch.setattr(config.os, "sched_getaffinity", lambda _: range(cores))
+
+    assert config.load().sizes == sizes
+
+
+def test_how_much_a_process_does_at_once_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"CHAPTERS_AT_ONCE": "5", "DATABASE_POOL": "3", "HTTP_POOL": "7"}.items():
+        monkeypatch.setenv(f"BOOKGEN_{name}", value)
+
+    assert config.load().sizes == Sizes(chapters_at_once=5, run_connections=3, http_connections=7)
 
 
 def test_a_config_can_not_be_changed() -> None:

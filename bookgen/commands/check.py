@@ -14,8 +14,9 @@ import asyncpg
 from bookgen import config, telemetry
 from bookgen.app import build_model, migrations, postgres
 from bookgen.config import Config
-from bookgen.errors import BookgenError, UpstreamAIError
+from bookgen.errors import BookgenError, StartupError, UpstreamAIError
 from bookgen.providers.text import Message, TextModel, TextReply, TextRequest
+from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
 from bookgen.store.postgres.space import make_data_folder
@@ -78,12 +79,27 @@ async def database(settings: Config) -> str:
         connection = await asyncpg.connect(address.direct_dsn)
         try:
             version = await connection.fetchval("SHOW server_version")
+            connections = _connections(settings, address.pooled, await room(connection))
         finally:
             await connection.close()
     where = "at BOOKGEN_DATABASE_URL" if settings.database_url else f"embedded in {settings.data_dir}"
     where += ", a pooler, and past it" if address.pooled else ""
     todo = f"{len(missing)} migrations to apply, which serve and migrate do" if missing else "schema up to date"
-    return f"PostgreSQL {version} {where}, {todo}"
+    return f"PostgreSQL {version} {where}, {connections}, {todo}"
+
+
+def _connections(settings: Config, pooled: bool, room: int) -> str:
+    """How many connections a process opens, of those that the server has `room` for. StartupError when it has less."""
+    sizes, needed = settings.sizes, LEASE_CONNECTIONS + LISTENERS
+    if not pooled:
+        needed += sizes.run_connections + sizes.http_connections
+    if needed > room:
+        raise StartupError(
+            f"A process opens up to {needed} connections ({sizes.run_connections} of BOOKGEN_DATABASE_POOL, "
+            f"{sizes.http_connections} of BOOKGEN_HTTP_POOL and {LEASE_CONNECTIONS + LISTENERS} of its own), and the "
+            f"server takes {room}. Set them lower, or its max_connections higher."
+        )
+    return f"up to {needed} of its {room} connections a process"
 
 
 async def model(settings: Config) -> str:

@@ -17,8 +17,8 @@ from bookgen.store.outages import UNREACHABLE, PoolExhausted, is_passing, passin
 
 DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
 
-HTTP_CONNECTIONS = 16
-RUN_CONNECTIONS = 8
+LEASE_CONNECTIONS = 2
+LISTENERS = 1
 NAMED = {"application_name": "bookgen", "timezone": "UTC"}  # which poolers hand on
 BOUNDS = {
     "statement_timeout": "30s",
@@ -170,8 +170,8 @@ class Database:
         *,
         direct_dsn: str | None = None,
         statement_cache: bool = True,
-        http_connections: int = HTTP_CONNECTIONS,
-        run_connections: int = RUN_CONNECTIONS,
+        http_connections: int = 16,
+        run_connections: int = 8,
     ) -> Database:
         """StartupError when there is a pooler, which is where `direct_dsn` differs, and it can't serve as one."""
         direct_dsn = direct_dsn or dsn
@@ -182,7 +182,7 @@ class Database:
         http = await open_pool(dsn, size=http_connections, silence=HTTP_SILENCE_SECONDS, **how)
         try:
             runs = await open_pool(dsn, size=run_connections, patience=30.0, **how)
-            lease = await open_pool(direct_dsn, size=2, patience=30.0, warm=0)
+            lease = await open_pool(direct_dsn, size=LEASE_CONNECTIONS, patience=30.0, warm=0)
         except BaseException:
             http.terminate()
             raise
@@ -196,6 +196,21 @@ class Database:
                     await pool.close()
             except TimeoutError:
                 pool.terminate()
+
+
+ROOM = """
+    SELECT least(
+        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+            - coalesce(current_setting('reserved_connections', true)::int, 0),
+        (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
+        (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())
+    )
+"""
+
+
+async def room(connection: asyncpg.Connection) -> int:
+    """How many connections the server takes from our role to this database, all processes together."""
+    return int(await connection.fetchval(ROOM))
 
 
 async def _prepare_pooler(dsn: str, statement_cache: bool) -> None:

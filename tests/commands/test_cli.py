@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from bookgen.commands import check
 from bookgen.commands.cli import COMMANDS, main
+from bookgen.errors import StartupError
 from bookgen.http.edge import serving
+from tests.composition import settings
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
 from tests.service import ROOT, run
@@ -120,6 +123,14 @@ async def test_check_says_which_key_is_wrong_and_exits_with_one(tmp_path: Path, 
     assert "ANTHROPIC_API_KEY" in line
     assert "hush" not in said
     assert len(models.requests) == 1
+
+
+async def test_check_says_that_the_pools_are_larger_than_what_the_server_takes(tmp_path: Path, dsn: str) -> None:
+    with pytest.raises(StartupError, match=r"up to 1011 connections \(8 of .*, 1000 of .* takes 197"):
+        await check.database(settings(tmp_path, database_url=dsn, database_pool=8, http_pool=1000))
+
+    said = await check.database(settings(tmp_path, database_url=dsn, database_pool=8, http_pool=16))
+    assert "up to 27 of its 197 connections a process" in said
 
 
 async def test_check_makes_one_real_call_of_the_model(tmp_path: Path, dsn: str) -> None:

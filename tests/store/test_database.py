@@ -1,12 +1,15 @@
 import asyncio
+from pathlib import Path
 from types import MappingProxyType
 
 import asyncpg
 import pytest
 
+from bookgen.app import open_database
 from bookgen.errors import Unavailable
 from bookgen.store.database import Database, open_pool
 from tests.chaos.pg_proxy import PgProxy
+from tests.composition import settings
 
 
 async def test_jsonb_takes_and_gives_python_objects(pool: asyncpg.Pool) -> None:
@@ -27,6 +30,12 @@ async def test_sessions_have_bounded_statements_locks_and_idle_transactions(pool
 
     assert settings == {"statement_timeout": "30s", "lock_timeout": "10s"}
     assert await pool.fetchval("SHOW idle_in_transaction_session_timeout") == "1min"
+
+
+async def test_the_pools_are_as_large_as_the_settings_say(dsn: str, tmp_path: Path) -> None:
+    chosen = settings(tmp_path, database_url=dsn, database_pool=3, http_pool=7)
+    async with open_database(chosen) as database:
+        assert (database.runs.get_max_size(), database.http.get_max_size()) == (3, 7)
 
 
 async def test_an_exhausted_pool_answers_unavailable(dsn: str) -> None:
