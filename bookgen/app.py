@@ -55,7 +55,8 @@ from bookgen.support.assistant import Support
 from bookgen.support.ledger import Ledger
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.estimate import Estimates
-from bookgen.writing.outline import draft_outline, rework_chapters
+from bookgen.writing.outline import draft_outline
+from bookgen.writing.rework import rework_chapters
 
 MICROS = 1_000_000
 # Daily cost caps while anybody may register and nobody pays.

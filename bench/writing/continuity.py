@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from bench.writing.row import Measure, Size
-from bookgen.words import count_words
+from bookgen.words import count_words, tokens
 from bookgen.writing.contradictions import contradictions
 from bookgen.writing.material import Material
-from bookgen.writing.window import WINDOW, tokens
+from bookgen.writing.window import WINDOW
 from tests.fakes.model_script import Call
 from tests.writing.authored import PROTOCOLS, authored, sent, write_book
 from tests.writing.contradicted import BIBLE, DIGESTS, INNOCENT, planted

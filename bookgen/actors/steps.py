@@ -167,6 +167,7 @@ class StoredSteps:
 
     async def _call(self, request: TextRequest) -> TextReply:
         await fault("call.before", self._work.book_id)
+        self.failed = None  # writing may have asked for less than what did not fit
         try:
             async with self._quarantine.waiting_for_model(self._work.run_id):
                 return await self._resources.model.complete(request)

@@ -49,6 +49,7 @@ class AnthropicProvider(SdkProvider):
         return anthropic.AsyncAnthropic(base_url=self._base_url, **self._client_options())
 
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
+        self._fit(request, partial)
         while True:
             sent = self._options(request)
             try:

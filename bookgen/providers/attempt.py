@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -55,8 +55,10 @@ class PartialReply:
     text: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     events: int = 0
+    prompt: int = 0  # estimated tokens of what was sent
+    asked: int = 0  # tokens that the reply may have
     json_mode: str = ""  # how JSON was asked for
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: asyncio.get_running_loop().time())
     first_word: float | None = None  # when it came, on the same clock
     on_first_word: Callable[[], None] | None = None
     in_company: bool = False  # whether another call was under way when it began
@@ -65,7 +67,7 @@ class PartialReply:
     def add(self, piece: str) -> None:
         """Adds a piece of the text. Looped when the text goes round in a circle."""
         if piece and self.first_word is None:
-            self.first_word = time.monotonic()
+            self.first_word = asyncio.get_running_loop().time()
             if self.on_first_word is not None:
                 self.on_first_word()
         self.text.append(piece)

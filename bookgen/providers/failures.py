@@ -21,7 +21,11 @@ _FILTERED = re.compile(
     r"content[_ ]filter|content_policy|moderation_blocked|content management policy|safety system|policy_violation|"
     r"bio_policy|prompt was flagged"
 )
-_TOO_LONG = re.compile(r"context length|context window|maximum context|too large|too long|exceeds")
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size)|maximum context|n_ctx|context the overflows|prompt is too long|"
+    r"input (?:is )?too long|`inputs`|prompt contains \d+ tokens|maximum number of tokens allowed"
+)
+_REFUSED_BY_LENGTH = (None, 200, 400, 413, 422, 500, 501)  # statuses; some servers know no better than 500
 _UNKNOWN_MODEL = re.compile(r"model[^.]{0,80}(?:not found|not exist|unknown|not_found)|unknown model|model_not_found")
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance")
 _OUTPUT_LIMIT = re.compile(
@@ -70,7 +74,8 @@ def filtered(error: Exception) -> bool:
 
 def too_long(error: Exception) -> bool:
     """The prompt, with the room for its reply, does not fit the model's window."""
-    return bool(_TOO_LONG.search(said(error)))
+    status = getattr(error, "status_code", None)
+    return _said_by_provider(error) and status in _REFUSED_BY_LENGTH and bool(_TOO_LONG.search(said(error)))
 
 
 def said(error: Exception) -> str:
@@ -103,8 +108,8 @@ def _denial(status: int, error: Exception) -> str:
         return "does not accept this server's key"
     if _UNKNOWN_MODEL.search(words):
         return "does not know this model"
-    if status == 413 or too_long(error):
-        return "cannot hold a prompt of this length: the model needs a context window of 32,000 tokens"
+    if status == 413:
+        return "takes no prompt of this length"
     return f"answered {status}"
 
 

@@ -41,7 +41,7 @@ class OpenAIProvider(SdkProvider):
         official = urlsplit(self._base_url).hostname == urlsplit(BASE_URL).hostname
         self._protocols: dict[Protocol, ResponsesProtocol | ChatProtocol] = {
             "responses": ResponsesProtocol(model, official=official),
-            "chat": ChatProtocol(model),
+            "chat": ChatProtocol(model, self._window),
         }
         self._spoken: Protocol = protocol or ("responses" if official else "chat")
         self._sure = protocol is not None or official
@@ -56,7 +56,8 @@ class OpenAIProvider(SdkProvider):
             await self._choose_model(client)
         for _ in range(MOST_LESSONS):
             protocol = self._protocols[self._spoken]
-            body = protocol.body(request)
+            self._fit(request, partial, protocol.added(request))
+            body = protocol.body(request, partial.prompt)
             try:
                 stream = await protocol.send(client, body)
             except Exception as error:

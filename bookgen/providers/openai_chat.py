@@ -17,6 +17,8 @@ from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
+from bookgen.providers.window import ContextWindow
+from bookgen.words import tokens
 
 MOST_TOKENS = 128_000
 # Servers have words of their own for the end, so that every word that is not here means it.
@@ -36,17 +38,17 @@ _UNFINISHED_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*\Z", re.DOTALL)
 _TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
 _RESPONSE_FORMAT = re.compile(r"response_?format|json_schema|json_object|structured")
 
-SCHEMA_ASKED = """
-
-Answer with one JSON object and nothing else, no code fence. It must fit this JSON Schema:
-<schema>{schema}</schema>"""
+MOST_OF_A_SCHEMA = 0.06  # of the context window
+OBJECT_ASKED = "\n\nAnswer with one JSON object and nothing else, no code fence."
+SCHEMA_SHOWN = " It must fit this JSON Schema:\n<schema>{schema}</schema>"
 
 
 class ChatProtocol:
     """What a server was found to know lives as long as this object."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, window: ContextWindow) -> None:
         self.model = model
+        self._window = window
         self._token_field = _TOKEN_FIELDS[0]
         self.json = JsonLadder()
         self._tells_usage = True
@@ -54,13 +56,15 @@ class ChatProtocol:
         self._thinks = False
         self._thinking_room = THINKING_ROOM
 
-    def body(self, request: TextRequest) -> dict[str, Any]:
-        room = request.max_tokens + (self._thinking_room if self._thinks else 0)
+    def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
+        """`prompt`: its estimated tokens, which leave so much of the window to the reply and to thoughts."""
+        room = min(request.max_tokens + (self._thinking_room if self._thinks else 0), self._most_tokens)
+        left = self._window.room(prompt)
         body: dict[str, Any] = {
             "model": self.model,
             "messages": self._messages(request),
             "stream": True,
-            self._token_field: min(room, self._most_tokens),
+            self._token_field: room if left is None else min(room, left),
         }
         if self._tells_usage:
             body["stream_options"] = {"include_usage": True}
@@ -79,7 +83,7 @@ class ChatProtocol:
             self._most_tokens = limit
             return True
         status = getattr(error, "status_code", None)
-        if status in (400, 422, 501) and too_long(error):
+        if too_long(error):
             return self._learned_window(words, body)
         if status in (400, 422, 501) and _UNKNOWN_FIELD.search(words) and self._learned_field(words, body):
             return True
@@ -139,8 +143,17 @@ class ChatProtocol:
         system = "\n\n".join(block.text for block in request.system if block.text)
         turns = [{"role": one.role, "content": one.text} for one in request.messages]
         if request.schema is not None and self.json.mode is not JsonMode.SCHEMA:
-            turns[-1]["content"] += SCHEMA_ASKED.format(schema=json.dumps(request.schema, ensure_ascii=False))
+            turns[-1]["content"] += self.added(request)
         return [{"role": "system", "content": system}, *turns] if system else turns
+
+    def added(self, request: TextRequest) -> str:
+        """What asks for JSON in the prompt. A small window has no room for the schema: the prompt shows its form."""
+        if request.schema is None or self.json.mode is JsonMode.SCHEMA:
+            return ""
+        schema, window = json.dumps(request.schema, ensure_ascii=False), self._window.estimated
+        if window is not None and tokens(schema) > window * MOST_OF_A_SCHEMA:
+            return OBJECT_ASKED
+        return OBJECT_ASKED + SCHEMA_SHOWN.format(schema=schema)
 
     def _response_format(self, request: TextRequest) -> dict[str, Any]:
         if self.json.mode is JsonMode.OBJECT or request.schema is None:

@@ -28,7 +28,11 @@ class ResponsesProtocol:
         self._unknown: set[str] = set()
         self._most_tokens = MOST_TOKENS
 
-    def body(self, request: TextRequest) -> dict[str, Any]:
+    def added(self, request: TextRequest) -> str:
+        """Its prompt is the request's."""
+        return ""
+
+    def body(self, request: TextRequest, prompt: int = 0) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
             "instructions": "\n\n".join(block.text for block in request.system if block.text),

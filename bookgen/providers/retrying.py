@@ -20,7 +20,8 @@ from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.text import CallsHalted, Outage, Spent, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Outage, PromptTooLong, Spent, TextReply, TextRequest
+from bookgen.providers.window import DoesNotFit
 
 log = structlog.get_logger(__name__)
 
@@ -93,6 +94,17 @@ class RetryingModel:
             return await self._complete(request, Halt() if request.halt is None else request.halt, spent)
         except Halted:
             raise CallsHalted(request.stage, request.chapter_number, tuple(spent)) from None
+        except DoesNotFit as wide:
+            if wide.usage.calls:
+                spent.append(Spent(self.name, wide.usage))
+            raise PromptTooLong(
+                f"The model's context window holds some {wide.window:,} tokens, too few for this; a whole book fits "
+                "32,000.",
+                wide.window,
+                stage=request.stage,
+                chapter_number=request.chapter_number,
+                spent=tuple(spent),
+            ) from wide
 
     async def _complete(self, request: TextRequest, halt: Halt, spent: list[Spent]) -> TextReply:
         sits_out = self._waits and request.patience is None and self._rules.outage > 0

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,11 +17,13 @@ import structlog
 
 from bookgen.models import Usage
 from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, Looped, PartialReply
-from bookgen.providers.failures import failure_of, filtered
+from bookgen.providers.failures import failure_of, filtered, said, too_long
 from bookgen.providers.prices import prices
 from bookgen.providers.speed import Speed
 from bookgen.providers.text import StopReason, TextReply, TextRequest
 from bookgen.providers.transport import OF_THIS_CALL, BoundedClient, Deadlines
+from bookgen.providers.window import ContextWindow, DoesNotFit
+from bookgen.words import tokens
 
 log = structlog.get_logger(__name__)
 
@@ -32,8 +33,6 @@ CLOUDS = (
     *("groq.com", "deepseek.com", "together.xyz", "fireworks.ai", "cerebras.ai", "x.ai"),
 )
 LEAST_KEPT = 600  # characters of prose that are kept when a bound ends the call
-LONG_PROMPT = 8000  # characters
-MOST_CHARACTERS_PER_TOKEN = 8  # a server that counts fewer tokens has not read the whole prompt
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
 LEAST_MORE_ROOM, MOST_MORE_ROOM = 8_000, 32_000  # tokens for thoughts
 LONGEST_REFUSAL = 600  # characters; prose that was asked for is longer
@@ -70,7 +69,7 @@ class SdkProvider(ABC):
         self._deadlines, self._connections = deadlines, connections
         self._in_flight = 0
         self._speed = Speed(Deadlines(), own=self.is_own_server)
-        self._told_of_window = False
+        self._window = ContextWindow()
         self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
         self._opening: asyncio.Task[Any] | None = None
 
@@ -83,11 +82,17 @@ class SdkProvider(ABC):
                 async with asyncio.timeout(deadlines.total):
                     stop = await self._ask(client, request, partial)
             self._learn_speed(request, partial)
-            self._tell_of_a_short_window(request, partial.usage)
+            self._learn_window(request, partial, stop)
             return self._reply(request, partial, stop)
         except Looped:
             return self._reply(request, partial, StopReason.LOOP)
+        except DoesNotFit:
+            raise
         except Exception as error:
+            if too_long(error):
+                refused = self._window.refused(said(error), partial.prompt, request.max_tokens)
+                refused.usage = self._usage(request, partial) if any(partial.text) else Usage()
+                raise refused from error
             if filtered(error):
                 return TextReply("", StopReason.REFUSAL, self._usage(request, partial), self.name)
             failed = failure_of(error)
@@ -115,7 +120,8 @@ class SdkProvider(ABC):
     def _learn_speed(self, request: TextRequest, partial: PartialReply) -> None:
         if partial.first_word is None:
             return
-        waited, seconds = partial.first_word - partial.started, time.monotonic() - partial.first_word
+        now = asyncio.get_running_loop().time()
+        waited, seconds = partial.first_word - partial.started, now - partial.first_word
         written = self._usage(request, partial).output_tokens
         prompt = 0 if partial.in_company else _tokens(_characters(request))
         self._speed.answered(prompt, waited, written, seconds)
@@ -177,20 +183,24 @@ class SdkProvider(ABC):
             raise CallFailed("sent an empty answer", FailureKind.GARBLED)
         return TextReply(text, stop, self._usage(request, partial), self.name, json_mode=partial.json_mode)
 
-    def _tell_of_a_short_window(self, request: TextRequest, told: Usage) -> None:
-        """Ollama reads what fits its window and drops the rest of a prompt without a word."""
-        read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
-        asked = _characters(request)
-        if self._told_of_window or not told.calls or read * MOST_CHARACTERS_PER_TOKEN >= asked or asked < LONG_PROMPT:
-            return
-        self._told_of_window = True
-        log.warning(
-            "prompt_was_cut",
-            model=self.name,
-            tokens_read=read,
-            tokens_sent=_tokens(asked),
-            advice="Give the model a longer context; with Ollama: OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
-        )
+    def _fit(self, request: TextRequest, partial: PartialReply, added: str = "") -> None:
+        """Notes the length of the prompt, of which `added` is no part of the request. DoesNotFit when it leaves no
+        room for the reply, as far as the window is known."""
+        texts = [*(block.text for block in request.system), *(message.text for message in request.messages), added]
+        partial.prompt, partial.asked = sum(map(tokens, texts)), request.max_tokens
+        self._window.check(partial.prompt, request.max_tokens - self._more_room)
+
+    def _learn_window(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> None:
+        """DoesNotFit when the server read a part of the prompt: Ollama drops the rest without a word."""
+        if (cut := self._window.answered(partial.prompt, partial.usage, partial.asked, stop)) is not None:
+            log.warning(
+                "prompt_was_cut",
+                model=self.name,
+                tokens_read=partial.usage.input_tokens,
+                tokens_sent=partial.prompt,
+                advice="Give the model a longer context; with Ollama: OLLAMA_CONTEXT_LENGTH=32768 ollama serve",
+            )
+            raise DoesNotFit(cut.window, self._usage(request, partial))
 
     def _usage(self, request: TextRequest, partial: PartialReply) -> Usage:
         usage = partial.usage if partial.usage.calls else _guessed(request, partial)

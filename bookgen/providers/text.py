@@ -81,6 +81,17 @@ class CallsHalted(UpstreamAIError):
         super().__init__(self.__doc__, stage=stage, retryable=True, chapter_number=chapter_number, spent=spent)
 
 
+class PromptTooLong(UpstreamAIError):
+    """A request does not fit the model's context window. `window`: the tokens that one may have, with the room for its
+    reply, as `words.tokens` counts them."""
+
+    def __init__(
+        self, message: str, window: int, *, stage: str, chapter_number: int | None, spent: tuple[Spent, ...] = ()
+    ) -> None:
+        super().__init__(message, stage=stage, retryable=False, chapter_number=chapter_number, spent=spent)
+        self.window = window
+
+
 @dataclass(frozen=True, slots=True)
 class TextReply:
     """`model` is the name that answered (a fallback may), as in the price table and the ledger. `usage` is of the

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, Digest
-from bookgen.providers.text import CallsHalted, Message, StopReason, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Message, PromptTooLong, StopReason, TextReply, TextRequest
 from bookgen.words import count_words
 from bookgen.writing import (
     budget,
@@ -28,7 +28,7 @@ from bookgen.writing.material import ChapterDraft, Finding, Material
 from bookgen.writing.part import Task, part_request
 from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
-from bookgen.writing.window import clip
+from bookgen.writing.window import WINDOW, clip, smaller
 
 MOST_CONTINUATIONS = 3  # of one part
 MOST_FINDINGS = 40
@@ -91,15 +91,21 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
     """Call after call until the chapter is long enough, or its calls are used up."""
     done = continuations = empty = 0
     task: Task = "write"
-    for _ in range(budget.most_calls(draft.aim)):
-        part = budget.next_part(draft.aim, draft.words, done, draft.pace)
+    calls = 0
+    while calls < budget.most_calls(draft.aim, draft.lengths):
+        part = budget.next_part(draft.aim, draft.words, done, draft.pace, draft.lengths)
         if part is None and task == "continue":
             part, task = budget.closing_part(draft.aim, draft.words, done), "close"
         if part is None:
             break
         # Threads: a long book's prompt and a long reply take longer than the event loop may wait.
         request = await asyncio.to_thread(part_request, draft, part, task)
-        reply = await steps.reply(request, attempt=empty)
+        try:
+            reply = await steps.reply(request, attempt=empty)
+        except PromptTooLong as refused:
+            draft.window = smaller(draft.window, refused)
+            continue
+        calls += 1
         raise_if_refused(reply, request)
         kept, cut = await asyncio.to_thread(_keep, draft, reply, request)
         if not kept and empty == MOST_EMPTY:
@@ -151,8 +157,8 @@ def _fitted(draft: WorkingDraft) -> str:
 async def _digest(draft: WorkingDraft, content: str, steps: Steps) -> Digest | None:
     """Noted in the conversation that wrote the chapter, unless its text was changed or shortened since."""
     threads = continuity.open_threads(draft.digests)
-    if content != draft.text or not conversation.is_whole(draft.turns):
-        return await continuity.digest_of(draft.book, draft.chapter, content, threads, steps)
+    if content != draft.text or not conversation.is_whole(draft.turns) or draft.window < WINDOW:
+        return await continuity.digest_of(draft.book, draft.chapter, content, threads, steps, draft.window)
     turns = conversation.marked(draft.turns)
     return await continuity.digest_after(draft.book, draft.chapter, content, threads, draft.system(), turns, steps)
 

@@ -14,7 +14,7 @@ from typing import Any
 from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block
 from bookgen.writing.voice import craft
-from bookgen.writing.window import clip
+from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
 # Tokens. Together with a part and its chapter so far they stay within window.WINDOW at 120 chapters.
 BIBLE = 2_400
@@ -24,6 +24,7 @@ ALL_DIGESTS = 10_000
 LEAST_OF_A_CHAPTER = 40
 MOST_OF_A_BRIEF = 200
 MOST_OF_A_DIGEST = 320
+LEAST_AROUND = 3  # chapters whose plan is told however small the window is
 
 _DATA = "<book_data>\n{}\n</book_data>"
 
@@ -33,15 +34,16 @@ def data(text: str) -> str:
     return _DATA.format(text.replace("book_data>", "book data>"))
 
 
-def book_data(book: Book) -> str:
-    """The book's own fields, as its owner typed them."""
+def book_data(book: Book, window: int = WINDOW) -> str:
+    """The book's own fields, as its owner typed them, or as much of them as a `window` of so many tokens holds."""
+    most = min(DESCRIPTION, window // 12)
     lines = [
         ("Title", book.title),
         ("Subtitle", book.subtitle),
         ("Genre", book.genre),
         ("Audience", book.target_audience),
-        ("Idea", clip(book.description, DESCRIPTION)),
-        ("Wishes for the style", book.style_notes),
+        ("Idea", clip(book.description, most)),
+        ("Wishes for the style", clip(book.style_notes, most)),
     ]
     return data("\n".join(f"{name}: {value.strip()}" for name, value in lines if value.strip()))
 
@@ -63,19 +65,26 @@ BOOK = """\
 
 
 def system(
-    book: Book, chapters: Sequence[Chapter], digests: Sequence[Digest], *, first_call: bool = False
+    book: Book,
+    chapters: Sequence[Chapter],
+    digests: Sequence[Digest],
+    *,
+    first_call: bool = False,
+    window: int = WINDOW,
+    number: int = 1,
 ) -> tuple[Block, ...]:
     """The system prompt of a call that writes: the book, then what its earlier chapters told.
 
-    The first call of a chapter also marks where the prefix of the chapter before it ended, to read it from there.
+    The first call of a chapter also marks where the prefix of the chapter before it ended, to read it from there. In a
+    smaller `window` it is told of fewer chapters: of those around the one with that `number`.
     """
     static = BOOK.format(
-        craft=craft(book),
-        book=book_data(book),
-        bible=data(clip(bible(book.bible), BIBLE)),
-        outline=data(outline(chapters)),
+        craft=craft(book, brief=window < SMALL),
+        book=book_data(book, window),
+        bible=data(clip(bible(book.bible), scaled(BIBLE, window))),
+        outline=data(outline(chapters, window, number)),
     )
-    return (Block(static, cache=True), *told(chapters, digests, marks=2 if first_call else 1))
+    return (Block(static, cache=True), *told(chapters, digests, marks=2 if first_call else 1, window=window))
 
 
 def bible(settled: Mapping[str, Any]) -> str:
@@ -112,24 +121,37 @@ def _entry(item: object) -> str:
     return str(item).strip()
 
 
-def outline(chapters: Sequence[Chapter]) -> str:
-    most = share(ALL_BRIEFS, len(chapters), MOST_OF_A_BRIEF)
+def outline(chapters: Sequence[Chapter], window: int = WINDOW, number: int = 1) -> str:
+    total = scaled(ALL_BRIEFS, window)
+    most = share(total, len(chapters), MOST_OF_A_BRIEF)
     return "\n".join(
-        clip(f"{chapter.chapter_number}. {chapter.title}: {chapter.summary}".rstrip(": "), most) for chapter in chapters
+        clip(f"{chapter.chapter_number}. {chapter.title}: {chapter.summary}".rstrip(": "), most)
+        for chapter in (chapters if window >= WINDOW else _around(chapters, number, max(total // most, LEAST_AROUND)))
     )
 
 
-def told(chapters: Sequence[Chapter], digests: Sequence[Digest], *, marks: int = 0) -> tuple[Block, ...]:
-    """One block for each earlier chapter. A block never changes while its chapter's text does not.
+def _around(chapters: Sequence[Chapter], number: int, most: int) -> list[Chapter]:
+    """The chapters nearest to the one with that `number`, in order."""
+    nearest = sorted(chapters, key=lambda chapter: abs(chapter.chapter_number - number))[:most]
+    return sorted(nearest, key=lambda chapter: chapter.chapter_number)
+
+
+def told(
+    chapters: Sequence[Chapter], digests: Sequence[Digest], *, marks: int = 0, window: int = WINDOW
+) -> tuple[Block, ...]:
+    """One block for each earlier chapter, in a smaller `window` for the last ones. A block never changes while its
+    chapter's text does not.
 
     The last `marks` blocks end a cached prefix.
     """
     titles = {chapter.chapter_number: chapter.title for chapter in chapters}
-    most = share(ALL_DIGESTS, len(chapters), MOST_OF_A_DIGEST)
-    marked = len(digests) - marks
+    total = scaled(ALL_DIGESTS, window)
+    most = share(total, len(chapters), MOST_OF_A_DIGEST)
+    shown = digests if window >= WINDOW else digests[-max(total // most, 1) :]
+    marked = len(shown) - marks
     return tuple(
         Block(clip(_told(digest, titles.get(digest.chapter_number, "")), most), cache=place >= marked)
-        for place, digest in enumerate(digests)
+        for place, digest in enumerate(shown)
     )
 
 

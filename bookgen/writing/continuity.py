@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from bookgen.models import Book, Chapter, Digest
-from bookgen.providers.text import Block, Message, StopReason, TextRequest
+from bookgen.providers.text import Block, Message, PromptTooLong, StopReason, TextRequest
 from bookgen.writing import brief, sentences, structured
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import ProseLanguage, language
@@ -15,12 +15,13 @@ from bookgen.writing.material import Material
 from bookgen.writing.refusal import ModelRefused, raise_if_refused
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import UnusableReply
-from bookgen.writing.window import clip
+from bookgen.writing.window import WINDOW, clip, fitted
 
 MOST_FACTS = 8
 MOST_THREADS = 20
 LONGEST_CHAPTER = 18_000  # tokens of a chapter that a digest is made from
 MAX_TOKENS = 2_500
+TOKENS_A_THREAD = 400  # of a context window, for each thread that is told
 
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 SCHEMA: Mapping[str, Any] = {
@@ -123,33 +124,37 @@ async def digest_after(
         account_id=book.account_id,
         brief=brief.of_book(book, threads=list(threads)),
     )
-    reply = await steps.reply(request)
     try:
+        reply = await steps.reply(request)
         raise_if_refused(reply, request)
         notes = await structured.parse(reply.text, cut=reply.stop is StopReason.LENGTH)
         return _read(notes, chapter.chapter_number, content_hash(content), threads)
-    except (structured.Malformed, ModelRefused):
+    except (structured.Malformed, ModelRefused, PromptTooLong):
         return await digest_of(book, chapter, content, threads, steps)
 
 
-async def digest_of(book: Book, chapter: Chapter, content: str, threads: Sequence[str], steps: Steps) -> Digest | None:
+async def digest_of(
+    book: Book, chapter: Chapter, content: str, threads: Sequence[str], steps: Steps, window: int = WINDOW
+) -> Digest | None:
     """What the model notes of the chapter; None when it cannot, which must not cost the book its chapter."""
+
+    async def ask(window: int) -> Digest:
+        told = threads[-max(window // TOKENS_A_THREAD, 2) :]
+        read = partial(_read, number=chapter.chapter_number, fingerprint=content_hash(content), threads=told)
+        return await structured.ask(_request(book, chapter, content, told, window), steps, read)
+
     try:
-        return await structured.ask(
-            _request(book, chapter, content, threads),
-            steps,
-            partial(_read, number=chapter.chapter_number, fingerprint=content_hash(content), threads=threads),
-        )
-    except (UnusableReply, ModelRefused):
+        return await fitted(ask, window)
+    except (UnusableReply, ModelRefused, PromptTooLong):
         return None
 
 
-def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str]) -> TextRequest:
+def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str], window: int) -> TextRequest:
     task = EXTRACT.format(
         title=book.title,
         number=chapter.chapter_number,
         chapter_title=chapter.title,
-        content=_bounded(content).replace("chapter>", "chapter >"),
+        content=_bounded(content, min(LONGEST_CHAPTER, window * 2 // 5)).replace("chapter>", "chapter >"),
         threads=_numbered(threads),
         facts=MOST_FACTS,
         **_lengths(language(book.content_language)),
@@ -158,7 +163,7 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str])
         stage="digest",
         system=(Block(READER.format(language=language(book.content_language).name)),),
         messages=(Message("user", task),),
-        max_tokens=MAX_TOKENS,
+        max_tokens=min(MAX_TOKENS, window // 4),
         schema=SCHEMA,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,
@@ -174,9 +179,9 @@ def _numbered(threads: Sequence[str]) -> str:
     return "\n".join(f"{number}. {thread}" for number, thread in enumerate(threads, 1)) or "none"
 
 
-def _bounded(content: str) -> str:
+def _bounded(content: str, most: int) -> str:
     """The whole chapter, or the beginning and the end of one that is longer than a model can be given."""
-    if (beginning := clip(content, LONGEST_CHAPTER // 2)) == content or clip(content, LONGEST_CHAPTER) == content:
+    if (beginning := clip(content, most // 2)) == content or clip(content, most) == content:
         return content
     return f"{beginning}\n\n[…]\n\n{content[-len(beginning) :]}"
 

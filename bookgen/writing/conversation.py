@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bookgen.providers.text import Message
+from bookgen.words import tokens
 from bookgen.writing import sentences
-from bookgen.writing.window import clip, tokens
+from bookgen.writing.window import clip
 
 MOST = 14_000  # tokens, the whole of nearly every chapter; a model that thinks needs room for that as well
 GIST = 250  # tokens that a stretch is reduced to
 SHORTENED = 0.6  # of what fits: room for further calls, which find the same prefix in the cache
-END = 2_500  # tokens of the last stretch that always stay
+END = 2_500  # tokens of the last stretch that stay
+LEAST_END = 80  # … however small the window is
 LEFT_OUT = "[This stretch stands in the chapter; only the beginnings of its paragraphs are shown.] "
 CUT_OFF = "[…] "
 
@@ -35,7 +37,7 @@ def within(turns: Sequence[Message], most: int) -> tuple[Message, ...]:
         if turn.role == "assistant" and _size(kept) > most * SHORTENED:
             kept[place] = Message("assistant", _gist(turn.text))
     if last and _size(kept) > most:
-        kept[last] = Message("assistant", _end(kept[last].text))
+        kept[last] = Message("assistant", _end(kept[last].text, min(END, max(most - tokens(kept[0].text), LEAST_END))))
     while _size(kept) > most and len(kept) > 3:
         del kept[1:3]
     return tuple(kept)
@@ -56,6 +58,6 @@ def _gist(text: str) -> str:
     return clip(LEFT_OUT + " ".join(opening[0] for opening in openings if opening), GIST)
 
 
-def _end(text: str) -> str:
+def _end(text: str, most: int) -> str:
     size = tokens(text)
-    return text if size <= END else CUT_OFF + text[-(len(text) * END // size) :]
+    return text if size <= most else CUT_OFF + text[-(len(text) * most // size) :]

@@ -9,8 +9,10 @@ from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message
 from bookgen.words import count_words
 from bookgen.writing import budget, context
+from bookgen.writing.language import language
 from bookgen.writing.material import Material
 from bookgen.writing.seam import join
+from bookgen.writing.window import WINDOW
 
 
 @dataclass(slots=True)
@@ -26,6 +28,7 @@ class WorkingDraft:
     problem: str = ""  # why the last reply could not be used, or not whole
     is_sample: bool = False  # no model writes it
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
+    window: int = WINDOW  # tokens that a call may have
     turns: list[Message] = field(default_factory=list)
     pace: budget.Pace = field(default_factory=budget.Pace)
 
@@ -44,4 +47,15 @@ class WorkingDraft:
         self.same_paragraph = same_paragraph
 
     def system(self) -> tuple[Block, ...]:
-        return context.system(self.book, self.material.chapters, self.digests, first_call=not self.turns)
+        return context.system(
+            self.book,
+            self.material.chapters,
+            self.digests,
+            first_call=not self.turns,
+            window=self.window,
+            number=self.chapter.chapter_number,
+        )
+
+    @property
+    def lengths(self) -> budget.Lengths:
+        return budget.Lengths.within(self.window, language(self.book.content_language))

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from bookgen.models import Book, Chapter, Estimate, Usage
+from bookgen.words import tokens
 from bookgen.writing import context
 from bookgen.writing.budget import PART_WORDS
 from bookgen.writing.language import language
-from bookgen.writing.window import tokens
 
 Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usage with a model; None: price unknown
 

@@ -50,7 +50,7 @@ _BIBLE = {
 def schema(numbers: Sequence[int], *, bible: bool) -> Mapping[str, Any]:
     """The form of a reply. Each chapter is a key of its own: no provider's schema mode can hold a list to a length."""
     keys = {f"chapter_{number}": _CHAPTER for number in numbers}
-    parts = ({"bible": _BIBLE} if bible else {}) | {"chapters": _object(keys)}
+    parts = ({"bible": _BIBLE} if bible else {}) | ({"chapters": _object(keys)} if keys else {})
     return _object(parts)
 
 
@@ -63,7 +63,8 @@ def example(numbers: Sequence[int], *, bible: bool) -> str:
     entry = [{"name": "…", "description": "…"}]
     empty = {"premise": "…", "voice": "…", "arc": ["…"], **dict.fromkeys(BIBLE_LISTS, entry)}
     chapters = {f"chapter_{number}": {"title": "…", "summary": "…"} for number in numbers}
-    return json.dumps({**({"bible": empty} if bible else {}), "chapters": chapters}, ensure_ascii=False)
+    parts = ({"bible": empty} if bible else {}) | ({"chapters": chapters} if chapters else {})
+    return json.dumps(parts, ensure_ascii=False)
 
 
 def refuse_nonsense(chapters: Sequence[tuple[str, str]], tag: str, instructed: str) -> None:
@@ -76,7 +77,27 @@ def refuse_nonsense(chapters: Sequence[tuple[str, str]], tag: str, instructed: s
 
 
 def read_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    return _read_bible(reply.get("bible", reply)), read_chapters(reply, 1, last)
+    """The bible and the chapters up to `last`; 0 for the bible alone."""
+    return _read_bible(reply.get("bible", reply)), read_chapters(reply, 1, last) if last else []
+
+
+def rescue_first(reply: Mapping[str, Any], last: int) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
+    """The bible of a reply that broke off, and the chapters that are whole, which may be none."""
+    bible = _read_bible(reply.get("bible", reply))
+    try:
+        return bible, rescue_chapters(reply, 1, last)
+    except Malformed:
+        return bible, []
+
+
+def rescue_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple[str, str]]:
+    """The chapters from `first` on that are whole in a reply that broke off, at least one."""
+    for end in range(last, first, -1):
+        try:
+            return read_chapters(reply, first, end)
+        except Malformed:
+            continue
+    return read_chapters(reply, first, first)
 
 
 def _read_bible(bible: object) -> Mapping[str, Any]:

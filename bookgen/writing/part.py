@@ -7,13 +7,13 @@ from typing import Literal, TypeAlias
 
 from bookgen.models import Book, Chapter
 from bookgen.providers.text import Message, TextRequest
-from bookgen.words import count_words
+from bookgen.words import count_words, tokens
 from bookgen.writing import brief, budget, context, continuity, conversation, sentences
 from bookgen.writing.draft import WorkingDraft
 from bookgen.writing.echo import UNUSABLE
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
-from bookgen.writing.window import WINDOW, clip, tokens
+from bookgen.writing.window import SMALL, WINDOW, clip
 
 Task: TypeAlias = Literal["write", "continue", "extend", "close"]
 
@@ -82,9 +82,10 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
     prompt += AGAIN.format(problem=draft.problem) if draft.problem else ""
     system = draft.system()
     # Twice what is wanted: a model that writes on is trimmed at a sentence end, not cut by its provider.
-    max_tokens = lang.tokens(max(part.ask, part.words * 2)) + 400
+    max_tokens = min(lang.tokens(max(part.ask, part.words * 2)) + 400, draft.lengths.reply or WINDOW)
     taken = sum(tokens(block.text) for block in system) + tokens(prompt) + max_tokens
-    most = min(WINDOW - taken - FOR_THE_DIGEST, conversation.MOST)
+    for_the_digest = FOR_THE_DIGEST if draft.window >= WINDOW else 0  # else the chapter is read anew for it
+    most = min(draft.window - taken - for_the_digest, conversation.MOST)
     turns = conversation.within(conversation.marked(draft.turns), most)
     return TextRequest(
         stage="chapter",
@@ -152,7 +153,7 @@ def _first_part(draft: WorkingDraft) -> dict[str, object]:
     return {
         "number": chapter.chapter_number,
         "chapters": len(chapters),
-        "summary": _task(chapter),
+        "summary": _task(chapter, draft.window // 8),
         "given": "\n\n".join(_given(draft)),
     }
 
@@ -161,20 +162,20 @@ def _given(draft: WorkingDraft) -> Iterator[str]:
     """What stands around the chapter, as far as there is any."""
     chapter = draft.chapter
     following = next((one for one in draft.material.chapters if one.chapter_number == chapter.chapter_number + 1), None)
-    yield NEXT_CHAPTER.format(summary=_task(following)) if following else LAST_CHAPTER
-    if threads := continuity.open_threads(draft.digests):
+    yield NEXT_CHAPTER.format(summary=_task(following, draft.window // 24)) if following else LAST_CHAPTER
+    if threads := continuity.open_threads(draft.digests)[-max(draft.window // continuity.TOKENS_A_THREAD, 2) :]:
         lines = "\n".join(f"- {thread}" for thread in threads)
         yield (THREADS if following else LAST_THREADS).format(threads=context.data(lines))
-    if draft.avoid:
+    if draft.avoid and draft.window >= SMALL:
         yield AVOID.format(worn=context.data("\n".join(f"- {clip(each, 45)}" for each in draft.avoid)))
     if tail := _tail(draft):
         yield TAIL.format(tail=context.data(tail))
     if chapter.content.strip():
-        yield FORMER.format(opening=context.data(clip(chapter.content, 120)))
+        yield FORMER.format(opening=context.data(clip(chapter.content, min(120, draft.window // 30))))
 
 
-def _task(chapter: Chapter) -> str:
-    return context.data(f"{chapter.title}\n{chapter.summary}".strip())
+def _task(chapter: Chapter, most: int) -> str:
+    return context.data(clip(f"{chapter.title}\n{chapter.summary}".strip(), most))
 
 
 def _tail(draft: WorkingDraft) -> str:
@@ -191,6 +192,6 @@ def _tail(draft: WorkingDraft) -> str:
     for sentence in reversed(sentences.split(content)):
         found = content.rfind(sentence, 0, start)
         start = found if found >= 0 else start
-        if count_words(content[start:]) >= TAIL_WORDS:
+        if count_words(content[start:]) >= min(TAIL_WORDS, draft.window // 40):
             break
     return content[start:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bookgen.models import Book, Chapter
-from bookgen.providers.text import Block, Message, StopReason, TextRequest
+from bookgen.providers.text import Block, Message, PromptTooLong, StopReason, TextRequest
 from bookgen.words import count_words
 from bookgen.writing import brief, clean, context, sentences
 from bookgen.writing.flaw import Flaw
@@ -57,7 +57,7 @@ async def revise(
     try:
         reply = await steps.reply(request)
         raise_if_refused(reply, request)
-    except ModelRefused:
+    except (ModelRefused, PromptTooLong):
         return blocks[index]
     passage = clean.prose(reply.text, chapter, opening=index == 0)
     if reply.stop is StopReason.LENGTH or not sentences.is_finished(passage):

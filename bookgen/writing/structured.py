@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import json_repair
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
+from bookgen.providers.text import Message, PromptTooLong, StopReason, TextReply, TextRequest
 from bookgen.writing.printable import printable
 from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
@@ -31,6 +31,10 @@ class UnusableReply(UpstreamAIError):
     """The model did not answer in the form that was asked for."""
 
 
+class CutShort(UnusableReply):
+    """The reply broke off before anything in it was whole."""
+
+
 class Malformed(Exception):
     """The reply is not what was asked for; the message tells the model why."""
 
@@ -40,33 +44,41 @@ async def ask(
     steps: Steps,
     read: Callable[[Mapping[str, Any]], T],
     check: Callable[[T], None] = lambda _: None,
+    *,
+    rescue: Callable[[Mapping[str, Any]], T] | None = None,
 ) -> T:
     """What `read` makes of the reply. At most three calls: the request, one repair, one afresh.
 
-    `read` raises Malformed when the content will not do, and so does `check` when no model should send it. Raises
+    `read` raises Malformed when the content will not do, and so does `check` when no model should send it. `rescue`
+    makes what is asked for of the whole parts of a reply that broke off; CutShort when there are too few. Raises
     UnusableReply when no reply does.
     """
     reply = await steps.reply(request)
     try:
-        return await _read(reply, request, read, check)
+        return await _read(reply, request, read, check, rescue)
     except Malformed as problem:
+        if rescue is not None and reply.stop is StopReason.LENGTH:
+            raise _unusable(CutShort, request, problem) from problem
         repair = _repair(request, reply, problem)
     if repair:
-        reply = await steps.reply(repair)
         try:
-            return await _read(reply, repair, read, check)
-        except Malformed:
+            return await _read(await steps.reply(repair), repair, read, check, rescue)
+        except (Malformed, PromptTooLong):
             pass
     reply = await steps.reply(request, attempt=1)
     try:
-        return await _read(reply, request, read, check)
+        return await _read(reply, request, read, check, rescue)
     except Malformed as problem:
-        raise UnusableReply(
-            f"The model did not answer in the form that was asked for: {problem}",
-            stage=request.stage,
-            chapter_number=request.chapter_number,
-            retryable=True,
-        ) from problem
+        raise _unusable(UnusableReply, request, problem) from problem
+
+
+def _unusable(kind: type[UnusableReply], request: TextRequest, problem: Malformed) -> UnusableReply:
+    return kind(
+        f"The model did not answer in the form that was asked for: {problem}",
+        stage=request.stage,
+        chapter_number=request.chapter_number,
+        retryable=True,
+    )
 
 
 REPAIR = """\
@@ -86,12 +98,24 @@ def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextR
 
 
 async def _read(
-    reply: TextReply, request: TextRequest, read: Callable[[Mapping[str, Any]], T], check: Callable[[T], None]
+    reply: TextReply,
+    request: TextRequest,
+    read: Callable[[Mapping[str, Any]], T],
+    check: Callable[[T], None],
+    rescue: Callable[[Mapping[str, Any]], T] | None,
 ) -> T:
     raise_if_refused(reply, request)
-    if reply.stop is StopReason.LOOP:
-        raise Malformed("it repeats one passage without end")
-    found = read(await parse(reply.text, cut=reply.stop is StopReason.LENGTH))
+    try:
+        if reply.stop is StopReason.LOOP:
+            raise Malformed("it repeats one passage without end")
+        found = read(await parse(reply.text, cut=reply.stop is StopReason.LENGTH))
+    except Malformed as problem:
+        if rescue is None or reply.stop not in (StopReason.LENGTH, StopReason.LOOP):
+            raise
+        try:
+            found = rescue(await whole_parts(reply.text))
+        except Malformed:
+            raise problem from None
     if not reply.is_sample:
         check(found)
     return found
@@ -122,6 +146,34 @@ async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
     if not isinstance(value, dict) or not value:
         raise Malformed("it is not a JSON object")
     return value
+
+
+async def whole_parts(text: str) -> Mapping[str, Any]:
+    """What is whole of an object that broke off."""
+    text = _THINKING.sub("", text).rstrip()
+    start = text.find("{")
+    if start < 0 or len(text) > LONGEST_REPLY:
+        raise Malformed("there is no JSON object in it")
+    value = await asyncio.to_thread(_mended, text[start:])
+    if _is_bottomless(value):
+        raise Malformed(TOO_DEEP)
+    value = value if text.endswith(("}", "]", "},", "],")) else _without_last(value)
+    if not isinstance(value, dict) or not value:
+        raise Malformed("nothing in it is whole")
+    return value
+
+
+def _without_last(value: Any) -> Any:
+    """`value` without the text that stands last in it, and without what is empty then."""
+    if isinstance(value, dict) and value:
+        key = next(reversed(value))
+        kept = _without_last(value[key])
+        rest = {name: each for name, each in value.items() if name != key}
+        return {**rest, key: kept} if kept else rest
+    if isinstance(value, list) and value:
+        kept = _without_last(value[-1])
+        return [*value[:-1], kept] if kept else value[:-1]
+    return None
 
 
 def _decoded(text: str) -> Any:

@@ -1,20 +1,45 @@
-"""How much of a model's context window a text takes, estimated from above."""
+"""How much of a model's context window each part of a call may take, and what is done when the window is small."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from bookgen.providers.text import PromptTooLong
+from bookgen.words import tokens
+
+T = TypeVar("T")
 
 WINDOW = 32_000  # tokens: the smallest context that a whole book must fit, whatever its number of chapters
+# What calls are made to fit when a model's window is smaller. Few steps, so that a run that was interrupted asks the
+# same again and finds its replies, whatever was learned of the window meanwhile.
+SMALLER = (24_000, 15_200, 11_400, 7_600, 5_700, 4_600, 3_800, 3_000, 2_400, 1_900, 1_500, 1_200)
+SMALL = 6_000  # tokens: below it the craft is told in few words, and what can be spared is left out
+SHARE = 0.6  # of what the parts of a call have in WINDOW: its fixed words do not shrink with them
 
-_WIDE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-_OTHER = re.compile(r"[\u0080-\u0dff\u1e00-\u1fff]")
+
+def smaller(window: int, refused: PromptTooLong) -> int:
+    """The next window to make a call fit, where one made for `window` was `refused`; which is raised when none is
+    left."""
+    fits = min(refused.window, window - 1)
+    for size in SMALLER:
+        if size <= fits:
+            return size
+    raise refused
 
 
-def tokens(text: str) -> int:
-    """About 4 characters a token in English, 2 in other alphabets, 1 in scripts without spaces."""
-    wide = len(_WIDE.findall(text))
-    other = len(_OTHER.findall(text))
-    return round(wide * 1.1 + other / 2 + (len(text) - wide - other) / 4)
+async def fitted(call: Callable[[int], Awaitable[T]], window: int = WINDOW) -> T:
+    """What `call` returns for a window that the model has. PromptTooLong when the smallest is still too large."""
+    while True:
+        try:
+            return await call(window)
+        except PromptTooLong as refused:
+            window = smaller(window, refused)
+
+
+def scaled(usual: int, window: int) -> int:
+    """What a part of a call that takes `usual` tokens of WINDOW may take of `window`."""
+    return usual if window >= WINDOW else round(usual * SHARE * window / WINDOW)
 
 
 def clip(text: str, most: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -37,6 +38,79 @@ IN_REAL_WORDS: dict[str, tuple[int, dict[str, Any]]] = {
     "not implemented": (501, {"error": "not implemented"}),
     "grammar": (500, {"error": {"code": 500, "message": "failed to parse grammar", "type": "server_error"}}),
 }
+
+
+# How servers refuse a prompt that their window does not hold: the status, whether the reply's room counts, the body for
+# a window, the tokens of the prompt and those asked for.
+OVER_THE_WINDOW: dict[str, tuple[int, bool, Callable[[int, int, int], dict[str, Any]]]] = {
+    "llama.cpp": (
+        400,
+        False,
+        lambda window, prompt, reply: {
+            "error": {
+                "code": 400,
+                "message": "the request exceeds the available context size, try increasing it",
+                "type": "exceed_context_size_error",
+                "n_prompt_tokens": prompt,
+                "n_ctx": window,
+            }
+        },
+    ),
+    "llama-cpp-python": (
+        400,
+        True,
+        lambda window, prompt, reply: {
+            "error": {
+                "message": f"This model's maximum context length is {window} tokens, however you requested "
+                f"{prompt + reply} tokens ({prompt} in your prompt; {reply} for the completion). Please reduce your "
+                "prompt; or completion length.",
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": "context_length_exceeded",
+            }
+        },
+    ),
+    "vllm": (
+        400,
+        True,
+        lambda window, prompt, reply: {
+            "object": "error",
+            "message": f"This model's maximum context length is {window} tokens. However, you requested "
+            f"{prompt + reply} tokens ({prompt} in the messages, {reply} in the completion). Please reduce the length "
+            "of the messages or completion.",
+            "type": "BadRequestError",
+            "param": None,
+            "code": 400,
+        },
+    ),
+    "lm studio": (
+        400,
+        False,
+        lambda window, prompt, reply: {
+            "error": f"Trying to keep the first {prompt} tokens when context the overflows. However, the model is "
+            f"loaded with context length of only {window} tokens, which is not enough. Try to load the model with a "
+            "larger context length, or provide a shorter input"
+        },
+    ),
+    "tgi": (
+        422,
+        True,
+        lambda window, prompt, reply: {
+            "error": f"Input validation error: `inputs` tokens + `max_new_tokens` must be <= {window}. Given: {prompt} "
+            f"`inputs` tokens and {reply} `max_new_tokens`",
+            "error_type": "validation",
+        },
+    ),
+    "mlx": (500, False, lambda window, prompt, reply: {"error": {"message": "Context size has been exceeded."}}),
+}
+
+
+def over_the_window(style: str, window: int, prompt: int, reply: int) -> web.Response | None:
+    """The refusal of a prompt of so many tokens with a reply of so many; None when it fits."""
+    status, counts_reply, body = OVER_THE_WINDOW[style]
+    if prompt + (reply if counts_reply else 1) <= window:
+        return None
+    return web.json_response(body(window, prompt, reply), status=status)
 
 
 def rejection(wire: Any, field: str, style: str) -> web.Response:

@@ -3,7 +3,9 @@
 Settings (all calls): `length_factor` (a number, or [least, most] drawn by the prompt), `delay` (seconds before a
 reply), `streams` (false: whole replies only), `chunk` (characters an event), `chunk_delay`, `slots` (calls answered at
 once, as by llama.cpp; the others wait and hear nothing; 0: all), `models` (the names it lists), `usage` (false: none
-is told), `window` (most tokens of a prompt that are counted, as if the rest had not been read; 0: all), `reasoning`
+is told), `window` (tokens of its
+context; 0: endless), `window_as` ("ollama": reads that much of a prompt and drops the rest without a word; else one of
+OVER_THE_WINDOW: refuses it in those words, and ends a reply where the window or what was asked for ends), `reasoning`
 (text told as reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think>
 tags), `reasoning_tokens` (told as a part of the output's), `commentary` (said in a message before the answer, by
 Responses alone), `deltas` (false: Responses tell the text at the end alone), `protocols` (others answer 404),
@@ -75,6 +77,7 @@ class Settings:
     slots: int = 0
     models: list[str] = dataclasses.field(default_factory=lambda: ["scripted"])
     window: int = 0
+    window_as: str = "ollama"
     reasoning: str = ""
     think_tags: bool = False
     reasoning_tokens: int = 0

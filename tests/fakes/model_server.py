@@ -51,7 +51,7 @@ from aiohttp import web
 from bookgen.providers.sdk import BRIEF_HEADER
 from tests.fakes.model_bodies import text_for, whole_prompt
 from tests.fakes.model_cache import PrefixCache, anthropic_blocks, tokens
-from tests.fakes.model_errors import has, rejection, status_response
+from tests.fakes.model_errors import OVER_THE_WINDOW, has, over_the_window, rejection, status_response
 from tests.fakes.model_replies import factor_of, shaped
 from tests.fakes.model_script import Call, ScriptedFault, Settings, fault
 from tests.fakes.model_wires import WIRES, ErrorEvent, Stream, WireReply
@@ -168,6 +168,10 @@ class ModelServer:
         for field in self.settings.rejects:
             if has(call.body, field):
                 return rejection(wire, field, self.settings.reject_style)
+        if self.settings.window and self.settings.window_as in OVER_THE_WINDOW:
+            asked = tokens(whole_prompt(call.body)), _reply_room(call.body)
+            if refused := over_the_window(self.settings.window_as, self.settings.window, *asked):
+                return refused
         step = self._next_step(call)
         call.fault = step.kind if step else ""
         options = step.options if step else {}
@@ -255,6 +259,9 @@ class ModelServer:
     async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> WireReply:
         text = await asyncio.to_thread(text_for, call, factor_of(self.settings.length_factor, call))
         text, stop = shaped(text, call.protocol, kind, options)
+        if self.settings.window and self.settings.window_as in OVER_THE_WINDOW:
+            room = min(self.settings.window - tokens(whole_prompt(call.body)), _reply_room(call.body))
+            text, stop = (text[: room * 4], "length") if tokens(text) > room else (text, stop)
         reasoning = self.settings.reasoning
         if self.settings.think_tags and reasoning:
             text, reasoning = f"<think>\n{reasoning}\n</think>\n\n{text}", ""
@@ -273,7 +280,7 @@ class ModelServer:
         else:
             read = self._cache.openai(model, blocks[0][0])
         asked = sum(tokens(block) for block, _ in blocks)
-        if self.settings.window:
+        if self.settings.window and self.settings.window_as == "ollama":
             return {
                 "input": min(asked, self.settings.window),
                 "output": tokens(text),
@@ -311,6 +318,11 @@ class ModelServer:
             case _:
                 return web.json_response({"error": "no such control"}, status=404)
         return web.json_response({"ok": True})
+
+
+def _reply_room(body: dict[str, Any]) -> int:
+    fields = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+    return next((int(body[field]) for field in fields if body.get(field)), 1 << 20)
 
 
 def _recorded(number: int, protocol: str, request: web.Request, body: dict[str, Any]) -> Call:

@@ -11,7 +11,7 @@ import pytest
 
 from bookgen.models import Digest
 from bookgen.providers.text import StopReason
-from bookgen.words import count_words
+from bookgen.words import count_words, tokens
 from bookgen.writing import window
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.continuity import open_threads
@@ -182,7 +182,7 @@ async def test_a_book_of_120_long_chapters_fits_the_window(language):
     await write_chapter(material, 120, steps)
 
     for request, _ in steps.calls:
-        assert window.tokens(whole(request)) + request.max_tokens <= window.WINDOW
+        assert tokens(whole(request)) + request.max_tokens <= window.WINDOW
 
 
 async def test_the_prefix_of_a_chapter_is_a_prefix_of_the_next():
@@ -266,5 +266,5 @@ async def test_a_chapter_far_longer_than_a_window_is_still_given_its_own_beginni
     await write_chapter(material, 1, steps)
 
     for request, _ in steps.calls:
-        assert window.tokens(whole(request)) + request.max_tokens <= window.WINDOW
+        assert tokens(whole(request)) + request.max_tokens <= window.WINDOW
     assert all("Write chapter 1 of 1" in request.messages[0].text for request in steps.of_stage("chapter"))

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from bookgen.errors import InvalidInput, UpstreamAIError
-from bookgen.writing.outline import BATCH, draft_outline, rework_chapters
-from bookgen.writing.window import tokens
+from bookgen.words import tokens
+from bookgen.writing.outline import draft_outline
+from bookgen.writing.planning import BATCH
+from bookgen.writing.rework import rework_chapters
 from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, some_material
 
 

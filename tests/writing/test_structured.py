@@ -135,14 +135,64 @@ async def test_the_repair_shows_the_model_its_reply_and_what_is_wrong():
 
 
 async def test_a_reply_cut_by_length_gets_more_room_for_its_repair():
+    request = TextRequest("outline", (), (Message("user", "Plan."),), 1_000)
+    steps = Scripted(lambda request, brief, call: says(GOOD[:500], StopReason.LENGTH) if call == 1 else GOOD)
+
+    await structured.ask(request, steps, lambda reply: reply)
+
+    assert [asked.max_tokens for asked, _ in steps.calls] == [1_000, 2_000]
+
+
+BIBLE_FIRST = json.dumps({"bible": json.loads(GOOD)["bible"], "chapters": json.loads(GOOD)["chapters"]})
+CHAPTERS_START = BIBLE_FIRST.index('"chapters"')
+
+
+@pytest.mark.parametrize(
+    ("end", "kept"),
+    [
+        ((CHAPTERS_START + len(BIBLE_FIRST)) // 2, 4),
+        (len(BIBLE_FIRST) - 2, 10),
+        (CHAPTERS_START + 60, 0),
+        (BIBLE_FIRST.index('"places"') + 30, 0),
+    ],
+    ids=["in a chapter", "after the last", "in the first chapter", "in the bible"],
+)
+async def test_what_is_whole_of_a_cut_outline_is_kept_and_the_rest_alone_is_asked_for(end, kept):
     def cut_once(request, brief, call):
-        return says(GOOD[:500], StopReason.LENGTH) if call == 1 else GOOD
+        return says(BIBLE_FIRST[:end], StopReason.LENGTH) if call == 1 else outline_reply(brief)
 
     steps = Scripted(cut_once)
 
-    await draft_outline(a_book(bible={}), steps)
+    outline = await draft_outline(a_book(bible={}), steps)
 
-    assert steps.calls[1][0].max_tokens == 2 * steps.calls[0][0].max_tokens
+    planned = [(chapter.title, chapter.summary) for chapter in outline.chapters]
+    assert planned == [(each["title"], each["summary"]) for each in json.loads(GOOD)["chapters"]]
+    assert outline.bible["premise"] == json.loads(GOOD)["bible"]["premise"]
+    asked = [(request.described()["first"], request.described()["last"]) for request, _ in steps.calls]
+    assert asked == [(1, 10)] + [(kept + 1, 10)] * (kept < 10)
+
+
+async def test_an_outline_that_is_cut_before_anything_is_whole_is_asked_for_in_parts():
+    def short_of_breath(request, brief, call):
+        text = outline_reply(brief)
+        return says(text[:4_000], StopReason.LENGTH) if len(text) > 4_000 else text
+
+    steps = Scripted(short_of_breath)
+
+    outline = await draft_outline(a_book(bible={}), steps)
+
+    assert len(outline.chapters) == 10
+    assert [request.described()["last"] for request, _ in steps.calls][:2] == [10, 0]
+    assert len(steps.calls) <= 4
+
+
+async def test_an_outline_that_is_cut_however_little_is_asked_for_is_an_error_that_says_so():
+    steps = Scripted(lambda *_: says('{"bible": {"premise": "A ', StopReason.LENGTH))
+
+    with pytest.raises(UnusableReply, match="stops before its end"):
+        await draft_outline(a_book(bible={}), steps)
+
+    assert len(steps.calls) == 2
 
 
 async def test_an_empty_reply_is_asked_for_afresh_at_once():

@@ -1,0 +1,111 @@
+"""How much a model's context window holds: what its server says of it, and what its replies show."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+from bookgen.models import Usage
+from bookgen.providers.text import StopReason
+
+SECONDS_UNTIL_FORGOTTEN = 3600.0  # the model may have been loaded with another window
+SMALLEST, LARGEST = 256, 10_000_000  # tokens; what is told beyond them is no window
+UNTOLD = 0.6  # of what did not fit, where nobody says what does
+AROUND = 32  # tokens that a chat template puts around a prompt
+ROUND = 256  # servers' windows are multiples of it
+LEAST_COMPARED = 200  # tokens of a prompt whose count is compared with the estimate
+LIGHTEST, HEAVIEST = 1.0, 4.0
+CUT = 0.75  # of the estimate: a server that counts fewer has not read the whole prompt
+
+_TOLD = re.compile(
+    r"maximum context (?:length|window) (?:is|of) (\d+)|n_ctx['\"]?\s*[:=]\s*(\d+)|(\d+) maximum\b|"
+    r"context (?:window|length) of (?:only )?(\d+)|must (?:be <=|have less than) (\d+)|"
+    r"maximum number of tokens allowed \((\d+)\)|with (\d+) maximum context|context size \((\d+) tokens\)"
+)
+_PROMPT_TOLD = re.compile(
+    r"n_prompt_tokens['\"]?\s*[:=]\s*(\d+)|(\d+) (?:in the messages|in your prompt|input tokens)|given: (\d+) `inputs`|"
+    r"prompt contains (\d+) tokens|keep the first (\d+) tokens|prompt is too long: (\d+) tokens"
+)
+
+
+class DoesNotFit(Exception):
+    """A prompt and the room for its reply are more than `window` tokens, as `words.tokens` counts them. `usage`: of a
+    call that was made to find this out."""
+
+    def __init__(self, window: int, usage: Usage | None = None) -> None:
+        super().__init__(f"the context window holds some {window} tokens")
+        self.window, self.usage = window, usage or Usage()
+
+
+class ContextWindow:
+    """Unknown until a server refuses a prompt, reads only a part of one, or ends a reply where its window does."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._size: int | None = None  # in the model's own tokens
+        self._until = 0.0
+        self._weight = LIGHTEST  # of an estimated token, in the model's own
+
+    @property
+    def size(self) -> int | None:
+        if self._size is not None and self._clock() >= self._until:
+            self._size = None
+        return self._size
+
+    @property
+    def estimated(self) -> int | None:
+        """The window in estimated tokens."""
+        return None if self.size is None else int((self.size - AROUND) / self._weight)
+
+    def room(self, prompt: int) -> int | None:
+        """The model's tokens that a prompt of so many estimated ones leaves for the reply."""
+        return None if self.size is None else self.size - AROUND - int(prompt * self._weight)
+
+    def check(self, prompt: int, reply: int) -> None:
+        """DoesNotFit when a prompt of so many estimated tokens leaves too little for a reply of so many."""
+        if self.estimated is not None and prompt + reply > self.estimated:
+            raise DoesNotFit(self.estimated)
+
+    def refused(self, words: str, prompt: int, reply: int) -> DoesNotFit:
+        """Learns from a server's refusal of a prompt and a reply of so many estimated tokens."""
+        told = _number(_TOLD, words)
+        if (counted := _number(_PROMPT_TOLD, words)) and prompt >= LEAST_COMPARED:
+            self._weigh(counted / prompt)
+        if told is None or not SMALLEST <= told <= LARGEST:
+            told = int((prompt + reply) * self._weight * UNTOLD)
+        elif prompt + reply <= (told - AROUND) / self._weight:
+            self._weigh(told / (prompt + reply) * 1.1)  # it should have fitted, so the tokens must be smaller
+        self._learn(told)
+        return DoesNotFit(self.estimated or told)
+
+    def answered(self, prompt: int, told: Usage, asked: int, stop: StopReason | None) -> DoesNotFit | None:
+        """Learns from a reply to a prompt of so many estimated tokens, which might have had `asked` of the model's.
+        What is returned says that the prompt was read in part."""
+        read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
+        if not told.calls or prompt < LEAST_COMPARED or not read:
+            return None
+        if read < prompt * CUT and read % ROUND == 0:
+            self._learn(read)
+            return DoesNotFit(self.estimated or read)
+        self._weigh(read / prompt)
+        used = read + told.output_tokens
+        if stop is StopReason.LENGTH and told.output_tokens < asked - 1 and _is_round(used):
+            self._learn(round(used / ROUND) * ROUND)
+        return None
+
+    def _learn(self, size: int) -> None:
+        self._size, self._until = size, self._clock() + SECONDS_UNTIL_FORGOTTEN
+
+    def _weigh(self, weight: float) -> None:
+        """Keeps the heaviest, so that what fitted once is built alike again."""
+        self._weight = min(max(self._weight, weight), HEAVIEST)
+
+
+def _number(pattern: re.Pattern[str], words: str) -> int | None:
+    found = pattern.search(words)
+    return int(next(filter(None, found.groups()))) if found else None
+
+
+def _is_round(tokens: int) -> bool:
+    return abs(tokens - round(tokens / ROUND) * ROUND) <= 2

@@ -1,0 +1,104 @@
+"""Chapters of an outline thought out anew, to fit the rest of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from bookgen.errors import InvalidInput
+from bookgen.providers.text import Message, TextRequest
+from bookgen.writing import brief, context, planning, structured
+from bookgen.writing.material import Material, OutlineChapter
+from bookgen.writing.outline_form import example, read_numbered, schema
+from bookgen.writing.steps import Steps
+from bookgen.writing.window import clip, fitted
+
+REWORK = """\
+The book's bible:
+
+{bible}
+
+All its chapters as they are planned now:
+
+{planned}
+
+What is written so far:
+
+{told}
+
+Think these chapters out anew: {numbers}. Each gets another title and another summary of {summaries}, with other \
+events or another approach than now, and still fits what stands before and after it. The other chapters stay.
+{wishes}
+Answer with one JSON object of this form, with your words in the place of each "…":
+{form}"""
+
+WISHES = """
+The book's owner says about them:
+
+{instructions}
+"""
+
+
+async def rework_chapters(
+    material: Material, numbers: Sequence[int], instructions: str, steps: Steps
+) -> dict[int, OutlineChapter]:
+    """Other titles and summaries for the chapters `numbers`, which keep their budgets."""
+    budgets = {chapter.chapter_number: chapter.target_word_count for chapter in material.chapters}
+    wanted = sorted(set(numbers))
+    if unknown := [number for number in wanted if number not in budgets]:
+        raise InvalidInput(chapter_ids=[f"This book has no chapter {number}." for number in unknown])
+    reworked: dict[int, OutlineChapter] = {}
+
+    async def ask_on(window: int) -> None:
+        while left := [number for number in wanted if number not in reworked]:
+            batch = left[: planning.batch(material.book, window)]
+            request = _request(material, batch, instructions, reworked, window)
+            read = partial(read_numbered, wanted=batch)
+            for number, (title, summary) in (
+                await structured.ask(request, steps, read, planning.check(request))
+            ).items():
+                reworked[number] = OutlineChapter(title, summary, budgets[number])
+
+    await fitted(ask_on)
+    return reworked
+
+
+def _wishes(instructions: str, window: int) -> str:
+    return WISHES.format(instructions=context.data(clip(instructions, window // 8))) if instructions.strip() else ""
+
+
+def _request(
+    material: Material,
+    numbers: Sequence[int],
+    instructions: str,
+    reworked: Mapping[int, OutlineChapter],
+    window: int,
+) -> TextRequest:
+    book = material.book
+    planned = [(chapter.chapter_number, reworked.get(chapter.chapter_number, chapter)) for chapter in material.chapters]
+    plan = [(number, (each.title, each.summary)) for number, each in planned]
+    digests = sorted(material.digests.values(), key=lambda digest: digest.chapter_number)
+    told = "\n".join(block.text for block in context.told(material.chapters, digests, window=window))
+    task = REWORK.format(
+        bible=planning.bible(book.bible, window),
+        planned=planning.planned(plan, len(plan), window, near=numbers[0]),
+        told=context.data(told or "Nothing yet."),
+        numbers=", ".join(map(str, numbers)),
+        summaries=planning.summaries(book, window),
+        form=example(numbers, bible=False),
+        wishes=_wishes(instructions, window),
+    )
+    wanted = [
+        {"number": number, "title": each.title, "summary": each.summary}
+        for number, each in planned
+        if number in numbers
+    ]
+    return TextRequest(
+        stage="rework",
+        system=(planning.editor(book, window),),
+        messages=(Message("user", task),),
+        max_tokens=planning.room(book, len(numbers), window),
+        schema=schema(numbers, bible=False),
+        account_id=book.account_id,
+        brief=brief.of_book(book, chapters=wanted),
+    )

@@ -1,0 +1,119 @@
+"""How much a model's context window holds is learned from its server, and what does not fit is not sent again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from bookgen.models import Usage
+from bookgen.providers.text import Block, PromptTooLong, StopReason, TextRequest
+from bookgen.providers.window import SECONDS_UNTIL_FORGOTTEN, ContextWindow
+from tests.fakes.model_errors import OVER_THE_WINDOW
+from tests.providers.calls import chapter_request, chat, steady
+
+
+def of_length(characters: int, **fields: int) -> TextRequest:
+    prompt = ("The harbour has nine lamps. " * characters)[:characters]
+    return replace(chapter_request(), system=(Block(prompt),), **fields)
+
+
+@pytest.mark.parametrize("words", OVER_THE_WINDOW)
+async def test_a_refusal_in_a_servers_real_words_tells_its_window(server, words) -> None:
+    server.configure(window=4_096, window_as=words)
+    model = steady(chat(server))
+
+    for _ in range(2):
+        with pytest.raises(PromptTooLong) as refused:
+            await model.complete(of_length(40_000, max_tokens=1_000))
+
+    told = words != "mlx"  # which says no number
+    assert (3_900 <= refused.value.window <= 4_096) if told else refused.value.window < 8_000
+    assert len(server.requests) == 1
+    assert not refused.value.retryable
+    await model.close()
+
+
+@pytest.mark.parametrize("words", OVER_THE_WINDOW)
+async def test_what_fits_the_window_is_answered_after_a_refusal(server, words) -> None:
+    server.configure(window=4_096, window_as=words)
+    model = steady(chat(server))
+    with pytest.raises(PromptTooLong) as refused:
+        await model.complete(of_length(20_000, max_tokens=1_000))
+
+    reply = await model.complete(of_length(4 * (refused.value.window - 800), max_tokens=700))
+
+    assert reply.stop is StopReason.END
+    await model.close()
+
+
+async def test_a_server_that_drops_a_part_of_the_prompt_is_found_out_and_its_reply_not_used(server) -> None:
+    server.configure(window=2_048)
+    model = steady(chat(server))
+
+    with capture_logs() as logs:
+        for _ in range(2):
+            with pytest.raises(PromptTooLong) as refused:
+                await model.complete(of_length(16_000))
+
+    assert refused.value.window in range(1_900, 2_049)
+    assert [entry["event"] for entry in logs] == ["prompt_was_cut"]
+    assert "OLLAMA_CONTEXT_LENGTH" in logs[0]["advice"]
+    assert len(server.requests) == 1
+    await model.close()
+
+
+async def test_a_reply_that_ends_where_the_window_does_tells_how_much_it_holds(server) -> None:
+    server.configure(window=2_048, window_as="llama.cpp", length_factor=20)
+    model = steady(chat(server))
+
+    reply = await model.complete(of_length(5_600, max_tokens=2_000))
+    with pytest.raises(PromptTooLong) as refused:
+        await model.complete(of_length(5_600, max_tokens=2_000))
+
+    assert reply.stop is StopReason.LENGTH
+    assert refused.value.window in range(1_900, 2_049)
+    await model.close()
+
+
+async def test_thoughts_get_no_more_than_the_window_leaves(server) -> None:
+    server.configure(window=4_096, window_as="vllm", reasoning="I think.")
+    model = steady(chat(server))
+    with pytest.raises(PromptTooLong):
+        await model.complete(of_length(20_000))
+    await model.complete(of_length(4_000, max_tokens=500))
+
+    reply = await model.complete(of_length(4_000, max_tokens=500))
+
+    assert reply.stop is StopReason.END
+    assert len(server.requests) == 3
+    await model.close()
+
+
+def test_a_tokenizer_that_needs_more_tokens_than_foreseen_leaves_less_room() -> None:
+    window = ContextWindow()
+
+    refused = window.refused("maximum context length is 2048 tokens (3000 in the messages, 10 in it)", 1_500, 10)
+
+    assert refused.window in range(960, 1_025)
+
+
+def test_a_window_is_forgotten_after_an_hour_for_the_model_may_be_loaded_with_another() -> None:
+    now = [0.0]
+    window = ContextWindow(lambda: now[0])
+    window.refused("n_ctx': 2048", 5_000, 100)
+
+    now[0] += SECONDS_UNTIL_FORGOTTEN - 1
+    before = window.size
+    now[0] += 1
+
+    assert (before, window.size) == (2_048, None)
+
+
+def test_a_reply_cut_by_its_own_bound_says_nothing_of_the_window() -> None:
+    window = ContextWindow()
+
+    window.answered(1_048, Usage(calls=1, input_tokens=1_048, output_tokens=1_000), 1_000, StopReason.LENGTH)
+
+    assert window.size is None
