@@ -201,7 +201,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     payments = build_payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
     pool = RenderPool()
-    publisher = Publisher(database, quota, pool)
+    publisher = Publisher(database, quota, pool, shortage)
     closing.push_async_callback(publisher.close)
     passwords = overrides.get("passwords") or Passwords()
     closing.callback(passwords.close)

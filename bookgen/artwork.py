@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from bookgen.billing.images import held_images
 from bookgen.billing.plans import require_chapter_images
@@ -178,7 +178,7 @@ class Artwork:
         seed = f"{book.id} {book.title}"
         if self._images is None:
             job = CoverJob(copy, seed, book.genre, variant, f"{style} {prompt}")
-            return _Made(await self._pool.run(job), (Spent(OFFLINE, Usage(calls=1, images=1)),))
+            return _Made(await self._drawn(work, job), (Spent(OFFLINE, Usage(calls=1, images=1)),))
         asked = COVER_PROMPT.format(
             title=book.title, genre=book.genre, audience=book.target_audience,
             description=book.description, style=style, prompt=prompt,
@@ -192,12 +192,16 @@ class Artwork:
         seed = f"{book.id} {book.title}"
         if self._images is None:
             job = PictureJob(seed, book.genre, variant)
-            return _Made(await self._pool.run(job), (Spent(OFFLINE, Usage(calls=1, images=1)),))
+            return _Made(await self._drawn(work, job), (Spent(OFFLINE, Usage(calls=1, images=1)),))
         asked = ILLUSTRATION_PROMPT.format(
             title=book.title, genre=book.genre, chapter=chapter.title, summary=chapter.summary, prompt=prompt
         )
         reply = await self._painted(self._images, work, asked, LANDSCAPE)
         return await self._finished(work, PictureJob(seed, book.genre, variant, reply.data), reply)
+
+    async def _drawn(self, work: _Work, job: CoverJob | PictureJob) -> FinishedCover | FinishedPicture:
+        async with self._pool.turn(work.account_id):
+            return cast(FinishedCover | FinishedPicture, await self._pool.run(job))
 
     async def _painted(self, images: ImageModel, work: _Work, prompt: str, size: str) -> ImageReply:
         await self._within_caps(work)
@@ -213,7 +217,7 @@ class Artwork:
         """What came from outside, looked at and made anew in a worker process."""
         paid = (*reply.also, Spent(reply.model, reply.usage))
         try:
-            return _Made(await self._pool.run(job), paid)
+            return _Made(await self._drawn(work, job), paid)
         except InvalidInput as error:
             work.in_vain += paid
             if "image" not in error.details:

@@ -20,6 +20,8 @@ BookgenError
 ├── MethodNotAllowed             the path exists, but not with this verb
 ├── PayloadTooLarge
 ├── Unavailable                  database or payment processor not reachable; try again
+│   ├── RenderTimeout            a file took longer to make than it may
+│   └── CallerLeft               nobody hears the answer
 ├── UpstreamAIError              the model provider failed, timed out or refused
 └── StartupError                 a setting or the environment does not let the service start
 """
@@ -126,6 +128,14 @@ class Unavailable(BookgenError):
     def __init__(self, message: str | None = None, /, *, retry_after: int = 5, **details: object) -> None:
         super().__init__(message, **details)
         self.retry_after = retry_after
+
+
+class RenderTimeout(Unavailable):
+    """The export took too long and was given up."""
+
+
+class CallerLeft(Unavailable):
+    """The caller has left before the answer was there."""
 
 
 class UpstreamAIError(BookgenError):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
 
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, NotFound
+from bookgen.errors import Conflict, NotFound, RenderTimeout
 from bookgen.models import Book, Cover, Plan
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
@@ -24,6 +25,7 @@ from bookgen.store import accounts, books, chapters, covers, exports, illustrati
 from bookgen.store.database import Database
 
 PREVIEW, PAGES = "preview", "pages"
+MOST_HOPELESS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +36,42 @@ class ExportedFile:
     etag: str
 
 
+@dataclass(frozen=True, slots=True)
+class _MadeFile:
+    digest: str
+    body: bytes
+
+
+@dataclass(slots=True)
+class _Shared:
+    """A file that is being made, and how many wait for it."""
+
+    task: asyncio.Task[bytes]
+    callers: int = 0
+
+
 class Publisher:
-    def __init__(self, database: Database, quota: Quota, pool: RenderPool | None = None) -> None:
+    """`_hopeless`: which kinds of file of a book took too long, and when that book had been changed last."""
+
+    def __init__(
+        self,
+        database: Database,
+        quota: Quota,
+        pool: RenderPool | None = None,
+        shortage: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self._database = database
         self._quota = quota
         self._pool = pool or RenderPool()
-        self._under_way: dict[str, asyncio.Future[bytes]] = {}
+        self._shortage = shortage
+        self._under_way: dict[str, _Shared] = {}
+        self._hopeless: dict[tuple[int, str], datetime] = {}
 
     async def close(self) -> None:
-        for task in self._under_way.values():
+        tasks = [shared.task for shared in self._under_way.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._pool.close()
 
     async def export(self, account_id: int, book_id: int, format: str, settings: Mapping[str, Any]) -> ExportedFile:
@@ -52,18 +79,17 @@ class Publisher:
         book = await self._book(account_id, book_id)
         plan = await self._quota.plan(self._database.http, account_id)
         require_format(plan, format, self._quota.upgrade_url)
-        job = await self._job(format, book, parse_settings(settings), plan)
-        body = await self._made(job)
+        made = await self._made(format, book, parse_settings(settings), plan)
         await exports.count(self._database.http, account_id, format)
-        return ExportedFile(body, FORMATS[format].content_type, file_name(book.title, format), job.digest)
+        return ExportedFile(made.body, FORMATS[format].content_type, file_name(book.title, format), made.digest)
 
     async def preview(self, account_id: int, book_id: int, settings: Mapping[str, Any]) -> ExportedFile:
         """The first pages with PREVIEW across them, on every plan."""
         book = await self._book(account_id, book_id)
         plan = await self._quota.plan(self._database.http, account_id)
-        job = await self._job(PREVIEW, book, parse_settings(settings), plan)
-        body = await self._made(job)
-        return ExportedFile(body, FORMATS["pdf"].content_type, file_name(f"{book.title} (preview)", "pdf"), job.digest)
+        made = await self._made(PREVIEW, book, parse_settings(settings), plan)
+        name = file_name(f"{book.title} (preview)", "pdf")
+        return ExportedFile(made.body, FORMATS["pdf"].content_type, name, made.digest)
 
     async def preview_data(
         self, account_id: int, book_id: int, artwork: Callable[[Sequence[Cover]], Mapping[str, Any]]
@@ -74,7 +100,7 @@ class Publisher:
         """
         book = await self._book(account_id, book_id)
         plan = await self._quota.plan(self._database.http, account_id)
-        job = await self._job(PAGES, book, ExportSettings(), plan)
+        made = await self._made(PAGES, book, ExportSettings(), plan)
         trim = TRIMS[book.trim_size]
         head = {
             "book_id": book.id,
@@ -84,7 +110,7 @@ class Publisher:
             "page_height_mm": trim.height_mm,
             **artwork(await covers.of_book(self._database.http, book.id)),
         }
-        return orjson.dumps(head)[:-1] + b"," + (await self._made(job))[1:]
+        return orjson.dumps(head)[:-1] + b"," + made.body[1:]
 
     async def _book(self, account_id: int, book_id: int) -> Book:
         book = await books.find(self._database.http, account_id, book_id)
@@ -121,31 +147,54 @@ class Publisher:
         account = await accounts.find(self._database.http, account_id)
         return (account.full_name or account.username) if account else ""
 
-    async def _made(self, job: Job) -> bytes:
-        """From the shelf, or made once however many ask at the same time."""
-        digest = await asyncio.to_thread(lambda: job.digest)
-        found = await exports.find(self._database.http, job.book.id, digest)
-        if found is not None:
-            return found
-        return await self._once(digest, lambda: self._make(job, digest))
+    async def _made(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> _MadeFile:
+        """From the shelf, or made once however many ask at the same time.
 
-    async def _once(self, key: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
-        task = self._under_way.get(key)
-        if task is None:
-            task = self._under_way[key] = asyncio.ensure_future(make())
-            task.add_done_callback(lambda done: self._ended(key, done))
-        return await asyncio.shield(task)
+        The account's turn is awaited first: a book is many megabytes, and those who wait hold none of them.
+        """
+        async with self._pool.turn(book.account_id):
+            job = await self._job(kind, book, settings, plan)
+            self._refuse_hopeless(job)
+            digest = await asyncio.to_thread(lambda: job.digest)
+            found = await exports.find(self._database.http, book.id, digest)
+            return _MadeFile(digest, found or await self._once(digest, lambda: self._make(job, digest)))
 
-    def _ended(self, key: str, task: asyncio.Future[bytes]) -> None:
-        """Everybody who asked may have gone by now: the outcome is looked at here at least."""
-        self._under_way.pop(key, None)
-        if not task.cancelled():
-            task.exception()
+    async def _once(self, key: str, make: Callable[[], Coroutine[Any, Any, bytes]]) -> bytes:
+        """What `make` makes, called off when all who asked for it have left."""
+        shared = self._under_way.get(key)
+        if shared is None:
+            shared = self._under_way[key] = _Shared(asyncio.create_task(make()))
+        shared.callers += 1
+        try:
+            return await asyncio.shield(shared.task)
+        finally:
+            shared.callers -= 1
+            if not shared.callers:
+                del self._under_way[key]
+                shared.task.cancel()
 
     async def _make(self, job: Job, digest: str) -> bytes:
-        body: bytes = await self._pool.run(job)
-        await exports.keep(self._database.http, job.book.id, digest, job.kind, body)
+        try:
+            body: bytes = await self._pool.run(job)
+        except RenderTimeout:
+            self._remember_hopeless(job)
+            raise
+        if not self._shortage():  # it can be made again
+            await exports.keep(self._database.http, job.book.id, digest, job.kind, body)
         return body
+
+    def _refuse_hopeless(self, job: Job) -> None:
+        if self._hopeless.get((job.book.id, job.kind)) == _changed(job):
+            raise Conflict("Making this file took too long before. Change the book, for instance its longest chapter.")
+
+    def _remember_hopeless(self, job: Job) -> None:
+        self._hopeless[job.book.id, job.kind] = _changed(job)
+        if len(self._hopeless) > MOST_HOPELESS:
+            del self._hopeless[next(iter(self._hopeless))]
+
+
+def _changed(job: Job) -> datetime:
+    return max(job.book.updated_at, *(chapter.updated_at for chapter in job.chapters))
 
 
 def file_name(title: str, extension: str) -> str:

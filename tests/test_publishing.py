@@ -6,14 +6,16 @@ import asyncio
 import io
 import zipfile
 from collections.abc import AsyncIterator
+from typing import Any
 
 import orjson
 import pikepdf
 import pytest
 
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, InvalidInput, NotFound, PlanUpgradeRequired
+from bookgen.errors import Conflict, InvalidInput, NotFound, PlanUpgradeRequired, RenderTimeout
 from bookgen.publishing import Publisher, file_name
+from bookgen.render.pool import RenderPool
 from bookgen.store import exports
 from bookgen.store.database import Database
 
@@ -67,6 +69,18 @@ async def test_each_format_is_the_file_it_says(publisher: Publisher, account_id:
     assert "word/document.xml" in zipfile.ZipFile(io.BytesIO(docx.body)).namelist()
     assert zipfile.ZipFile(io.BytesIO(epub.body)).read("mimetype") == b"application/epub+zip"
     assert (pdf.filename, epub.content_type) == ("The Patient Harbour.pdf", "application/epub+zip")
+
+
+async def test_on_a_disk_that_is_almost_full_a_file_is_made_and_not_kept(
+    database: Database, account_id: int, book_id: int
+) -> None:
+    publisher = Publisher(database, Quota(billing=False), shortage=lambda: "The disk is almost full.")
+
+    made = await publisher.export(account_id, book_id, "epub", {})
+
+    assert made.body.startswith(b"PK")
+    assert await database.http.fetchval("SELECT count(*) FROM export_file") == 0
+    await publisher.close()
 
 
 async def test_another_accounts_book_is_absent(publisher: Publisher, account_id: int, book_id: int) -> None:
@@ -157,3 +171,73 @@ async def test_a_character_that_no_font_has_is_named(publisher: Publisher, datab
 def test_a_file_name_keeps_the_title_and_drops_what_systems_refuse() -> None:
     assert file_name('Über "Wörter": a/b', "pdf") == "Über Wörter a b.pdf"
     assert file_name("...", "epub") == "book.epub"
+
+
+class HeldPool(RenderPool):
+    """Renders nothing until it is told to, and knows of the jobs that were called off."""
+
+    def __init__(self) -> None:
+        super().__init__(workers=1)
+        self.outcome: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.asked, self.called_off = asyncio.Semaphore(0), asyncio.Event()
+        self.jobs = 0
+
+    async def run(self, job: Any) -> Any:
+        self.jobs += 1
+        self.asked.release()
+        try:
+            return await asyncio.shield(self.outcome)
+        except asyncio.CancelledError:
+            self.called_off.set()
+            raise
+
+
+@pytest.fixture
+async def held(database: Database) -> AsyncIterator[tuple[Publisher, HeldPool]]:
+    pool = HeldPool()
+    publisher = Publisher(database, Quota(billing=False), pool)
+    yield publisher, pool
+    await publisher.close()
+
+
+async def test_a_file_is_made_as_long_as_one_of_those_who_asked_is_there(
+    held: tuple[Publisher, HeldPool], account_id: int, book_id: int
+) -> None:
+    publisher, pool = held
+    first = asyncio.create_task(publisher.export(account_id, book_id, "pdf", {}))
+    await pool.asked.acquire()
+    second = asyncio.create_task(publisher.export(account_id, book_id, "pdf", {}))
+    await _until(lambda: any(shared.callers == 2 for shared in publisher._under_way.values()))
+
+    first.cancel()
+    await asyncio.wait([first])
+    assert not pool.called_off.is_set()
+    second.cancel()
+    await pool.called_off.wait()
+
+    assert pool.jobs == 1
+    assert not publisher._under_way
+
+
+async def test_what_took_too_long_is_not_tried_again_until_the_book_changes(
+    database: Database, held: tuple[Publisher, HeldPool], account_id: int, book_id: int
+) -> None:
+    publisher, pool = held
+    pool.outcome.set_exception(RenderTimeout())
+    with pytest.raises(RenderTimeout):
+        await publisher.export(account_id, book_id, "pdf", {})
+
+    for settings in ({}, {"font_size": 9}):
+        with pytest.raises(Conflict, match="too long"):
+            await publisher.export(account_id, book_id, "pdf", settings)
+    assert pool.jobs == 1
+
+    await database.http.execute("UPDATE chapter SET content = 'Short.', updated_at = now() WHERE book_id = $1", book_id)
+    with pytest.raises(RenderTimeout):
+        await publisher.export(account_id, book_id, "pdf", {})
+
+
+async def _until(happened: Any) -> None:
+    async with asyncio.timeout(10):
+        while not happened():  # noqa: ASYNC110 (a caller that joins others tells nobody)
+            await asyncio.sleep(0)

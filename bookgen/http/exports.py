@@ -14,6 +14,7 @@ from bookgen.http.covers_schemas import selected_url, shown_cover
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, file_response, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, PUBLISHER, SITE
+from bookgen.http.edge.listening import while_listening
 from bookgen.http.edge.routing import Handler, path_id
 from bookgen.http.exports_schemas import ExportRequestSchema, PreviewDataSchema
 from bookgen.models import Cover
@@ -32,7 +33,8 @@ def _exporter(format: Format) -> Handler:
     @refuses(errors.PlanUpgradeRequired, errors.Conflict)
     async def export(request: web.Request) -> web.Response:
         book_id, settings = path_id(request), request[BODY]["settings"]
-        return _file(await request.app[PUBLISHER].export(request[ACCOUNT_ID], book_id, format.name, settings))
+        making = request.app[PUBLISHER].export(request[ACCOUNT_ID], book_id, format.name, settings)
+        return _file(await while_listening(request, making))
 
     export.__name__ = f"export_{format.name}"
     return export
@@ -47,7 +49,8 @@ EXPORTS = tuple(map(_exporter, FORMATS.values()))
 @refuses(errors.Conflict)
 async def preview_pdf(request: web.Request) -> web.Response:
     settings = request[BODY]["settings"]
-    return _file(await request.app[PUBLISHER].preview(request[ACCOUNT_ID], path_id(request), settings))
+    making = request.app[PUBLISHER].preview(request[ACCOUNT_ID], path_id(request), settings)
+    return _file(await while_listening(request, making))
 
 
 @docs(
@@ -64,7 +67,8 @@ async def preview_data(request: web.Request) -> web.Response:
         shown = [shown_cover(cover, public_url) for cover in covers]
         return {"cover_image_url": selected_url(covers, public_url), "covers": shown}
 
-    return replies.encoded(await request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request), artwork))
+    making = request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request), artwork)
+    return replies.encoded(await while_listening(request, making))
 
 
 def _file(file: ExportedFile) -> web.Response:

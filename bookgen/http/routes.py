@@ -90,7 +90,7 @@ EXPORTS: tuple[Route, ...] = (
         for export in exports.EXPORTS
     ),
     Route("POST", "/books/{id}/preview_pdf/", exports.preview_pdf, EXPENSIVE),
-    Route("GET", "/books/{id}/preview-data/", exports.preview_data, READ),
+    Route("GET", "/books/{id}/preview-data/", exports.preview_data, EXPENSIVE),
 )
 
 CHAPTERS: tuple[Route, ...] = (

@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
+from bookgen.render import bounds
 from bookgen.render.characters import clean, is_wide
 from bookgen.render.model import (
     Block,
@@ -43,8 +44,15 @@ Polish = Callable[[str], str]
 
 
 def parse(source: str, title: str, polish: Polish) -> tuple[tuple[Block, ...], tuple[tuple[Block, ...], ...]]:
-    """The blocks and the notes of one chapter. A first heading that only repeats the title is dropped."""
-    reader = _Reader(_PARSER.parse("\n".join(_with_breaks(clean(source).split("\n")))), polish)
+    """The blocks and the notes of one chapter. A first heading that only repeats the title is dropped.
+
+    What would take for ever is no Markdown: its paragraphs are as they were typed.
+    """
+    text = clean(source)
+    tokens = [] if bounds.explodes(text) else _PARSER.parse("\n".join(_with_breaks(text.split("\n"))))
+    if not tokens or bounds.chains(tokens):
+        return tuple(bounds.plain(text)), ()
+    reader = _Reader(tokens, polish)
     blocks = [block for block in reader.blocks("") if not _is_empty(block)]
     while (
         blocks

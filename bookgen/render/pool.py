@@ -9,13 +9,15 @@ import pickle
 import sys
 from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-from bookgen.errors import InvalidInput, Unavailable
-from bookgen.render.worker import DONE, LENGTH, REFUSED, Answer
+from bookgen.errors import RenderTimeout, Unavailable
+from bookgen.render.answers import LENGTH, WorkerAnswer, receive, result_of
+from bookgen.render.turns import AT_ONCE, AccountTurns
 
 log = structlog.get_logger(__name__)
 
@@ -23,22 +25,27 @@ MEMORY = 2 * 1024**3
 TIMEOUT = 60.0
 JOBS_A_WORKER = 200  # then it is replaced, so that no leak grows for ever
 WAITING = 32
+# What a worker inherits: where programs, libraries and files for a moment are, and in which language. No secret.
+INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
 
 
 class RenderPool:
-    """As many workers as there is work for, at most one a core; the rest waits in a bounded queue.
+    """As many workers as there is work for, at most one a core but one more than an account has jobs at once.
 
+    The rest waits in a bounded queue, first come, first served: since each account has two places in it at most, no
+    account's jobs go before another's next one for long.
     The first job starts the first: a service that renders nothing has none of their memory.
     """
 
     def __init__(
         self, *, workers: int = 0, timeout: float = TIMEOUT, waiting: int = WAITING, memory: int = MEMORY
     ) -> None:
-        self._size = workers or max(1, min(4, os.cpu_count() or 1))
+        self._size = workers or max(AT_ONCE + 1, min(4, os.cpu_count() or 1))
         self._timeout = timeout
         self._waiting = waiting
         self._memory = memory
         self._turns = asyncio.Semaphore(self._size)
+        self._accounts = AccountTurns()
         self._queued = 0
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
@@ -49,8 +56,15 @@ class RenderPool:
         for worker in workers:
             await worker.kill()
 
+    def turn(self, account_id: int) -> AbstractAsyncContextManager[None]:
+        """Within it, an account may have a job run. Unavailable when too many of its own wait already."""
+        return self._accounts.of(account_id)
+
     async def run(self, job: Any) -> Any:
-        """The job's result. Unavailable when too many wait already or it takes too long."""
+        """The job's result; who does not wait for it any more calls it off.
+
+        Unavailable when too many wait already, RenderTimeout when it takes too long, InvalidInput.
+        """
         if self._queued >= self._waiting + self._size:
             raise Unavailable("Too many exports are waiting. Try again in a moment.", retry_after=5)
         self._queued += 1
@@ -70,14 +84,14 @@ class RenderPool:
                 answer = await worker.ask(data)
         except TimeoutError:
             log.error("render_timeout", seconds=self._timeout)
-            raise Unavailable("The export took too long and was given up.", retry_after=30) from None
+            raise RenderTimeout(retry_after=30) from None
         except (OSError, EOFError) as error:
             log.error("render_worker_died", error=repr(error))
             raise Unavailable("The export failed: its process ended. Try again.", retry_after=5) from None
         finally:
             if worker is not None:
                 await self._put_back(worker)
-        return _result(answer)
+        return result_of(answer)
 
     async def _put_back(self, worker: _Worker) -> None:
         self._busy.discard(worker)
@@ -87,14 +101,8 @@ class RenderPool:
             await worker.kill()
 
 
-def _result(answer: Answer) -> Any:
-    outcome, value = answer
-    if outcome == DONE:
-        return value
-    if outcome == REFUSED:
-        message, details = value
-        raise InvalidInput(message, **details)
-    raise RuntimeError(f"the renderer failed:\n{value}")
+def _environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in INHERITED if name in os.environ} | {"PYTHONPATH": _search_path()}
 
 
 def _search_path() -> str:
@@ -119,17 +127,18 @@ class _Worker:
             sys.executable,
             "-m",
             "bookgen.render.worker",
+            str(memory),
             stdin=PIPE,
             stdout=PIPE,
             stderr=None if sys.stderr else DEVNULL,
-            env=os.environ | {"BOOKGEN_RENDER_MEMORY": str(memory), "PYTHONPATH": _search_path()},
+            env=_environment(),
             start_new_session=True,  # a Ctrl-C in the terminal is for the service, which then closes us
         )
         if process.stdin is None or process.stdout is None:
             raise OSError("the worker has no pipes")
         worker = cls(process, process.stdin, process.stdout)
         try:
-            await worker._receive()
+            await receive(worker._stdout.readexactly)
         except BaseException:
             await worker.kill()
             raise
@@ -140,20 +149,14 @@ class _Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    async def ask(self, data: bytes) -> Answer:
+    async def ask(self, data: bytes) -> WorkerAnswer:
         self.usable = False
         self._stdin.write(LENGTH.pack(len(data)))
         self._stdin.write(data)
         await self._stdin.drain()
-        answer = await self._receive()
+        answer = await receive(self._stdout.readexactly)
         self.jobs += 1
         self.usable = True
-        return answer
-
-    async def _receive(self) -> Answer:
-        head = await self._stdout.readexactly(LENGTH.size)
-        data = await self._stdout.readexactly(LENGTH.unpack(head)[0])
-        answer: Answer = await asyncio.to_thread(pickle.loads, data)
         return answer
 
     async def kill(self) -> None:

@@ -1,7 +1,7 @@
-"""A process that renders one job at a time: `python -m bookgen.render.worker`, started and fed by the pool.
+"""A process that renders one job at a time: `python -m bookgen.render.worker MEMORY`, started and fed by the pool.
 
-Jobs come in on stdin and answers go out on stdout, each behind its length in four bytes. The end of stdin,
-which is also the end of the parent, ends the worker.
+Jobs come in on stdin, pickled by the service, each behind its length in four bytes; answers go out on stdout as
+`answers` has it. The end of stdin, which is also the end of the parent, ends the worker.
 """
 
 from __future__ import annotations
@@ -9,30 +9,23 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-import struct
 import sys
 import traceback
 from typing import Any, BinaryIO
 
 from bookgen.errors import InvalidInput
-
-LENGTH = struct.Struct(">I")
-
-# How an answer begins.
-DONE, REFUSED, FAILED = "done", "refused", "failed"
-
-Answer = tuple[str, Any]
+from bookgen.render.answers import LENGTH, JobOutcome, WorkerAnswer, done, failed, refused
 
 
 def main() -> None:
-    _limit_memory(int(os.environ.get("BOOKGEN_RENDER_MEMORY", "0")))
+    _limit_memory(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints to the log and not into an answer
     from bookgen.render.perform import perform  # after the limit, and once: this is what takes long
 
     gc.disable()  # a book is a million small objects and hardly a cycle: collecting between jobs is enough
     try:
-        _send(target, (DONE, None))
+        _send(target, WorkerAnswer(JobOutcome.DONE))
         while (job := _receive(source)) is not None:
             _send(target, _answer(perform, job))
             gc.collect()
@@ -40,13 +33,13 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
 
 
-def _answer(perform: Any, job: Any) -> Answer:
+def _answer(perform: Any, job: Any) -> WorkerAnswer:
     try:
-        return DONE, perform(job)
+        return done(perform(job))
     except InvalidInput as error:
-        return REFUSED, (str(error), error.details)
+        return refused(error)
     except Exception:
-        return FAILED, traceback.format_exc()
+        return failed(traceback.format_exc())
 
 
 def _receive(source: BinaryIO) -> Any:
@@ -56,9 +49,9 @@ def _receive(source: BinaryIO) -> Any:
     return pickle.loads(source.read(LENGTH.unpack(head)[0]))
 
 
-def _send(target: BinaryIO, answer: Answer) -> None:
-    data = pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
-    target.write(LENGTH.pack(len(data)) + data)
+def _send(target: BinaryIO, answer: WorkerAnswer) -> None:
+    for piece in answer.packed():
+        target.write(piece)
     target.flush()
 
 

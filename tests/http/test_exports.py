@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
 import zipfile
@@ -11,8 +12,9 @@ from urllib.parse import unquote
 import pytest
 
 from bookgen.http.exports import disposition
-from tests.http.conftest import Api, Reply
+from tests.http.conftest import Api, OpenApi, Reply
 from tests.render.test_hostile import CASES, TABLE
+from tests.test_publishing import HeldPool
 
 HOSTILE = [
     'a"; filename="evil.exe',
@@ -109,3 +111,33 @@ async def test_hostile_text_is_a_file_or_a_refusal_that_says_why(api: Api, actio
 async def ask(api: Api, book: dict[str, Any], action: str) -> Reply:
     path = f"/books/{book['id']}/{action}/"
     return await (api.get(path) if action == "preview-data" else api.post(path, {"settings": {}}))
+
+
+@pytest.mark.parametrize("action", ["POST /{}/export_pdf/", "POST /{}/preview_pdf/", "GET /{}/preview-data/"])
+async def test_a_job_whose_caller_has_left_is_called_off(api: Api, action: str) -> None:
+    book = await api.written()
+    pool = HeldPool()
+    api.services.publisher._pool = pool
+    method, path = action.format(f"api/v1/books/{book['id']}").split()
+    body = b"{}" if method == "POST" else b""
+
+    _, writer = await asyncio.open_connection("127.0.0.1", api.client.port)
+    writer.write(
+        f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.access}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+    await asyncio.wait_for(pool.asked.acquire(), 20)
+    writer.close()
+
+    await asyncio.wait_for(pool.called_off.wait(), 20)
+    assert (await api.get("/books/")).status == 200
+
+
+async def test_looking_at_the_pages_is_as_dear_as_an_export(open_api: OpenApi) -> None:
+    api = await (await open_api(rate_expensive="2/minute")).as_new_account("ada")
+    book = await api.book()
+
+    seen = [(await ask(api, book, action)).status for action in ("export_pdf", "preview-data", "preview-data")]
+
+    assert seen == [409, 409, 429]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -19,6 +20,9 @@ from bookgen.render.manuscript import manuscript
 from bookgen.render.model import Manuscript
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.settings import ExportSettings
+
+# The parser tells of every rule that it tries, and pytest keeps it all.
+logging.getLogger("markdown_it").setLevel(logging.INFO)
 
 
 @dataclass(frozen=True)

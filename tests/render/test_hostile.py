@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,8 @@ from bench.render import corpus
 from bench.render.corpus import Corpus
 from bookgen.errors import InvalidInput
 from bookgen.render.job import Job
+from bookgen.render.markdown import parse
+from bookgen.render.model import Paragraph, Table
 from bookgen.render.perform import perform
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
@@ -119,3 +122,45 @@ def well_formed(epub: bytes) -> bool:
             if name.endswith(("xhtml", "opf", "ncx", "xml")):
                 etree.fromstring(package.read(name))
     return True
+
+
+EXPLODING = {
+    "open brackets": "[" * 400_000,
+    "open pictures": "![" * 200_000,
+    "notes within notes": "^[" * 100_000 + "x" + "]" * 100_000,
+    "brackets within brackets": "[" * 100_000 + "]" * 100_000,
+    "an open bracket a line": "[a\n" * 100_000,
+    "many blocks of brackets": ("[" * 1_000 + "\n\n") * 300,
+    "chained notes": "a[^0]\n\n" + "\n\n".join(f"[^{each}]: b[^{each + 1}]" for each in range(600)),
+    "a ring of notes": "a[^0]\n\n" + "\n\n".join(f"[^{each}]: b[^{(each + 1) % 600}]" for each in range(600)),
+}
+
+
+@pytest.mark.parametrize("text", EXPLODING.values(), ids=EXPLODING.keys())
+def test_markdown_that_explodes_is_read_at_once_as_the_text_that_it_is(text: str) -> None:
+    began = time.process_time()
+
+    blocks, notes = parse(text, "A title", str)
+
+    assert time.process_time() - began < 10  # an hour and more without the bounds
+    assert notes == ()
+    typed = "".join(span.text for block in blocks if isinstance(block, Paragraph) for span in block.spans)
+    assert "".join(typed.split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("kind", ["pages", "pdf", "docx", "epub"])
+def test_chained_notes_come_out_of_every_format(kind: str) -> None:
+    book, chapters = corpus.book(Corpus("notes", chapters=1, words=20))
+    chained = replace(chapters[0], content=EXPLODING["chained notes"])
+
+    assert perform(Job(kind, book, [chained], "A", ExportSettings(), watermark=False))
+
+
+def test_a_page_full_of_links_and_some_notes_that_call_notes_are_markdown_still() -> None:
+    links = "\n".join(f"| [one {each}](https://example.org/{each}) | [two][^{each}] |" for each in range(1_500))
+    notes = "\n\n".join(f"[^{each}]: see [the next][^{each + 1}]" for each in range(40)) + "\n\n[^40]: last"
+
+    blocks, found = parse(f"| a | b |\n|---|---|\n{links}\n\n[^0]\n\n{notes}", "A title", str)
+
+    assert isinstance(blocks[0], Table)
+    assert len(found) == 41

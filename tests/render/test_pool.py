@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from bookgen.errors import InvalidInput, Unavailable
 from bookgen.render.job import Job
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
+from tests.canaries import CANARY
 from tests.render.test_hostile import CASES, TABLE
 
 BOOK, CHAPTERS = corpus.book(corpus.Corpus("pool", chapters=2, words=2_000))
@@ -152,6 +154,20 @@ async def test_closing_leaves_no_process_behind() -> None:
 
     with pytest.raises(ProcessLookupError):
         os.kill(worker.pid, 0)
+
+
+async def test_a_worker_inherits_no_secret(pool: RenderPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKGEN_SECRET_KEY", CANARY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
+    monkeypatch.setenv("DATABASE_URL", f"postgresql://bookgen:{CANARY}@localhost/books")
+
+    await pool.run(job())
+
+    (worker,) = pool._idle
+    inherited = Path(f"/proc/{worker.pid}/environ").read_text()
+    assert "PYTHONPATH=" in inherited
+    assert CANARY not in inherited
+    assert "BOOKGEN" not in inherited
 
 
 async def test_a_worker_that_cannot_start_is_no_crash() -> None:

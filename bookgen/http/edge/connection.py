@@ -51,13 +51,14 @@ class BoundedServer(web.Server):
 class BoundedConnection(web.RequestHandler):
     """One of the connections that its address may have open; a further one is cut off at once."""
 
-    __slots__ = ("_app", "_counted_as", "_counts")
+    __slots__ = ("_app", "_counted_as", "_counts", "lost")
 
     def __init__(self, server: BoundedServer, app: web.Application, counts: ConnectionCounts, **options: Any) -> None:
         super().__init__(server, **options)
         self._app = app
         self._counts = counts
         self._counted_as: str | None = None
+        self.lost = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -70,6 +71,7 @@ class BoundedConnection(web.RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
+        self.lost.set()
         telemetry.OPEN_CONNECTIONS.dec()
         if self._counted_as is not None:
             self._counts.leave(self._counted_as)

@@ -1,0 +1,29 @@
+"""Whether a caller still listens: slow work for one who has left is called off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar, cast
+
+from aiohttp import web
+
+from bookgen.errors import CallerLeft
+from bookgen.http.edge.connection import BoundedConnection
+
+T = TypeVar("T")
+
+
+async def while_listening(request: web.Request, work: Coroutine[Any, Any, T]) -> T:
+    """What the work brings. CallerLeft when the caller hangs up, and the work is cancelled."""
+    task = asyncio.create_task(work)
+    left = asyncio.create_task(cast(BoundedConnection, request.protocol).lost.wait())
+    try:
+        await asyncio.wait((task, left), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise CallerLeft
+        return task.result()
+    finally:
+        left.cancel()
+        task.cancel()
+        await asyncio.wait((task,))

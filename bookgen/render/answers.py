@@ -1,0 +1,115 @@
+"""A worker's answer on the pipe: its head as JSON, then bytes. Nothing in it runs when it is read.
+
+    length of the head, 4 bytes | head: {"outcome": …, "about": {…}, "lengths": [bytes of each part]} | the parts
+
+The worker has read what strangers wrote; whatever it says, reading it makes no more of it than a file or a picture.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from bookgen.errors import InvalidInput
+from bookgen.render.cover.job import FinishedCover, FinishedPicture
+from bookgen.render.model import Picture
+
+LENGTH = struct.Struct(">I")
+MOST_OF_A_HEAD = 1 << 20
+MOST_BYTES = 1 << 30
+
+Result = bytes | FinishedCover | FinishedPicture
+
+
+class JobOutcome(StrEnum):
+    DONE = "done"
+    REFUSED = "refused"  # what was asked for can't be made: `about` is an InvalidInput
+    FAILED = "failed"  # a bug: `about` has its traceback
+
+
+class UnreadableAnswer(EOFError):
+    """The worker's answer has not the form of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerAnswer:
+    outcome: JobOutcome
+    about: Mapping[str, Any] = field(default_factory=dict)
+    parts: Sequence[bytes] = ()
+
+    def packed(self) -> Iterator[bytes]:
+        """What goes into the pipe."""
+        lengths = [len(part) for part in self.parts]
+        head = orjson.dumps({"outcome": self.outcome, "about": dict(self.about), "lengths": lengths})
+        yield LENGTH.pack(len(head))
+        yield head
+        yield from self.parts
+
+
+async def receive(read: Callable[[int], Awaitable[bytes]]) -> WorkerAnswer:
+    """The next answer, `read` so many bytes at a time. UnreadableAnswer."""
+    length = LENGTH.unpack(await read(LENGTH.size))[0]
+    if length > MOST_OF_A_HEAD:
+        raise UnreadableAnswer
+    try:
+        head = orjson.loads(await read(length))
+        outcome, about, lengths = (
+            JobOutcome(head["outcome"]),
+            dict(head["about"]),
+            [int(each) for each in head["lengths"]],
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise UnreadableAnswer from error
+    if min(lengths, default=0) < 0 or sum(lengths) > MOST_BYTES:
+        raise UnreadableAnswer
+    return WorkerAnswer(outcome, about, [await read(each) for each in lengths])
+
+
+def done(result: Result) -> WorkerAnswer:
+    match result:
+        case FinishedCover(picture, thumbnail, style):
+            about = {"kind": "cover", "style": style, "sizes": [_size(picture), _size(thumbnail)]}
+            return WorkerAnswer(JobOutcome.DONE, about, (picture.data, thumbnail.data))
+        case FinishedPicture(picture, shows):
+            about = {"kind": "picture", "shows": shows, "sizes": [_size(picture)]}
+            return WorkerAnswer(JobOutcome.DONE, about, (picture.data,))
+        case bytes():
+            return WorkerAnswer(JobOutcome.DONE, {"kind": "file"}, (result,))
+
+
+def refused(error: InvalidInput) -> WorkerAnswer:
+    return WorkerAnswer(JobOutcome.REFUSED, {"message": str(error), "details": error.details})
+
+
+def failed(traceback: str) -> WorkerAnswer:
+    return WorkerAnswer(JobOutcome.FAILED, {"traceback": traceback})
+
+
+def result_of(answer: WorkerAnswer) -> Result:
+    """What was made. InvalidInput where it could not be, RuntimeError where the renderer failed."""
+    about = answer.about
+    if answer.outcome is JobOutcome.FAILED:
+        raise RuntimeError(f"the renderer failed:\n{about['traceback']}")
+    if answer.outcome is JobOutcome.REFUSED:
+        raise InvalidInput(str(about["message"]), **about["details"])
+    match about["kind"], _pictures(answer):
+        case "cover", [picture, thumbnail]:
+            return FinishedCover(picture, thumbnail, str(about["style"]))
+        case "picture", [picture]:
+            return FinishedPicture(picture, str(about["shows"]))
+    (file,) = answer.parts
+    return file
+
+
+def _pictures(answer: WorkerAnswer) -> list[Picture]:
+    sizes = answer.about.get("sizes", ())
+    return [Picture(data, int(size[0]), int(size[1])) for data, size in zip(answer.parts, sizes, strict=False)]
+
+
+def _size(picture: Picture) -> tuple[int, int]:
+    return picture.width, picture.height

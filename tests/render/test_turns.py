@@ -1,0 +1,79 @@
+"""An account has two jobs at once, and its others wait in its own line."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bookgen.errors import Unavailable
+from bookgen.render.turns import AccountTurns
+
+GREEDY, CALM = 1, 2
+
+
+class HeldJobs:
+    """Jobs that last until they are let go; `begun` in the order in which they had their turn."""
+
+    def __init__(self, turns: AccountTurns) -> None:
+        self._turns = turns
+        self.begun: list[tuple[int, int]] = []
+        self.ends: dict[tuple[int, int], asyncio.Event] = {}
+
+    def start(self, account_id: int, number: int) -> asyncio.Task[None]:
+        self.ends[account_id, number] = asyncio.Event()
+        return asyncio.create_task(self._do(account_id, number))
+
+    async def _do(self, account_id: int, number: int) -> None:
+        async with self._turns.of(account_id):
+            self.begun.append((account_id, number))
+            await self.ends[account_id, number].wait()
+
+
+async def settled() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def work() -> HeldJobs:
+    return HeldJobs(AccountTurns(at_once=2, waiting=3))
+
+
+async def test_an_account_has_two_at_once_and_another_does_not_wait_for_them(work: HeldJobs) -> None:
+    greedy = [work.start(GREEDY, number) for number in range(4)]
+    calm = work.start(CALM, 0)
+    await settled()
+    assert work.begun == [(GREEDY, 0), (GREEDY, 1), (CALM, 0)]
+
+    for end in work.ends.values():
+        end.set()
+    await asyncio.gather(*greedy, calm)
+
+    assert work.begun[3:] == [(GREEDY, 2), (GREEDY, 3)]
+
+
+async def test_more_than_may_wait_are_refused_and_there_is_room_again_when_they_leave(work: HeldJobs) -> None:
+    waiting = [work.start(GREEDY, number) for number in range(5)]
+    await settled()
+
+    with pytest.raises(Unavailable):
+        await work.start(GREEDY, 5)
+    assert not work.start(CALM, 0).done()
+    waiting[4].cancel()
+    await settled()
+    again = work.start(GREEDY, 6)
+    await settled()
+
+    assert not again.done()
+
+
+async def test_an_account_that_is_gone_leaves_nothing_behind(work: HeldJobs) -> None:
+    done = [work.start(GREEDY, number) for number in range(3)]
+    await settled()
+    done[2].cancel()
+    for end in work.ends.values():
+        end.set()
+    await asyncio.gather(*done, return_exceptions=True)
+
+    assert work._turns._lines == {}
