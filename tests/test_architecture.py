@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
-NOUNS = {"models", "errors", "words"}
+NOUNS = {"models", "errors", "words", "threads"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 # What callers may choose from: data that stands beside what is made of it.
@@ -19,6 +19,7 @@ SERVICE = {"billing", "store", "writing", "render"} | PROTOCOLS | NOUNS
 SERVICES = {"accounts", "artwork", "editing", "proofreading", "publishing", "support"}
 MAY_IMPORT = {
     "words": set(),
+    "threads": set(),
     "errors": set(),
     "models": {"errors", "words"},
     "config": {"errors"},

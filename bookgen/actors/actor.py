@@ -16,7 +16,7 @@ from bookgen.errors import RateLimited, Unavailable
 log = structlog.get_logger()
 
 MAX_WAITING = 32
-ANSWER_SECONDS = 5.0
+ANSWER_SECONDS = 25.0
 
 # Tasks that nobody awaits: the loop itself keeps only weak references to them.
 _running: set[asyncio.Task[Any]] = set()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from bookgen import threads
 from bookgen.models import Usage
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.cast import Cast
@@ -31,7 +31,7 @@ class OfflineModel:
     name = NAME
 
     async def complete(self, request: TextRequest) -> TextReply:
-        text = await asyncio.to_thread(answer, request)
+        text = await threads.compute(answer, request)
         return TextReply(text, StopReason.END, _usage(request, text), NAME)
 
     async def close(self) -> None:

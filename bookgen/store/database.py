@@ -34,6 +34,7 @@ STATEMENTS = 100  # prepared ones that a connection keeps
 # frozen, or behind a network that drops everything.
 SILENCE_SECONDS = 35.0
 HTTP_SILENCE_SECONDS = 15.0  # somebody waits
+QUEUE_SECONDS = 20.0  # for a connection, while the ones before are served
 
 
 class Connection(asyncpg.Connection):  # type: ignore[misc]
@@ -94,32 +95,69 @@ class _Acquired(PoolAcquireContext):  # type: ignore[misc]
 
 
 class Pool(asyncpg.Pool):  # type: ignore[misc]
-    """Waits a bounded time for a connection, then says Unavailable."""
+    """Gives its connections in the order in which they were asked for, or says Unavailable.
 
-    __slots__ = ("_patience",)
+    Whoever waits does so as long as connections come back, but at most QUEUE_SECONDS; and `patience` seconds when none
+    comes back, for then the database may be silent.
+    """
 
-    def __init__(self, *args: Any, patience: float, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    __slots__ = ("_lent", "_moved_at", "_patience", "_turns")
+
+    def __init__(self, *args: Any, patience: float, max_size: int, **kwargs: Any) -> None:
+        super().__init__(*args, max_size=max_size, **kwargs)
         self._patience = patience
+        self._turns = asyncio.Semaphore(max_size)  # asyncpg's own queue lets whoever comes just then go first
+        self._lent: set[int] = set()
+        self._moved_at = 0.0
 
     def acquire(self, *, timeout: float | None = None) -> _Acquired:
+        """`timeout`: another patience than the pool's."""
         return _Acquired(self, timeout)
 
     async def _acquire(self, timeout: float | None) -> Any:  # noqa: ASYNC109 (asyncpg's signature)
+        patience = self._patience if timeout is None else timeout
         with passing_as_unavailable():
+            await self._turn(patience)
             try:
-                return await super()._acquire(self._patience if timeout is None else timeout)
-            except TimeoutError:
-                if self.get_size() == self.get_max_size():  # else it waited for a new one
-                    raise PoolExhausted from None
+                connection = await super()._acquire(patience)
+            except BaseException:
+                self._turns.release()
                 raise
+        self._lent.add(id(connection))
+        return connection
+
+    async def release(self, connection: Any, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 (asyncpg's)
+        try:
+            await super().release(connection, timeout=timeout)
+        finally:
+            if id(connection) in self._lent:
+                self._lent.remove(id(connection))
+                self._moved_at = asyncio.get_running_loop().time()
+                self._turns.release()
+
+    async def _turn(self, patience: float) -> None:
+        if not self._turns.locked():
+            await self._turns.acquire()
+            return
+        clock = asyncio.get_running_loop().time
+        began, turn = clock(), asyncio.ensure_future(self._turns.acquire())
+        try:
+            while not turn.done():
+                until = min(max(self._moved_at, began) + patience, began + max(patience, QUEUE_SECONDS))
+                if until <= clock():
+                    raise PoolExhausted
+                await asyncio.wait((turn,), timeout=until - clock())
+        except BaseException:
+            if not turn.cancel():  # it has come just now
+                self._turns.release()
+            raise
 
 
 async def open_pool(
     dsn: str,
     *,
     size: int,
-    patience: float = 2.0,
+    patience: float = 4.0,
     silence: float = SILENCE_SECONDS,
     warm: int = 1,
     pooled: bool = False,

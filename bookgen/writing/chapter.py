@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
+from bookgen import threads
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, Digest
 from bookgen.providers.text import CallsHalted, Message, PromptTooLong, StopReason, TextReply, TextRequest
@@ -99,7 +99,7 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
         if part is None:
             break
         # Threads: a long book's prompt and a long reply take longer than the event loop may wait.
-        request = await asyncio.to_thread(part_request, draft, part, task)
+        request = await threads.compute(part_request, draft, part, task)
         try:
             reply = await steps.reply(request, attempt=empty)
         except PromptTooLong as refused:
@@ -107,7 +107,7 @@ async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], No
             continue
         calls += 1
         raise_if_refused(reply, request)
-        kept, cut = await asyncio.to_thread(_keep, draft, reply, request)
+        kept, cut = await threads.compute(_keep, draft, reply, request)
         if not kept and empty == MOST_EMPTY:
             break
         if not kept:

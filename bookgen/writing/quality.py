@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
+from bookgen import threads
 from bookgen.models import Book, Chapter, Digest
 from bookgen.words import count_words
 from bookgen.writing.contradictions import contradictions
@@ -39,7 +39,7 @@ ORDER = (
 async def inspect(content: str, material: Material, chapter: Chapter, digests: Sequence[Digest]) -> list[Flaw]:
     """Every flaw of a chapter, the worst first. Off the event loop: a long book takes longer than it may wait."""
     earlier = texts_before(material, chapter)
-    return await asyncio.to_thread(_inspect, content, material.book, chapter, earlier, digests)
+    return await threads.compute(_inspect, content, material.book, chapter, earlier, digests)
 
 
 def _inspect(
@@ -89,4 +89,4 @@ async def avoid(material: Material, chapter: Chapter) -> list[str]:
     """
     if has_refrains(material.book.genre):
         return []
-    return await asyncio.to_thread(to_avoid, texts_before(material, chapter)[-RECENT:])
+    return await threads.compute(to_avoid, texts_before(material, chapter)[-RECENT:])

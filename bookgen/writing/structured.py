@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 import json_repair
 
+from bookgen import threads
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Message, PromptTooLong, StopReason, TextReply, TextRequest
 from bookgen.writing.printable import printable
@@ -136,7 +136,7 @@ async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
         text = fenced[1].strip()
     value = _decoded(text)
     if value is None:
-        value = await asyncio.to_thread(_mended, _whole_object(text, cut=cut))
+        value = await threads.compute(_mended, _whole_object(text, cut=cut))
     if _is_bottomless(value):
         raise Malformed(TOO_DEEP)
     if isinstance(value, list) and len(value) == 1:
@@ -154,7 +154,7 @@ async def whole_parts(text: str) -> Mapping[str, Any]:
     start = text.find("{")
     if start < 0 or len(text) > LONGEST_REPLY:
         raise Malformed("there is no JSON object in it")
-    value = await asyncio.to_thread(_mended, text[start:])
+    value = await threads.compute(_mended, text[start:])
     if _is_bottomless(value):
         raise Malformed(TOO_DEEP)
     value = value if text.endswith(("}", "]", "},", "],")) else _without_last(value)

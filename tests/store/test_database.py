@@ -7,7 +7,9 @@ import pytest
 
 from bookgen.app import open_database
 from bookgen.errors import Unavailable
+from bookgen.store import database as database_module
 from bookgen.store.database import Database, open_pool
+from bookgen.store.outages import PoolExhausted
 from tests.chaos.pg_proxy import PgProxy
 from tests.composition import settings
 
@@ -43,6 +45,72 @@ async def test_an_exhausted_pool_answers_unavailable(dsn: str) -> None:
     async with pool.acquire():
         with pytest.raises(Unavailable):
             await pool.fetchval("SELECT 1")
+    await pool.close()
+
+
+async def test_whoever_waits_for_a_connection_gets_it_in_the_order_of_arrival_as_long_as_they_come_back(
+    dsn: str,
+) -> None:
+    """Each holds it for a while, and all of them together for much longer than the patience."""
+    pool, served = await open_pool(dsn, size=1, patience=0.1), list[int]()
+
+    async def use(number: int) -> None:
+        async with pool.acquire() as connection:
+            await connection.execute("SELECT pg_sleep(0.03)")
+            served.append(number)
+
+    await asyncio.gather(*(use(number) for number in range(10)))
+
+    assert served == list(range(10))
+    await pool.close()
+
+
+async def test_who_comes_when_a_connection_is_just_given_back_waits_behind_the_others(dsn: str) -> None:
+    pool, served = await open_pool(dsn, size=1), list[str]()
+
+    async def use(name: str) -> None:
+        async with pool.acquire():
+            served.append(name)
+
+    held = await pool.acquire()
+    waiting = asyncio.create_task(use("first"))
+    await asyncio.sleep(0)
+    await pool.release(held)
+    await use("late")
+    await waiting
+
+    assert served == ["first", "late"]
+    await pool.close()
+
+
+async def test_nobody_waits_for_a_connection_for_ever(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "QUEUE_SECONDS", 0.2)
+    pool = await open_pool(dsn, size=1, patience=0.1)
+
+    async def use() -> None:
+        async with pool.acquire() as connection:
+            await connection.execute("SELECT pg_sleep(0.05)")
+
+    ended = await asyncio.gather(*(use() for _ in range(10)), return_exceptions=True)
+
+    assert {type(each) for each in ended} == {type(None), PoolExhausted}
+    assert await pool.fetchval("SELECT 1") == 1
+    await pool.close()
+
+
+async def test_whoever_gives_up_waiting_leaves_the_connection_to_the_others(dsn: str) -> None:
+    pool = await open_pool(dsn, size=1)
+    for moments in range(8):
+        held = await pool.acquire()
+        waiting = asyncio.create_task(pool.fetchval("SELECT 1"))
+        await asyncio.sleep(0)
+        await pool.release(held)
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait((waiting,))
+
+        assert await pool.fetchval("SELECT 42") == 42
     await pool.close()
 
 

@@ -1,0 +1,20 @@
+"""A thread for what computes too long for the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# One: threads that compute have the interpreter in turns, and each of them is a turn that the event loop waits for.
+_thread = ThreadPoolExecutor(1, thread_name_prefix="compute")
+
+
+async def compute(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What the function returns, called in its turn among all that are given to it."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, functools.partial(function, *args, **kwargs))
