@@ -34,6 +34,7 @@ from bookgen.http.edge.watchdog import Watchdog
 from bookgen.http.server import build_app, build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.models import Usage
+from bookgen.painting import Painter
 from bookgen.proofreading import Proofreading
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.images import ImageModel
@@ -53,9 +54,8 @@ from bookgen.store.postgres.server import PostgresAddress, running_postgres
 from bookgen.store.postgres.space import LEAST_FREE, DiskGuard, make_data_folder, no_shortage
 from bookgen.support.assistant import Support
 from bookgen.support.ledger import Ledger
-from bookgen.writing.chapter import write_chapter
 from bookgen.writing.estimate import Estimates
-from bookgen.writing.outline import draft_outline
+from bookgen.writing.kinds import draft_outline, write_chapter
 from bookgen.writing.rework import rework_chapters
 
 MICROS = 1_000_000
@@ -194,15 +194,16 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     caps = _caps(config, model)
     least_free = overrides.get("least_free", LEAST_FREE)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
-    supervisor = _supervisor(config, database, model, quota, caps, shortage)
+    pool = RenderPool()
+    publisher = Publisher(database, quota, pool, shortage)
+    closing.push_async_callback(publisher.close)
+    painter = Painter(images, pool)
+    supervisor = _supervisor(config, database, model, painter, quota, caps, shortage)
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")
     mailing = Mailing(database.http, mailer, public_url=public_url)
     payments = build_payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
-    pool = RenderPool()
-    publisher = Publisher(database, quota, pool, shortage)
-    closing.push_async_callback(publisher.close)
     passwords = overrides.get("passwords") or Passwords()
     closing.callback(passwords.close)
     tokens = Tokens(reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key"))
@@ -228,7 +229,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         payments=payments,
         publisher=publisher,
         proofreading=Proofreading(database.http, quota, supervisor.reports.wake),
-        artwork=Artwork(database, quota, pool, images, price=_price, caps=caps),
+        artwork=Artwork(database, quota, pool, images, painter, price=_price, caps=caps),
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model, Ledger(database.http, _price, caps.day)),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),
@@ -243,6 +244,7 @@ def _supervisor(
     config: Config,
     database: Database,
     model: TextModel,
+    painter: Painter,
     quota: Quota,
     caps: CostCaps,
     shortage: Callable[[], str | None],
@@ -251,6 +253,7 @@ def _supervisor(
         database,
         writing=Writing(draft_outline, rework_chapters, write_chapter),
         model=model,
+        painter=painter,
         quota=quota,
         price=_price,
         caps=caps,

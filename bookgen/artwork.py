@@ -12,12 +12,16 @@ from bookgen.billing.plans import require_chapter_images
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_room, require_stored
 from bookgen.errors import InvalidInput, NotFound, UpstreamAIError
-from bookgen.models import Book, Chapter, Cover, Illustration, Usage
+from bookgen.models import Book, BookKind, Chapter, Cover, Illustration, Usage
+from bookgen.painting import UNUSABLE, Painter, paid_for
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.render.cover.job import Copy, CoverJob, FinishedCover, FinishedPicture, PictureJob
+from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
 from bookgen.store import accounts, books, chapters, covers, illustrations, media, model_calls
 from bookgen.store.database import DB, Database
+from bookgen.writing.material import Scene
+from bookgen.writing.picture_book import pictures
 
 COVER, ILLUSTRATION = "cover", "illustration"
 OFFLINE = "offline"
@@ -33,6 +37,10 @@ For: {audience}
 About: {description}
 Style: {style}
 {prompt}"""
+
+FIGURES = """
+The figures look like this:
+{figures}"""
 
 ILLUSTRATION_PROMPT = """\
 An illustration for a chapter of a book, landscape, without any text, letters or borders.
@@ -71,6 +79,7 @@ class _Work:
     book: Book
     stage: str
     chapter: Chapter | None = None
+    sheet: bytes | None = None  # the character sheet of a children's book
     in_vain: list[Spent] = field(default_factory=list)
 
     @property
@@ -87,12 +96,13 @@ class Artwork:
         quota: Quota,
         pool: RenderPool,
         images: ImageModel | None,
+        painter: Painter,
         *,
         price: Callable[[str, Usage], int | None],
         caps: Caps | None = None,
     ) -> None:
         self._database, self._quota, self._pool = database, quota, pool
-        self._images, self._price, self._caps = images, price, caps
+        self._images, self._painter, self._price, self._caps = images, painter, price, caps
 
     async def generate_covers(
         self, account_id: int, book_id: int, *, count: int, style: str, prompt: str
@@ -104,7 +114,7 @@ class Artwork:
         before = len(await covers.of_book(db, book_id))
         author = book.author_name or await self._account_name(account_id)
         copy = Copy(book.title, book.subtitle, author, book.content_language)
-        work = _Work(account_id, book, COVER)
+        work = _Work(account_id, book, COVER, sheet=await self._sheet(book))
         async with held_images(self._database, self._quota, account_id, count) as held:
             variants = range(before, before + count)
             made = await self._all_made(work, [self._cover(work, copy, each, style, prompt) for each in variants])
@@ -132,10 +142,11 @@ class Artwork:
         chapter = await chapters.find(db, account_id, chapter_id)
         if chapter is None:
             raise NotFound
-        require_chapter_images(await self._quota.plan(db, account_id), self._quota.upgrade_url)
         book = await self._book(account_id, chapter.book_id)
+        if book.kind is BookKind.PROSE:  # pictures are what a children's book was bought for
+            require_chapter_images(await self._quota.plan(db, account_id), self._quota.upgrade_url)
         await require_room(db, self._quota, account_id)
-        work = _Work(account_id, book, ILLUSTRATION, chapter)
+        work = _Work(account_id, book, ILLUSTRATION, chapter, await self._sheet(book))
         variant = chapter.chapter_number + len(await illustrations.of_chapter(db, chapter_id))
         async with held_images(self._database, self._quota, account_id, 1) as held:
             (made,) = await self._all_made(work, [self._picture(work, chapter, variant, prompt)])
@@ -155,7 +166,9 @@ class Artwork:
                         alt_text=_alternative(finished, prompt, caption, chapter),
                         prompt=prompt,
                         image_key=await media.add(connection, book.id, picture.data, **size),
-                        position=(chapter.content.strip().count("\n\n") + 1) // 2,
+                        position=0
+                        if book.kind is BookKind.CHILDRENS
+                        else (chapter.content.strip().count("\n\n") + 1) // 2,
                         **size,
                     )
                     await require_stored(connection, self._quota, account_id)
@@ -183,12 +196,27 @@ class Artwork:
             title=book.title, genre=book.genre, audience=book.target_audience,
             description=book.description, style=style, prompt=prompt,
         )  # fmt: skip
+        if book.kind is BookKind.CHILDRENS:
+            asked += FIGURES.format(figures=pictures.figures(book))
         reply = await self._painted(self._images, work, asked, PORTRAIT)
         job = CoverJob(copy, f"{seed} {variant}", book.genre, variant, style, reply.data)
         return await self._finished(work, job, reply)
 
+    async def _spread(self, work: _Work, chapter: Chapter, prompt: str) -> _Made:
+        """A picture of a children's book, whose figures are settled."""
+        await self._within_caps(work)
+        scene = Scene(prompt or f"{chapter.title}. {chapter.summary}", "")
+        try:
+            painted = await self._painter.spread(work.book, chapter, scene, work.sheet, patience=PATIENCE)
+        except UpstreamAIError as error:
+            work.in_vain += error.spent
+            raise
+        return _Made(FinishedPicture(Picture(painted.data, painted.width, painted.height)), painted.paid)
+
     async def _picture(self, work: _Work, chapter: Chapter, variant: int, prompt: str) -> _Made:
         book = work.book
+        if book.kind is BookKind.CHILDRENS:
+            return await self._spread(work, chapter, prompt)
         seed = f"{book.id} {book.title}"
         if self._images is None:
             job = PictureJob(seed, book.genre, variant)
@@ -207,7 +235,15 @@ class Artwork:
         await self._within_caps(work)
         try:
             return await images.paint(
-                ImageRequest(work.stage, prompt, size, work.account_id, PATIENCE, work.chapter_number)
+                ImageRequest(
+                    work.stage,
+                    prompt,
+                    size,
+                    work.account_id,
+                    PATIENCE,
+                    work.chapter_number,
+                    references=(work.sheet,) if work.sheet else (),
+                )
             )
         except UpstreamAIError as error:
             work.in_vain += error.spent
@@ -215,19 +251,15 @@ class Artwork:
 
     async def _finished(self, work: _Work, job: CoverJob | PictureJob, reply: ImageReply) -> _Made:
         """What came from outside, looked at and made anew in a worker process."""
-        paid = (*reply.also, Spent(reply.model, reply.usage))
+        paid = paid_for(reply)
         try:
             return _Made(await self._drawn(work, job), paid)
         except InvalidInput as error:
             work.in_vain += paid
             if "image" not in error.details:
                 raise
-            raise UpstreamAIError(
-                "The image provider sent something that is not a usable picture.",
-                stage=work.stage,
-                retryable=True,
-                chapter_number=work.chapter_number,
-            ) from error
+            number = work.chapter_number
+            raise UpstreamAIError(UNUSABLE, stage=work.stage, retryable=True, chapter_number=number) from error
 
     async def _all_made(self, work: _Work, makers: Sequence[Awaitable[_Made]]) -> list[_Made]:
         """Those that could be made; the first failure if none could, with what it cost in the ledger all the same."""
@@ -258,6 +290,9 @@ class Artwork:
         work.in_vain.clear()
         asked = model_calls.Asked(work.account_id, work.book.id, None, work.stage, work.chapter_number, calls)
         await model_calls.charge(connection, asked)
+
+    async def _sheet(self, book: Book) -> bytes | None:
+        return await books.character_sheet(self._database.http, book.id) if book.character_sheet_key else None
 
     async def _book(self, account_id: int, book_id: int) -> Book:
         book = await books.find(self._database.http, account_id, book_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -16,6 +16,22 @@ class BookStatus(StrEnum):
     OUTLINE = "outline"
     GENERATING = "generating"
     COMPLETED = "completed"
+
+
+class BookKind(StrEnum):
+    """What a book is written and laid out as. The chapters of a children's book are spreads."""
+
+    PROSE = "prose"
+    CHILDRENS = "childrens"
+
+
+class AgeRange(StrEnum):
+    """The years of those that a children's book is for."""
+
+    TODDLERS = "0-3"
+    PRESCHOOLERS = "3-5"
+    FIRST_READERS = "6-8"
+    READERS = "9-12"
 
 
 class ChapterStatus(StrEnum):
@@ -153,6 +169,11 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Book:
+    """`age_range`, `theme` and `characters` (name and description of each) are those of a children's book.
+
+    `character_sheet_key` is that of its hero's picture, which every other picture goes by.
+    """
+
     id: int
     account_id: int
     title: str
@@ -171,6 +192,11 @@ class Book:
     funding_source: FundingSource | None
     created_at: datetime
     updated_at: datetime
+    kind: BookKind = BookKind.PROSE
+    age_range: AgeRange | None = None
+    theme: str = ""
+    characters: Sequence[Mapping[str, str]] = ()
+    character_sheet_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

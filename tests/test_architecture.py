@@ -16,7 +16,7 @@ OUTSIDE = {"providers.google", "providers.mail"}
 # What callers may choose from: data that stands beside what is made of it.
 CHOICES = {"render.formats", "render.trim"}
 SERVICE = {"billing", "store", "writing", "render"} | PROTOCOLS | NOUNS
-SERVICES = {"accounts", "artwork", "editing", "proofreading", "publishing", "support"}
+SERVICES = {"accounts", "artwork", "childrens", "editing", "proofreading", "publishing", "support"}
 MAY_IMPORT = {
     "words": set(),
     "threads": set(),
@@ -34,7 +34,9 @@ MAY_IMPORT = {
     "support": {"store", "writing"} | PROTOCOLS | NOUNS,
     "proofreading": {"editing"} | SERVICE,
     "publishing": SERVICE,
-    "artwork": SERVICE,
+    "artwork": {"painting"} | SERVICE,
+    "childrens": SERVICE,
+    "painting": SERVICE,
     "editing": {"billing", "store"} | NOUNS,
     "actors": {"writing", "billing", "store", "telemetry"} | PROTOCOLS | NOUNS,
     "http": {"actors", "billing", "store", "limits", "telemetry"} | SERVICES | CHOICES | NOUNS,

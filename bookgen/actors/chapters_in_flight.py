@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from uuid import UUID
 
 import structlog
@@ -13,16 +14,17 @@ from bookgen.actors.actor import spawn
 from bookgen.actors.chapter_work import ChapterWork, Written
 from bookgen.actors.faults import fault
 from bookgen.actors.group_commit import GroupCommit
-from bookgen.actors.material import load_material
+from bookgen.actors.material import load_material, numbered
+from bookgen.actors.pictures import Pictures
 from bookgen.actors.quarantine import Quarantine, back_off, suspected
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.errors import Unavailable
-from bookgen.models import Run
+from bookgen.models import Book, Chapter, Run
 from bookgen.providers.text import CallsHalted
 from bookgen.store import material, runs
 from bookgen.store.runs import Begin, Begun, Checkpoint, Saved
-from bookgen.writing.material import Material
+from bookgen.writing.material import ChapterDraft, Material
 
 log = structlog.get_logger()
 
@@ -42,6 +44,7 @@ class ChaptersInFlight:
         self.surplus = 0
         self.quarantine = Quarantine(resources)
         self._resources = resources
+        self._pictures = Pictures(resources)
         self._places = asyncio.Semaphore(chapters_at_once)
         # They wait for each other, which is to keep no other from its place.
         self._places_of_suspects = asyncio.Semaphore(max(1, chapters_at_once // 4))
@@ -133,10 +136,21 @@ class ChaptersInFlight:
             chapter = work.place(given)
             write_chapter = self._resources.writing.write_chapter
             try:
-                return Written(chapter, await write_chapter(given, chapter.chapter_number, work.steps, work.hear_of))
+                draft = await write_chapter(given, chapter.chapter_number, work.steps, work.hear_of)
+                await self._illustrate(work, given.book, chapter, draft)
+                return Written(chapter, draft)
             except BaseException:
                 await work.steps.settle()
                 raise
+
+    async def _illustrate(self, work: ChapterWork, book: Book, chapter: Chapter, draft: ChapterDraft) -> None:
+        """What a spread needs besides its text: the plan, which every later one goes by, and its picture."""
+        pool, health = self._resources.pool, self._resources.health
+        if plan := draft.plan:
+            await health.through_outages(lambda: material.keep_plan(pool, book.id, plan.bible, numbered(plan.chapters)))
+            book = replace(book, bible=plan.bible)
+        if draft.scene:
+            await self._pictures.make(work.run, work.steps, book, chapter, draft.scene)
 
     @asynccontextmanager
     async def _place(self, run: Run) -> AsyncIterator[None]:

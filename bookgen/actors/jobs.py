@@ -14,17 +14,16 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.material import load_material
+from bookgen.actors.material import load_material, numbered, planned
 from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, Unavailable
-from bookgen.models import Allowance, Book, Chapter
+from bookgen.models import Allowance, Book
 from bookgen.store import jobs
 from bookgen.store import material as store
-from bookgen.store.material import PlannedChapter
-from bookgen.writing.material import Material, OutlineChapter
+from bookgen.writing.material import Material
 
 Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 
@@ -96,7 +95,7 @@ class Jobs:
 
     async def _outline(self, material: Material, steps: StoredSteps) -> Save:
         outline = await self._resources.writing.draft_outline(material.book, steps)
-        plans = [_plan(number, chapter) for number, chapter in enumerate(outline.chapters, 1)]
+        plans = numbered(outline.chapters)
 
         async def save(connection: asyncpg.Connection) -> None:
             await self._count_outline(connection, material.book)
@@ -109,7 +108,7 @@ class Jobs:
         if len(chosen) < len(set(job.chapter_ids)):
             raise InvalidInput(chapter_ids=["Not all of these are chapters of this book."])
         reworked = await self._resources.writing.rework_chapters(material, list(chosen), job.instructions, steps)
-        plans = [_plan(number, chapter, chosen.get(number)) for number, chapter in reworked.items()]
+        plans = [planned(number, chapter, chosen.get(number)) for number, chapter in reworked.items()]
 
         async def save(connection: asyncpg.Connection) -> None:
             await self._count_outline(connection, material.book)
@@ -134,6 +133,8 @@ class Jobs:
             await quota.spend(connection, account_id, Allowance.AI_EDITS)
             await quota.count_words(connection, account_id, draft.word_count)
             await store.keep_digests(connection, material.book.id, draft.earlier)
+            if draft.plan:
+                await store.write_plan(connection, material.book.id, draft.plan.bible, numbered(draft.plan.chapters))
             await store.rewrite(
                 connection, job.chapter_id, seen, draft.content, draft.word_count, quality, draft.digest
             )
@@ -155,7 +156,3 @@ class Jobs:
                 # else it was committed before, and only the answer was lost
 
         await self._resources.health.through_outages(attempt)
-
-
-def _plan(number: int, chapter: OutlineChapter, seen: Chapter | None = None) -> PlannedChapter:
-    return PlannedChapter(number, chapter.title, chapter.summary, chapter.target_word_count, seen)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import asyncpg
 
 from bookgen.errors import NotFound
+from bookgen.models import Chapter
 from bookgen.store import material as store
-from bookgen.writing.material import Material
+from bookgen.store.material import PlannedChapter
+from bookgen.writing.material import Material, OutlineChapter
 
 
 async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
@@ -16,3 +20,12 @@ async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Ma
     if book is None:
         raise NotFound
     return Material(book, chapters, digests)
+
+
+def numbered(chapters: Sequence[OutlineChapter]) -> list[PlannedChapter]:
+    """Chapters of an outline as they are stored."""
+    return [planned(number, chapter) for number, chapter in enumerate(chapters, 1)]
+
+
+def planned(number: int, chapter: OutlineChapter, seen: Chapter | None = None) -> PlannedChapter:
+    return PlannedChapter(number, chapter.title, chapter.summary, chapter.target_word_count, seen)

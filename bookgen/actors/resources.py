@@ -12,10 +12,11 @@ import asyncpg
 from bookgen.actors.backlog import Backlog
 from bookgen.actors.health import Health
 from bookgen.billing.quota import Quota
-from bookgen.models import Book, Usage
-from bookgen.providers.text import Outage, Patient, TextModel
+from bookgen.models import Book, Chapter, Usage
+from bookgen.providers.images import Painted
+from bookgen.providers.text import Halt, Outage, Patient, TextModel
 from bookgen.store.model_calls import Spending
-from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
+from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
 
 
@@ -34,6 +35,16 @@ class Writing:
     draft_outline: Callable[[Book, Steps], Awaitable[Outline]]
     rework_chapters: Callable[[Material, Sequence[int], str, Steps], Awaitable[dict[int, OutlineChapter]]]
     write_chapter: WriteChapter
+
+
+class PaintsSpreads(Protocol):
+    """Every failure is an UpstreamAIError whose `spent` was paid; CallsHalted once `halt` is set."""
+
+    async def sheet(self, book: Book, halt: Halt, /) -> Painted: ...
+
+    async def spread(
+        self, book: Book, chapter: Chapter, scene: Scene, sheet: bytes | None, halt: Halt, /
+    ) -> Painted: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,7 @@ class Resources:
     model: TextModel
     price: Callable[[str, Usage], int | None] = no_price
     caps: CostCaps = field(default_factory=CostCaps)
+    painter: PaintsSpreads | None = None
     call_seconds: float = 180.0
     boot_id: UUID = field(default_factory=uuid4)
     other_processes: int = 0

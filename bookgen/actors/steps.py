@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -88,6 +89,15 @@ class StoredSteps:
         self.unstored: Step | None = None
 
     @property
+    def book_id(self) -> int:
+        return self._work.book_id
+
+    @property
+    def halt(self) -> Halt:
+        """Set while it is closed."""
+        return self._halt
+
+    @property
     def closed(self) -> bool:
         return self._halt.is_set
 
@@ -99,9 +109,15 @@ class StoredSteps:
             self._halt.clear()
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        with self.awaiting():
+            return await self._reply(request, attempt)
+
+    @contextmanager
+    def awaiting(self) -> Iterator[None]:
+        """While a reply, or a picture, is awaited, which has bounds of its own."""
         self.quiet_since = None
         try:
-            return await self._reply(request, attempt)
+            yield
         finally:
             self.quiet_since = asyncio.get_running_loop().time()
 
@@ -112,13 +128,14 @@ class StoredSteps:
         if (self._replay or elsewhere) and (stored := await self._stored(key)):
             return stored
         await self._resources.health.wait()
-        await self._within_caps(request)
+        await self.within_caps(request.stage, request.chapter_number)
         if self.closed:
             raise CallsHalted(request.stage, request.chapter_number)
         if self._work.run_id is None:  # somebody waits for this answer
             request = replace(request, patience=CALLER_PATIENCE)
         reply = _storable(await self._call(replace(request, halt=self._halt)))
-        asked = self._asked(request, (*reply.also, Spent(reply.model, reply.usage)))
+        spent = (*reply.also, Spent(reply.model, reply.usage))
+        asked = self.asked(request.stage, request.chapter_number, spent)
         self.unstored = Step(key, _to_json(reply), asked)
         return reply
 
@@ -133,7 +150,7 @@ class StoredSteps:
         except Dropped:
             self.unstored = None
             self.failed = TextDropped(step.asked.stage, step.asked.chapter_number)
-            await self._charge(step.asked)
+            await self.charge(step.asked)
             raise self.failed from None
 
     async def store_last(self) -> None:
@@ -149,7 +166,8 @@ class StoredSteps:
         stored = await self._resources.health.through_outages(lambda: store.find(pool, book_id, key))
         return _from_json(stored) if stored else None
 
-    async def _within_caps(self, request: TextRequest) -> None:
+    async def within_caps(self, stage: str, chapter_number: int | None) -> None:
+        """CostCapReached when no further call may be paid for."""
         caps = self._resources.caps
         if caps.none:
             return
@@ -160,9 +178,7 @@ class StoredSteps:
         if reached := caps.reached(spending):
             telemetry.COST_CAPS_REACHED.labels(reached.cap).inc()
             log.warning("cost_cap_reached", cap=reached.cap, account_id=work.account_id, book_id=work.book_id)
-            self.failed = CostCapReached(
-                reached.sentence, stage=request.stage, retryable=True, chapter_number=request.chapter_number
-            )
+            self.failed = CostCapReached(reached.sentence, stage=stage, retryable=True, chapter_number=chapter_number)
             raise self.failed
 
     async def _call(self, request: TextRequest) -> TextReply:
@@ -173,19 +189,19 @@ class StoredSteps:
                 return await self._resources.model.complete(request)
         except UpstreamAIError as error:
             self.failed = error
-            await self._charge(self._asked(request, error.spent))
+            await self.charge(self.asked(request.stage, request.chapter_number, error.spent))
             raise
 
-    async def _charge(self, asked: Asked) -> None:
+    async def charge(self, asked: Asked) -> None:
         """What calls that failed have used is paid all the same."""
         if asked.calls:
             await self._resources.health.through_outages(lambda: model_calls.charge(self._resources.pool, asked))
 
-    def _asked(self, request: TextRequest, spent: Sequence[Spent]) -> Asked:
+    def asked(self, stage: str, chapter_number: int | None, spent: Sequence[Spent]) -> Asked:
         price = self._resources.price
         calls = tuple(PaidCall(each.model, each.usage, price(each.model, each.usage)) for each in spent)
         work = self._work
-        return Asked(work.account_id, work.book_id, work.run_id, request.stage, request.chapter_number, calls)
+        return Asked(work.account_id, work.book_id, work.run_id, stage, chapter_number, calls)
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

@@ -19,7 +19,7 @@ from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChange
 from bookgen.actors.notifications import listen
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.reports import Reports
-from bookgen.actors.resources import CostCaps, Resources, Writing, no_price
+from bookgen.actors.resources import CostCaps, PaintsSpreads, Resources, Writing, no_price
 from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.quota import Quota
@@ -48,6 +48,7 @@ class Supervisor:
         writing: Writing,
         model: TextModel,
         quota: Quota,
+        painter: PaintsSpreads | None = None,
         price: Callable[[str, Usage], int | None] = no_price,
         caps: CostCaps | None = None,
         call_seconds: float = 180.0,
@@ -55,7 +56,15 @@ class Supervisor:
         shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.resources = Resources(
-            database.runs, database.lease, quota, writing, model, price, caps or CostCaps(), call_seconds=call_seconds
+            database.runs,
+            database.lease,
+            quota,
+            writing,
+            model,
+            price,
+            caps or CostCaps(),
+            painter,
+            call_seconds=call_seconds,
         )
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)

@@ -16,9 +16,12 @@ from bookgen.actors.decide import Decision, Effect, Snapshot, decide, taken_by
 from bookgen.actors.faults import fault
 from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.resources import Resources
+from bookgen.billing import addons
+from bookgen.billing.addons import CHILDRENS_BOOK
+from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
 from bookgen.errors import Conflict, NotFound
-from bookgen.models import BookStatus, Run, RunMode, RunStatus
+from bookgen.models import BookKind, BookStatus, Run, RunMode, RunStatus
 from bookgen.store import book_state, books, chapters, jobs, material, notifications, runs, slots, steps
 from bookgen.store.book_state import BookState
 
@@ -141,12 +144,18 @@ class Transactions:
         if Effect.HOLD in effects:
             await require_room(connection, quota, run.account_id)
             source = await quota.hold_book(connection, run.account_id, run.book_id, run.id, state.target_word_count)
+            if state.kind is BookKind.CHILDRENS:
+                images = state.todo or state.chapters  # where all are written, all are written anew
+                await addons.hold_use(connection, quota, run.account_id, CHILDRENS_BOOK, run.id, run.book_id)
+                await require_images(connection, quota, run.account_id, run.book_id, images)
         if not run.status.active and (words := await runs.count_words(connection, run.id)):
             await quota.count_words(connection, run.account_id, words)
         if Effect.CONSUME in effects:
             await quota.consume_book(connection, run.account_id, run.book_id, run.id, run.words_written)
+            await addons.count_use(connection, quota, run.id)
         if Effect.RELEASE in effects:
             await quota.release_book(connection, run.book_id, wrote=state.wrote)
+            await addons.release_use(connection, quota, run.account_id, run.id)
         if source or state.run is None or BOOK_STATUS[state.run.status] is not BOOK_STATUS[run.status]:
             await books.set_status(connection, run.book_id, BOOK_STATUS[run.status], source)
 

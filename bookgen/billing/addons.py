@@ -14,7 +14,7 @@ from bookgen.store import addons, subscriptions
 from bookgen.store.database import DB
 
 MONTHLY = "monthly"
-AUTOMATED_PRODUCTION = "automated-production"
+AUTOMATED_PRODUCTION, CHILDRENS_BOOK = "automated-production", "childrens-book"
 
 
 def uses_remaining(owned: OwnedAddon, now: datetime) -> int:

@@ -28,6 +28,13 @@ class HeldImages:
         await image_holds.remove(connection, self._id)
 
 
+async def require_images(connection: DB, quota: Quota, account_id: int, book_id: int, images: int) -> None:
+    """QuotaExceeded where a run of the book cannot make so many. An active run holds them by itself."""
+    period = await quota.period(connection, account_id)
+    taken = await image_holds.held(connection, account_id, period.start, but_of=book_id)
+    await quota.require(connection, account_id, Allowance.AI_IMAGES, in_flight=taken + images - 1)
+
+
 @asynccontextmanager
 async def held_images(database: Database, quota: Quota, account_id: int, images: int) -> AsyncIterator[HeldImages]:
     """Sets so many images aside, or QuotaExceeded; what was not consumed within is given back."""

@@ -28,6 +28,14 @@ class Books:
         """A draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
         return BookHandle(self._client, await self._client.create_book(title=title, **fields))
 
+    async def create_childrens(self, title: str, age_range: str, **fields: Any) -> BookHandle:
+        """A draft picture book. `age_range`: 0-3, 3-5, 6-8 or 9-12; `fields`: theme, page_count, characters, ...
+
+        A character is a name, or a dict of its name and its description.
+        """
+        made = await self._client.create_childrens_book(title=title, age_range=age_range, **fields)
+        return BookHandle(self._client, made)
+
     async def get(self, book_id: int) -> BookHandle:
         return BookHandle(self._client, await self._client.book(book_id))
 

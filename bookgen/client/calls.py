@@ -91,6 +91,9 @@ class Calls:
     async def create_book(self, **fields: Any) -> JSON:
         return await self._json("POST", "/books/", fields)
 
+    async def create_childrens_book(self, **fields: Any) -> JSON:
+        return await self._json("POST", "/books/childrens/", fields)
+
     async def book(self, book_id: int) -> JSON:
         return await self._json("GET", f"/books/{book_id}/")
 

@@ -66,6 +66,10 @@ class SyncBooks:
         """A draft. `fields` are those of the API: description, chapter_count, target_word_count, ..."""
         return SyncBook(self._run(self._books.create(title, **fields)), self._run)
 
+    def create_childrens(self, title: str, age_range: str, **fields: Any) -> SyncBook:
+        """A draft picture book. `fields` are those of the API: theme, page_count, characters, ..."""
+        return SyncBook(self._run(self._books.create_childrens(title, age_range, **fields)), self._run)
+
     def get(self, book_id: int) -> SyncBook:
         return SyncBook(self._run(self._books.get(book_id)), self._run)
 

@@ -28,6 +28,7 @@ from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, ESTIMATE, QUOTA, 
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
+from bookgen.models import Book
 from bookgen.store import accounts, books, chapters, covers, illustrations, stats
 from bookgen.store import progress as runs
 from bookgen.store.database import DB
@@ -75,7 +76,7 @@ async def demo(_request: web.Request) -> web.Response:
 async def create_book(request: web.Request) -> web.Response:
     db, account_id, new = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
     new["target_word_count"] = new["target_word_count"] or await _default_words(request)
-    new["author_name"] = new["author_name"] or await _account_name(request)
+    new["author_name"] = new["author_name"] or await account_name(request)
     async with db.acquire() as connection:
         book = await editing.create_book(connection, request.app[QUOTA], account_id, new)
     return await whole_book(request, book.id, code=201)
@@ -143,7 +144,7 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
         written = await chapters.of_book(connection, book_id)
         usage = asdict(await stats.book_usage(connection, book_id)) | {"currency": request.app[SITE].currency}
         findings = await chapters.findings(connection, book_id)
-        artwork = await _artwork(connection, book_id, request.app[SITE].public_url)
+        artwork = await _artwork(connection, book, request.app[SITE].public_url)
     estimate = request.app[ESTIMATE](book, written) if written else None
     progress = await progress_of(request, book_id)
     return replies.json(shown_whole(book, written, progress, findings, usage, estimate, artwork), status=code)
@@ -167,11 +168,15 @@ async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]
     ]
 
 
-async def _artwork(db: DB, book_id: int, public_url: str) -> BookArtwork:
+async def _artwork(db: DB, book: Book, public_url: str) -> BookArtwork:
     """What was drawn for a book that was found as its owner's."""
-    found = await covers.of_book(db, book_id)
-    pictures = by_chapter(await illustrations.of_book(db, book_id), public_url)
-    return BookArtwork(selected_url(found, public_url), [shown_cover(each, public_url) for each in found], pictures)
+    found = await covers.of_book(db, book.id)
+    return BookArtwork(
+        selected_url(found, public_url),
+        [shown_cover(each, public_url) for each in found],
+        by_chapter(await illustrations.of_book(db, book.id), public_url),
+        media_url(public_url, book.character_sheet_key) if book.character_sheet_key else None,
+    )
 
 
 async def _default_words(request: web.Request) -> int:
@@ -179,6 +184,6 @@ async def _default_words(request: web.Request) -> int:
     return min(DEFAULT_WORDS, options.max_words) or DEFAULT_WORDS
 
 
-async def _account_name(request: web.Request) -> str:
+async def account_name(request: web.Request) -> str:
     account = await accounts.find(request.app[DATABASE].http, request[ACCOUNT_ID])
     return (account.full_name or account.username) if account else ""

@@ -13,7 +13,7 @@ from bookgen.http.chapters_schemas import ChapterSchema, shown_chapter
 from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.generation_schemas import GenerationProgressSchema
-from bookgen.models import Book, BookStatus, Chapter, Estimate, FundingSource
+from bookgen.models import AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
 
 MAX_WORDS = 2**31 - 1  # what the column holds; how much of it one may have is the plan's affair
@@ -100,6 +100,13 @@ class UsageSumSchema(Schema):
     unknown_price = fields.Boolean(required=True)
 
 
+class CharacterSchema(Schema):
+    """Somebody in a children's book."""
+
+    name = fields.String(required=True)
+    description = fields.String(required=True)
+
+
 class QualityFindingSchema(Schema):
     """What the quality gate saw in a chapter and could not mend."""
 
@@ -130,6 +137,13 @@ class BookListedSchema(Schema):
     chapters_count = fields.Integer(required=True)
     word_count = fields.Integer(required=True)
     funding_source = fields.String(required=True, allow_none=True, validate=choice(FundingSource))
+    kind = fields.String(required=True, validate=choice(BookKind))
+    age_range = fields.String(required=True, allow_none=True, validate=choice(AgeRange))
+    theme = fields.String(required=True)
+    characters = fields.List(fields.Nested(CharacterSchema), required=True)
+    page_count = fields.Integer(
+        required=True, allow_none=True, metadata={"description": "Of a children's book, two for each spread."}
+    )
     created_at = fields.DateTime(required=True)
     updated_at = fields.DateTime(required=True)
 
@@ -139,6 +153,11 @@ class BookSchema(BookListedSchema):
 
     chapters = fields.List(fields.Nested(ChapterSchema), required=True)
     covers = fields.List(fields.Nested(CoverSchema), required=True)
+    character_sheet_url = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "The hero as every picture of a children's book goes by."},
+    )
     quality = fields.List(fields.Nested(QualityFindingSchema), required=True)
     usage = fields.Nested(UsageSumSchema, required=True)
     estimated_cost_micros = fields.Integer(required=True, allow_none=True)
@@ -157,6 +176,7 @@ class BookArtwork:
     cover_image_url: str | None = None
     covers: Sequence[Mapping[str, Any]] = ()
     illustrations: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    character_sheet_url: str | None = None
 
 
 def shown_in_list(
@@ -170,6 +190,7 @@ def shown_in_list(
         cover_image_url=cover_image_url,
         chapters_count=chapters_count,
         word_count=word_count,
+        page_count=2 * chapters_count if book.kind is BookKind.CHILDRENS else None,
     )
 
 
@@ -188,6 +209,7 @@ def shown_whole(
         **shown_in_list(book, len(chapters), words, progress, artwork.cover_image_url),
         "chapters": [shown_chapter(chapter, artwork.illustrations.get(chapter.id, ())) for chapter in chapters],
         "covers": artwork.covers,
+        "character_sheet_url": artwork.character_sheet_url,
         "quality": quality,
         "usage": usage,
         "estimated_cost_micros": estimate and estimate.cost_micros,

@@ -7,6 +7,7 @@ from bookgen.http import (
     auth,
     books,
     chapters,
+    childrens,
     covers,
     credits,
     exports,
@@ -67,6 +68,13 @@ PAYMENT: tuple[Route, ...] = (
 BOOKS: tuple[Route, ...] = (
     Route("GET", "/books/", books.list_books, READ),
     Route("POST", "/books/", books.create_book, WRITE, gate="books_per_month, max_word_count_per_book"),
+    Route(
+        "POST",
+        "/books/childrens/",
+        childrens.create_childrens,
+        WRITE,
+        gate="books_per_month, the add-on childrens-book",
+    ),
     Route("GET", "/books/dropdown/", books.dropdown, READ),
     Route("GET", "/books/{id}/", books.read_book, READ),
     Route("PATCH", "/books/{id}/", books.change_book, WRITE, gate="max_word_count_per_book"),

@@ -6,22 +6,28 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bookgen.models import Usage
+from bookgen.providers.halt import Halt
 from bookgen.providers.text import Spent as Spent
 
-PORTRAIT, LANDSCAPE = "1024x1536", "1536x1024"
+PORTRAIT, LANDSCAPE, SQUARE = "1024x1536", "1536x1024", "1024x1024"
+WIDE = LANDSCAPE
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRequest:
     """One picture. `size`, WIDTHxHEIGHT in pixels, is a wish. `patience`: the seconds that the caller gives a busy
-    provider. `stage` and `chapter_number` name the call in errors and in the ledger."""
+    provider; None, where nobody waits, sits out an outage, and `halt` ends that. `stage` and `chapter_number` name the
+    call in errors and in the ledger. `references`: pictures of the figures, which go with it where the provider takes
+    any; the prompt says in words what they show."""
 
     stage: str
     prompt: str
     size: str
     account_id: int
-    patience: float
+    patience: float | None
     chapter_number: int | None = None
+    references: tuple[bytes, ...] = ()
+    halt: Halt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,16 @@ class ImageReply:
     usage: Usage
     model: str
     also: tuple[Spent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Painted:
+    """A JPEG that was looked at and made anew here, with what was paid for it."""
+
+    data: bytes
+    width: int
+    height: int
+    paid: tuple[Spent, ...]
 
 
 class ImageModel(Protocol):

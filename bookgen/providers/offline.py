@@ -9,6 +9,7 @@ from typing import Any
 
 from bookgen import threads
 from bookgen.models import Usage
+from bookgen.providers.sample import picture_book
 from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.cast import Cast
 from bookgen.providers.sample.grammar import Grammar
@@ -60,6 +61,8 @@ def _tokens(characters: int) -> int:
 
 
 def _outline(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+    if brief.text("ages"):
+        return picture_book.plan(brief, bank)
     first = brief.number("first", 1)
     last = brief.number("last", brief.number("chapter_count", 1))
     return {
@@ -82,6 +85,11 @@ def _rework(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
 
 def _keyed(chapters: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     return {f"chapter_{chapter['number']}": chapter for chapter in chapters}
+
+
+def _chapter(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+    """Of a children's book: the chapters of others are asked for in prose."""
+    return picture_book.spread(brief, bank)
 
 
 def _digest(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
@@ -157,6 +165,7 @@ def _long_words(text: str) -> set[str]:
 
 _STRUCTURED: dict[str, Callable[[Brief, Bank, TextRequest], dict[str, Any]]] = {
     "outline": _outline,
+    "chapter": _chapter,
     "rework": _rework,
     "digest": _digest,
     "support": _support,

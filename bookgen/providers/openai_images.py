@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,19 +18,24 @@ from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.text import Message, StopReason, TextModel, TextRequest
 
 QUALITY = "medium"
-_OPTIONAL = ("quality", "output_format", "moderation")  # what other servers may not know
+_OPTIONAL = ("quality", "output_format", "moderation", "input_fidelity")  # what other servers may not know
+_NO_SUCH_WAY = (404, 405, 501)
+REFERRED = (
+    "The figures look exactly as on the picture that is given with this: keep faces, shapes, colours and clothes."
+)
 _LEAST = 100  # bytes that any picture has
 
 
 class OpenAIImageProvider(OpenAIProvider):
     """A picture as base64 in the place of a text, so that it is paced, retried and counted as texts are.
 
-    The request's last message is the prompt, its stage the size.
+    The request's first message is the size, its last the prompt; those between are reference pictures, as base64.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._unknown: set[str] = set()
+        self._takes_references = True
 
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         body = {
@@ -40,7 +46,7 @@ class OpenAIImageProvider(OpenAIProvider):
             "quality": QUALITY,
             "output_format": "png",
         }
-        reply = await self._sent(client, body)
+        reply = await self._painted(client, body, [message.text for message in request.messages[1:-1]])
         partial.events = 1
         usage = getattr(reply, "usage", None)
         if usage is not None:
@@ -53,12 +59,25 @@ class OpenAIImageProvider(OpenAIProvider):
         partial.text.append(data)
         return StopReason.END
 
-    async def _sent(self, client: Any, body: dict[str, Any]) -> Any:
+    async def _painted(self, client: Any, body: dict[str, Any], references: list[str]) -> Any:
+        """With the references where the server has a way to take them; the prompt says in words what they show."""
+        if references and self._takes_references:
+            files = [(f"figure{at}.jpg", base64.b64decode(each), "image/jpeg") for at, each in enumerate(references, 1)]
+            referred = {"prompt": f"{REFERRED}\n\n{body['prompt']}", "image": files, "input_fidelity": "high"}
+            try:
+                return await self._sent(client.images.edit, body | referred)
+            except Exception as error:
+                if not _knows_no_references(error):
+                    raise
+                self._takes_references = False
+        return await self._sent(client.images.generate, body)
+
+    async def _sent(self, send: Callable[..., Awaitable[Any]], body: dict[str, Any]) -> Any:
         """Leaves out, from then on, what the server says it does not know."""
         while True:
             asked = {name: value for name, value in body.items() if name not in self._unknown}
             try:
-                return await client.images.generate(**asked)
+                return await send(**asked)
             except Exception as error:
                 words, status = said(error), getattr(error, "status_code", None)
                 named = {name for name in _OPTIONAL if name in asked and name in words}
@@ -81,15 +100,17 @@ class OpenAIImages:
         await self._model.close()
 
     async def paint(self, request: ImageRequest) -> ImageReply:
+        references = [await asyncio.to_thread(_coded, each) for each in request.references]
         reply = await self._model.complete(
             TextRequest(
                 stage=request.stage,
                 system=(),
-                messages=(Message("user", request.size), Message("user", request.prompt)),
+                messages=tuple(Message("user", each) for each in (request.size, *references, request.prompt)),
                 max_tokens=0,
                 chapter_number=request.chapter_number,
                 account_id=request.account_id,
                 patience=request.patience,
+                halt=request.halt,
             )
         )
         paid = (*reply.also, Spent(reply.model, reply.usage))
@@ -99,6 +120,16 @@ class OpenAIImages:
         if data is None:
             raise _failed("The image provider sent something that is not a picture.", request, paid, retryable=True)
         return ImageReply(data, reply.usage, reply.model, reply.also)
+
+
+def _knows_no_references(error: Exception) -> bool:
+    """Whether the server has no edits, or none with this model; a picture that it refuses is something else."""
+    status, words = getattr(error, "status_code", None), said(error)
+    return status in _NO_SUCH_WAY or (status in (400, 422) and ("edits" in words or "'image'" in words))
+
+
+def _coded(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
 
 
 def _decoded(text: str) -> bytes | None:

@@ -15,15 +15,21 @@ from bookgen.render.languages import language
 from bookgen.render.manuscript import manuscript
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.preview import html_pages
+from bookgen.render.scenes.job import SceneJob, SheetJob
+from bookgen.render.scenes.make import make_scene, make_sheet
 
 
-def perform(job: Job | CoverJob | PictureJob) -> bytes | FinishedCover | FinishedPicture:
+def perform(job: Job | CoverJob | PictureJob | SceneJob | SheetJob) -> bytes | FinishedCover | FinishedPicture:
     """What a worker is asked for."""
     match job:
         case CoverJob():
             return make_cover(job)
         case PictureJob():
             return make_picture(job)
+        case SceneJob():
+            return make_scene(job)
+        case SheetJob():
+            return make_sheet(job)
         case _:
             return export(job)
 

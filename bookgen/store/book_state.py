@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from bookgen.models import Run
+from bookgen.models import BookKind, Run
 from bookgen.store import slots
 from bookgen.store.runs import run_of
 from bookgen.store.slots import holds_slot
@@ -24,6 +24,7 @@ class BookState:
     """
 
     target_word_count: int
+    kind: BookKind
     run: Run | None
     chapters: int
     written: int
@@ -37,7 +38,7 @@ class BookState:
 LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
 
 BOOK_STATE = f"""
-    SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, newest.*, k.chapters,
+    SELECT greatest(b.target_word_count, k.budgets) AS target_word_count, b.kind AS book_kind, newest.*, k.chapters,
            k.written AS chapters_written, k.todo,
            EXISTS (SELECT FROM run r
                     WHERE r.book_id = b.id
@@ -76,6 +77,7 @@ async def lock(connection: asyncpg.Connection, account_id: int, book_id: int, ca
     row = await connection.fetchrow(BOOK_STATE, book_id, account_id, float(call_seconds))
     return row and BookState(
         target_word_count=row["target_word_count"],
+        kind=BookKind(row["book_kind"]),
         run=run_of(row) if row["id"] is not None else None,
         chapters=row["chapters"],
         written=row["chapters_written"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 # What the service decides about a book; every other field is the author's.
-KEPT = ("id", "account_id", "status", "bible", "funding_source", "created_at", "updated_at")
+KEPT = ("id", "account_id", "status", "bible", "funding_source", "created_at", "updated_at", "character_sheet_key")
 GIVEN = tuple(name for name in field_names(Book) if name not in KEPT)
+
 
 COLUMNS = columns(field_names(Book), "b")
 
@@ -31,6 +32,9 @@ class ListedBook:
     word_count: int
 
 
+# What a book of prose leaves out.
+ABSENT = {field.name: field.default for field in fields(Book) if field.default is not MISSING}
+
 CREATE = f"""
     INSERT INTO book AS b (account_id, {columns(GIVEN)})
     VALUES ($1, {parameters(GIVEN, 2)})
@@ -39,8 +43,8 @@ CREATE = f"""
 
 
 async def create(db: DB, account_id: int, new: Mapping[str, Any]) -> Book:
-    """Stores a draft; `new` has every field that the author decides."""
-    return book_of(await db.fetchrow(CREATE, account_id, *itemgetter(*GIVEN)(new)))
+    """Stores a draft; `new` has every field that the author decides, and those of a children's book if it is one."""
+    return book_of(await db.fetchrow(CREATE, account_id, *itemgetter(*GIVEN)({**ABSENT, **new})))
 
 
 FIND = f"SELECT {COLUMNS} FROM book b WHERE b.id = $2 AND b.account_id = $1"
@@ -139,6 +143,21 @@ async def duplicate(db: DB, account_id: int, book_id: int) -> Book | None:
     await db.execute(COPY_CHAPTERS, book_id, copy.id)
     await db.execute(COPY_DIGESTS, book_id, copy.id)
     return copy
+
+
+CHARACTER_SHEET = "SELECT m.body FROM book b JOIN media m ON m.key = b.character_sheet_key WHERE b.id = $1"
+
+SET_CHARACTER_SHEET = "UPDATE book SET character_sheet_key = $2, updated_at = now() WHERE id = $1"
+
+
+async def character_sheet(db: DB, book_id: int) -> bytes | None:
+    """The picture of a children's book's hero, a JPEG."""
+    body: bytes | None = await db.fetchval(CHARACTER_SHEET, book_id)
+    return body
+
+
+async def set_character_sheet(db: DB, book_id: int, key: str) -> None:
+    await db.execute(SET_CHARACTER_SHEET, book_id, key)
 
 
 SET_STATUS = """

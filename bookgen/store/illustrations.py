@@ -74,6 +74,14 @@ async def add(
     return illustration_of(row)
 
 
+CLEAR = "DELETE FROM illustration WHERE chapter_id = $1"
+
+
+async def clear(db: DB, chapter_id: int) -> None:
+    """Takes the chapter its pictures."""
+    await db.execute(CLEAR, chapter_id)
+
+
 CHANGE = f"""
     UPDATE illustration i
        SET caption = coalesce($3, i.caption), alt_text = coalesce($4, i.alt_text), position = coalesce($5, i.position)

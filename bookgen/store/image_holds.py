@@ -9,16 +9,23 @@ from uuid import UUID
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
+# A run of a children's book holds one for each spread that it still has to make, for as long as it is active.
 HELD = """
-    SELECT coalesce(sum(images), 0)::integer
-      FROM image_hold
-     WHERE account_id = $1 AND period_start = $2 AND held_until > now()
+    SELECT (SELECT coalesce(sum(images), 0)
+              FROM image_hold
+             WHERE account_id = $1 AND period_start = $2 AND held_until > now())::integer
+         + (SELECT count(*)
+              FROM run r
+              JOIN book b ON b.id = r.book_id AND b.kind = 'childrens'
+              JOIN chapter c ON c.book_id = b.id AND (c.content = '' OR c.rewrite_run = r.id)
+             WHERE r.account_id = $1 AND r.status IN ('queued', 'running', 'paused')
+               AND b.id IS DISTINCT FROM $3)::integer
 """
 
 
-async def held(db: DB, account_id: int, period_start: datetime) -> int:
-    """How many images of the period are being made."""
-    images: int = await db.fetchval(HELD, account_id, period_start)
+async def held(db: DB, account_id: int, period_start: datetime, *, but_of: int | None = None) -> int:
+    """How many images of the period are being made. `but_of`: a book whose run is not counted."""
+    images: int = await db.fetchval(HELD, account_id, period_start, but_of)
     return images
 
 

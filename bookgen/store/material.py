@@ -76,6 +76,9 @@ ADD_CHAPTERS = """
      WHERE NOT EXISTS (SELECT FROM chapter c WHERE c.book_id = $1 AND c.chapter_number = n.number)
 """
 
+# Other figures need another character sheet.
+FORGET_SHEET = "DELETE FROM media WHERE key = (SELECT character_sheet_key FROM book WHERE id = $1)"
+
 DROP_CHAPTERS_BEYOND = "DELETE FROM chapter WHERE book_id = $1 AND chapter_number > $2"
 
 HAS_OUTLINE = """
@@ -111,9 +114,43 @@ async def replace_outline(
 ) -> None:
     """Makes the outline the book's only chapters. A number that stays keeps its row, and so its revisions."""
     await connection.execute(DROP_CHAPTERS_BEYOND, book_id, len(plans))
+    await connection.execute(FORGET_SHEET, book_id)
     await rework(connection, book_id, plans)
-    await connection.execute(ADD_CHAPTERS, book_id, *_columns(plans))
+    await add_chapters(connection, book_id, plans)
     await connection.execute(HAS_OUTLINE, book_id, dict(bible))
+
+
+# An author's own summary stays; so does a plan that is there already.
+PLAN = """
+    UPDATE chapter c SET title = n.title, summary = n.summary, updated_at = now()
+      FROM unnest($2::int[], $3::text[], $4::text[]) AS n (number, title, summary)
+     WHERE c.book_id = $1 AND c.chapter_number = n.number AND c.summary = ''
+       AND EXISTS (SELECT FROM book b WHERE b.id = $1 AND b.bible = '{}')
+"""
+
+HAS_PLAN = "UPDATE book SET bible = $2, updated_at = now() WHERE id = $1 AND bible = '{}'"
+
+
+async def write_plan(
+    connection: asyncpg.Connection, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
+) -> None:
+    """Gives a book that has no plan one, in a transaction."""
+    numbers, titles, summaries, _ = _columns(plans)
+    await connection.execute(PLAN, book_id, numbers, titles, summaries)
+    await connection.execute(HAS_PLAN, book_id, dict(bible))
+
+
+async def keep_plan(
+    pool: asyncpg.Pool, book_id: int, bible: Mapping[str, Any], plans: Sequence[PlannedChapter]
+) -> None:
+    """The same, in a transaction of its own. It can be repeated."""
+    async with pool.acquire() as connection, connection.transaction():
+        await write_plan(connection, book_id, bible, plans)
+
+
+async def add_chapters(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:
+    """Gives the book those chapters whose numbers it has not."""
+    await connection.execute(ADD_CHAPTERS, book_id, *_columns(plans))
 
 
 REWRITE = """

@@ -321,6 +321,16 @@ PROGRESS = """progress AS (
     )"""
 
 
+LOCK_AS_OURS = """
+    SELECT true FROM run WHERE id = $1 AND epoch = $2 AND status IN ('queued', 'running', 'paused') FOR SHARE
+"""
+
+
+async def lock_as_ours(connection: asyncpg.Connection, run: Run) -> bool:
+    """Whether what belongs to the run may be written under its epoch; nobody takes it until the transaction ends."""
+    return bool(await connection.fetchval(LOCK_AS_OURS, run.id, run.epoch))
+
+
 # Owned: taken over from a process that is gone, and handed back
 
 # The suspected run that the dead owner of run `r` handled when it died; null if it handled none.

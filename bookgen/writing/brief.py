@@ -13,6 +13,9 @@ chapter    chapter_title, chapter_summary, people (names), part, parts, words (o
 revise     passage: what to put differently; words: its length
 digest     threads: the open threads, numbered from 1
 support    question
+
+A children's book adds `ages`, `theme` and `characters` (name and description of each) to those of its plan and of its
+spreads; a spread's is the stage `chapter` with `spreads`, how many there are, and `words`, about as many as it has.
 """
 
 from __future__ import annotations
@@ -31,3 +34,8 @@ def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object
         "seed": seed,
         **fields,
     }
+
+
+def of_childrens(book: Book) -> dict[str, object]:
+    """What a brief adds for a children's book."""
+    return {"ages": book.age_range, "theme": book.theme, "characters": [dict(each) for each in book.characters]}

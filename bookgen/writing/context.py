@@ -44,6 +44,8 @@ def book_data(book: Book, window: int = WINDOW) -> str:
         ("Audience", book.target_audience),
         ("Idea", clip(book.description, most)),
         ("Wishes for the style", clip(book.style_notes, most)),
+        ("Theme", book.theme),
+        ("Characters", "; ".join(f"{each['name']}: {each['description']}".rstrip(": ") for each in book.characters)),
     ]
     return data("\n".join(f"{name}: {value.strip()}" for name, value in lines if value.strip()))
 

@@ -43,11 +43,24 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Scene:
+    """What a spread's picture shows, for a painter, and in the book's language for who cannot see it."""
+
+    picture: str
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChapterDraft:
-    """A chapter's text. `earlier`: digests that had to be made of earlier chapters, whose texts had changed."""
+    """A chapter's text. `earlier`: digests that had to be made of earlier chapters, whose texts had changed.
+
+    Of a spread also what is to be painted for it, and the `plan` of the book if it had to be made first.
+    """
 
     content: str
     word_count: int
     digest: Digest | None
     findings: tuple[Finding, ...] = ()
     earlier: tuple[Digest, ...] = ()
+    plan: Outline | None = None
+    scene: Scene | None = None

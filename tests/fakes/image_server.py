@@ -4,8 +4,10 @@
         server.url                                     # the base URL for the SDK
         server.script(refused(), status(500), sent(b"<svg/>"))
         server.requests                                # the bodies so far
+    server.edits = False                           # it knows no way to take reference pictures
 
-Without a script each call is answered with a new picture of the size that was asked for.
+Without a script each call is answered with a new picture of the size that was asked for. The body of an edit is its
+form, with the files under `image[]`.
 """
 
 from __future__ import annotations
@@ -69,17 +71,33 @@ async def well(body: dict[str, Any]) -> web.StreamResponse:
     return await sent(await asyncio.to_thread(painted, width, height))(body)
 
 
+def held_until(gate: asyncio.Event) -> Answer:
+    """A picture, once the gate is open."""
+
+    async def answer(body: dict[str, Any]) -> web.StreamResponse:
+        await gate.wait()
+        return await well(body)
+
+    return answer
+
+
 class ImageServer:
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
+        self.edits = True
+        self.asked = asyncio.Event()
         self._script: list[Answer] = []
 
     def script(self, *answers: Answer) -> None:
         self._script += answers
 
+    def forget_script(self) -> None:
+        self._script.clear()
+
     async def __aenter__(self) -> Self:
-        app = web.Application()
+        app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/images/generations", self._generate)
+        app.router.add_post("/v1/images/edits", self._edit)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -90,6 +108,18 @@ class ImageServer:
         await self._runner.cleanup()
 
     async def _generate(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
+        return await self._answer(await request.json())
+
+    async def _edit(self, request: web.Request) -> web.StreamResponse:
+        if not self.edits:
+            return await status(404, "Not found")({})
+        form = await request.post()
+        body: dict[str, Any] = {name: value for name, value in form.items() if isinstance(value, str)}
+        files = [value for value in form.getall("image[]", []) if isinstance(value, web.FileField)]
+        body["image[]"] = [each.file.read() for each in files]
+        return await self._answer(body)
+
+    async def _answer(self, body: dict[str, Any]) -> web.StreamResponse:
         self.requests.append(body)
+        self.asked.set()
         return await (self._script.pop(0) if self._script else well)(body)

@@ -269,6 +269,11 @@ BOOK_LISTED = {
     "chapters_count": is_integer,
     "word_count": is_integer,
     "funding_source": (one_of("subscription", "credits"), NONE),
+    "kind": one_of("prose", "childrens"),
+    "age_range": (one_of("0-3", "3-5", "6-8", "9-12"), NONE),
+    "theme": str,
+    "characters": [{"name": str, "description": str}],
+    "page_count": (is_integer, NONE),
     "created_at": is_time,
     "updated_at": is_time,
 }
@@ -286,6 +291,7 @@ MODEL_USAGE = {
 BOOK = BOOK_LISTED | {
     "chapters": [CHAPTER],
     "covers": [COVER],
+    "character_sheet_url": (is_url, NONE),
     "usage": MODEL_USAGE,
     "estimated_cost_micros": (is_integer, NONE),
     "estimated_seconds": (is_integer, NONE),

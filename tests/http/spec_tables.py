@@ -1,6 +1,6 @@
 """The endpoint tables of the contract, row by row: method, path, whether it takes a token, statuses it names.
 
-The add-on products have no rows yet: neither have they routes.
+Automated production has no row yet: neither has it a route.
 """
 
 NONE, JWT = False, True
@@ -36,6 +36,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("POST", "/auth/credits/guest-checkout/", NONE, (200, 400, 404)),
     ("GET", "/books/", JWT, (200, 401)),
     ("POST", "/books/", JWT, (201, 400, 402)),
+    ("POST", "/books/childrens/", JWT, (201, 400, 402)),
     ("GET", "/books/{id}/", JWT, (200, 404)),
     ("PATCH", "/books/{id}/", JWT, (200, 400, 404, 409)),
     ("DELETE", "/books/{id}/", JWT, (204, 404)),

@@ -23,6 +23,8 @@ PASSWORD = f"correct horse {CANARY}"
 RATES = {f"BOOKGEN_RATE_{name}": "1000000/minute" for name in ("READ", "WRITE", "EXPENSIVE", "PUBLIC", "AUTH")}
 GOOGLE_TOKEN = f"ya29.{CANARY}"
 
+PICTURE_BOOK = {"title": "Pip", "age_range": "3-5", "theme": "Night", "page_count": 8, "characters": ["Pip"]}
+
 
 @pytest.fixture
 async def stripe() -> AsyncIterator[FakeStripe]:
@@ -74,6 +76,7 @@ async def test_every_row_of_the_contract_answers_as_written(
     await sign_in_and_out(visitor, ada, tmp_path)
     await buy(visitor, ada, stripe, tmp_path)
     book = await write_a_book(ada)
+    await make_a_picture_book(ada)
     await export_it(ada, book)
     await edit_its_chapters(ada, book)
     await have_it_proofread(ada, book)
@@ -163,10 +166,14 @@ async def buy(visitor: BlackboxCaller, ada: BlackboxCaller, stripe: FakeStripe, 
     credits = await ada.call("POST /auth/credits/checkout/", 200, forms.CHECKOUT_SESSION, body={"package": "five-pack"})
     addon = {"addon": "automated-production", "billing_type": "per_use"}
     use = await ada.call("POST /auth/addons/checkout/", 200, forms.CHECKOUT_SESSION, body=addon)
+    spreads = {"addon": "childrens-book", "billing_type": "monthly"}
+    refused = await ada.refused("POST /books/childrens/", "PLAN_UPGRADE_REQUIRED", body=PICTURE_BOOK)
+    assert refused["addon"] == "childrens-book"
+    month = await ada.call("POST /auth/addons/checkout/", 200, forms.CHECKOUT_SESSION, body=spreads)
     plan = await ada.call("POST /auth/subscriptions/checkout/", 200, forms.CHECKOUT_SESSION, body={"plan": "pro"})
     assert (await ada.call("GET /auth/credits/balance/", 200))["balance"] == 0
 
-    for session in (guest, credits, use, plan):
+    for session in (guest, credits, use, plan, month):
         stripe.pay(session["sessionId"])
     for event in stripe.events:
         payload, signature = stripe.delivery(event)
@@ -234,6 +241,14 @@ async def until(caller: BlackboxCaller, book: int, reached: str) -> Any:
             if status["generation_status"] == reached:
                 return status
             await asyncio.sleep(0.02)
+
+
+async def make_a_picture_book(ada: BlackboxCaller) -> None:
+    drafted = await ada.call("POST /books/childrens/", 201, forms.BOOK, body=PICTURE_BOOK)
+    assert (drafted["status"], drafted["kind"], drafted["trim_size"]) == ("draft", "childrens", "8.5x8.5")
+    assert len(drafted["chapters"]) == drafted["page_count"] / 2 == 4
+    await ada.refused("POST /books/childrens/", "VALIDATION_ERROR", body=PICTURE_BOOK | {"page_count": 9})
+    await ada.call("DELETE /books/{id}/", 204, id=drafted["id"])
 
 
 async def steer(caller: BlackboxCaller, book: int, verb: str, reached: str) -> None:

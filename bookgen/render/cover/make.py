@@ -28,24 +28,24 @@ def make_cover(job: CoverJob) -> FinishedCover:
         family = family_of(job.seed, job.genre, job.variant, job.style)
         drawing = draw_front(job.copy, seed=job.seed, family=family, variant=job.variant, width=WIDTH, height=HEIGHT)
         image, style = raster(drawing), family.name
-    return FinishedCover(_jpeg(image), _thumbnail(image), style)
+    return FinishedCover(jpeg(image), _thumbnail(image), style)
 
 
 def make_picture(job: PictureJob) -> FinishedPicture:
     if job.picture is not None:
-        return FinishedPicture(_jpeg(received(job.picture)))
+        return FinishedPicture(jpeg(received(job.picture)))
     family = scene_of(job.seed, job.genre, job.variant)
     width, height = SCENE
     drawing = draw_scene(seed=f"{job.seed} {job.variant}", family=family, width=width, height=height)
-    return FinishedPicture(_jpeg(raster(drawing)), family.shows)
+    return FinishedPicture(jpeg(raster(drawing)), family.shows)
 
 
 def _thumbnail(image: Image.Image) -> Picture:
     height = max(1, round(image.height * THUMBNAIL / image.width))
-    return _jpeg(image.resize((THUMBNAIL, height), Image.Resampling.LANCZOS, reducing_gap=3.0))
+    return jpeg(image.resize((THUMBNAIL, height), Image.Resampling.LANCZOS, reducing_gap=3.0))
 
 
-def _jpeg(image: Image.Image) -> Picture:
+def jpeg(image: Image.Image) -> Picture:
     out = io.BytesIO()
     image.save(out, "JPEG", quality=_QUALITY, progressive=True, dpi=(300, 300))
     return Picture(out.getvalue(), image.width, image.height)

@@ -1,0 +1,146 @@
+"""The pictures of a children's book that is being written: each is painted, paid for and counted once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+
+import asyncpg
+
+from bookgen.actors.backlog import Dropped
+from bookgen.actors.faults import fault
+from bookgen.actors.resources import PaintsSpreads, Resources
+from bookgen.actors.steps import StoredSteps, TextDropped
+from bookgen.errors import UpstreamAIError
+from bookgen.models import UNLIMITED, Allowance, Book, Chapter, Run
+from bookgen.providers.images import Painted
+from bookgen.providers.text import CallsHalted
+from bookgen.store import books, illustrations, media, runs, usage
+from bookgen.store import steps as stored
+from bookgen.store.model_calls import Step
+from bookgen.writing.material import Scene
+
+STAGE = "illustration"
+SHEET = "sheet"
+Keep = Callable[[asyncpg.Connection], Awaitable[None]]
+
+
+class Pictures:
+    """Makes a spread's picture before its text is committed, and the book's character sheet before the first.
+
+    A picture is kept in one transaction with what it cost and with the image that it takes of the allowance, if the
+    run is still this process's. A process that dies in between has the one call repeated that was in flight.
+    """
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    async def make(self, run: Run, steps: StoredSteps, book: Book, chapter: Chapter, scene: Scene) -> None:
+        """The picture of `chapter`, unless it has one that is to stay. CallsHalted; UpstreamAIError."""
+        pool, health = self._resources.pool, self._resources.health
+        await steps.settle()
+        key = _key(run, f"{STAGE} {chapter.id}")
+        anew = chapter.rewrite_run == run.id
+
+        async def is_there() -> bool:
+            found = await stored.find(pool, book.id, key)
+            return bool(found or (not anew and await illustrations.of_chapter(pool, chapter.id)))
+
+        if await health.through_outages(is_there):
+            return
+        sheet = await self._sheet(run, steps, book)
+        painted = await self._paint(
+            steps, chapter.chapter_number, lambda: self._painter.spread(book, chapter, scene, sheet, steps.halt)
+        )
+
+        async def keep(connection: asyncpg.Connection) -> None:
+            if anew:
+                await illustrations.clear(connection, chapter.id)
+            await illustrations.add(
+                connection,
+                chapter.id,
+                caption="",
+                alt_text=scene.alt,
+                prompt=scene.picture,
+                image_key=await media.add(connection, book.id, painted.data, painted.width, painted.height),
+                position=0,
+                width=painted.width,
+                height=painted.height,
+            )
+            period = await self._resources.quota.period(connection, run.account_id)
+            images = Allowance.AI_IMAGES
+            await usage.spend(connection, run.account_id, period.start, period.end, images, UNLIMITED, 1)
+
+        await self._keep(run, steps, key, painted, chapter.chapter_number, keep)
+
+    async def _sheet(self, run: Run, steps: StoredSteps, book: Book) -> bytes:
+        """The character sheet, painted if there is none yet."""
+        pool, health = self._resources.pool, self._resources.health
+        found = await health.through_outages(lambda: books.character_sheet(pool, book.id))
+        if found is not None:
+            return found
+        painted = await self._paint(steps, None, lambda: self._painter.sheet(book, steps.halt))
+
+        async def keep(connection: asyncpg.Connection) -> None:
+            name = await media.add(connection, book.id, painted.data, painted.width, painted.height)
+            await books.set_character_sheet(connection, book.id, name)
+
+        await self._keep(run, steps, _key(run, SHEET), painted, None, keep)
+        return painted.data
+
+    async def _paint(self, steps: StoredSteps, number: int | None, paint: Callable[[], Awaitable[Painted]]) -> Painted:
+        await self._resources.health.wait()
+        await steps.within_caps(STAGE, number)
+        if steps.closed:
+            raise CallsHalted(STAGE, number)
+        await fault("picture.before", steps.book_id)
+        try:
+            with steps.awaiting():
+                return await paint()
+        except UpstreamAIError as error:
+            await steps.charge(steps.asked(STAGE, number, error.spent))
+            if error.retryable:
+                steps.failed = error  # the text that led to it is good
+                raise
+            # Refused: another text may lead to another picture.
+            raise UpstreamAIError(str(error), stage=STAGE, retryable=True, chapter_number=number) from error
+
+    async def _keep(
+        self, run: Run, steps: StoredSteps, key: str, painted: Painted, number: int | None, keep: Keep
+    ) -> None:
+        """Stores the picture, however long the database is away; TextDropped if there was no room to wait."""
+        step = Step(key, {"text": ""}, steps.asked(STAGE, number, painted.paid))
+
+        async def store() -> bool:
+            async with self._resources.pool.acquire() as connection, connection.transaction():
+                if await stored.find(connection, run.book_id, key):
+                    return True  # it was committed before, and only the answer was lost
+                if not await runs.lock_as_ours(connection, run):
+                    return False
+                await fault("picture.store", run.book_id)
+                await keep(connection)
+                await stored.save(connection, step)
+                return True
+
+        health, backlog = self._resources.health, self._resources.backlog
+        try:
+            async with backlog.keeping(len(painted.data)):
+                kept = await health.through_outages(store, in_vain=backlog.make_room)
+        except Dropped:
+            await steps.charge(step.asked)
+            steps.failed = TextDropped(STAGE, number)
+            raise steps.failed from None
+        await fault("picture.after", run.book_id)
+        if not kept:
+            await steps.charge(step.asked)
+            raise CallsHalted(STAGE, number)
+
+    @property
+    def _painter(self) -> PaintsSpreads:
+        if self._resources.painter is None:
+            raise RuntimeError("nobody paints here")
+        return self._resources.painter
+
+
+def _key(run: Run, what: str) -> str:
+    return hashlib.sha256(run.id.bytes + what.encode()).hexdigest()

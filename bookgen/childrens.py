@@ -1,0 +1,54 @@
+"""Children's books: made as a draft whose chapters are spreads, each of two pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bookgen.billing import addons
+from bookgen.billing.quota import Quota
+from bookgen.billing.storage import require_stored
+from bookgen.models import AgeRange, Book, BookKind
+from bookgen.store import books, material
+from bookgen.store.material import PlannedChapter
+from bookgen.writing.picture_book.ages import READINGS
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+TRIM = "8.5x8.5"
+PAGES_OF_A_SPREAD = 2
+
+
+async def create_childrens(connection: Connection, quota: Quota, account_id: int, new: Mapping[str, Any]) -> Book:
+    """Stores a draft with its spreads, which the first run plans, or `generate-outline` before it.
+
+    PlanUpgradeRequired without the add-on, or without room; BookQuotaExceeded when nothing could pay for the book.
+    """
+    age, spreads = AgeRange(new["age_range"]), new["page_count"] // PAGES_OF_A_SPREAD
+    words = READINGS[age].words
+    fields = {
+        "title": new["title"],
+        "subtitle": "",
+        "author_name": new["author_name"],
+        "genre": "Children's",
+        "target_audience": f"Children of {age} years",
+        "description": "",
+        "style_notes": "",
+        "chapter_count": spreads,
+        "target_word_count": spreads * words,
+        "trim_size": TRIM,
+        "content_language": new["content_language"],
+        "kind": BookKind.CHILDRENS,
+        "age_range": age,
+        "theme": new["theme"],
+        "characters": new["characters"],
+    }
+    async with connection.transaction():
+        await addons.require(connection, quota, account_id, addons.CHILDRENS_BOOK)
+        await quota.require_book(connection, account_id, spreads * words)
+        book = await books.create(connection, account_id, fields)
+        await require_stored(connection, quota, account_id)
+        plans = [PlannedChapter(number, f"Spread {number}", "", words) for number in range(1, spreads + 1)]
+        await material.add_chapters(connection, book.id, plans)
+    return book

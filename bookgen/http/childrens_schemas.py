@@ -1,0 +1,103 @@
+"""Shapes of children's books: what creates one, and how what is theirs alone is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marshmallow import ValidationError, fields, validate
+
+from bookgen.http.books_schemas import LANGUAGE_TAG
+from bookgen.http.edge.schemas import Body, Integer, String, choice
+from bookgen.models import AgeRange
+
+LEAST_PAGES, MOST_PAGES, PAGES = 8, 40, 24
+MOST_CHARACTERS, LONGEST_NAME, LONGEST_DESCRIPTION = 8, 120, 500
+
+_TEXT = {"type": "string", "maxLength": LONGEST_DESCRIPTION, "pattern": r"^[^\u0000]*$"}
+_CHARACTER = {
+    "type": "object",
+    "properties": {
+        "name": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST_NAME,
+            "pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$",
+        },
+        "description": _TEXT,
+    },
+    "required": ["name"],
+}
+
+
+class Characters(fields.Field[list[dict[str, str]]]):
+    """A list of names or of objects with a name and a description, or one text; always loaded as objects."""
+
+    def __init__(self, metadata: dict[str, Any], **kwargs: Any) -> None:
+        several = {"type": "array", "maxItems": MOST_CHARACTERS, "items": {"anyOf": [_CHARACTER, _TEXT]}}
+        super().__init__(metadata={"anyOf": [several, _TEXT], **metadata}, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[dict[str, str]]:
+        given = value if isinstance(value, list) else [value]
+        if len(given) > MOST_CHARACTERS:
+            raise ValidationError(f"More than {MOST_CHARACTERS} characters.")
+        return [character for each in given if (character := _character(each))]
+
+
+def _character(value: Any) -> dict[str, str] | None:
+    """None for a blank text, which names nobody."""
+    match value:
+        case str():
+            name, _, description = _text(value, LONGEST_DESCRIPTION).partition(":")
+            if len(name) > LONGEST_NAME:
+                name, description = "", _text(value, LONGEST_DESCRIPTION)
+        case {"name": str(name), **others}:
+            name = _text(name, LONGEST_NAME)
+            told = others.get("description", "")
+            if not name or not isinstance(told, str):
+                raise ValidationError("A character has a name and a description, both texts.")
+            description = _text(told, LONGEST_DESCRIPTION)
+        case _:
+            raise ValidationError("A character is a text, or an object with a name.")
+    character = {"name": name.strip(), "description": description.strip()}
+    return character if any(character.values()) else None
+
+
+def _text(value: str, longest: int) -> str:
+    if len(value) > longest:
+        raise ValidationError(f"Longer than maximum length {longest}.")
+    return value.strip()
+
+
+class Pages(Integer):
+    """An even number: a spread has two pages."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        pages = super()._deserialize(value, attr, data, **kwargs)
+        if pages % 2:
+            raise ValidationError("Must be even: a spread has two pages.")
+        return pages
+
+
+class ChildrensCreationSchema(Body):
+    title = String(200, minimum=1, required=True, metadata={"example": "Pip and the Moon"})
+    age_range = fields.String(required=True, validate=choice(AgeRange), metadata={"example": "3-5"})
+    theme = String(500, load_default="", metadata={"example": "Being brave in the dark"})
+    page_count = Pages(
+        minimum=LEAST_PAGES,
+        maximum=MOST_PAGES,
+        load_default=PAGES,
+        metadata={"description": "Of the story, an even number: a spread is two pages.", "multipleOf": 2},
+    )
+    characters = Characters(
+        load_default=list,
+        metadata={
+            "description": "Who is in it, the hero first: names, or objects with name and description.",
+            "example": [{"name": "Pip", "description": "a small grey mouse with a red scarf"}],
+        },
+    )
+    content_language = fields.String(
+        load_default="en",
+        validate=validate.Regexp(LANGUAGE_TAG, error="Not a BCP 47 tag of a language in /public-settings/."),
+        metadata={"description": "A BCP 47 tag of a language in /public-settings/.", "example": "en"},
+    )
+    author_name = String(200, load_default="", metadata={"description": "Defaults to the account's name."})

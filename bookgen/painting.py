@@ -1,0 +1,97 @@
+"""Pictures of children's books: painted by an image model or drawn here, looked at and made anew either way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from bookgen.errors import InvalidInput, Unavailable, UpstreamAIError
+from bookgen.models import Book, Chapter, Usage
+from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageReply, ImageRequest, Painted, Spent
+from bookgen.providers.text import Halt
+from bookgen.render.cover.job import FinishedPicture
+from bookgen.render.pool import RenderPool
+from bookgen.render.scenes.job import SceneJob, SheetJob
+from bookgen.writing.material import Scene
+from bookgen.writing.picture_book import pictures
+
+STAGE = "illustration"
+OFFLINE = "offline"
+MOST_WAITS = 60  # for a worker of its own, each as long as the pool asks for
+UNUSABLE = "The image provider sent something that is not a usable picture."
+
+
+class Painter:
+    """`images` None: everything is drawn here. Every failure is an UpstreamAIError whose `spent` was paid."""
+
+    def __init__(self, images: ImageModel | None, pool: RenderPool) -> None:
+        self._images, self._pool = images, pool
+
+    async def sheet(self, book: Book, halt: Halt) -> Painted:
+        """The book's character sheet."""
+        job = SheetJob(_seed(book), pictures.cast(book))
+        return await self._made(job, ImageRequest(STAGE, pictures.sheet(book), WIDE, book.account_id, None, halt=halt))
+
+    async def spread(
+        self,
+        book: Book,
+        chapter: Chapter,
+        scene: Scene,
+        sheet: bytes | None,
+        halt: Halt | None = None,
+        *,
+        patience: float | None = None,
+    ) -> Painted:
+        """A spread's picture. `sheet`: the character sheet that it goes by. `patience` as in ImageRequest."""
+        told = f"{scene.picture}\n{chapter.title}\n{chapter.summary}\n{book.theme}"
+        job = SceneJob(_seed(book), pictures.cast(book), told, chapter.chapter_number)
+        request = ImageRequest(
+            STAGE,
+            pictures.prompt(book, scene.picture),
+            SQUARE,
+            book.account_id,
+            patience,
+            chapter.chapter_number,
+            references=(sheet,) if sheet else (),
+            halt=halt,
+        )
+        return await self._made(job, request)
+
+    async def _made(self, job: SceneJob | SheetJob, request: ImageRequest) -> Painted:
+        if self._images is None:
+            drawn: FinishedPicture = await self._worked(job, request, ())
+            return _painted(drawn, (Spent(OFFLINE, Usage(calls=1, images=1)),))
+        reply = await self._images.paint(request)
+        paid = paid_for(reply)
+        try:
+            return _painted(await self._worked(job.of_picture(reply.data), request, paid), paid)
+        except InvalidInput as error:
+            raise UpstreamAIError(
+                UNUSABLE, stage=STAGE, retryable=True, chapter_number=request.chapter_number, spent=paid
+            ) from error
+
+    async def _worked(self, job: SceneJob | SheetJob, request: ImageRequest, paid: Sequence[Spent]) -> FinishedPicture:
+        """What the pool makes of it. It has other work, and a picture that is paid for waits until there is room."""
+        for _ in range(MOST_WAITS):
+            try:
+                async with self._pool.turn(request.account_id):
+                    finished: FinishedPicture = await self._pool.run(job)
+                    return finished
+            except Unavailable as busy:
+                await asyncio.sleep(busy.retry_after or 1)
+        number = request.chapter_number
+        message = "The picture could not be worked on here. Resume tries again."
+        raise UpstreamAIError(message, stage=STAGE, retryable=True, chapter_number=number, spent=tuple(paid))
+
+
+def paid_for(reply: ImageReply) -> tuple[Spent, ...]:
+    return (*reply.also, Spent(reply.model, reply.usage))
+
+
+def _painted(finished: FinishedPicture, paid: tuple[Spent, ...]) -> Painted:
+    picture = finished.picture
+    return Painted(picture.data, picture.width, picture.height, paid)
+
+
+def _seed(book: Book) -> str:
+    return f"{book.id} {book.title}"

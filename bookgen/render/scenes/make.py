@@ -1,0 +1,144 @@
+"""A scene put together: sky, place, what the story has, its figures, and something near in front of it all."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Callable
+
+from bookgen.render.cover.colour import WHITE, colour, mix
+from bookgen.render.cover.drawing import Box, Drawing
+from bookgen.render.cover.job import FinishedPicture
+from bookgen.render.cover.make import jpeg
+from bookgen.render.cover.raster import raster
+from bookgen.render.received import received
+from bookgen.render.scenes import things
+from bookgen.render.scenes.brush import Brush
+from bookgen.render.scenes.figures import StoryFigure, draw_figure, figure
+from bookgen.render.scenes.job import SIDE, SceneJob, SheetJob
+from bookgen.render.scenes.places import GREEN, GROUND, HOURS, Scenery, hour_of, place_of, room, sky, space
+
+UNITS = 1000.0
+TALL = 4.1  # units of the scene a unit of the hero
+SHEET = 1536, 1024
+
+# What a story may speak of: its words, what draws it, where it hangs or lies.
+PROPS = (
+    (r"balloon|ballon|globo", things.balloon, "held"),
+    (r"kite|drachen\b|cerf-volant|cometa", things.kite, "sky"),
+    (r"ball\b|balle\b|pelota", things.ball, "ground"),
+    (r"butterfl|schmetterling|papillon|mariposa", things.butterfly, "air"),
+    (r"lantern|lamp|light|laterne|licht|lanterne|lumi[èe]re|farol|luz\b", things.lantern, "ground"),
+    (r"rainbow|regenbogen|arc-en-ciel|arco ?iris", things.rainbow, "far"),
+)
+POSES = (
+    (r"sleep|dream|yawn|schl[aä]f|traum|g[äa]hn|dort|dorm|r[êe]ve|duerm|sue[ñn]", "sleep"),
+    (r"jump|hop|dance|cheer|fly|spring|h[üu]pf|tanz|jubel|saut|dans|salt|bail", "jump"),
+    (r"wave|hello|call|shout|found|find|wink|hallo|ruf|gefunden|salu|bonjour|appel|trouv|hola|llam|encuentr", "wave"),
+    (r"walk|run|go|follow|search|look|geh|lauf|such|march|cour|cherch|camin|corr|busc", "walk"),
+)
+
+
+def make_scene(job: SceneJob) -> FinishedPicture:
+    if job.picture is not None:
+        return FinishedPicture(jpeg(received(job.picture)))
+    drawing = Drawing(UNITS, UNITS)
+    draw_scene(drawing, job)
+    return FinishedPicture(jpeg(raster(drawing, SIDE)))
+
+
+def make_sheet(job: SheetJob) -> FinishedPicture:
+    if job.picture is not None:
+        return FinishedPicture(jpeg(received(job.picture)))
+    width, height = SHEET
+    drawing = Drawing(width, height)
+    drawing.rectangle(Box(0, 0, width, height), colour("#fbf5e9"))
+    hero = figure(job.figures[0])
+    for at, pose in enumerate(("stand", "walk", "wave")):
+        x = width * (at + 0.5) / 3
+        Brush(drawing, x, height * 0.8).ellipse(0, 0, 150, 22, colour("#ecdfc6"))
+        draw_figure(Brush(drawing, x, height * 0.8, 4.6, flip=at == 1), hero, pose)
+    return FinishedPicture(jpeg(raster(drawing)))
+
+
+def draw_scene(drawing: Drawing, job: SceneJob) -> None:
+    chance = _chance(job.seed, str(job.number), job.told)
+    paint = place_of(job.told, chance)
+    hour = HOURS[0] if paint is space else hour_of(job.told, chance)
+    scene = Scenery(drawing, hour, chance)
+    if paint not in (room, space):
+        sky(scene)
+        _props(scene, job.told, "far", 0)
+    paint(scene)
+    hero, *others = (figure(each) for each in job.figures)
+    present = [each for each, told in zip(others, job.figures[1:], strict=True) if _is_told_of(told, job.told)]
+    if not present and others and chance.random() < 0.4:
+        present = others[:1]
+    toward = chance.random() < 0.5
+    x = 500.0 if len(present) > 1 else (385 if toward else 615) if present else chance.uniform(430, 570)
+    _props(scene, job.told, "sky", x)
+    _props(scene, job.told, "air", x)
+    away = 1 if toward else -1
+    for at, other in enumerate(present[:2]):
+        _put(scene, other, x + away * (290 - 560 * at), GROUND + 55 - at * 25, at == 0 and not toward, job.told, 0.86)
+    _props(scene, job.told, "held", x)
+    _put(scene, hero, x, GROUND + 110, toward, job.told, 1.0)
+    _props(scene, job.told, "ground", x)
+    if paint in GREEN:
+        _near(scene)
+
+
+def _chance(*parts: str) -> random.Random:
+    return random.Random(hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest())
+
+
+def _is_told_of(figure_told: str, told: str) -> bool:
+    name = figure_told.partition(":")[0].strip().lower()
+    return bool(name) and name.split()[0] in told.lower()
+
+
+def _put(scene: Scenery, who: StoryFigure, x: float, y: float, left: bool, told: str, scale: float) -> None:
+    shade = mix(scene.hour.lit(colour("#4b5a3a")), WHITE, 0.15)
+    scene.brush(x, y + 4).ellipse(0, 0, 92 * who.size * scale, 13, shade)
+    draw_figure(scene.brush(x, y, TALL * scale, flip=left), who, _pose(told, scene.chance))
+
+
+def _pose(told: str, chance: random.Random) -> str:
+    found = [(m.start(), pose) for words, pose in POSES if (m := re.search(rf"\b(?:{words})", told.lower()))]
+    return min(found)[1] if found else chance.choice(("stand", "wave", "walk"))
+
+
+def _props(scene: Scenery, told: str, where: str, x: float) -> None:
+    """Those things that the story speaks of, at their places about a hero at `x`."""
+    chance = scene.chance
+    for words, draw, hangs in PROPS:
+        if hangs != where or not re.search(rf"\b(?:{words})", told.lower()):
+            continue
+        of = colour(chance.choice(("#e8604c", "#f4a04a", "#5aa5d8", "#8a63b8", "#5fa052")))
+        away = -1 if x > 500 else 1
+        at: Callable[..., Brush] = scene.brush
+        match where:
+            case "far":
+                draw(at(500, 640), of)
+            case "sky":
+                draw(at(x + away * 250, 220, 1.1), of)
+            case "air":
+                draw(at(x + away * 190, 430, 1.2), of)
+                draw(at(x - away * 150, 350, 0.9), mix(of, WHITE, 0.3))
+            case "held":
+                draw(at(x + away * 66, 720, 1.5), of)
+            case _:
+                draw(at(x + away * 190, GROUND + 150, 1.3), of)
+
+
+def _near(scene: Scenery) -> None:
+    """Blades at the lower corners, near and dark: they give the picture its depth."""
+    shade = scene.hour.lit(colour("#4c8a4a"))
+    for side in (-1, 1):
+        for at in range(9):
+            x = 500 + side * (505 - at * scene.chance.uniform(14, 26))
+            tall = scene.chance.uniform(50, 125) * (1 - at * 0.07)
+            lean = scene.chance.uniform(-22, 22)
+            blade = scene.brush(x, 1006)
+            blade.polygon(((-9, 0), (9, 0), (lean, tall)), mix(shade, WHITE, 0.05 * (at % 3)))

@@ -1,0 +1,30 @@
+"""How a book is planned and written, by its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bookgen.errors import NotFound
+from bookgen.models import Book, BookKind
+from bookgen.writing import chapter as prose
+from bookgen.writing import outline
+from bookgen.writing.material import ChapterDraft, Material, Outline
+from bookgen.writing.picture_book import plan, spread
+from bookgen.writing.steps import Steps
+
+
+async def draft_outline(book: Book, steps: Steps) -> Outline:
+    if book.kind is BookKind.CHILDRENS:
+        return await plan.draft_spreads(book, steps)
+    return await outline.draft_outline(book, steps)
+
+
+async def write_chapter(
+    material: Material, chapter_number: int, steps: Steps, on_words: Callable[[int], None] | None = None
+) -> ChapterDraft:
+    if material.book.kind is BookKind.PROSE:
+        return await prose.write_chapter(material, chapter_number, steps, on_words)
+    for chapter in material.chapters:
+        if chapter.chapter_number == chapter_number:
+            return await spread.write_spread(material, chapter, steps)
+    raise NotFound

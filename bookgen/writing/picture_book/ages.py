@@ -1,0 +1,63 @@
+"""What children of an age read, as numbers that a text can be held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bookgen.models import AgeRange
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`words` of a spread and of its `longest` sentence, on `lines` lines at most.
+
+    `common`: the Zipf frequency (the logarithm of how often a word comes in a thousand million) from which a word
+    counts as known; `new`: the share of a text's words that may be rarer. `manner` tells a writer the rest.
+    """
+
+    words: int
+    longest: int
+    lines: int
+    common: float
+    new: float
+    manner: str
+
+
+READINGS = {
+    AgeRange.TODDLERS: Reading(
+        14,
+        8,
+        3,
+        3.6,
+        0.15,
+        "Name what can be seen. Sounds, repetition, a refrain to join in with. The present tense. One clause a "
+        "sentence, and no word that is not spoken at home.",
+    ),
+    AgeRange.PRESCHOOLERS: Reading(
+        34,
+        13,
+        5,
+        3.4,
+        0.15,
+        "A small wish, an obstacle, a try, another try, a happy end. Things said aloud; a phrase that comes again. "
+        "Hardly a subordinate clause.",
+    ),
+    AgeRange.FIRST_READERS: Reading(
+        70,
+        18,
+        8,
+        3.2,
+        0.15,
+        "A plot with cause and consequence, dialogue, humour. Sentences that a child can read alone; a new word only "
+        "where the sentence explains it.",
+    ),
+    AgeRange.READERS: Reading(
+        120,
+        26,
+        12,
+        3.0,
+        0.18,
+        "Feelings with two sides, a problem that the hero solves by own strength, dialogue with wit. Exact words "
+        "rather than many.",
+    ),
+}

@@ -1,0 +1,67 @@
+"""What a painter is told: of the hero once, of each spread, and of the cover; the same words for the same figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bookgen.models import Book, Chapter
+from bookgen.writing.material import Scene
+
+MOST_SHEET = 2_400  # characters
+
+LOOK = """\
+Style: a warm, hand-painted picture-book illustration with simple shapes, clear colours and soft light, for children \
+of {ages} years. {voice}
+No text, letters, numbers, signatures, borders or frames. Nothing frightening."""
+
+SHEET = """\
+A character sheet for a picture book: the hero alone, full figure, three times side by side on a plain light ground: \
+from the front, from the side, and walking. The same figure each time.
+
+{figures}
+
+{look}"""
+
+SPREAD = """\
+One picture of a picture book, square. The figures, the same on every picture of it, look like this:
+
+{figures}
+
+This picture shows: {picture}
+
+Keep faces and hands away from the edges.
+
+{look}"""
+
+
+def sheet(book: Book) -> str:
+    """The prompt for the picture of the hero that every later picture goes by."""
+    return SHEET.format(figures=figures(book), look=_look(book))
+
+
+def scene(book: Book, chapter: Chapter, picture: str, alt: str) -> Scene:
+    """What is to be painted for a spread."""
+    shown = picture.strip() or f"{chapter.title}. {chapter.summary}"
+    return Scene(picture=shown, alt=alt)
+
+
+def prompt(book: Book, picture: str) -> str:
+    """The prompt for a picture of a spread."""
+    return SPREAD.format(figures=figures(book), picture=picture, look=_look(book))
+
+
+def figures(book: Book) -> str:
+    """The character sheet in words: those that the plan has settled, else those that the owner gave."""
+    return "\n".join(f"- {each}" for each in cast(book))[:MOST_SHEET]
+
+
+def cast(book: Book) -> tuple[str, ...]:
+    """Each figure's name and look, the hero first."""
+    people = [each for each in book.bible.get("people") or () if isinstance(each, Mapping)]
+    found = people or book.characters or [{"name": "The hero", "description": f"of “{book.title}”"}]
+    return tuple(f"{each.get('name', '')}: {each.get('description', '')}".strip(": ") for each in found)
+
+
+def _look(book: Book) -> str:
+    voice = book.bible.get("voice")
+    return LOOK.format(ages=book.age_range, voice=voice if isinstance(voice, str) else "")

@@ -1,0 +1,96 @@
+"""A spread's text held against what its age reads: sentence length, amount, and how common its words are.
+
+The words are looked up in wordfreq's lists, which are made of subtitles, books, news and talk. Where those know a
+language only by means that are not installed here (Chinese, Japanese, Korean) or not at all, its words are not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import wordfreq
+
+from bookgen.words import count_words
+from bookgen.writing import sentences
+from bookgen.writing.picture_book.ages import Reading
+from bookgen.writing.units import units
+
+TOO_MUCH = 1.5  # times the words of a spread
+FEWEST_WORDS = 8  # of a text whose share of rare words says something
+SHOWN = 6
+UNSPACED_SENTENCE = 1.6  # a character is a word there, and a sentence has more of them
+_NEEDS_A_TOKENIZER = frozenset({"zh", "ja", "ko"})
+_LEAST_LETTERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Difficulty:
+    """Why a text is too hard: `kind` is `sentence_length`, `text_length` or `vocabulary`."""
+
+    kind: str
+    excerpt: str
+    detail: str
+
+
+def difficulties(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Difficulty]:
+    """What makes `text` too hard for its readers, the worst first. `known`: texts whose words need no excuse."""
+    found = [*_long_sentences(text, reading, language), *_rare_words(text, reading, language, known)]
+    words = count_words(text)
+    if words > reading.words * TOO_MUCH:
+        found.append(
+            Difficulty("text_length", text[:200], f"It has {words} words; a spread has about {reading.words}.")
+        )
+    return found
+
+
+def judges_words(language: str) -> bool:
+    """Whether the words of the language are looked up at all."""
+    return bool(_listed(language))
+
+
+def _long_sentences(text: str, reading: Reading, language: str) -> list[Difficulty]:
+    most = reading.longest * (UNSPACED_SENTENCE if _primary(language) in ("zh", "ja") else 1)
+    counted = ((count_words(each), each) for each in sentences.split(text))
+    return [
+        Difficulty("sentence_length", each[:200], f"This sentence has {words} words; for the age at most {most:g}.")
+        for words, each in sorted(counted, reverse=True)
+        if words > most
+    ]
+
+
+def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Difficulty]:
+    listed = _listed(language)
+    said = [unit for unit in units(text) if len(unit) >= _LEAST_LETTERS]
+    if not listed or len(said) < FEWEST_WORDS:
+        return []
+    excused = {unit for each in known for unit in units(each)}
+    rare = [unit for unit in said if not _is_known(unit, listed, reading.common, excused)]
+    if len(rare) <= len(said) * reading.new:
+        return []
+    shown = ", ".join(sorted(set(rare), key=rare.index)[:SHOWN])
+    return [Difficulty("vocabulary", shown, f"{len(rare)} of {len(said)} words are rare for the age: {shown}.")]
+
+
+def _is_known(unit: str, listed: str, common: float, excused: set[str]) -> bool:
+    """A name's possessive and other endings are excused with the name."""
+    if unit in excused or any(len(each) >= _LEAST_LETTERS and unit.startswith(each) for each in excused):
+        return True
+    return _frequency(unit, listed) >= common
+
+
+@lru_cache(maxsize=20_000)
+def _frequency(unit: str, listed: str) -> float:
+    return float(wordfreq.zipf_frequency(unit, listed, wordlist="small"))
+
+
+@lru_cache
+def _listed(language: str) -> str:
+    """The language of the list to look in; empty where there is none."""
+    primary = _primary(language)
+    return primary if primary in wordfreq.available_languages("small") and primary not in _NEEDS_A_TOKENIZER else ""
+
+
+def _primary(language: str) -> str:
+    return language.lower().split("-")[0]

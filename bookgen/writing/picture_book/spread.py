@@ -1,0 +1,223 @@
+"""A spread: a short text that its age can read, and what the picture beside it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bookgen.models import Book, Chapter
+from bookgen.providers.text import Block, Message, TextRequest
+from bookgen.threads import compute
+from bookgen.words import count_words
+from bookgen.writing import brief, clean, context, echo, nonsense, structured
+from bookgen.writing.language import language
+from bookgen.writing.material import ChapterDraft, Finding, Material, Outline
+from bookgen.writing.picture_book.ages import Reading
+from bookgen.writing.picture_book.pictures import scene
+from bookgen.writing.picture_book.plan import author, draft_spreads, reading_of
+from bookgen.writing.picture_book.readability import Difficulty, difficulties
+from bookgen.writing.printable import printable
+from bookgen.writing.steps import Steps
+
+MAX_TOKENS = 1_500
+MOST_ALT = 300  # characters
+
+STORY = """\
+{author}
+
+# What is settled about it
+
+{bible}
+
+# All its spreads, in order
+
+{spreads}"""
+
+TASK = """\
+What the spreads before have told, word for word:
+
+{told}
+
+Write spread {number} of {count}: {title}. {summary}
+{position}
+
+- text: about {words}, for children of {ages} years, to be read aloud. No sentence longer than {longest}. Words that \
+children of this age know; at most one new one, explained by what happens. {manner} A new line for each thought, at \
+most {lines} lines. No heading, no emphasis, nothing but the text.
+- picture: what the picture shows, in English, for a painter: who of the people (by name), doing what, where, at which \
+time of day, in which mood, seen from where. No text in the picture.
+- alt: the picture in one or two sentences in {language}, for somebody who cannot see it. It says what is to be seen, \
+not that it is a picture.
+
+Answer with one JSON object of this form, with your words in the place of each "…":
+{{"text": "…", "picture": "…", "alt": "…"}}"""
+
+SIMPLER = """\
+That text is too hard for children of {ages} years:
+{problems}
+
+Write it again, simpler and no longer: break long sentences, say it with everyday words. Send the whole object again."""
+
+_FORM = {
+    "type": "object",
+    "properties": {key: {"type": "string"} for key in ("text", "picture", "alt")},
+    "required": ["text", "picture", "alt"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    text: str
+    picture: str
+    alt: str
+
+
+async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> ChapterDraft:
+    """The spread's text, made simpler once if it is too hard, and the picture that goes with it.
+
+    A book that has no plan yet gets one first, which the draft hands on to be kept.
+    """
+    plan = None
+    if not material.book.bible:
+        plan = await draft_spreads(material.book, steps, material.chapters)
+        material, chapter = planned(material, plan), planned_chapter(chapter, plan)
+    request = _request(material, chapter)
+    spread, found = await _readable(material.book, chapter, request, steps)
+    return ChapterDraft(
+        content=spread.text,
+        word_count=count_words(spread.text),
+        digest=None,
+        findings=tuple(Finding(each.kind, each.excerpt, each.detail) for each in found),
+        plan=plan,
+        scene=scene(material.book, chapter, spread.picture, spread.alt),
+    )
+
+
+def planned(material: Material, plan: Outline) -> Material:
+    chapters = tuple(planned_chapter(chapter, plan) for chapter in material.chapters)
+    return replace(material, book=replace(material.book, bible=plan.bible), chapters=chapters)
+
+
+def planned_chapter(chapter: Chapter, plan: Outline) -> Chapter:
+    """The chapter as the plan has it, unless its author has settled it."""
+    if chapter.summary.strip() or chapter.chapter_number > len(plan.chapters):
+        return chapter
+    given = plan.chapters[chapter.chapter_number - 1]
+    return replace(chapter, title=given.title, summary=given.summary)
+
+
+async def _readable(
+    book: Book, chapter: Chapter, request: TextRequest, steps: Steps
+) -> tuple[_Spread, list[Difficulty]]:
+    """The spread, or its simpler version where that is less hard, with what is hard about it still."""
+    reading, known = reading_of(book), _known(book)
+
+    async def hard(text: str) -> list[Difficulty]:
+        return await compute(difficulties, text, reading, book.content_language, known)
+
+    spread, is_sample = await _ask(book, chapter, request, steps)
+    found = [] if is_sample else await hard(spread.text)
+    if not found:
+        return spread, []
+    simpler, _ = await _ask(book, chapter, _simpler(request, spread, found, book), steps)
+    still = await hard(simpler.text)
+    return (simpler, still) if len(still) <= len(found) else (spread, found)
+
+
+async def _ask(book: Book, chapter: Chapter, request: TextRequest, steps: Steps) -> tuple[_Spread, bool]:
+    """What the model sends, and whether no model wrote it: samples are in a few languages only."""
+    instructed, is_sample = echo.instructions(request), True
+
+    def read(reply: Mapping[str, object]) -> _Spread:
+        text = clean.prose(_lines(reply.get("text")), chapter, opening=True)
+        if not text:
+            raise structured.Malformed('it has no text under "text"')
+        alt = structured.text_of(reply, "alt", longest=MOST_ALT)
+        return _Spread(text, structured.text_of(reply, "picture", longest=1_200), alt)
+
+    def check(spread: _Spread) -> None:
+        nonlocal is_sample
+        is_sample = False
+        if problem := nonsense.problem_with(spread.text, book.content_language, instructed):
+            raise structured.Malformed(problem)
+
+    return await structured.ask(request, steps, read, check), is_sample
+
+
+def _lines(value: object) -> str:
+    """A paragraph for each line."""
+    told = "\n".join(map(str, value)) if isinstance(value, list) else str(value or "")
+    lines = (" ".join(printable(line).split()) for line in told.splitlines())
+    return "\n\n".join(line for line in lines if line)
+
+
+def _known(book: Book) -> list[str]:
+    """What the book's owner and its plan have named: such words are no strangers to its readers."""
+    named = [entry for key in ("people", "places", "terms") for entry in _entries(book.bible.get(key))]
+    given = [f"{each['name']} {each['description']}" for each in book.characters]
+    return [book.title, book.theme, *given, *named]
+
+
+def _entries(value: object) -> list[str]:
+    entries = value if isinstance(value, list) else []
+    return [f"{each.get('name', '')} {each.get('description', '')}" for each in entries if isinstance(each, Mapping)]
+
+
+def _request(material: Material, chapter: Chapter) -> TextRequest:
+    book, reading, tongue = material.book, reading_of(material.book), language(material.book.content_language)
+    before = [each for each in material.chapters if each.chapter_number < chapter.chapter_number and each.content]
+    told = "\n\n".join(f"{each.chapter_number}. {each.content}" for each in before)
+    number, count = chapter.chapter_number, len(material.chapters)
+    task = TASK.format(
+        told=context.data(told or "Nothing yet."),
+        number=number,
+        count=count,
+        title=chapter.title,
+        summary=chapter.summary,
+        position=_position(material.chapters, number),
+        words=tongue.length(chapter.target_word_count or reading.words),
+        ages=book.age_range,
+        longest=tongue.length(reading.longest),
+        manner=reading.manner,
+        lines=reading.lines,
+        language=tongue.name,
+    )
+    return TextRequest(
+        stage="chapter",
+        system=(Block(_story(material), cache=True),),
+        messages=(Message("user", task),),
+        max_tokens=MAX_TOKENS,
+        schema=_FORM,
+        chapter_number=number,
+        account_id=book.account_id,
+        brief=_brief(book, chapter, reading, count),
+    )
+
+
+def _brief(book: Book, chapter: Chapter, reading: Reading, count: int) -> dict[str, object]:
+    words = chapter.target_word_count or reading.words
+    titles = {"chapter_title": chapter.title, "chapter_summary": chapter.summary}
+    return brief.of_book(book, **titles, spreads=count, words=words) | brief.of_childrens(book)
+
+
+def _story(material: Material) -> str:
+    return STORY.format(
+        author=author(material.book),
+        bible=context.data(context.bible(material.book.bible)),
+        spreads=context.data(context.outline(material.chapters)),
+    )
+
+
+def _position(chapters: Sequence[Chapter], number: int) -> str:
+    following = next((each for each in chapters if each.chapter_number == number + 1), None)
+    if following is None:
+        return "It ends the book."
+    opening = "It opens the book. " if number == 1 else ""
+    return f"{opening}After it comes: {following.title}. {following.summary}"
+
+
+def _simpler(request: TextRequest, spread: _Spread, found: Sequence[Difficulty], book: Book) -> TextRequest:
+    problems = "\n".join(f"- {each.detail} ({each.excerpt})" for each in found)
+    again = SIMPLER.format(ages=book.age_range, problems=problems)
+    return replace(request, messages=(*request.messages, Message("assistant", spread.text), Message("user", again)))
