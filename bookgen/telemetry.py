@@ -98,7 +98,7 @@ def configure_logs(form: str = "json", level: str = "info", stream: TextIO | Non
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     logging.getLogger("aiohttp.server").addFilter(_is_no_bad_request)
-    for chatty in ("httpx", "httpx2", "httpcore", "asyncio", "stripe", "anthropic", "openai"):
+    for chatty in ("httpx", "httpx2", "httpcore", "asyncio", "stripe", "anthropic", "openai", "markdown_it", "PIL"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

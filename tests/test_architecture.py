@@ -3,7 +3,7 @@
 import ast
 import graphlib
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -92,7 +92,7 @@ def test_the_form_of_a_request_or_an_answer_is_found_beside_its_handlers() -> No
     elsewhere = {
         f"{file.relative_to(PACKAGE)}: {node.name}"
         for file in files("http")
-        for node in ast.walk(ast.parse(file.read_text()))
+        for node in nodes(file)
         if isinstance(node, ast.ClassDef)
         and any(isinstance(base, ast.Name) and base.id.endswith(("Schema", "Body")) for base in node.bases)
         and not file.stem.endswith("_schemas")
@@ -120,17 +120,25 @@ def _name(file: Path) -> str:
     return ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imported(file: Path) -> Iterator[str]:
+@cache
+def nodes(file: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(file.read_text())))
+
+
+@cache
+def imported(file: Path) -> frozenset[str]:
     """What `file` imports of ours, as dotted names below `bookgen`."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    found: set[str] = set()
+    for node in nodes(file):
         match node:
             case ast.ImportFrom(module="bookgen", names=names):
-                yield from (alias.name for alias in names if not alias.name.startswith("__"))
+                found |= {alias.name for alias in names if not alias.name.startswith("__")}
             case ast.ImportFrom(module=str(module)) if module.startswith("bookgen."):
                 package = module.removeprefix("bookgen.")
-                yield from (_module(package, alias.name) for alias in node.names)
+                found |= {_module(package, alias.name) for alias in node.names}
             case ast.Import(names=names):
-                yield from (alias.name.removeprefix("bookgen.") for alias in names if alias.name.startswith("bookgen."))
+                found |= {alias.name.removeprefix("bookgen.") for alias in names if alias.name.startswith("bookgen.")}
+    return frozenset(found)
 
 
 def _module(package: str, name: str) -> str:
@@ -141,7 +149,7 @@ def _module(package: str, name: str) -> str:
 
 def outside_packages(file: Path) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -156,7 +164,7 @@ def test_a_class_name_means_one_thing_in_the_whole_tree() -> None:
     places: dict[str, list[str]] = {}
     for file in (file for folder in ("bookgen", "tests", "bench") for file in (PACKAGE.parent / folder).rglob("*.py")):
         path = str(file.relative_to(PACKAGE.parent))
-        classes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef)]
+        classes = [node for node in nodes(file) if isinstance(node, ast.ClassDef)]
         for name in {node.name for node in classes} if path != MIRROR else ():
             places.setdefault(name, []).append(path)
 

@@ -1,6 +1,7 @@
 """A secret in the log fails a run of tests, whoever logged it."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -26,7 +27,8 @@ async def run_of_tests(folder: Path, line: str, *options: str) -> tuple[int, str
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "pytest", "-p", "tests.canaries", "-p", "no:cacheprovider", *options,
         "--rootdir", str(folder), str(folder / "test_some.py"),
-        cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        cwd=ROOT, env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     said, _ = await process.communicate()
     assert process.returncode is not None
@@ -43,7 +45,7 @@ async def test_a_leak_fails_the_run_though_every_test_passed(tmp_path: Path, lin
 
 
 async def test_a_leak_in_a_worker_fails_the_run(tmp_path: Path) -> None:
-    code, said = await run_of_tests(tmp_path, LEAKS["a password"], "-n", "1")
+    code, said = await run_of_tests(tmp_path, LEAKS["a password"], "-p", "xdist", "-n", "1")
 
     assert "1 secrets in the logs" in said
     assert code == pytest.ExitCode.TESTS_FAILED

@@ -1,5 +1,6 @@
 """Applying changes what was shown and nothing else, whatever is applied and in which order."""
 
+import os
 import random
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from bookgen.writing.proofreading.correction import CONTEXT
 from bookgen.writing.proofreading.placing import applied, placed
 from bookgen.writing.proofreading.structure import keeps_structure
 
+CASES = int(os.environ.get("CASES", "60"))  # of each kind
 WORDS = ["lamp", "wasser", "свет", "光が", "نور", "ночь", "é́", "😀👩‍👩‍👧", "a", "the", "—", "“so”"]
 
 
@@ -53,7 +55,7 @@ def chapters(draw: st.DrawFn) -> tuple[str, list[Suggestion]]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=CASES, deadline=None)
 @given(chapters(), st.randoms(use_true_random=False))
 def test_only_the_spans_that_were_shown_change(chapter: tuple[str, list[Suggestion]], rng: random.Random) -> None:
     content, suggestions = chapter
@@ -71,7 +73,7 @@ def test_only_the_spans_that_were_shown_change(chapter: tuple[str, list[Suggesti
     assert all(result.content[s.start_offset : s.end_offset] == s.original_text for s in result.standing)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=CASES, deadline=None)
 @given(chapters(), st.randoms(use_true_random=False))
 def test_one_after_the_other_in_any_order_is_the_same_as_all_at_once(
     chapter: tuple[str, list[Suggestion]], rng: random.Random
@@ -93,7 +95,7 @@ def _span(each: Suggestion) -> tuple[int, int, str]:
     return each.start_offset, each.end_offset, each.suggested_text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=CASES, deadline=None)
 @given(chapters())
 def test_the_inverse_restores_every_byte(chapter: tuple[str, list[Suggestion]]) -> None:
     content, suggestions = chapter
