@@ -86,7 +86,7 @@ class BookHandle:
     async def write(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
         """From whatever state it is in to the last chapter; goes on with a run that is there.
 
-        `on_progress` is told the run's status every few seconds. WritingEnded when the run ends before the book does.
+        `on_progress` is told the run's status at each change. WritingEnded when the run ends before the book does.
         """
         await self.outline()
         if self.status != "completed":

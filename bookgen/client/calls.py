@@ -7,6 +7,7 @@ an unavailable service are waited for, a failed model call or server is tried th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 import re
@@ -22,7 +23,11 @@ from bookgen.client.errors import ApiError, Conflict, NotFound, RateLimited, Una
 
 JSON = dict[str, Any]
 ACTIVE = ("running", "paused")
+EMPTY: Mapping[str, str] = {}
+NOT_MODIFIED = 304
 POLL_SECONDS = 15.0  # the shortest that the contract recommends
+CHANGES_SECONDS = 1.0  # between two answers of a server that answers at each change
+LONGEST_PREFERENCE = 60  # seconds that a server may be asked to wait for a change
 BACKOFF_SECONDS = (2.0, 4.0)  # three attempts in all
 LONGEST_WAIT_SECONDS = 120.0
 CONNECTION_LOST = "CONNECTION_LOST"  # ours: the request was sent, and what came of it is not known
@@ -152,21 +157,32 @@ class Calls:
         return await self._json("POST", f"/books/{book_id}/stop-generation/")
 
     async def progress(self, book_id: int, every: float = POLL_SECONDS) -> AsyncIterator[JSON]:
-        """The run's status now and every few seconds, until it is neither running nor paused."""
-        while True:
-            status = await self.status(book_id)
-            yield status
-            if status["generation_status"] not in ACTIVE:
-                return
-            await self._pause(every)
+        """The run's status now and whenever it has changed, until it is neither running nor paused.
 
-    async def ended_within(self, book_id: int, seconds: float, every: float = POLL_SECONDS) -> JSON:
+        A server that does not wait for the change is asked every few seconds.
+        """
+        path, tag = f"/books/{book_id}/generation-status/", ""
+        patience = min(max(1, round(every)), LONGEST_PREFERENCE)
+        while True:
+            preference = {"If-None-Match": tag, "Prefer": f"wait={patience}"} if tag else {}
+            headers, content = await self._send("GET", path, headers=preference)
+            if content:
+                status = json.loads(content)
+                yield status
+                if status["generation_status"] not in ACTIVE:
+                    return
+            tag = headers.get("ETag", "")
+            waits = tag and (not preference or "Preference-Applied" in headers)
+            await self._pause(min(every, CHANGES_SECONDS) if waits else every)
+
+    async def ended_within(self, book_id: int, seconds: float) -> JSON:
         """The run's status when it is no longer running, or after that time."""
-        for left in range(round(seconds), 0, -round(every)):
-            await self._pause(min(every, left))
-            status = await self.status(book_id)
-            if status["generation_status"] != "running":
-                break
+        status = await self.status(book_id)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                async for status in self.progress(book_id):
+                    if status["generation_status"] != "running":
+                        break
         return status
 
     async def finished(self, book_id: int, every: float = POLL_SECONDS) -> JSON:
@@ -261,31 +277,34 @@ class Calls:
         return json.loads(content) if content else {}
 
     async def _send(
-        self, method: str, path: str, body: Any = None, *, tries: int = 3
+        self, method: str, path: str, body: Any = None, *, tries: int = 3, headers: Mapping[str, str] = EMPTY
     ) -> tuple[Mapping[str, str], bytes]:
         delays = BACKOFF_SECONDS[: tries - 1]
         refreshed = False
         for delay in (*delays, None):
             try:
-                return await self._once(method, path, body)
+                return await self._once(method, path, body, headers)
             except ApiError as error:
                 if error.code == "TOKEN_EXPIRED" and self._refresh and not refreshed:
                     refreshed = True
                     await self._renew()
-                    return await self._once(method, path, body)
+                    return await self._once(method, path, body, headers)
                 wait = _retry_after(error, delay)
                 if wait is None:
                     raise
             await self._pause(wait)
         raise AssertionError("unreachable")
 
-    async def _once(self, method: str, path: str, body: Any) -> tuple[Mapping[str, str], bytes]:
+    async def _once(
+        self, method: str, path: str, body: Any, headers: Mapping[str, str] = EMPTY
+    ) -> tuple[Mapping[str, str], bytes]:
+        """The answer's headers and content, which is empty when nothing has changed since the tag that was sent."""
         if self._session is None:
             raise RuntimeError("use the client as an async context manager")
-        headers = {"Authorization": f"Bearer {self._access}"} if self._access else {}
+        token = {"Authorization": f"Bearer {self._access}"} if self._access else {}
         try:
             async with self._session.request(
-                method, self._base + path, json=body, headers=headers, allow_redirects=False
+                method, self._base + path, json=body, headers={**headers, **token}, allow_redirects=False
             ) as response:
                 content = await response.read()
         except (aiohttp.ClientError, OSError) as error:
@@ -293,7 +312,7 @@ class Calls:
             safe = method == "GET" or isinstance(error, aiohttp.ClientConnectorError)
             code = "SERVICE_UNAVAILABLE" if safe else CONNECTION_LOST
             raise Unavailable(0, code, f"{self._base} can't be reached: {error}") from error
-        if response.status >= 300:
+        if response.status >= 300 and response.status != NOT_MODIFIED:
             raise error_of(response.status, content, response.headers)
         return response.headers, content
 

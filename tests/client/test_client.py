@@ -22,6 +22,7 @@ class Script:
     def __init__(self) -> None:
         self.answers: dict[str, list[Answer]] = {}
         self.asked: list[tuple[str, str, str | None]] = []
+        self.preferred: list[tuple[str | None, str | None]] = []
         self.paused: list[float] = []
 
     def says(self, path: str, *answers: Answer) -> None:
@@ -30,6 +31,7 @@ class Script:
     async def answer(self, request: web.Request) -> web.Response:
         path = request.path.removeprefix("/api/v1")
         self.asked.append((request.method, path, request.headers.get("Authorization")))
+        self.preferred.append((request.headers.get("Prefer"), request.headers.get("If-None-Match")))
         answers = self.answers[path]
         status, body, headers = (*(answers.pop(0) if len(answers) > 1 else answers[0]), {})[:3]
         if status == HANG_UP and request.transport:
@@ -194,6 +196,23 @@ async def test_progress_ends_with_the_run(client: Client, script: Script) -> Non
 
     assert seen == ["running", "paused", "running", "completed"]
     assert script.paused == [15, 15, 15]
+
+
+async def test_a_server_that_waits_for_a_change_is_let_wait(client: Client, script: Script) -> None:
+    waited = {"Preference-Applied": "wait=15"}
+    script.says(
+        "/books/1/generation-status/",
+        (200, {"generation_status": "running"}, {"ETag": '"a"'}),
+        (304, b"", {"ETag": '"a"', **waited}),
+        (200, {"generation_status": "completed"}, {"ETag": '"b"', **waited}),
+    )
+    script.preferred.clear()
+
+    seen = [status["generation_status"] async for status in client.progress(1)]
+
+    assert seen == ["running", "completed"]
+    assert script.preferred == [(None, None), ("wait=15", '"a"'), ("wait=15", '"a"')]
+    assert script.paused == [1, 1]
 
 
 @pytest.mark.parametrize(
