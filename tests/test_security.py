@@ -65,6 +65,10 @@ CHECKLIST = {
     "the assistant's calls count as well": "test_assistant what_the_assistant_asks_is_in_the_ledger_and_under_the_",
     "a guest's purchase opens no known account": "test_webhook a_guest_with_a_known_address_is_credited_and_",
     # Input and resources
+    "large answers are read a piece at a time": "test_large_answers no_more_than_a_piece_is_read_at_a_time",
+    "an answer has an upper bound": "test_large_answers an_answer_has_an_upper_bound",
+    "stalled readers hold so many bytes": "test_large_answers stalled_readers_hold_a_bounded_number_of_bytes_and_",
+    "and for so long": "test_large_answers a_large_answer_ends_after_a_time_whoever_reads_it",
     "Markdown that explodes is plain text": "test_hostile markdown_that_explodes_is_read_at_once_as_the_text_",
     "notes in a chain are files": "test_hostile chained_notes_come_out_of_every_format",
     "an account has two render jobs at once": "test_turns an_account_has_two_at_once_and_another_does_not_wait_",

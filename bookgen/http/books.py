@@ -20,11 +20,13 @@ from bookgen.http.books_schemas import (
     shown_in_list,
     shown_whole,
 )
+from bookgen.http.chapter_pieces import in_pieces
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import conditional, docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, ESTIMATE, QUOTA, SITE, SUPERVISOR
+from bookgen.http.edge.pieces import LARGE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
@@ -141,13 +143,20 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
         book = await books.find(connection, request[ACCOUNT_ID], book_id)
         if book is None:
             raise errors.NotFound
-        written = await chapters.of_book(connection, book_id)
+        large = await chapters.bytes_of_book(connection, book_id) > LARGE
+        sketches = await chapters.sketch_of_book(connection, book_id) if large else []
+        written = [each.chapter for each in sketches] if large else await chapters.of_book(connection, book_id)
         usage = asdict(await stats.book_usage(connection, book_id)) | {"currency": request.app[SITE].currency}
         findings = await chapters.findings(connection, book_id)
         artwork = await _artwork(connection, book, request.app[SITE].public_url)
     estimate = request.app[ESTIMATE](book, written) if written else None
     progress = await progress_of(request, book_id)
-    return replies.json(shown_whole(book, written, progress, findings, usage, estimate, artwork), status=code)
+    shown = shown_whole(book, written, progress, findings, usage, estimate, artwork)
+    if not large:
+        return replies.json(shown, status=code)
+    del shown["chapters"]
+    before, pictures = replies.dump(shown)[:-1] + b',"chapters":[', artwork.illustrations
+    return in_pieces(request, sketches, pictures, before=before, after=b"]}", status=code)
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
-
 from aiohttp import web
 
 from bookgen import editing, errors
 from bookgen.actors.messages import RewriteChapter
+from bookgen.http.chapter_pieces import in_pieces
 from bookgen.http.chapters_schemas import (
     ChapterChangesSchema,
     ChapterSchema,
@@ -18,6 +17,7 @@ from bookgen.http.chapters_schemas import (
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import conditional, docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPERVISOR
+from bookgen.http.edge.pieces import LARGE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
 from bookgen.http.illustrations_schemas import by_chapter
@@ -28,18 +28,20 @@ from bookgen.store import chapters, illustrations, revisions
 @docs(
     tags=["chapters"],
     summary="List every chapter of your books, newest book first",
-    description="With their texts, which may be many megabytes together.",
+    description="With their texts, which may be many megabytes together; more than 512 MiB are refused.",
 )
 @response_schema(ChapterSchema(many=True))
+@refuses(errors.PayloadTooLarge)
 @conditional
 async def list_chapters(request: web.Request) -> web.Response:
     pictures = by_chapter(
         await illustrations.of_account(request.app[DATABASE].http, request[ACCOUNT_ID]), request.app[SITE].public_url
     )
-    # One by one: all the texts at once would hold up everybody else's answers.
-    async with aclosing(chapters.of_account(request.app[DATABASE].http, request[ACCOUNT_ID])) as found:
-        encoded = [replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ()))) async for chapter in found]
-    return replies.encoded(b"[" + b",".join(encoded) + b"]")
+    sketches = await chapters.sketch_of_account(request.app[DATABASE].http, request[ACCOUNT_ID])
+    if sum(each.bytes for each in sketches) > LARGE:
+        return in_pieces(request, sketches, pictures, before=b"[", after=b"]")
+    found = await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], [each.chapter.id for each in sketches])
+    return replies.json([shown_chapter(chapter, pictures.get(chapter.id, ())) for chapter in found])
 
 
 @docs(

@@ -14,6 +14,7 @@ from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.deadlines import HeadDeadline
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.middleware import TABLE, edge
+from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
 from bookgen.http.routes import OUTSIDE, ROUTES
@@ -45,6 +46,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
             table[bound] = Endpoint.of(route)
     app[TABLE] = table
     app[keys.WAITING] = Waiters()
+    app[keys.OUTGOING] = Outgoing()
     app[keys.DOCUMENT] = lambda: openapi.encoded(tuple(routes), services.site.public_url)
     return app
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from bookgen.store.rows import columns, field_names, mapper, parameters
 
 if TYPE_CHECKING:
     from uuid import UUID
-
-    from asyncpg import Pool
 
     from bookgen.store.database import DB
 
@@ -26,6 +25,35 @@ OF_BOOK = f"SELECT {COLUMNS} FROM chapter c WHERE c.book_id = $1 ORDER BY c.chap
 async def of_book(db: DB, book_id: int) -> list[Chapter]:
     """In order. The caller has found the book as its owner."""
     return [chapter_of(row) for row in await db.fetch(OF_BOOK, book_id)]
+
+
+_WITHOUT_TEXT = COLUMNS.replace("c.content,", "'' AS content,")
+
+SKETCH_OF_BOOK = f"""
+    SELECT {_WITHOUT_TEXT}, octet_length(c.content) AS bytes
+      FROM chapter c WHERE c.book_id = $1 ORDER BY c.chapter_number
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """A chapter without its text, and how many bytes the text has."""
+
+    chapter: Chapter
+    bytes: int
+
+
+async def sketch_of_book(db: DB, book_id: int) -> list[Sketch]:
+    """In order. The caller has found the book as its owner."""
+    return [Sketch(chapter_of(row), row["bytes"]) for row in await db.fetch(SKETCH_OF_BOOK, book_id)]
+
+
+BYTES_OF_BOOK = "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM chapter WHERE book_id = $1"
+
+
+async def bytes_of_book(db: DB, book_id: int) -> int:
+    """The size of the texts together, which is told without reading them."""
+    return int(await db.fetchval(BYTES_OF_BOOK, book_id))
 
 
 FINDINGS = """
@@ -50,8 +78,8 @@ async def lock_of_book(db: DB, book_id: int) -> list[Chapter]:
     return [chapter_of(row) for row in await db.fetch(LOCK_OF_BOOK, book_id)]
 
 
-OF_ACCOUNT = f"""
-    SELECT {COLUMNS}
+SKETCH_OF_ACCOUNT = f"""
+    SELECT {_WITHOUT_TEXT}, octet_length(c.content) AS bytes
       FROM book b
       JOIN chapter c ON c.book_id = b.id
      WHERE b.account_id = $1
@@ -59,11 +87,23 @@ OF_ACCOUNT = f"""
 """
 
 
-async def of_account(db: Pool, account_id: int) -> AsyncGenerator[Chapter, None]:
-    """Every chapter of the account's books, a few at a time: together they may be many megabytes."""
-    async with db.acquire() as connection, connection.transaction(readonly=True):
-        async for row in connection.cursor(OF_ACCOUNT, account_id):
-            yield chapter_of(row)
+async def sketch_of_account(db: DB, account_id: int) -> list[Sketch]:
+    """Every chapter of the account's books, newest book first."""
+    return [Sketch(chapter_of(row), row["bytes"]) for row in await db.fetch(SKETCH_OF_ACCOUNT, account_id)]
+
+
+SOME = f"""
+    SELECT {COLUMNS}
+      FROM chapter c
+      JOIN book b ON b.id = c.book_id
+     WHERE c.id = ANY($2::bigint[]) AND b.account_id = $1
+     ORDER BY array_position($2, c.id)
+"""
+
+
+async def some(db: DB, account_id: int, chapter_ids: Sequence[int]) -> list[Chapter]:
+    """Those of these chapters that the account has still, in the order of the ids."""
+    return [chapter_of(row) for row in await db.fetch(SOME, account_id, chapter_ids)]
 
 
 FIND = f"""

@@ -16,7 +16,7 @@ from bookgen.errors import (
     Unavailable,
 )
 from bookgen.http.edge import clients
-from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, IDENTITY, LIMITER, SHORTAGE, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, IDENTITY, LIMITER, OUTGOING, SHORTAGE, VERDICT
 from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass, Verdict, address_bucket
 from bookgen.store import buckets
@@ -64,6 +64,8 @@ async def admit(request: web.Request, route: Route, app: web.Application) -> Non
     else:
         verdict = limiter.take(route.limit, request[ACCOUNT_ID])
     _hold_to(request, verdict, route.limit)
+    if not route.public:
+        app[OUTGOING].require_room(request[ACCOUNT_ID])
 
 
 async def _take_shared(account_id: int, limit: LimitClass, app: web.Application) -> Verdict:

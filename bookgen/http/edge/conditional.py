@@ -8,6 +8,8 @@ from hashlib import blake2b
 
 from aiohttp import web
 
+from bookgen.http.edge.pieces import InPieces
+
 _SMALL = 8192
 _KEPT = ("Cache-Control", "Preference-Applied")
 
@@ -21,8 +23,12 @@ class Known:
 
     def __call__(self, body: bytes) -> bool:
         """Whether the caller has this very body; `tag` is that body's from now on."""
-        self.tag = _tag(body)
-        return self._given is not None and _names(self._given, self.tag)
+        return self.by_tag(_tag(body))
+
+    def by_tag(self, tag: str) -> bool:
+        """The same of what has this tag."""
+        self.tag = tag
+        return self._given is not None and _names(self._given, tag)
 
     def answer(self, headers: Mapping[str, str]) -> web.Response:
         """304 without a body."""
@@ -32,10 +38,15 @@ class Known:
 
 def unless_known(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
     """The answer with its tag, or 304 without a body when the caller's own tag is the same."""
-    if not isinstance(response, web.Response) or not isinstance(response.body, bytes):
-        return response
     known = Known(request)
-    if known(response.body):
+    match response:
+        case InPieces(tag=tag):
+            has = known.by_tag(tag)
+        case web.Response(body=bytes() as body):
+            has = known(body)
+        case _:
+            return response
+    if has:
         return known.answer(response.headers)
     response.headers["ETag"] = known.tag
     return response

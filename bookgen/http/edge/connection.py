@@ -6,6 +6,8 @@ The latter are answered in the envelope all the same.
 from __future__ import annotations
 
 import asyncio
+import io
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any
 
@@ -15,14 +17,16 @@ from bookgen import telemetry
 from bookgen.errors import BookgenError, InvalidInput
 from bookgen.http.edge import access_log, bodies, clients, errors, headers
 from bookgen.http.edge.connection_counts import ConnectionCounts
-from bookgen.http.edge.keys import LIMITER, REQUEST_ID, SITE, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, LIMITER, OUTGOING, REQUEST_ID, SITE, VERDICT
 from bookgen.http.edge.middleware import request_id
+from bookgen.http.edge.pieces import LARGE, MOST_OF_A_PIECE, MOST_OF_AN_ANSWER, InPieces
 from bookgen.limits import LimitClass, address_bucket
 
 # Who reads an answer more slowly than this is not reading it. Smaller ones fit into the socket's buffers anyway.
 GRACE_SECONDS = 30.0
 BYTES_A_SECOND = 8 * 1024
 LARGE_ANSWER = 64 * 1024
+LONGEST_SECONDS = 900.0  # whatever the size
 
 
 class BoundedServer(web.Server):
@@ -80,12 +84,15 @@ class BoundedConnection(web.RequestHandler):
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
         """Sends the answer; whoever does not take it would keep it in memory for ever."""
-        size = (resp.content_length or 0) if isinstance(resp, web.Response) else bodies.MAX_BYTES
+        size, held = _sizes(resp)
         if size < LARGE_ANSWER:
             return await super().finish_response(request, resp, start_time)
+        account_id = request.get(ACCOUNT_ID)
+        sending = nullcontext() if account_id is None else self._app[OUTGOING].sending(account_id, held)
         try:
-            async with asyncio.timeout(GRACE_SECONDS + size / BYTES_A_SECOND):
-                return await super().finish_response(request, resp, start_time)
+            with sending:
+                async with asyncio.timeout(min(LONGEST_SECONDS, GRACE_SECONDS + size / BYTES_A_SECOND)):
+                    return await super().finish_response(request, resp, start_time)
         except TimeoutError:
             if self.transport is not None:
                 self.transport.abort()
@@ -108,6 +115,22 @@ class BoundedConnection(web.RequestHandler):
         response = _refusal(request, error, self._app)
         response.force_close()
         return response
+
+
+def _sizes(response: web.StreamResponse) -> tuple[int, int]:
+    """How many bytes an answer has, at most, and how many of them are held until they are sent.
+
+    One that is whole in memory is handed to the socket in parts, or the loop would wait for the copy of it.
+    """
+    if isinstance(response, InPieces):
+        return MOST_OF_AN_ANSWER, MOST_OF_A_PIECE
+    if not isinstance(response, web.Response):
+        return bodies.MAX_BYTES, bodies.MAX_BYTES
+    size = response.content_length or 0
+    if isinstance(response.body, bytes) and size > LARGE:
+        response.headers["Content-Length"] = str(size)
+        response.body = io.BytesIO(response.body)
+    return size, size
 
 
 def _refusal(request: web.BaseRequest, error: BookgenError, app: web.Application) -> web.Response:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
     from bookgen.http.edge.deprecation import Deprecation
+    from bookgen.http.edge.pieces import Outgoing
     from bookgen.http.edge.waiting import Waiters
     from bookgen.proofreading import Proofreading
     from bookgen.publishing import Publisher
@@ -91,6 +92,7 @@ LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")
 SITE: web.AppKey[Site] = web.AppKey("site")
 ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], Estimate]] = web.AppKey("estimate")
 UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
+OUTGOING: web.AppKey[Outgoing] = web.AppKey("outgoing")
 SHORTAGE: web.AppKey[Callable[[], str | None]] = web.AppKey("shortage")
 WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
 UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first peer that was told of

@@ -1,0 +1,48 @@
+"""Chapters in large answers, read and encoded a piece at a time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from aiohttp import web
+
+from bookgen.http.chapters_schemas import shown_chapter
+from bookgen.http.edge import pieces, replies
+from bookgen.http.edge.keys import ACCOUNT_ID, DATABASE
+from bookgen.store import chapters
+from bookgen.store.chapters import Sketch
+
+Pictures = Mapping[int, Sequence[Mapping[str, Any]]]
+
+
+def in_pieces(
+    request: web.Request,
+    sketches: Sequence[Sketch],
+    pictures: Pictures,
+    *,
+    before: bytes,
+    after: bytes,
+    status: int = 200,
+) -> pieces.InPieces:
+    """JSON with the chapters as a list between `before` and `after`. PayloadTooLarge.
+
+    Nothing is held while the caller takes a piece, neither a connection nor the next one; what is saved meanwhile is
+    sent as it is then, under the tag of what was there in the beginning.
+    """
+    pieces.require_sendable(sum(each.bytes for each in sketches))
+    versions = [(each.chapter.content_version, shown_chapter(each.chapter, ())) for each in sketches]
+    tag = pieces.tag_of(replies.dump([before, after, versions, list(pictures.items())]))
+    return pieces.InPieces(tag, _pieces(request, sketches, pictures, before, after), status=status)
+
+
+async def _pieces(
+    request: web.Request, sketches: Sequence[Sketch], pictures: Pictures, before: bytes, after: bytes
+) -> AsyncIterator[bytes]:
+    yield before
+    comma = b""
+    for batch in pieces.batches([(each.chapter.id, each.bytes) for each in sketches]):
+        for chapter in await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], batch):
+            yield comma + replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ())))
+            comma = b","
+    yield after

@@ -1,0 +1,172 @@
+"""Answers of many megabytes: sent in pieces, to the letter, and to nobody who does not take them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from bookgen.http.edge import connection, pieces
+from bookgen.http.edge.keys import OUTGOING
+from bookgen.http.edge.pieces import MOST_OF_A_PIECE, batches
+from bookgen.store import chapters as stored_chapters
+from tests.http.conftest import Api
+
+CHAPTERS = 12
+
+
+@pytest.fixture
+async def book(api: Api) -> dict[str, Any]:
+    """A book of three million characters, with a picture in its first chapter."""
+    made = await api.outlined(chapter_count=CHAPTERS)
+    await fill(api, made, times=60_000)
+    assert (await api.post(f"/chapters/{made['chapters'][0]['id']}/generate-image/", {})).status == 200
+    return made
+
+
+async def fill(api: Api, book: dict[str, Any], *, times: int) -> None:
+    await api.services.database.http.execute(
+        """UPDATE chapter SET content = repeat(chr(96 + chapter_number) || 'ä "\n', $2), status = 'completed',
+                              content_version = content_version + 1
+            WHERE book_id = $1""",
+        book["id"],
+        times,
+    )
+
+
+@pytest.fixture
+async def larger(api: Api, book: dict[str, Any]) -> None:
+    """So large that no socket's buffers take it."""
+    await fill(api, book, times=200_000)
+
+
+@pytest.mark.parametrize("path", ["/chapters/", "/books/{}/"])
+async def test_a_large_answer_is_what_its_chapters_are_one_by_one(api: Api, book: dict[str, Any], path: str) -> None:
+    whole = await api.get(path.format(book["id"]))
+
+    shown = whole.body if path == "/chapters/" else whole.body["chapters"]
+    assert whole.headers["Transfer-Encoding"] == "chunked"
+    assert whole.headers["X-API-Version"] == "v1"
+    assert len(whole.raw) > CHAPTERS * 300_000
+    for each, first in zip(shown, book["chapters"], strict=True):
+        assert each == (await api.get(f"/chapters/{first['id']}/")).body
+    assert len(shown[0]["illustrations"]) == 1
+
+
+@pytest.mark.parametrize("path", ["/chapters/", "/books/{}/"])
+async def test_who_has_a_large_answer_is_told_so_until_a_text_in_it_changes(
+    api: Api, book: dict[str, Any], path: str
+) -> None:
+    path = path.format(book["id"])
+    known = {"If-None-Match": (await api.get(path)).headers["ETag"]}
+
+    again = await api.get(path, headers=known)
+    await api.patch(f"/chapters/{book['chapters'][5]['id']}/", {"content": "x" * 300_000})
+    changed = await api.get(path, headers=known)
+
+    assert (again.status, again.raw) == (304, b"")
+    assert changed.status == 200
+    assert changed.headers["ETag"] != known["If-None-Match"]
+
+
+async def test_no_more_than_a_piece_is_read_at_a_time(
+    api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    some = stored_chapters.some
+
+    async def watched(*args: Any) -> Any:
+        found = await some(*args)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(stored_chapters, "some", watched)
+    await api.get("/chapters/")
+
+    assert read == [1] * CHAPTERS
+
+
+def test_small_texts_go_together_and_a_large_one_alone() -> None:
+    sizes = [(1, 100), (2, pieces.PIECE - 100), (3, 1), (4, pieces.PIECE * 9), (5, 0)]
+
+    assert list(batches(sizes)) == [[1, 2], [3], [4], [5]]
+    assert list(batches([])) == []
+
+
+async def test_an_answer_has_an_upper_bound(api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "MOST_OF_AN_ANSWER", 2 << 20)
+
+    refused = await api.get("/chapters/")
+
+    assert (refused.status, refused.code) == (413, "PAYLOAD_TOO_LARGE")
+
+
+@pytest.mark.usefixtures("larger")
+async def test_stalled_readers_hold_a_bounded_number_of_bytes_and_nobody_up(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "MOST_OF_AN_ACCOUNT", 8 * MOST_OF_A_PIECE)  # more readers than there are connections
+    outgoing = api.client.server.app[OUTGOING]  # type: ignore[union-attr]
+    async with contextlib.AsyncExitStack() as stalled:
+        for _ in range(8):
+            await stalled.enter_async_context(stalling(api))
+        await until(lambda: outgoing._of_account[api.account_id] == 8 * MOST_OF_A_PIECE)
+
+        refused = await api.get("/books/")
+        other = await (await api.as_new_account("eve")).get("/books/")
+
+    await until(lambda: not outgoing._of_account)
+    assert (refused.status, refused.code, refused.body["error"]["details"]["scope"]) == (
+        429,
+        "RATE_LIMIT_EXCEEDED",
+        "answers",
+    )
+    assert other.status == 200
+    assert (await api.get("/books/")).status == 200
+
+
+@pytest.mark.usefixtures("larger")
+async def test_a_large_answer_ends_after_a_time_whoever_reads_it(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LONGEST_SECONDS", 0.2)
+    outgoing = api.client.server.app[OUTGOING]  # type: ignore[union-attr]
+    sent = asyncio.Event()
+    sending = outgoing.sending
+
+    @contextlib.contextmanager
+    def watched(*args: Any) -> Any:
+        try:
+            with sending(*args):
+                yield
+        finally:
+            sent.set()
+
+    monkeypatch.setattr(outgoing, "sending", watched)
+    async with stalling(api):
+        await asyncio.wait_for(sent.wait(), 20)
+
+    assert not outgoing._of_account
+
+
+@contextlib.asynccontextmanager
+async def stalling(api: Api) -> AsyncIterator[None]:
+    """A caller that asks for everything and takes next to nothing."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.setblocking(False)
+    with client:
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(client, ("127.0.0.1", api.client.port))
+        request = f"GET /api/v1/chapters/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {api.access}\r\n\r\n"
+        await loop.sock_sendall(client, request.encode())
+        assert (await loop.sock_recv(client, 12)) == b"HTTP/1.1 200"
+        yield
+
+
+async def until(happened: Any) -> None:
+    async with asyncio.timeout(20):
+        while not happened():  # noqa: ASYNC110 (of another task, which tells nobody)
+            await asyncio.sleep(0)
