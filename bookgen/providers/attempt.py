@@ -63,6 +63,8 @@ class PartialReply:
     on_first_word: Callable[[], None] | None = None
     in_company: bool = False  # whether another call was under way when it began
     unchecked: int = 0  # characters since the last look for a loop
+    stopped: bool = False  # by us, before its end
+    written: int = 0  # characters, also those that are no part of the text: thoughts, rounds of a loop
 
     def add(self, piece: str) -> None:
         """Adds a piece of the text. Looped when the text goes round in a circle."""
@@ -71,6 +73,7 @@ class PartialReply:
             if self.on_first_word is not None:
                 self.on_first_word()
         self.text.append(piece)
+        self.written += len(piece)
         self.unchecked += len(piece)
         if self.unchecked >= CHECKED_EVERY:
             self.unchecked = 0

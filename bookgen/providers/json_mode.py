@@ -8,6 +8,7 @@ from enum import StrEnum
 
 SECONDS_UNTIL_ASKED_AGAIN = 3600.0
 REFUSALS = frozenset({400, 415, 422, 500, 501})  # by status, whatever the words
+NAMED_REFUSALS = REFUSALS | {404, 405}  # where the words are about the mode
 
 
 class JsonMode(StrEnum):
@@ -33,7 +34,9 @@ class JsonLadder:
 
     def step_down(self, status: int | None, *, named: bool) -> bool:
         """Whether a plainer mode is left for a call that ended in `status`. `named`: the error is about the mode."""
-        if self._mode is JsonMode.PROMPT or status not in REFUSALS or (self._proven and not named):
+        if self._mode is JsonMode.PROMPT or status not in (NAMED_REFUSALS if named else REFUSALS):
+            return False
+        if self._proven and not named:
             return False
         modes = list(JsonMode)
         self._mode, self._proven = modes[modes.index(self._mode) + 1], False

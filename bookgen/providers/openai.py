@@ -61,7 +61,7 @@ class OpenAIProvider(SdkProvider):
             try:
                 stream = await protocol.send(client, body)
             except Exception as error:
-                if not (self._learned_protocol(error) or protocol.learned(error, body)):
+                if not (protocol.learned(error, body) or self._learned_protocol(error)):
                     protocol.json.abandon()
                     raise
                 continue

@@ -36,7 +36,9 @@ _PROMPT = re.compile(r"(\d+) (?:input tokens|in the messages)")
 _THOUGHT = re.compile(r"\A\s*(?:<think(?:ing)?>)?.*?</think(?:ing)?>\s*", re.DOTALL)
 _UNFINISHED_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*\Z", re.DOTALL)
 _TOKEN_FIELDS = ("max_tokens", "max_completion_tokens")
-_RESPONSE_FORMAT = re.compile(r"response_?format|json_schema|json_object|structured")
+_RESPONSE_FORMAT = re.compile(
+    r"response[_ ]?format|json_schema|json_object|structured|requested parameters|grammar|invalid format"
+)
 
 MOST_OF_A_SCHEMA = 0.06  # of the context window
 OBJECT_ASKED = "\n\nAnswer with one JSON object and nothing else, no code fence."
@@ -136,6 +138,7 @@ class ChatProtocol:
         content = getattr(delta, "content", None) or ""
         thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
         self._thinks = self._thinks or bool(thought) or "<think" in content
+        partial.written += len(thought or "")
         partial.add(content)
         return bool(getattr(delta, "refusal", None))
 

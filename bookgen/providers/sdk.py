@@ -85,6 +85,7 @@ class SdkProvider(ABC):
             self._learn_window(request, partial, stop)
             return self._reply(request, partial, stop)
         except Looped:
+            partial.stopped = True
             return self._reply(request, partial, StopReason.LOOP)
         except DoesNotFit:
             raise
@@ -96,6 +97,7 @@ class SdkProvider(ABC):
             if filtered(error):
                 return TextReply("", StopReason.REFUSAL, self._usage(request, partial), self.name)
             failed = failure_of(error)
+            partial.stopped = failed.bound
             if failed.bound and _is_worth_keeping(request, partial):
                 return self._reply(request, partial, StopReason.LENGTH)
             if failed.bound and partial.first_word is None:
@@ -203,7 +205,11 @@ class SdkProvider(ABC):
             raise DoesNotFit(cut.window, self._usage(request, partial))
 
     def _usage(self, request: TextRequest, partial: PartialReply) -> Usage:
-        usage = partial.usage if partial.usage.calls else _guessed(request, partial)
+        usage, guessed = partial.usage, _guessed(request, partial)
+        if not usage.calls:
+            usage = guessed
+        elif partial.stopped:  # what was told came with the first word
+            usage = replace(usage, output_tokens=max(usage.output_tokens, guessed.output_tokens))
         return prices().priced(usage, self.name)
 
 
@@ -226,9 +232,9 @@ def _reads_as_refusal(request: TextRequest, text: str) -> bool:
 
 
 def _guessed(request: TextRequest, partial: PartialReply) -> Usage:
-    """By the length of the texts, where a server does not say."""
-    written = sum(len(piece) for piece in partial.text)
-    return Usage(calls=1, input_tokens=_tokens(_characters(request)), output_tokens=_tokens(written))
+    """By the length of the texts, where a server does not say. Servers of one's own send each token by itself."""
+    written = max(_tokens(partial.written or sum(map(len, partial.text))), partial.events)
+    return Usage(calls=1, input_tokens=_tokens(_characters(request)), output_tokens=written)
 
 
 def _characters(request: TextRequest) -> int:

@@ -19,26 +19,104 @@ def has(body: dict[str, Any], field: str) -> bool:
     return True
 
 
-# How servers refuse a form of JSON without a word of the field.
+def _told(message: str, **fields: Any) -> dict[str, Any]:
+    return {"error": {"message": message, **fields}}
+
+
+# How servers refuse a form of JSON, in their own words.
 IN_REAL_WORDS: dict[str, tuple[int, dict[str, Any]]] = {
     "llama-cpp-python": (
         500,
+        _told(
+            "[{'type': 'literal_error', 'loc': ('body', 'type'), 'msg': \"Input should be 'text' or 'json_object'\", "
+            "'input': 'json_schema'}]",
+            type="internal_server_error",
+            param=None,
+            code=None,
+        ),
+    ),
+    "llama.cpp": (
+        400,
+        _told("Failed to initialize samplers: failed to parse grammar", code=400, type="invalid_request_error"),
+    ),
+    "llama.cpp, output": (
+        500,
+        _told("The model produced output that does not match the expected peg-native format", code=500),
+    ),
+    "ollama": (400, _told('invalid format: expected "json" or a JSON schema', type="invalid_request_error")),
+    "ollama, vocabulary": (
+        500,
+        _told("failed to load model vocabulary required for format", type="api_error", param=None, code=None),
+    ),
+    "lm studio": (400, {"error": "'response_format.type' must be 'json_schema' or 'text'"}),
+    "vllm": (
+        400,
         {
-            "error": {
-                "message": "[{'type': 'literal_error', 'loc': ('body', 'type'), 'msg': \"Input should be 'text' or "
-                "'json_object'\", 'input': 'json_schema'}]",
-                "type": "internal_server_error",
-                "param": None,
-                "code": None,
-            }
+            "object": "error",
+            "message": "The provided JSON schema contains features not supported by xgrammar.",
+            "type": "BadRequestError",
+            "param": None,
+            "code": 400,
+        },
+    ),
+    "tgi": (
+        422,
+        {
+            "error": "Failed to deserialize the JSON body into the target type: response_format: missing field `value` "
+            "at line 1 column 168",
+            "error_type": "validation",
+        },
+    ),
+    "openrouter": (
+        404,
+        _told(
+            "No endpoints found that can handle the requested parameters. To learn more about provider routing, visit: "
+            "https://openrouter.ai/docs/provider-routing",
+            code=404,
+        ),
+    ),
+    "deepseek": (
+        400,
+        _told("This response_format type is unavailable now", type="invalid_request_error", param=None),
+    ),
+    "groq": (
+        400,
+        _told(
+            "This model does not support response format `json_schema`. See supported models at "
+            "https://console.groq.com/docs/structured-outputs#supported-models",
+            type="invalid_request_error",
+            param="response_format",
+        ),
+    ),
+    "deepinfra": (
+        405,
+        {"status": "failure", "message": "json_object response format is not supported for model: a/model"},
+    ),
+    "azure": (
+        400,
+        _told(
+            "Response_format value as json_schema is enabled only for api versions 2024-08-01-preview and later",
+            code="BadRequest",
+        ),
+    ),
+    "localai": (500, _told("rpc error: code = Unknown desc = failed to parse grammar", code=500, type="")),
+    "fastapi": (
+        422,
+        {
+            "detail": [
+                {
+                    "type": "literal_error",
+                    "loc": ["body", "response_format", "type"],
+                    "msg": "Input should be 'text' or 'json_object'",
+                    "input": "json_schema",
+                }
+            ]
         },
     ),
     "unprocessable": (422, {"detail": "Unprocessable Entity"}),
-    "bad request": (400, {"error": {"message": "invalid request", "type": "invalid_request_error", "code": None}}),
+    "bad request": (400, _told("invalid request", type="invalid_request_error", code=None)),
     "not implemented": (501, {"error": "not implemented"}),
-    "grammar": (500, {"error": {"code": 500, "message": "failed to parse grammar", "type": "server_error"}}),
 }
-
 
 # How servers refuse a prompt that their window does not hold: the status, whether the reply's room counts, the body for
 # a window, the tokens of the prompt and those asked for.

@@ -34,6 +34,7 @@ A step of the script is one fault, used up by the first `times` (1) calls that m
     no_usage      tells no usage
     html          200 with a web page instead of JSON or events
     text          exactly `text`
+    echo          the whole prompt
     garbage       `kind`: one of GARBAGE, what models make of JSON
     wait          answers well after `seconds`
 """

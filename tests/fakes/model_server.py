@@ -71,10 +71,6 @@ class ModelServer:
         self._news = asyncio.Condition()
         self._released = asyncio.Event()
         self.reset()
-        self.app = web.Application(client_max_size=64 << 20)
-        self.app.router.add_route("*", "/control/{what}", self._control)
-        self.app.router.add_post("/{path:.*}", self._call)
-        self.app.router.add_get("/{path:.*}", self._models)
 
     # For tests in the same process
 
@@ -118,18 +114,31 @@ class ModelServer:
     def openai_url(self) -> str:
         return f"{self.url}/v1"
 
-    async def __aenter__(self) -> Self:
+    async def start(self) -> None:
+        """Listens; after a stop on the same port as before."""
+        app = web.Application(client_max_size=64 << 20)
+        app.router.add_route("*", "/control/{what}", self._control)
+        app.router.add_post("/{path:.*}", self._call)
+        app.router.add_get("/{path:.*}", self._models)
         self._runner = web.AppRunner(
-            self.app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1, max_field_size=LONGEST_HEADER
+            app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1, max_field_size=LONGEST_HEADER
         )
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, self._port)
         await site.start()
-        self.url = f"http://{self._host}:{self._runner.addresses[0][1]}"
+        self._port = self._runner.addresses[0][1]
+        self.url = f"http://{self._host}:{self._port}"
+
+    async def stop(self) -> None:
+        """Closes every connection and listens no more."""
+        await self._runner.cleanup()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._runner.cleanup()
+        await self.stop()
 
     # Calls
 
@@ -258,7 +267,7 @@ class ModelServer:
 
     async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> WireReply:
         text = await asyncio.to_thread(text_for, call, factor_of(self.settings.length_factor, call))
-        text, stop = shaped(text, call.protocol, kind, options)
+        text, stop = shaped(whole_prompt(call.body) if kind == "echo" else text, call.protocol, kind, options)
         if self.settings.window and self.settings.window_as in OVER_THE_WINDOW:
             room = min(self.settings.window - tokens(whole_prompt(call.body)), _reply_room(call.body))
             text, stop = (text[: room * 4], "length") if tokens(text) > room else (text, stop)
