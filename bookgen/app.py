@@ -42,7 +42,7 @@ from bookgen.providers.mail import build_mailer
 from bookgen.providers.prices import prices
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
 from bookgen.providers.sdk import Access
-from bookgen.providers.text import TextModel
+from bookgen.providers.text import TextModel, Timed
 from bookgen.publishing import Publisher
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
@@ -233,7 +233,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model, Ledger(database.http, _price, caps.day)),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),
-        estimate=Estimates(model.name, _price),
+        estimate=Estimates(model.name, _price, speed=lambda: model.shown_speed if isinstance(model, Timed) else None),
         unready=lambda: supervisor.unready,
         shortage=shortage,
     )

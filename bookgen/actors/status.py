@@ -10,6 +10,8 @@ from bookgen.models import Run, RunStatus
 from bookgen.providers.text import Outage
 from bookgen.store.progress import RunProgress
 
+FINDINGS_TOLD = 3  # in the message of a completed run
+
 
 def encode(report: RunProgress, words_beyond: int = 0, outage: Outage | None = None) -> bytes:
     """`words_beyond`: words of the chapter that is being written, which no row counts yet. `outage`: what the call in
@@ -65,9 +67,18 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
         case RunStatus.STOPPED:
             return f"Stopped. {progress} finished."
         case RunStatus.COMPLETED:
-            return f"Completed. All {run.total} chapters are written."
+            return f"Completed. All {run.total} chapters are written.{_worth_a_look(report)}"
         case RunStatus.ERROR:
             return f"Failed after {progress}. {(run.failure or {}).get('message', '')}".rstrip()
+
+
+def _worth_a_look(report: RunProgress) -> str:
+    """What the quality gate saw and could not mend, the first few in words."""
+    if not report.findings:
+        return ""
+    told = [f"chapter {each['chapter_number']}: {each['detail']}" for each in report.findings[:FINDINGS_TOLD]]
+    more = len(report.findings) - len(told)
+    return f" Worth a look: {' '.join(told)}" + (f" And {more} more, which the book's `quality` lists." if more else "")
 
 
 def _title(report: RunProgress) -> str:

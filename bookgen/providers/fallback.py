@@ -7,7 +7,18 @@ from dataclasses import replace
 import structlog
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.text import CallsHalted, Outage, Patient, Spent, StopReason, TextModel, TextReply, TextRequest
+from bookgen.providers.text import (
+    CallsHalted,
+    Outage,
+    Patient,
+    ShownSpeed,
+    Spent,
+    StopReason,
+    TextModel,
+    TextReply,
+    TextRequest,
+    Timed,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -23,6 +34,10 @@ class FallbackModel:
     @property
     def outage(self) -> Outage | None:
         return self._second.outage if isinstance(self._second, Patient) else None
+
+    @property
+    def shown_speed(self) -> ShownSpeed | None:
+        return self._first.shown_speed if isinstance(self._first, Timed) else None
 
     @property
     def names(self) -> tuple[str, ...]:

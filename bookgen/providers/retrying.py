@@ -20,7 +20,7 @@ from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.text import CallsHalted, Outage, PromptTooLong, Spent, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Outage, PromptTooLong, ShownSpeed, Spent, TextReply, TextRequest, Timed
 from bookgen.providers.window import DoesNotFit
 
 log = structlog.get_logger(__name__)
@@ -84,6 +84,10 @@ class RetryingModel:
     @property
     def name(self) -> str:
         return self._provider.name
+
+    @property
+    def shown_speed(self) -> ShownSpeed | None:
+        return self._provider.shown_speed if isinstance(self._provider, Timed) else None
 
     async def close(self) -> None:
         await self._provider.close()

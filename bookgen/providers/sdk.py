@@ -20,7 +20,7 @@ from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, Lo
 from bookgen.providers.failures import failure_of, filtered, said, too_long
 from bookgen.providers.prices import prices
 from bookgen.providers.speed import Speed
-from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.providers.text import ShownSpeed, StopReason, TextReply, TextRequest
 from bookgen.providers.transport import OF_THIS_CALL, BoundedClient, Deadlines
 from bookgen.providers.window import ContextWindow, DoesNotFit
 from bookgen.words import tokens
@@ -133,6 +133,10 @@ class SdkProvider(ABC):
         """Whether it is none of the known clouds: its speed and how much it serves at once must be found out."""
         host = urlsplit(self._access.url).hostname or ""
         return bool(host) and not any(host == cloud or host.endswith(f".{cloud}") for cloud in CLOUDS)
+
+    @property
+    def shown_speed(self) -> ShownSpeed | None:
+        return self._speed.shown
 
     async def close(self) -> None:
         if self._opening is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bookgen.providers.text import ShownSpeed
 from bookgen.providers.transport import Deadlines
 
 SLACK = 4.0  # times the longest wait for a first word, for a prompt of the same length
@@ -21,7 +22,12 @@ class Speed:
         self._usual, self._own = usual, own
         self._per_token: float | None = None  # seconds of the wait for a first word, for each token of the prompt
         self._speed: float | None = None  # tokens a second
+        self._reading: float | None = None  # the same in the mean
         self._silences = 0
+
+    @property
+    def shown(self) -> ShownSpeed | None:
+        return None if self._speed is None else ShownSpeed(self._speed, self._reading or 0.0)
 
     def deadlines(self, prompt_tokens: int, max_tokens: int, others: int) -> Deadlines:
         """The bounds of a call with `others` under way. One that ran into silence is followed by one with twice the
@@ -44,9 +50,13 @@ class Speed:
         self._silences = 0
         if prompt_tokens:
             self._per_token = max(self._per_token or 0.0, waited / prompt_tokens)
+            self._reading = _mean(self._reading, waited / prompt_tokens)
         if tokens > 1 and seconds > 0:
-            seen = tokens / seconds
-            self._speed = seen if self._speed is None else self._speed + MEMORY * (seen - self._speed)
+            self._speed = _mean(self._speed, tokens / seconds)
 
     def kept_silent(self) -> None:
         self._silences = min(self._silences + 1, 4)
+
+
+def _mean(before: float | None, seen: float) -> float:
+    return seen if before is None else before + MEMORY * (seen - before)

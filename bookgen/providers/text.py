@@ -128,6 +128,22 @@ class Patient(Protocol):
     def outage(self) -> Outage | None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class ShownSpeed:
+    """What a model has shown: the tokens that it writes a second, and the seconds that it reads a token of a prompt."""
+
+    tokens_a_second: float
+    seconds_a_token_read: float
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """A model or provider that notes how fast its server is. None before its first reply."""
+
+    @property
+    def shown_speed(self) -> ShownSpeed | None: ...
+
+
 class TextModel(Protocol):
     """Raises UpstreamAIError for every failure, after its own retries; cancelling closes the connection.
 

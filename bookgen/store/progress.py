@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,13 @@ OF_BOOK = """
            (SELECT coalesce(jsonb_agg(jsonb_build_object(
                        'id', c.id, 'chapter_number', c.chapter_number, 'title', c.title,
                        'has_content', c.content <> '', 'word_count', c.word_count) ORDER BY c.chapter_number), '[]')
-              FROM chapter c WHERE c.book_id = r.book_id) AS outline
+              FROM chapter c WHERE c.book_id = r.book_id) AS outline,
+           CASE WHEN r.status = 'completed' THEN (
+               SELECT coalesce(jsonb_agg(jsonb_build_object(
+                          'chapter_number', c.chapter_number, 'detail', f ->> 'detail')
+                          ORDER BY c.chapter_number), '[]')
+                 FROM chapter c, jsonb_array_elements(c.quality) f WHERE c.book_id = r.book_id)
+           ELSE '[]' END AS findings
       FROM run r
      WHERE r.book_id = $1 AND r.account_id = $2
      ORDER BY r.queue_seq DESC
@@ -26,16 +33,18 @@ OF_BOOK = """
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """A run as its owner sees it: with its place in the queue and the outline."""
+    """A run as its owner sees it: with its place in the queue, the outline and, once it is completed, what the quality
+    gate could not mend."""
 
     run: Run
     place: int
     outline: list[dict[str, Any]]
+    findings: Sequence[Mapping[str, Any]] = ()
 
 
 async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
     row = await db.fetchrow(OF_BOOK, book_id, account_id)
-    return row and RunProgress(run_of(row), row["place"], row["outline"])
+    return row and RunProgress(run_of(row), row["place"], row["outline"], row["findings"])
 
 
 OF_ACCOUNT = """

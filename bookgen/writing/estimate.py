@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bookgen.models import Book, Chapter, Estimate, Usage
+from bookgen.providers.text import ShownSpeed
 from bookgen.words import tokens
 from bookgen.writing import context
 from bookgen.writing.budget import PART_WORDS
@@ -93,18 +94,29 @@ def _with_extra_calls(usage: Usage, prefix: int) -> Usage:
     )
 
 
-def _seconds(model_name: str, usage: Usage) -> int:
+def _seconds(model_name: str, usage: Usage, speed: ShownSpeed | None = None) -> int:
     if model_name == "offline":
         return max(round(usage.calls * OFFLINE_SECONDS_A_CALL), 1)
-    return round(usage.calls * SECONDS_A_CALL + usage.output_tokens / TOKENS_A_SECOND)
+    if speed is None:
+        return round(usage.calls * SECONDS_A_CALL + usage.output_tokens / TOKENS_A_SECOND)
+    read = (usage.input_tokens + usage.cache_write_tokens) * speed.seconds_a_token_read
+    return max(round(read + usage.output_tokens / speed.tokens_a_second), 1)
 
 
 class Estimates:
     """What full runs take with one model. Worked out once for each version of a book, since that takes longer than
-    reading the book, and books are read again and again."""
+    reading the book, and books are read again and again. `speed`: what the model's server has shown so far."""
 
-    def __init__(self, model_name: str, prices: Prices, most: int = MOST_BOOKS) -> None:
+    def __init__(
+        self,
+        model_name: str,
+        prices: Prices,
+        most: int = MOST_BOOKS,
+        *,
+        speed: Callable[[], ShownSpeed | None] = lambda: None,
+    ) -> None:
         self._model_name = model_name
+        self._speed = speed
         self._prices = prices
         self._most = most
         self._known: dict[int, tuple[Any, Estimate]] = {}
@@ -117,7 +129,7 @@ class Estimates:
         self._known[book.id] = version, found
         if len(self._known) > self._most:
             del self._known[next(iter(self._known))]
-        return found
+        return replace(found, seconds=_seconds(self._model_name, found.usage, self._speed()))
 
     def work_out(self, book: Book, chapters: Sequence[Chapter]) -> Estimate:
         return estimate(book, chapters, self._model_name, self._prices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -28,6 +29,17 @@ def test_a_run_that_waits_for_its_model_says_so() -> None:
         "Waiting for the model since 14:02 UTC: it could not be reached or broke off. 3 of 10 chapters finished. It is "
         "asked again every half a minute, until 02 January 14:02 UTC."
     )
+
+
+def test_a_finished_book_tells_what_is_left_to_look_at() -> None:
+    found = [{"chapter_number": number, "detail": f"It has {number}0 words."} for number in (2, 3, 5, 8)]
+    done = replace(progress(RunStatus.COMPLETED, None), findings=found)
+
+    assert status.message(done) == (
+        "Completed. All 10 chapters are written. Worth a look: chapter 2: It has 20 words. chapter 3: It has 30 words. "
+        "chapter 5: It has 50 words. And 1 more, which the book's `quality` lists."
+    )
+    assert status.message(replace(done, findings=[])) == "Completed. All 10 chapters are written."
 
 
 def test_a_run_that_does_not_ask_it_says_what_it_does() -> None:

@@ -35,6 +35,18 @@ def test_a_call_may_take_as_long_as_its_tokens_do_at_the_speed_seen() -> None:
     assert bounds.total < 10_000
 
 
+async def test_a_model_tells_the_speed_that_its_server_has_shown(server) -> None:
+    server.configure(chunk=40, chunk_delay=0.005)
+    model = steady(chat(server))
+    before = model.shown_speed
+
+    reply = await model.complete(chapter_request(200))
+
+    assert before is None
+    assert 0 < model.shown_speed.tokens_a_second < reply.usage.output_tokens / (len(reply.text) / 40 * 0.005)
+    await model.close()
+
+
 def test_a_call_behind_others_waits_for_them_to_end() -> None:
     speed = Speed(USUAL, own=True)
     speed.answered(prompt_tokens=1_000, waited=1, tokens=900, seconds=300)

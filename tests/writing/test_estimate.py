@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bookgen.models import Usage
+from bookgen.providers.text import ShownSpeed
 from bookgen.words import count_words
 from bookgen.writing.estimate import Estimates, estimate
 from tests.writing.authored import PROTOCOLS, authored, write_book
@@ -105,3 +106,19 @@ def test_only_so_many_estimates_are_kept():
         estimates(a_book(id=number), [])
 
     assert estimates.worked_out.total() == 4
+
+
+def test_how_long_a_book_takes_follows_the_speed_that_the_server_shows():
+    shown = []
+    material = some_material(3, words=900)
+    foreseen = Estimates("openai:local", price, speed=lambda: shown[-1] if shown else None)
+    before = foreseen(material.book, material.chapters)
+
+    shown.append(ShownSpeed(tokens_a_second=3, seconds_a_token_read=0.01))
+    at_three = foreseen(material.book, material.chapters)
+    shown.append(ShownSpeed(tokens_a_second=30, seconds_a_token_read=0.001))
+    at_thirty = foreseen(material.book, material.chapters)
+
+    written = at_three.usage.output_tokens
+    assert at_three.seconds >= written / 3 > 5 * before.seconds
+    assert written / 30 <= at_thirty.seconds < at_three.seconds / 5

@@ -41,7 +41,7 @@ SAME += '"chapter_2": {"title": "The Sea", "summary": "They go."}}}'
 
 
 @dataclass(frozen=True)
-class Profile:
+class ServerProfile:
     """`ends`: A_BOOK, or what the error says. `books`: how many are written at once."""
 
     ends: str = A_BOOK
@@ -59,41 +59,41 @@ def outlines(kind: str, /, times: int = ALWAYS, **options: Any) -> tuple[Scripte
 
 
 PROFILES = {
-    "obedient": Profile(),
-    "one slot, two books": Profile(settings={"slots": 1, "delay": 30}, books=2),
-    "first token after 300 s": Profile(settings={"delay": 300}),
-    "three tokens a second": Profile(settings={"chunk": 12, "chunk_delay": 1.0}),
-    "both, for two books at one slot": Profile(
+    "obedient": ServerProfile(),
+    "one slot, two books": ServerProfile(settings={"slots": 1, "delay": 30}, books=2),
+    "first token after 300 s": ServerProfile(settings={"delay": 300}),
+    "three tokens a second": ServerProfile(settings={"chunk": 12, "chunk_delay": 1.0}),
+    "both, for two books at one slot": ServerProfile(
         settings={"delay": 300, "chunk": 24, "chunk_delay": 2.0, "slots": 1}, books=2
     ),
-    "thinks aloud": Profile(settings={"reasoning": plain_prose(200), "think_tags": True}),
-    "whole replies without usage": Profile(settings={"streams": False, "usage": False}),
-    "half the words asked for": Profile(settings={"length_factor": 0.5}),
-    "twice the words asked for": Profile(settings={"length_factor": 2.0}),
-    "window 2,048": Profile(settings={"window": 2_048, "window_as": "llama.cpp"}),
-    "window 4,096": Profile(settings={"window": 4_096, "window_as": "vllm"}),
-    "window 8,192": Profile(settings={"window": 8_192, "window_as": "lm studio"}),
-    "window 2,048, dropped without a word": Profile(settings={"window": 2_048}),
-    "window 512": Profile("context window holds some", settings={"window": 512, "window_as": "vllm"}),
-    "loops once": Profile(script=chapters("text", 1, text=LOOP * 400)),
-    "loops for ever": Profile("chapter 1 cannot be used", chapters("text", text=LOOP * 400)),
-    "loops in its outline": Profile(
+    "thinks aloud": ServerProfile(settings={"reasoning": plain_prose(200), "think_tags": True}),
+    "whole replies without usage": ServerProfile(settings={"streams": False, "usage": False}),
+    "half the words asked for": ServerProfile(settings={"length_factor": 0.5}),
+    "twice the words asked for": ServerProfile(settings={"length_factor": 2.0}),
+    "window 2,048": ServerProfile(settings={"window": 2_048, "window_as": "llama.cpp"}),
+    "window 4,096": ServerProfile(settings={"window": 4_096, "window_as": "vllm"}),
+    "window 8,192": ServerProfile(settings={"window": 8_192, "window_as": "lm studio"}),
+    "window 2,048, dropped without a word": ServerProfile(settings={"window": 2_048}),
+    "window 512": ServerProfile("context window holds some", settings={"window": 512, "window_as": "vllm"}),
+    "loops once": ServerProfile(script=chapters("text", 1, text=LOOP * 400)),
+    "loops for ever": ServerProfile("chapter 1 cannot be used", chapters("text", text=LOOP * 400)),
+    "loops in its outline": ServerProfile(
         "repeats one passage", outlines("text", text='{"bible": {"premise": "' + LOOP * 400)
     ),
-    "echoes once": Profile(script=chapters("echo", 1)),
-    "echoes for ever": Profile("repeats its instructions", chapters("echo")),
-    "echoes the form of its outline": Profile("placeholder|form", outlines("echo")),
-    "wrong language once": Profile(script=chapters("text", 1, text=GERMAN * 20)),
-    "wrong language for ever": Profile("not in English", chapters("text", text=GERMAN * 20)),
-    "a few words": Profile("of 300 words", chapters("text", text="He waited by the door.")),
-    "nothing": Profile("empty answer", chapters("empty")),
-    "a proxy's page": Profile("not a model's answer", outlines("html")),
-    "prose for an outline": Profile("no JSON object", outlines("garbage", kind="prose")),
-    "one chapter twice": Profile("same summary|different titles", outlines("text", text=SAME)),
-    "an outline cut in mid-object": Profile(script=outlines("truncate", 1, fraction=0.7)),
-    "an outline cut whatever is asked": Profile("stops before its end", outlines("truncate", fraction=0.01)),
-    "refuses": Profile("refused to write", chapters("refusal")),
-    "does not know the model": Profile(
+    "echoes once": ServerProfile(script=chapters("echo", 1)),
+    "echoes for ever": ServerProfile("repeats its instructions", chapters("echo")),
+    "echoes the form of its outline": ServerProfile("placeholder|form", outlines("echo")),
+    "wrong language once": ServerProfile(script=chapters("text", 1, text=GERMAN * 20)),
+    "wrong language for ever": ServerProfile("not in English", chapters("text", text=GERMAN * 20)),
+    "a few words": ServerProfile("of 300 words", chapters("text", text="He waited by the door.")),
+    "nothing": ServerProfile("empty answer", chapters("empty")),
+    "a proxy's page": ServerProfile("not a model's answer", outlines("html")),
+    "prose for an outline": ServerProfile("no JSON object", outlines("garbage", kind="prose")),
+    "one chapter twice": ServerProfile("same summary|different titles", outlines("text", text=SAME)),
+    "an outline cut in mid-object": ServerProfile(script=outlines("truncate", 1, fraction=0.7)),
+    "an outline cut whatever is asked": ServerProfile("stops before its end", outlines("truncate", fraction=0.01)),
+    "refuses": ServerProfile("refused to write", chapters("refusal")),
+    "does not know the model": ServerProfile(
         "does not know this model", outlines("status", status=404, message="model not found")
     ),
 }
@@ -101,13 +101,13 @@ if ALL:
     for name in IN_REAL_WORDS:
         for refused in ("response_format", "response_format.json_schema"):
             told = {"rejects": [refused], "reject_style": name}
-            PROFILES[f"{name} refuses {refused}"] = Profile(settings=told)
+            PROFILES[f"{name} refuses {refused}"] = ServerProfile(settings=told)
     for name in OVER_THE_WINDOW:
         for size in (2_048, 4_096, 8_192):
-            PROFILES[f"{name} with {size:,}"] = Profile(settings={"window": size, "window_as": name})
+            PROFILES[f"{name} with {size:,}"] = ServerProfile(settings={"window": size, "window_as": name})
 
 
-async def written(profile: Profile) -> list[list[ChapterDraft]]:
+async def written(profile: ServerProfile) -> list[list[ChapterDraft]]:
     async with ModelServer() as server:
         server.configure(**profile.settings)
         server.script(*profile.script)
@@ -133,7 +133,7 @@ async def book(model: Any, number: int) -> list[ChapterDraft]:
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-def test_every_profile_ends_as_documented_and_no_nonsense_ends_as_a_book(profile: Profile) -> None:
+def test_every_profile_ends_as_documented_and_no_nonsense_ends_as_a_book(profile: ServerProfile) -> None:
     if profile.ends:
         with pytest.raises(UpstreamAIError, match=profile.ends):
             run(written(profile))
