@@ -10,6 +10,7 @@ from bookgen.actors.steps import CostCapReached, StoredSteps, TextDropped
 from bookgen.errors import NotFound, UpstreamAIError
 from bookgen.models import Chapter, ChapterStatus, Run
 from bookgen.providers.text import CallsHalted
+from bookgen.store.material import LONGEST_TEXT
 from bookgen.store.runs import Checkpoint, Saved
 from bookgen.writing.material import ChapterDraft, Material
 
@@ -99,8 +100,13 @@ class ChapterWork:
         )
 
     def material_after(self, written: Written, saved: Saved) -> Material | None:
-        """The book with its new chapter. None when it is not known: by its date somebody has changed it meanwhile."""
+        """The book with its new chapter. None when it is not known: by its date somebody has changed it meanwhile.
+
+        None also for a text that is too long to be kept whole.
+        """
         if self.material is None or self.material.book.updated_at != saved.book_updated_at:
+            return None
+        if len(written.draft.content) > LONGEST_TEXT:
             return None
         former, draft = written.chapter, written.draft
         chapter = replace(

@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.material import load_material
+from bookgen.actors.material import load_whole
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.errors import NotFound, QuotaExceeded, Unavailable, UpstreamAIError
@@ -103,7 +103,7 @@ class Reports:
         """Whether every chapter was read and the report is still ours."""
         resources = self._resources
         material = await resources.health.through_outages(
-            lambda: load_material(resources.pool, report.account_id, report.book_id)
+            lambda: load_whole(resources.pool, report.account_id, report.book_id)
         )
         flags = await resources.health.through_outages(lambda: chapters.findings(resources.pool, report.book_id))
         seen = await survey(material.book, material.chapters)

@@ -11,16 +11,34 @@ from asyncpg import Record
 
 from bookgen.models import Book, Chapter, Digest
 from bookgen.store.books import book_of
-from bookgen.store.chapters import COLUMNS, chapter_of
+from bookgen.store.chapters import chapter_of
 from bookgen.store.database import DB
+from bookgen.store.rows import columns, field_names
 
 BOOK = "SELECT * FROM book WHERE id = $1 AND account_id = $2"
 
-# A digest belongs to a text, not to a chapter: `content_hash` tells writing whether it still fits.
+# Characters of a chapter's text that writing is given. Of a longer one, which nobody writes here, it has the beginning
+# and the end: what a digest is made from, and what the next chapter follows.
+LONGEST_TEXT = 60_000
+WHOLE_TEXTS = 2**31 - 1
+
+OTHER_COLUMNS = columns([name for name in field_names(Chapter) if name != "content"], "c")
+
+# A digest belongs to a text, not to a chapter: `content_hash` tells writing whether it still fits. That of a text whose
+# middle is left out is told under the hash of the rest, where it fits.
 CHAPTERS = f"""
-    SELECT {COLUMNS},
-           d.content_hash, d.summary AS digest, d.facts, d.threads_opened, d.threads_closed
+    SELECT {OTHER_COLUMNS}, t.content,
+           CASE WHEN t.content <> c.content AND d.content_hash = encode(sha256(convert_to(c.content, 'UTF8')), 'hex')
+                THEN encode(sha256(convert_to(t.content, 'UTF8')), 'hex')
+                ELSE d.content_hash END AS content_hash,
+           d.summary AS digest, d.facts, d.threads_opened, d.threads_closed
       FROM chapter c
+     CROSS JOIN LATERAL (
+        SELECT CASE WHEN length(c.content) > $2
+                    THEN left(c.content, $2 / 2) || E'\\n\\n[…]\\n\\n' || right(c.content, $2 / 2)
+                    ELSE c.content END AS content
+        OFFSET 0  -- so that it is made once
+     ) AS t
       LEFT JOIN LATERAL (SELECT * FROM digest WHERE chapter_id = c.id ORDER BY created_at DESC LIMIT 1) AS d
         ON c.content <> ''
      WHERE c.book_id = $1
@@ -33,9 +51,12 @@ async def book(db: DB, account_id: int, book_id: int) -> Book | None:
     return row and book_of(row)
 
 
-async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int, Digest]]:
-    """The book's chapters in order, and the newest digest of each that has one."""
-    rows = await db.fetch(CHAPTERS, book_id)
+async def chapters(db: DB, book_id: int, longest: int = LONGEST_TEXT) -> tuple[tuple[Chapter, ...], dict[int, Digest]]:
+    """The book's chapters in order, and the newest digest of each that has one.
+
+    Of a text with more than `longest` characters the middle is left out.
+    """
+    rows = await db.fetch(CHAPTERS, book_id, longest)
     digests = {row["chapter_number"]: _digest(row) for row in rows if row["content_hash"] is not None}
     return tuple(chapter_of(row) for row in rows), digests
 

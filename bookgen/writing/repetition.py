@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import zlib
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from bookgen.writing import sentences
+from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.flaw import Flaw, paragraphs
 from bookgen.writing.units import by_character, units
 
@@ -19,6 +21,7 @@ ALIKE = 0.6  # of the words of two openings
 EDGE_WORDS = 14
 SAME_UNITS = 5
 MOST_AVOIDED = 14
+BYTES_OF_A_HASH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,39 @@ class Profile:
     opening: tuple[str, ...]
     ending: tuple[str, ...]
 
+    @property
+    def bytes(self) -> int:
+        return sum(sys.getsizeof(each) + len(each) * BYTES_OF_A_HASH for each in (self.sentences, self.phrases))
 
-@lru_cache(maxsize=512)
+
+class ProfileCache:
+    """The profiles asked for last, of at most so many bytes, by the hash of their text: no text is kept for them."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.bytes = 0
+        self._most_bytes = most_bytes
+        self._profiles: OrderedDict[str, Profile] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, content: str) -> Profile:
+        key = content_hash(content)
+        with self._lock:
+            if known := self._profiles.get(key):
+                self._profiles.move_to_end(key)
+                return known
+        made = profile(content)
+        with self._lock:
+            if key not in self._profiles:
+                self._profiles[key] = made
+                self.bytes += made.bytes
+            while self.bytes > self._most_bytes:
+                self.bytes -= self._profiles.popitem(last=False)[1].bytes
+        return made
+
+
+PROFILES = ProfileCache(64 << 20)
+
+
 def profile(content: str) -> Profile:
     said = [units(sentence) for sentence in sentences.split(content)]
     return Profile(
@@ -60,7 +94,7 @@ def _phrases(said: Sequence[str]) -> Iterator[int]:
 
 def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
     """The paragraphs of `content` that repeat sentences or phrases of the book before, or of the chapter itself."""
-    known = [profile(each) for each in earlier]
+    known = [PROFILES.of(each) for each in earlier]
     known_sentences = frozenset().union(*(each.sentences for each in known))
     known_phrases = frozenset().union(*(each.phrases for each in known))
     flaws: list[Flaw] = []
@@ -86,10 +120,10 @@ def _mostly_known(phrases: Sequence[int], known: frozenset[int]) -> bool:
 
 def same_edges(content: str, earlier: Sequence[str]) -> list[Flaw]:
     """An opening or an ending like that of an earlier chapter."""
-    own = profile(content)
+    own = PROFILES.of(content)
     flaws = []
     last = len(paragraphs(content)) - 1
-    profiles = [profile(each) for each in earlier]
+    profiles = [PROFILES.of(each) for each in earlier]
     if any(alike(own.opening, each.opening) for each in profiles):
         flaws.append(Flaw("same_opening", 0, " ".join(own.opening), "Another chapter begins like this."))
     if last > 0 and any(alike(own.ending[::-1], each.ending[::-1]) for each in profiles):
@@ -116,7 +150,7 @@ def to_avoid(earlier: Sequence[str]) -> list[str]:
     seen: dict[int, int] = {}
     texts: dict[int, str] = {}
     for content in earlier:
-        for key in profile(content).sentences:
+        for key in PROFILES.of(content).sentences:
             seen[key] = seen.get(key, 0) + 1
     worn = {key for key, count in seen.items() if count > 1}
     if worn:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
 
 from bookgen import editing
-from bookgen.actors.material import load_material
+from bookgen.actors.material import load_material, load_whole
 from bookgen.actors.messages import Generate
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
+from bookgen.models import Digest
 from bookgen.store import books
+from bookgen.store.material import LONGEST_TEXT, keep_digests
+from bookgen.writing.continuity import stored_digest
+from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.material import Material
 
 from .conftest import BeginRun, Model, Shelf, Start, until
@@ -105,6 +110,69 @@ async def test_an_edit_that_a_checkpoint_waits_for_is_in_the_next_chapters_mater
     await model.wait_until_asked(book, 2)
 
     assert _texts(model.given[book][1]) == ["Mine.", "", ""]
+
+
+async def test_a_book_of_very_long_chapters_takes_little_memory_to_write(shelf: Shelf) -> None:
+    """Ten chapters of a million characters each, that their author has pasted in."""
+    account, book = await shelf.outlined(chapters=10)
+    await shelf.pool.execute(
+        """UPDATE chapter SET content = 'It began in ' || chapter_number || '. ' || repeat('Слово за словом. ', 58800)
+                                        || 'It ended.' WHERE book_id = $1""",
+        book,
+    )
+    await load_material(shelf.pool, account, book)  # what a connection learns at its first use is no matter here
+
+    tracemalloc.start()
+    try:
+        material = await load_material(shelf.pool, account, book)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 10 * 3 * LONGEST_TEXT  # two bytes a character; whole it would be 20 MB
+    text = material.chapters[6].content
+    assert text.startswith("It began in 7. Слово")
+    assert text.endswith("словом. It ended.")
+    assert LONGEST_TEXT < len(text) < LONGEST_TEXT + 10
+    assert len((await load_whole(shelf.pool, account, book)).chapters[6].content) > 999_000
+
+
+async def test_a_digest_of_a_very_long_text_holds_until_the_text_is_changed(shelf: Shelf) -> None:
+    account, book = await shelf.outlined(chapters=1)
+    chapter = await shelf.chapter_id(book, 1)
+    text = "Слово за словом. " * (LONGEST_TEXT // 10)
+    await shelf.pool.execute("UPDATE chapter SET content = $2 WHERE id = $1", chapter, text)
+    of_the_whole = Digest(1, content_hash(text), "What its writer noted.", (), (), ())
+    await keep_digests(shelf.pool, book, [of_the_whole])
+
+    material = await load_material(shelf.pool, account, book)
+    assert _summaries(material) == ["What its writer noted."]
+
+    await shelf.pool.execute("UPDATE chapter SET content = 'New. ' || content WHERE id = $1", chapter)
+    material = await load_material(shelf.pool, account, book)
+    assert _summaries(material) == [None]
+
+    of_the_ends = Digest(1, content_hash(material.chapters[0].content), "What was noted later.", (), (), ())
+    await keep_digests(shelf.pool, book, [of_the_ends])
+    material = await load_material(shelf.pool, account, book)
+    assert _summaries(material) == ["What was noted later."]
+
+
+async def test_a_very_long_text_that_a_run_has_written_is_read_again_for_the_next_chapter(
+    begun: BeginRun, model: Model
+) -> None:
+    _, book = await begun(chapters=2)
+
+    model.answer(book, 1, "Word for word. " * (LONGEST_TEXT // 10))
+    await model.wait_until_asked(book, 2)
+
+    assert len(model.given[book][1].chapters[0].content) < LONGEST_TEXT + 10
+
+
+def _summaries(material: Material) -> list[str | None]:
+    """What is known of the present texts."""
+    digests = [stored_digest(material, chapter) for chapter in material.chapters]
+    return [digest and digest.summary for digest in digests]
 
 
 def _texts(material: Material) -> list[str]:

@@ -12,7 +12,7 @@ from bookgen.writing.contradictions import contradictions
 from bookgen.writing.foreign import foreign
 from bookgen.writing.material import Material
 from bookgen.writing.quality import avoid, inspect
-from bookgen.writing.repetition import profile, repeated, same_edges, to_avoid
+from bookgen.writing.repetition import ProfileCache, profile, repeated, same_edges, to_avoid
 from bookgen.writing.residue import residue, without_residue
 from bookgen.writing.revision import MOST_REPAIRS, to_repair
 from tests.writing.contradicted import BIBLE, DIGESTS, INNOCENT, planted
@@ -129,6 +129,17 @@ def test_what_is_worn_out_is_named_in_the_order_of_the_book():
 
 def test_a_profile_is_the_same_in_every_process():
     assert sorted(profile("She lit the lamp in the cold window again.").sentences) == [111287133]
+
+
+def test_the_profiles_that_are_kept_are_bounded_by_their_bytes_and_the_newest_stay() -> None:
+    cache = ProfileCache(20_000)
+    texts = [f"She lit the lamp in window {n} of the cold house again. " * 3 for n in range(100)]
+    for text in texts:
+        cache.of(text)
+
+    assert 10_000 < cache.bytes <= 20_000
+    assert cache.of(texts[-1]) is cache.of(texts[-1])
+    assert cache.of(texts[0]) == profile(texts[0])
 
 
 def test_planted_contradictions_are_seen():
