@@ -22,12 +22,13 @@ from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.service import AccountRules, Accounts
 from bookgen.accounts.tokens import Tokens
-from bookgen.actors.resources import CostCaps, Writing
+from bookgen.actors.resources import CostCaps, Products, Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.artwork import Artwork
 from bookgen.billing.checkout import Payments
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
+from bookgen.corrections import Corrections
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
@@ -198,7 +199,10 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     publisher = Publisher(database, quota, pool, shortage)
     closing.push_async_callback(publisher.close)
     painter = Painter(images, pool)
-    supervisor = _supervisor(config, database, model, painter, quota, caps, shortage)
+    artwork = Artwork(database, quota, pool, images, painter, price=_price, caps=caps)
+    corrections = Corrections(database.http, quota)
+    products = Products(artwork.paint_cover, corrections.apply_safe, publisher.make_files)
+    supervisor = _supervisor(config, database, model, painter, quota, caps, shortage, products)
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")
     mailing = Mailing(database.http, mailer, public_url=public_url)
@@ -228,8 +232,8 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         quota=quota,
         payments=payments,
         publisher=publisher,
-        proofreading=Proofreading(database.http, quota, supervisor.reports.wake),
-        artwork=Artwork(database, quota, pool, images, painter, price=_price, caps=caps),
+        proofreading=Proofreading(database.http, quota, corrections, supervisor.reports.wake),
+        artwork=artwork,
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model, Ledger(database.http, _price, caps.day)),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),
@@ -248,10 +252,12 @@ def _supervisor(
     quota: Quota,
     caps: CostCaps,
     shortage: Callable[[], str | None],
+    products: Products,
 ) -> Supervisor:
     return Supervisor(
         database,
         writing=Writing(draft_outline, rework_chapters, write_chapter),
+        products=products,
         model=model,
         painter=painter,
         quota=quota,

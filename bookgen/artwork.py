@@ -6,26 +6,30 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
+from uuid import UUID
 
-from bookgen.billing.images import held_images
+from bookgen.billing.images import held_images, hold_images
 from bookgen.billing.plans import require_chapter_images
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_room, require_stored
-from bookgen.errors import InvalidInput, NotFound, UpstreamAIError
+from bookgen.errors import InvalidInput, NotFound, RenderingFailed, RenderTimeout, UpstreamAIError
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration, Usage
-from bookgen.painting import UNUSABLE, Painter, paid_for
+from bookgen.painting import MOST_WAITS, UNUSABLE, Painter, paid_for
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
+from bookgen.providers.text import Halt
 from bookgen.render.cover.job import Copy, CoverJob, FinishedCover, FinishedPicture, PictureJob
 from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
 from bookgen.store import accounts, books, chapters, covers, illustrations, media, model_calls
 from bookgen.store.database import DB, Database
+from bookgen.store.outages import through_outages
 from bookgen.writing.material import Scene
 from bookgen.writing.picture_book import pictures
 
 COVER, ILLUSTRATION = "cover", "illustration"
 OFFLINE = "offline"
-PATIENCE = 60.0  # seconds that a caller who waits gives a busy provider
+# Seconds that are given to a busy provider: by a caller who waits, and by a run.
+PATIENCE, PATIENCE_OF_A_RUN = 60.0, 300.0
 MOST_ALT = 300  # characters
 
 COVER_PROMPT = """\
@@ -73,13 +77,15 @@ class _Made:
 
 @dataclass(slots=True)
 class _Work:
-    """One request's pictures: those that were made, and what was paid for those that were not."""
+    """One request's pictures, and what was paid for those that could not be made. `run_id`: of the run that asks."""
 
     account_id: int
     book: Book
     stage: str
     chapter: Chapter | None = None
     sheet: bytes | None = None  # the character sheet of a children's book
+    run_id: UUID | None = None
+    halt: Halt | None = None
     in_vain: list[Spent] = field(default_factory=list)
 
     @property
@@ -112,9 +118,7 @@ class Artwork:
         book = await self._book(account_id, book_id)
         await require_room(db, self._quota, account_id)
         before = len(await covers.of_book(db, book_id))
-        author = book.author_name or await self._account_name(account_id)
-        copy = Copy(book.title, book.subtitle, author, book.content_language)
-        work = _Work(account_id, book, COVER, sheet=await self._sheet(book))
+        copy, work = await self._copy(book), _Work(account_id, book, COVER, sheet=await self._sheet(book))
         async with held_images(self._database, self._quota, account_id, count) as held:
             variants = range(before, before + count)
             made = await self._all_made(work, [self._cover(work, copy, each, style, prompt) for each in variants])
@@ -127,6 +131,42 @@ class Artwork:
                     kept = [await _keep_cover(connection, book_id, each.file, prompt) for each in made]
                     await require_stored(connection, self._quota, account_id)
                     return kept
+
+    async def paint_cover(
+        self, account_id: int, book_id: int, run_id: UUID, halt: Halt
+    ) -> Callable[[DB], Awaitable[None]] | None:
+        """A cover for a run: what keeps and selects it, in the run's own transaction. None: one is selected already.
+
+        The allowance is held under the run's id: by whoever comes after a crash, anew. NotFound, UpstreamAIError,
+        QuotaExceeded, PlanUpgradeRequired.
+        """
+        db = self._database.http
+        book = await self._book(account_id, book_id)
+        if await covers.selected(db, book_id):
+            return None
+        await require_room(db, self._quota, account_id)
+        variant = len(await covers.of_book(db, book_id))
+        work = _Work(account_id, book, COVER, sheet=await self._sheet(book), run_id=run_id, halt=halt)
+        held = await hold_images(self._database, self._quota, account_id, 1, run_id)
+        try:
+            (made,) = await self._all_made(work, [self._cover(work, await self._copy(book), variant, "", "")])
+            asked = self._asked(work, made.paid)
+            await through_outages(lambda: model_calls.charge(db, asked))
+        except BaseException:
+            await held.give_back(db)
+            raise
+
+        async def keep(connection: DB) -> None:
+            if await books.lock(connection, account_id, book_id) is None or await covers.selected(connection, book_id):
+                await held.give_back(connection)  # its author was faster
+                return
+            cover = await _keep_cover(connection, book_id, made.file, "")
+            await covers.select(connection, book_id, cover.id)
+            await books.touch(connection, book_id)
+            await held.consume(connection, 1)
+            await require_stored(connection, self._quota, account_id)
+
+        return keep
 
     async def select_cover(self, account_id: int, book_id: int, cover_id: int) -> None:
         async with self._database.http.acquire() as connection, connection.transaction():
@@ -228,21 +268,34 @@ class Artwork:
         return await self._finished(work, PictureJob(seed, book.genre, variant, reply.data), reply)
 
     async def _drawn(self, work: _Work, job: CoverJob | PictureJob) -> FinishedCover | FinishedPicture:
-        async with self._pool.turn(work.account_id):
-            return cast(FinishedCover | FinishedPicture, await self._pool.run(job))
+        """A run waits for a worker: its picture may be paid for."""
+        waited = 0
+        while True:
+            try:
+                async with self._pool.turn(work.account_id):
+                    return cast(FinishedCover | FinishedPicture, await self._pool.run(job))
+            except RenderingFailed as busy:
+                waited += 1
+                if work.run_id is None or isinstance(busy, RenderTimeout):
+                    raise
+                if waited == MOST_WAITS:
+                    raise RenderTimeout(str(busy)) from busy
+                await asyncio.sleep(busy.retry_after)
 
     async def _painted(self, images: ImageModel, work: _Work, prompt: str, size: str) -> ImageReply:
         await self._within_caps(work)
         try:
+            patience = PATIENCE if work.run_id is None else PATIENCE_OF_A_RUN
             return await images.paint(
                 ImageRequest(
                     work.stage,
                     prompt,
                     size,
                     work.account_id,
-                    PATIENCE,
+                    patience,
                     work.chapter_number,
                     references=(work.sheet,) if work.sheet else (),
+                    halt=work.halt,
                 )
             )
         except UpstreamAIError as error:
@@ -254,6 +307,9 @@ class Artwork:
         paid = paid_for(reply)
         try:
             return _Made(await self._drawn(work, job), paid)
+        except RenderingFailed:
+            work.in_vain += paid
+            raise
         except InvalidInput as error:
             work.in_vain += paid
             if "image" not in error.details:
@@ -283,13 +339,16 @@ class Artwork:
             raise UpstreamAIError(reached.sentence, stage=work.stage, retryable=True, chapter_number=number)
 
     async def _charge(self, connection: DB, work: _Work, paid: Sequence[Spent]) -> None:
+        await model_calls.charge(connection, self._asked(work, paid))
+
+    def _asked(self, work: _Work, paid: Sequence[Spent]) -> model_calls.Asked:
+        """What the pictures cost, and those that could not be made, for the ledger."""
         calls = tuple(
             model_calls.PaidCall(spent.model, spent.usage, self._price(spent.model, spent.usage))
             for spent in (*work.in_vain, *paid)
         )
         work.in_vain.clear()
-        asked = model_calls.Asked(work.account_id, work.book.id, None, work.stage, work.chapter_number, calls)
-        await model_calls.charge(connection, asked)
+        return model_calls.Asked(work.account_id, work.book.id, work.run_id, work.stage, work.chapter_number, calls)
 
     async def _sheet(self, book: Book) -> bytes | None:
         return await books.character_sheet(self._database.http, book.id) if book.character_sheet_key else None
@@ -299,6 +358,10 @@ class Artwork:
         if book is None:
             raise NotFound
         return book
+
+    async def _copy(self, book: Book) -> Copy:
+        author = book.author_name or await self._account_name(book.account_id)
+        return Copy(book.title, book.subtitle, author, book.content_language)
 
     async def _account_name(self, account_id: int) -> str:
         account = await accounts.find(self._database.http, account_id)

@@ -20,7 +20,8 @@ BookgenError
 ├── MethodNotAllowed             the path exists, but not with this verb
 ├── PayloadTooLarge
 ├── Unavailable                  database or payment processor not reachable; try again
-│   ├── RenderTimeout            a file took longer to make than it may
+│   ├── RenderingFailed          a file or a picture could not be made now
+│   │   └── RenderTimeout        … took longer than it may
 │   └── CallerLeft               nobody hears the answer
 ├── UpstreamAIError              the model provider failed, timed out or refused
 └── StartupError                 a setting or the environment does not let the service start
@@ -130,7 +131,11 @@ class Unavailable(BookgenError):
         self.retry_after = retry_after
 
 
-class RenderTimeout(Unavailable):
+class RenderingFailed(Unavailable):
+    """The file could not be made. Try again in a moment."""
+
+
+class RenderTimeout(RenderingFailed):
     """The export took too long and was given up."""
 
 

@@ -62,6 +62,17 @@ class RunMode(StrEnum):
     AUTOMATED = "automated"
 
 
+class RunPhase(StrEnum):
+    """What a run is at, in order. Only a production has other phases than its chapters."""
+
+    OUTLINE = "outline"
+    CHAPTERS = "chapters"
+    PROOFREADING = "proofreading"
+    CORRECTIONS = "corrections"
+    COVER = "cover"
+    FILES = "files"
+
+
 class FundingSource(StrEnum):
     SUBSCRIPTION = "subscription"
     CREDITS = "credits"
@@ -258,7 +269,8 @@ class Run:
     """One run over a book's chapters. `epoch` fences its owner, `call_no` its chapter in flight.
 
     `done` of `total` chapters need no writing any more; `written` of them this run wrote itself.
-    `call_started_at` is set while a chapter is being written, also when the run was paused meanwhile.
+    `call_started_at` is set while a chapter is being written, or the work of another phase is done, also when the run
+    was paused meanwhile. `remark` says what was left out.
     """
 
     id: UUID
@@ -283,6 +295,8 @@ class Run:
     written: int = 0
     writing_seconds: float = 0.0
     call_started_at: datetime | None = None
+    phase: RunPhase = RunPhase.CHAPTERS
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,27 @@
 """Proofreading: reports asked for, and what they suggest previewed, applied or dismissed by the book's author.
 
-A report itself is made by `actors/reports.py`. Applying locks a chapter, then its suggestions, then the book.
+A report itself is made by `actors/reports.py`; `corrections.py` puts what it suggests into the chapters.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from bookgen import editing
 from bookgen.billing.quota import Quota
+from bookgen.corrections import AppliedSuggestions, Corrections
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
-from bookgen.models import Allowance, Chapter, Report, RevisionOrigin, Suggestion, SuggestionStatus
+from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
 from bookgen.store import book_state, chapters, reports, suggestions
-from bookgen.store.suggestions import EVERYTHING, Filter
-from bookgen.writing.proofreading.placing import Placement, applied, placed
+from bookgen.store.suggestions import Filter
+from bookgen.writing.proofreading.placing import applied, placed
 
 if TYPE_CHECKING:
-    from asyncpg import Connection, Pool
+    from asyncpg import Pool
 
 PAGE_SIZE = 20
 CONTEXT = 80  # characters of a preview before and after the change
@@ -41,22 +40,14 @@ class Preview:
     content_digest_after: str
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedSuggestions:
-    """What came of applying several suggestions: how many were applied or stale, and the chapters that changed."""
-
-    applied: int
-    stale: int
-    chapters: list[int]
-
-
 class Proofreading:
     """Reports and suggestions of one database; `wake` tells whoever makes the reports that there is one to make."""
 
-    def __init__(self, pool: Pool, quota: Quota, wake: Callable[[], None]) -> None:
+    def __init__(self, pool: Pool, quota: Quota, corrections: Corrections, wake: Callable[[], None]) -> None:
         self._pool = pool
         self._quota = quota
         self._wake = wake
+        self._corrections = corrections
 
     async def start(self, account_id: int, book_id: int, chapter_ids: Sequence[int] | None) -> Report:
         """Asks for a report of the given chapters, or of all that are written.
@@ -114,15 +105,7 @@ class Proofreading:
 
     async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> AppliedSuggestions:
         """Applies the pending ones of these suggestions, a chapter in one transaction; the former text is kept."""
-        by_chapter: defaultdict[int, set[int]] = defaultdict(set)
-        for each in await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None):
-            if each.id in suggestion_ids and each.status is SuggestionStatus.PENDING:
-                by_chapter[each.chapter_id].add(each.id)
-        done = [await self._apply(account_id, chapter_id, ids) for chapter_id, ids in sorted(by_chapter.items())]
-        changed = [chapter_id for chapter_id, result in zip(sorted(by_chapter), done, strict=True) if result.applied]
-        chosen = {each for ids in by_chapter.values() for each in ids}
-        stale = sum(len(chosen.intersection(result.stale)) for result in done)
-        return AppliedSuggestions(sum(len(result.applied) for result in done), stale, changed)
+        return await self._corrections.apply(account_id, report_id, lambda each: each.id in suggestion_ids)
 
     async def apply_one(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
         """The suggestion as it is now: applied or stale. NotFound; Conflict when it was dismissed."""
@@ -134,8 +117,7 @@ class Proofreading:
 
     async def apply_severe(self, account_id: int, report_id: int, severities: Collection[str]) -> AppliedSuggestions:
         """Applies every pending suggestion of these severities."""
-        found = await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None)
-        return await self.apply(account_id, report_id, {each.id for each in found if each.severity in severities})
+        return await self._corrections.apply(account_id, report_id, lambda each: each.severity in severities)
 
     async def dismiss(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
         """Dismisses the suggestion for this report and the book's next ones. NotFound; Conflict when it was applied."""
@@ -154,26 +136,7 @@ class Proofreading:
     async def _place(self, account_id: int, report_id: int) -> None:
         """Finds suggestions again in chapters that have changed since."""
         for chapter_id in await suggestions.outdated(self._pool, account_id, report_id):
-            await self._apply(account_id, chapter_id, ())
-
-    async def _apply(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
-        async with self._pool.acquire() as connection, connection.transaction():
-            chapter = await chapters.lock(connection, account_id, chapter_id)
-            if chapter is None:
-                return Placement("")
-            pending = await suggestions.lock_pending(connection, chapter_id)
-            result = applied(placed(pending, chapter.content, chapter.content_version), chosen)
-            saved = await self._save(connection, account_id, chapter, result.content)
-            await suggestions.place(connection, result.standing, saved.content_version)
-            await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
-            await suggestions.decide(connection, result.stale, SuggestionStatus.STALE)
-        return result
-
-    async def _save(self, connection: Connection, account_id: int, chapter: Chapter, content: str) -> Chapter:
-        if content == chapter.content:
-            return chapter
-        changes, origin = {"content": content}, RevisionOrigin.PROOFREADING
-        return await editing.save_chapter(connection, self._quota, account_id, chapter.id, changes, origin)
+            await self._corrections.place(account_id, chapter_id)
 
 
 def _wanted(existing: Sequence[Chapter], chapter_ids: Sequence[int] | None) -> list[int]:

@@ -83,6 +83,16 @@ class Publisher:
         await exports.count(self._database.http, account_id, format)
         return ExportedFile(made.body, FORMATS[format].content_type, file_name(book.title, format), made.digest)
 
+    async def make_files(self, account_id: int, book_id: int) -> None:
+        """Has the files of all the plan's formats ready for exports without settings.
+
+        NotFound; Conflict when nothing is written; RenderingFailed.
+        """
+        book = await self._book(account_id, book_id)
+        plan = await self._quota.plan(self._database.http, account_id)
+        for format in plan.features.export_formats:
+            await self._made(format, book, parse_settings({}), plan)
+
     async def preview(self, account_id: int, book_id: int, settings: Mapping[str, Any]) -> ExportedFile:
         """The first pages with PREVIEW across them, on every plan."""
         book = await self._book(account_id, book_id)

@@ -19,7 +19,7 @@ from bench.durable import raw
 from bookgen.actors.chapters_in_flight import CHECKPOINTS_AT_ONCE
 from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.messages import Generate, Pause
-from bookgen.actors.resources import Writing
+from bookgen.actors.resources import Products, Writing
 from bookgen.actors.statuses import Kept
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
@@ -109,7 +109,9 @@ async def _no_outline(*_: object) -> Any:
 
 def supervisor(database: Database, model: InstantModel) -> Supervisor:
     writing = Writing(_no_outline, _no_outline, write_chapter)
-    return Supervisor(database, writing=writing, model=model, quota=Quota(billing=False), chapters_at_once=100_000)
+    products = Products(_no_outline, _no_outline, _no_outline)
+    quota = Quota(billing=False)
+    return Supervisor(database, writing=writing, products=products, model=model, quota=quota, chapters_at_once=100_000)
 
 
 async def make_books(pool: asyncpg.Pool, count: int, chapters: int) -> list[tuple[int, int]]:

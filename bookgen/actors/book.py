@@ -1,4 +1,4 @@
-"""The actor of one book: its run, a chapter at a time, and every other model work on it."""
+"""The actor of one book: its run, a chapter or a phase at a time, and every other model work on it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bookgen.actors.actor import Actor
 from bookgen.actors.chapter_work import ChapterWork, Written
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.crashes import Crashes
+from bookgen.actors.faults import fault
 from bookgen.actors.jobs import Jobs
 from bookgen.actors.messages import (
     Abandon,
@@ -31,12 +32,14 @@ from bookgen.actors.messages import (
     TaskEnded,
     WriteNext,
 )
+from bookgen.actors.phase_work import FORESEEN, PhaseResult, PhaseWork
 from bookgen.actors.registry import Key, Registry
-from bookgen.actors.resources import Resources
+from bookgen.actors.resources import Resources, Save
 from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Committed, Transactions
-from bookgen.errors import Unavailable
-from bookgen.models import Run, RunStatus
+from bookgen.actors.work_in_flight import WorkInFlight
+from bookgen.errors import QuotaExceeded, Unavailable
+from bookgen.models import Run, RunPhase, RunStatus
 from bookgen.store import runs
 from bookgen.store.runs import Begun, Saved
 from bookgen.writing.material import Material
@@ -57,7 +60,6 @@ class BookActor(Actor):
     """
 
     __slots__ = (
-        "_chapter",
         "_chapters",
         "_crashes",
         "_jobs",
@@ -65,6 +67,7 @@ class BookActor(Actor):
         "_resources",
         "_statuses",
         "_transactions",
+        "_work_in_flight",
         "key",
     )
 
@@ -88,7 +91,7 @@ class BookActor(Actor):
         self._statuses = statuses
         self._registry = registry
         self._crashes = crashes
-        self._chapter: ChapterWork | None = None
+        self._work_in_flight: ChapterWork | PhaseWork | None = None
 
     @property
     def book_id(self) -> int:
@@ -96,28 +99,28 @@ class BookActor(Actor):
 
     @property
     def writing(self) -> bool:
-        return self._chapter is not None
+        return self._work_in_flight is not None
 
     @property
     def idle(self) -> bool:
-        """Whether it neither handles a message nor writes a chapter."""
+        """Whether it neither handles a message nor has work in flight."""
         return super().idle and not self.writing
 
     def halt(self) -> None:
         """Makes no further model call; the one in flight may finish and its reply is kept."""
-        if self._chapter:
-            self._chapter.halt()
+        if self._work_in_flight:
+            self._work_in_flight.halt()
 
     def cancel(self) -> None:
-        """Drops the chapter in flight."""
-        if work := self._chapter:
-            self._chapter = None
+        """Drops the work in flight."""
+        if work := self._work_in_flight:
+            self._work_in_flight = None
             self._chapters.cancel(work)
 
     def lose(self) -> None:
-        """Drops the chapter in flight without a trace: another process may have the run now."""
-        if work := self._chapter:
-            self._chapter = None
+        """Drops the work in flight without a trace: another process may have the run now."""
+        if work := self._work_in_flight:
+            self._work_in_flight = None
             self._chapters.lose(work)
 
     def crashed(self, error: Exception) -> None:
@@ -145,12 +148,12 @@ class BookActor(Actor):
                 case WriteNext(run=run):
                     await self._write_next(run)
                 case TaskEnded(task=task):
-                    await self._chapter_ended(task)
+                    await self._ended(task)
         except Unavailable as error:
             self._resources.health.saw(error)
-            if self._chapter:
-                self._chapter.material = None  # an outage is waited out with no more than the finished text
-            if self._chapter or not self._chapters.draining:
+            if self._work_in_flight:
+                self._work_in_flight.shrink()  # an outage is waited out with no more than what is finished
+            if self._work_in_flight or not self._chapters.draining:
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self.tell, message)
         else:
             self._resources.health.saw_success()
@@ -167,8 +170,8 @@ class BookActor(Actor):
         self._moved(committed)
         return committed.run
 
-    async def _report(self, event: Event) -> Committed:
-        return await self._transactions.steer(*self.key, event, uuid4())
+    async def _report(self, event: Event, save: Save | None = None) -> Committed:
+        return await self._transactions.steer(*self.key, event, uuid4(), save)
 
     def _moved(self, committed: Committed, announced: Begun | None = None, material: Material | None = None) -> None:
         """Acts on what is committed. `announced`: the chapter that the commit announced; `material`: of the book."""
@@ -180,21 +183,24 @@ class BookActor(Actor):
     def _follow(self, run: Run | None, announced: Begun | None = None, material: Material | None = None) -> None:
         """Makes what this process does about the book equal to what its row says."""
         mine = run if run and run.owner == self._resources.boot_id and run.status.active else None
-        if self._chapter and not (mine and self._chapter.run.epoch == mine.epoch):
+        if self._work_in_flight and not (mine and self._work_in_flight.run.epoch == mine.epoch):
             self.cancel()
         if mine is None:
             return
         if mine.status is not RunStatus.RUNNING or self._chapters.draining:
             self.halt()
-        elif self._chapter:
-            self._chapter.go_on()
+        elif self._work_in_flight:
+            self._work_in_flight.go_on()
         elif announced:
             self._start(announced, material)
         else:
             self.tell(WriteNext(mine))
 
     async def _write_next(self, run: Run) -> None:
-        if self._chapter or self._chapters.draining:
+        if self._work_in_flight or self._chapters.draining:
+            return
+        if run.phase is not RunPhase.CHAPTERS:
+            await self._begin_phase(run)
             return
         begun = await self._chapters.begin(run)
         if begun is None:
@@ -204,7 +210,18 @@ class BookActor(Actor):
         self._start(begun)
 
     def _start(self, begun: Begun, material: Material | None = None) -> None:
-        work = self._chapter = self._chapters.start(begun, material)
+        self._watch(self._chapters.start(begun, material))
+
+    async def _begin_phase(self, run: Run) -> None:
+        begun = await self._chapters.begin_phase(run)
+        if begun is None:
+            self._follow(await runs.newest(self._resources.pool, self.book_id))
+            return
+        self._statuses.changed(self.key)
+        self._watch(self._chapters.start_phase(begun))
+
+    def _watch(self, work: ChapterWork | PhaseWork) -> None:
+        self._work_in_flight = work
         work.task.add_done_callback(lambda task: self.tell(TaskEnded(task)))
 
     async def _nothing_to_begin(self, run: Run) -> None:
@@ -215,10 +232,14 @@ class BookActor(Actor):
             raise RuntimeError(f"run {run.id} has chapters left and none to begin")
         self._moved(committed)
 
-    async def _chapter_ended(self, task: asyncio.Task[Written]) -> None:
-        work = self._chapter
-        if work is None or work.task is not task:
-            return
+    async def _ended(self, task: asyncio.Task[Any]) -> None:
+        match self._work_in_flight:
+            case ChapterWork() as work if work.task is task:
+                await self._chapter_ended(work, task)
+            case PhaseWork() as work if work.task is task:
+                await self._phase_ended(work, task)
+
+    async def _chapter_ended(self, work: ChapterWork, task: asyncio.Task[Written]) -> None:
         outcome, announced, material = work.outcome(task), None, None
         if isinstance(outcome, Written):
             saved = await self._chapters.commit(work, outcome)
@@ -229,10 +250,32 @@ class BookActor(Actor):
                 announced, material = Begun(saved.run, replay=False), work.material_after(outcome, saved)
         else:
             committed = await self._report(outcome)
-        if self._chapter is work:
-            self._chapter = None
-            self._chapters.end(work)
+        self._end(work)
         self._moved(committed, announced, material)
+
+    async def _phase_ended(self, work: PhaseWork, task: asyncio.Task[PhaseResult]) -> None:
+        outcome = work.outcome(task)
+        if isinstance(outcome, PhaseResult):
+            committed = await self._end_phase(work, outcome)
+        else:
+            committed = await self._report(outcome)
+        self._end(work)
+        self._moved(committed)
+
+    async def _end_phase(self, work: PhaseWork, result: PhaseResult) -> Committed:
+        await fault(f"{work.run.phase}.ending", self.book_id)
+        try:
+            return await self._report(work.done(result), result.save)
+        except QuotaExceeded as error:
+            without = PhaseResult(remark=result.remark_without)
+            return await self._report(work.done(without) if result.remark_without else work.failed(error))
+        except FORESEEN as error:
+            return await self._report(work.failed(error))
+
+    def _end(self, work: WorkInFlight[Any]) -> None:
+        if self._work_in_flight is work:
+            self._work_in_flight = None
+            self._chapters.end(work)
 
     async def _after_commit(self, saved: Saved | None) -> Committed:
         """Ends the run whose last chapter is written; frees the account's slot of one that is not to go on."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from bookgen.actors.messages import ChapterFailed, ChapterHalted, RunFailure
-from bookgen.actors.steps import CostCapReached, StoredSteps, TextDropped
-from bookgen.errors import NotFound, UpstreamAIError
-from bookgen.models import Chapter, ChapterStatus, Run
+from bookgen.actors.work_in_flight import WorkInFlight
+from bookgen.models import Chapter, ChapterStatus
 from bookgen.providers.text import CallsHalted
 from bookgen.store.material import LONGEST_TEXT
 from bookgen.store.runs import Checkpoint, Saved
 from bookgen.writing.material import ChapterDraft, Material
 
-FAILURE_CODES = {CostCapReached: "COST_CAP_REACHED", TextDropped: "SERVICE_UNAVAILABLE"}
 DIGEST_FIELDS = ("content_hash", "summary", "facts", "threads_opened", "threads_closed")
 
 
@@ -27,40 +23,16 @@ class Written:
 
 
 @dataclass(slots=True, eq=False)
-class ChapterWork:
-    """The work on a chapter. `run` is the row that announced it: its epoch and call number let the text in.
+class ChapterWork(WorkInFlight[Written]):
+    """The work on a chapter. `material` is what it is written from, once it has its place."""
 
-    `placed`: the work has its place at the model. Then `material` is what the chapter is written from, and `words` are
-    those written so far. `stalled`: it was given up for want of progress.
-    """
-
-    run: Run
-    steps: StoredSteps
-    placed: bool = False
-    stalled: bool = False
     material: Material | None = None
-    words: int = 0
-    task: asyncio.Task[Written] = field(init=False)
 
     def hear_of(self, words: int) -> None:
         self.words = words
 
-    def halt(self) -> None:
-        """Makes no further model call. The one in flight may finish, and its reply is kept."""
-        self.steps.closed = True
-        if not self.placed:
-            self.cancel()
-
-    def stall(self) -> None:
-        """Gives the chapter up: nothing has come of the last reply for too long."""
-        self.stalled = True
-        self.cancel()
-
-    def go_on(self) -> None:
-        self.steps.closed = False
-
-    def cancel(self) -> None:
-        self.task.cancel()
+    def shrink(self) -> None:
+        self.material = None
 
     def place(self, material: Material) -> Chapter:
         """The announced chapter, to be written from `material`. CallsHalted when an author's edit was faster."""
@@ -70,18 +42,6 @@ class ChapterWork:
         if chapter is None or (chapter.content and chapter.rewrite_run != self.run.id):
             raise CallsHalted("chapter", number)
         return chapter
-
-    def outcome(self, task: asyncio.Task[Written]) -> Written | ChapterFailed | ChapterHalted:
-        """What came of the work's task. An error that is nobody's but ours is raised, and crashes the actor."""
-        try:
-            return task.result()
-        except (CallsHalted, NotFound, asyncio.CancelledError):
-            if self.stalled:
-                return ChapterFailed(self.run.epoch, self.run.call_no, stalled(self.run), spoilt=True)
-            return ChapterHalted(self.run.epoch, self.run.call_no)
-        except UpstreamAIError as error:
-            spoilt = self.steps.failed is None
-            return ChapterFailed(self.run.epoch, self.run.call_no, self._failure(error), spoilt)
 
     def checkpoint(self, written: Written) -> Checkpoint:
         """The finished chapter on its way into the database, and with it the reply that came last."""
@@ -120,18 +80,3 @@ class ChapterWork:
         chapters = tuple(chapter if each is former else each for each in self.material.chapters)
         made = {digest.chapter_number: digest for digest in (*draft.earlier, draft.digest) if digest}
         return replace(self.material, chapters=chapters, digests={**self.material.digests, **made})
-
-    def _failure(self, error: UpstreamAIError) -> RunFailure:
-        code = next((code for kind, code in FAILURE_CODES.items() if isinstance(error, kind)), "UPSTREAM_AI_ERROR")
-        number = error.chapter_number or self.run.current_chapter
-        return RunFailure(code, str(error), error.stage, number, error.retryable)
-
-
-def stalled(run: Run) -> RunFailure:
-    return RunFailure(
-        code="stalled",
-        message=f"Chapter {run.current_chapter} made no progress for 15 minutes. Resume tries again.",
-        stage="chapter",
-        chapter_number=run.current_chapter,
-        retryable=True,
-    )

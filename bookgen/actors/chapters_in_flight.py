@@ -1,4 +1,6 @@
-"""The chapters that this process writes: each is announced, written in its place at the model, and committed."""
+"""What this process writes: chapters, each announced, written in its place at the model, and committed, and the other
+phases of productions.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -15,10 +18,13 @@ from bookgen.actors.chapter_work import ChapterWork, Written
 from bookgen.actors.faults import fault
 from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.material import load_material, numbered
+from bookgen.actors.phase_work import PhaseResult, PhaseWork
 from bookgen.actors.pictures import Pictures
+from bookgen.actors.production import Production
 from bookgen.actors.quarantine import Quarantine, back_off, suspected
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
+from bookgen.actors.work_in_flight import WorkInFlight
 from bookgen.errors import Unavailable
 from bookgen.models import Book, Chapter, Run
 from bookgen.providers.text import CallsHalted
@@ -33,18 +39,19 @@ BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
 
 
 class ChaptersInFlight:
-    """Owns the chapters in flight, by run.
+    """Owns the chapters in flight, and the work of other phases, by run.
 
     `draining`: no further chapter is begun and no further call is made. `surplus`: so many runs are to be handed over.
     """
 
     def __init__(self, resources: Resources, chapters_at_once: int) -> None:
-        self.by_run: dict[UUID, ChapterWork] = {}
+        self.by_run: dict[UUID, WorkInFlight[Any]] = {}
         self.draining = False
         self.surplus = 0
         self.quarantine = Quarantine(resources)
         self._resources = resources
         self._pictures = Pictures(resources)
+        self._production = Production(resources)
         self._places = asyncio.Semaphore(chapters_at_once)
         # They wait for each other, which is to keep no other from its place.
         self._places_of_suspects = asyncio.Semaphore(max(1, chapters_at_once // 4))
@@ -76,6 +83,20 @@ class ChaptersInFlight:
             work.halt()
         return work
 
+    async def begin_phase(self, run: Run) -> Run | None:
+        """Announces the work of the run's phase. None: the run is not ours, or in another phase by now."""
+        return await runs.begin_phase(self._resources.pool, run)
+
+    def start_phase(self, run: Run) -> PhaseWork:
+        """Starts the announced work of the run's phase as a task."""
+        work_of = Work(run.account_id, run.book_id, run.id, run.id)
+        steps = StoredSteps(self._resources, work_of, replay=True, quarantine=self.quarantine)
+        work = self.by_run[run.id] = PhaseWork(run, steps)
+        work.task = spawn(self._perform(work))
+        if self.draining:
+            work.halt()
+        return work
+
     async def commit(self, work: ChapterWork, written: Written) -> Saved | None:
         """Commits the chapter and announces the run's next one. None: it was fenced off, and only its cost is kept."""
         await fault("checkpoint.before", work.run.book_id)
@@ -96,19 +117,19 @@ class ChaptersInFlight:
         self.surplus -= 1
         return True
 
-    def cancel(self, work: ChapterWork) -> None:
+    def cancel(self, work: WorkInFlight[Any]) -> None:
         """Drops the chapter: its text, should it still come, finds no way in. Its cost is written down."""
         work.cancel()
         if work.task.done() and work.steps.unstored:
             spawn(self._resources.health.through_outages(work.steps.store_last))
         self.end(work)
 
-    def lose(self, work: ChapterWork) -> None:
+    def lose(self, work: WorkInFlight[Any]) -> None:
         """Drops the chapter without a trace: another process may have the run now."""
         work.steps.unstored = None
         self.cancel(work)
 
-    def end(self, work: ChapterWork) -> None:
+    def end(self, work: WorkInFlight[Any]) -> None:
         """Forgets the work: nothing of it is handled any more."""
         if self.by_run.get(work.run.id) is work:
             del self.by_run[work.run.id]
@@ -151,6 +172,19 @@ class ChaptersInFlight:
             book = replace(book, bible=plan.bible)
         if draft.scene:
             await self._pictures.make(work.run, work.steps, book, chapter, draft.scene)
+
+    async def _perform(self, work: PhaseWork) -> PhaseResult:
+        """The work of a phase that writes no chapter."""
+        await fault(f"{work.run.phase}.begun", work.run.book_id)
+        async with self._place(work.run):
+            work.placed = True
+            try:
+                result = await self._production.perform(work.run, work.steps)
+            except BaseException:
+                await work.steps.settle()
+                raise
+        await fault(f"{work.run.phase}.made", work.run.book_id)
+        return result
 
     @asynccontextmanager
     async def _place(self, run: Run) -> AsyncIterator[None]:

@@ -12,7 +12,7 @@ from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.crashes import Crashes
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
-from bookgen.actors.messages import Advance, ChapterHalted, Event, RowChanged, WriteNext
+from bookgen.actors.messages import Advance, Event, RowChanged, WorkHalted, WriteNext
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
 from bookgen.actors.transaction import Transactions
@@ -90,7 +90,7 @@ class Convergence:
     async def _settle_what_nobody_finishes(self) -> None:
         for run in await ownership.finishing(self._resources.pool, self._resources.boot_id):
             if not self._is_busy_with(run):
-                await self._report(run, ChapterHalted(run.epoch, run.call_no))
+                await self._report(run, WorkHalted(run.epoch, run.call_no))
 
     async def _begin(self, run: Run) -> None:
         if run.crash_count < CRASHES_TO_QUARANTINE:

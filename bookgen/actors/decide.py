@@ -12,24 +12,35 @@ from uuid import UUID
 from bookgen.actors.messages import (
     Abandon,
     Advance,
-    ChapterFailed,
-    ChapterHalted,
     Command,
     Event,
     Generate,
     GiveUp,
     Pause,
+    PhaseDone,
     Resume,
     RunFailure,
     Stop,
+    WorkFailed,
+    WorkHalted,
 )
 from bookgen.errors import Conflict, GenerationInProgress, NoOutline, NotFound
-from bookgen.models import Run, RunMode, RunStatus
+from bookgen.models import Run, RunMode, RunPhase, RunStatus
 
 # Two crashes of a process that was writing the run among others, then three while it alone was handled. One of a
 # process that was writing nothing else counts for two, so that the third of those is enough.
 CRASHES_TO_SUSPECT = 2
 CRASHES_TO_QUARANTINE = CRASHES_TO_SUSPECT + 3
+
+# What failures call the phases.
+STAGES = {
+    RunPhase.OUTLINE: "outline",
+    RunPhase.CHAPTERS: "chapter",
+    RunPhase.PROOFREADING: "proofreading",
+    RunPhase.CORRECTIONS: "proofreading",
+    RunPhase.COVER: "cover",
+    RunPhase.FILES: "export",
+}
 
 
 class Effect(Enum):
@@ -45,6 +56,7 @@ class Effect(Enum):
     SETTLE = auto()  # no chapter is being written any more
     FORGET_STEPS = auto()  # stored replies of the failed chapter led nowhere
     CLOSE_STEPS = auto()  # the run is over: its stored replies are not needed again
+    SAVE = auto()  # what the phase has brought
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +93,12 @@ def decide(snapshot: Snapshot, message: Command | Event, fresh: Run) -> Decision
             return _stop(snapshot.run) if snapshot.run and snapshot.run.status.active else Decision(snapshot.run)
         case Advance():
             return _advance(snapshot)
+        case PhaseDone():
+            return _phase_done(snapshot, message)
         case GiveUp(failure=failure):
             running = snapshot.run is not None and snapshot.run.status is RunStatus.RUNNING
-            return _failed(snapshot.run, failure) if running and snapshot.run else Decision(snapshot.run)
-        case ChapterFailed() | ChapterHalted():
+            return _given_up(snapshot.run, failure) if running and snapshot.run else Decision(snapshot.run)
+        case WorkFailed() | WorkHalted():
             return _ended_without_text(snapshot, message)
     if snapshot.run is None:
         raise NotFound
@@ -101,18 +115,21 @@ def _generate(snapshot: Snapshot, message: Generate, fresh: Run) -> Decision:
     if snapshot.run and snapshot.run.status.active:
         hint = " It is paused: resume it." if snapshot.run.status is RunStatus.PAUSED else ""
         raise GenerationInProgress(f"{GenerationInProgress.__doc__}{hint}")
-    if not snapshot.chapters:
+    if not snapshot.chapters and not message.automated:
         raise NoOutline
     partly = 0 < snapshot.written < snapshot.chapters
-    everything = snapshot.written == snapshot.chapters
+    rewrite = 0 < snapshot.chapters == snapshot.written
+    if message.automated:  # one that ended after the chapters goes on there
+        rewrite = rewrite and snapshot.run is not None and snapshot.run.status is RunStatus.COMPLETED
     run = replace(
         fresh,
         status=RunStatus.RUNNING if snapshot.slot_free else RunStatus.QUEUED,
         mode=RunMode.AUTOMATED if message.automated else RunMode.CONTINUE if partly else RunMode.FULL,
         total=snapshot.chapters,
-        done=snapshot.written if partly else 0,
+        done=0 if rewrite else snapshot.written,
+        phase=RunPhase.CHAPTERS if snapshot.chapters else RunPhase.OUTLINE,
     )
-    return Decision(run, frozenset({Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if everything else set())))
+    return Decision(run, frozenset({Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if rewrite else set())))
 
 
 def _pause(run: Run) -> Decision:
@@ -156,14 +173,43 @@ def _advance(snapshot: Snapshot) -> Decision:
     run = snapshot.run
     if run is None or run.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
         return Decision(run)
-    if snapshot.todo == 0:
-        return _completed(run)
+    if snapshot.todo == 0 and run.phase is RunPhase.CHAPTERS:
+        return _phase_over(snapshot, run)
     if run.status is RunStatus.RUNNING and run.crash_count >= CRASHES_TO_QUARANTINE:
         return _failed(run, quarantined(run))
     return Decision(run)
 
 
-def _ended_without_text(snapshot: Snapshot, message: ChapterFailed | ChapterHalted) -> Decision:
+def _phase_done(snapshot: Snapshot, message: PhaseDone) -> Decision:
+    run = snapshot.run
+    if run is None or not run.status.active or run.phase is not message.phase:
+        return Decision(run)
+    if (run.epoch, run.call_no) != (message.epoch, message.call_no):
+        return Decision(run)
+    remark = message.remark or run.remark
+    done = replace(run, call_started_at=None, crash_count=0, total=message.chapters or run.total, remark=remark)
+    decision = _phase_over(snapshot, done)
+    overtaken = run.phase is RunPhase.OUTLINE and snapshot.chapters > 0  # the author has made one meanwhile
+    return decision if overtaken else replace(decision, effects=decision.effects | {Effect.SAVE})
+
+
+def _phase_over(snapshot: Snapshot, run: Run) -> Decision:
+    following = _following(snapshot, run)
+    quiet = frozenset({Effect.PROMOTE} if run.status is not RunStatus.RUNNING else ())
+    if following:
+        return Decision(replace(run, phase=following), quiet)
+    return Decision(run, quiet) if run.status is RunStatus.QUEUED else _completed(run)
+
+
+def _following(snapshot: Snapshot, run: Run) -> RunPhase | None:
+    """The phase that comes next; the chapters again, should the author have added one meanwhile."""
+    phases = list(RunPhase) if run.mode is RunMode.AUTOMATED else [RunPhase.CHAPTERS]
+    if snapshot.todo and run.phase is not RunPhase.CHAPTERS:
+        return RunPhase.CHAPTERS
+    return next(iter(phases[phases.index(run.phase) + 1 :]), None)
+
+
+def _ended_without_text(snapshot: Snapshot, message: WorkFailed | WorkHalted) -> Decision:
     run = snapshot.run
     if run is None or not run.status.active:
         return Decision(run)
@@ -172,7 +218,7 @@ def _ended_without_text(snapshot: Snapshot, message: ChapterFailed | ChapterHalt
     quiet = replace(run, call_started_at=None)
     running = run.status is RunStatus.RUNNING
     match message:
-        case ChapterFailed(failure=failure, spoilt=spoilt) if running or not failure.retryable:
+        case WorkFailed(failure=failure, spoilt=spoilt) if running or not failure.retryable:
             return _failed(quiet, failure, spoilt)
         case _:
             return Decision(quiet, frozenset({Effect.SETTLE} if running else {Effect.SETTLE, Effect.PROMOTE}))
@@ -181,6 +227,10 @@ def _ended_without_text(snapshot: Snapshot, message: ChapterFailed | ChapterHalt
 def _completed(run: Run) -> Decision:
     done = replace(run, status=RunStatus.COMPLETED, done=run.total, call_started_at=None, crash_count=0)
     return Decision(done, frozenset({Effect.CONSUME, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
+
+
+def _given_up(run: Run, failure: RunFailure) -> Decision:
+    return _failed(run, replace(failure, stage=STAGES[run.phase]))
 
 
 def _failed(run: Run, failure: RunFailure, spoilt: bool = False) -> Decision:
@@ -193,7 +243,7 @@ def quarantined(run: Run) -> RunFailure:
     return RunFailure(
         code="quarantined",
         message="Writing this book has ended the process three times without progress. Resume tries again.",
-        stage="chapter",
+        stage=STAGES[run.phase],
         chapter_number=run.current_chapter,
         retryable=True,
     )

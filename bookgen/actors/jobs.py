@@ -7,8 +7,6 @@ under the same lock that a run is accepted under. It ends by itself, whether or 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -16,19 +14,15 @@ import asyncpg
 from bookgen.actors.actor import spawn
 from bookgen.actors.material import load_material, numbered, planned
 from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter
-from bookgen.actors.resources import Resources
+from bookgen.actors.outlining import FREE_OUTLINES, count_outline, drafted
+from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, Unavailable
-from bookgen.models import Allowance, Book
+from bookgen.models import Allowance
 from bookgen.store import jobs
 from bookgen.store import material as store
 from bookgen.writing.material import Material
-
-Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
-
-# Of each book; further ones count as AI edits.
-FREE_OUTLINES = 3
 
 KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "chapter"}
 
@@ -87,21 +81,12 @@ class Jobs:
     async def _work(self, material: Material, job: Job, steps: StoredSteps) -> Save:
         match job:
             case DraftOutline():
-                return await self._outline(material, steps)
+                _, save = await drafted(self._resources, material.book, steps)
+                return save
             case ReworkChapters():
                 return await self._rework(material, job, steps)
             case RewriteChapter():
                 return await self._rewrite(material, job, steps)
-
-    async def _outline(self, material: Material, steps: StoredSteps) -> Save:
-        outline = await self._resources.writing.draft_outline(material.book, steps)
-        plans = numbered(outline.chapters)
-
-        async def save(connection: asyncpg.Connection) -> None:
-            await self._count_outline(connection, material.book)
-            await store.replace_outline(connection, material.book.id, outline.bible, plans)
-
-        return save
 
     async def _rework(self, material: Material, job: ReworkChapters, steps: StoredSteps) -> Save:
         chosen = {c.chapter_number: c for c in material.chapters if c.id in set(job.chapter_ids)}
@@ -111,15 +96,10 @@ class Jobs:
         plans = [planned(number, chapter, chosen.get(number)) for number, chapter in reworked.items()]
 
         async def save(connection: asyncpg.Connection) -> None:
-            await self._count_outline(connection, material.book)
+            await count_outline(self._resources, connection, material.book)
             await store.rework(connection, material.book.id, plans)
 
         return save
-
-    async def _count_outline(self, connection: asyncpg.Connection, book: Book) -> None:
-        """An outline or a rework beyond the free ones of the book is an AI edit."""
-        if await jobs.count_outline(connection, book.id) > FREE_OUTLINES:
-            await self._resources.quota.spend(connection, book.account_id, Allowance.AI_EDITS)
 
     async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps) -> Save:
         seen = next((c.content_version for c in material.chapters if c.id == job.chapter_id), None)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from bookgen.models import Run
+from bookgen.models import Run, RunPhase
 
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Start a run over the chapters that have no content; over all of them when none is missing."""
+    """Start a run over the chapters that have no content; over all of them when none is missing.
+
+    Automated, it is a production: it needs no outline, and makes all that a finished book has.
+    """
 
     automated: bool = False
 
@@ -55,8 +58,8 @@ class RunFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class ChapterFailed:
-    """A chapter's task gave up. `spoilt`: stored replies led nowhere, so a retry must not replay them."""
+class WorkFailed:
+    """A task of the run gave up. `spoilt`: stored replies led nowhere, so a retry must not replay them."""
 
     epoch: int
     call_no: int
@@ -65,16 +68,31 @@ class ChapterFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class ChapterHalted:
-    """A chapter's task ended between two model calls because no further call was wanted."""
+class WorkHalted:
+    """A task of the run ended between two model calls because no further call was wanted."""
 
     epoch: int
     call_no: int
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseDone:
+    """The work of a production's phase is done, but that of its chapters, whose texts are committed one by one.
+
+    `chapters`: as many has the outline that was drafted. `remark`: what was left out, as a sentence.
+    """
+
+    epoch: int
+    call_no: int
+    phase: RunPhase
+    chapters: int | None = None
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Advance:
-    """Look at what is left: complete when nothing is, give up when the run has killed too many processes."""
+    """Look at what is left: go on to what comes after the chapters, complete when nothing is left, give up when the
+    run has killed too many processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +130,7 @@ class RowChanged:
 
 @dataclass(frozen=True, slots=True)
 class WriteNext:
-    """Begin the run's next chapter."""
+    """Begin the run's next chapter, or the work of its phase."""
 
     run: Run
 
@@ -125,6 +143,6 @@ class TaskEnded:
 
 
 Command: TypeAlias = Generate | Pause | Resume | Stop | Abandon
-Event: TypeAlias = ChapterFailed | ChapterHalted | Advance | GiveUp
+Event: TypeAlias = WorkFailed | WorkHalted | PhaseDone | Advance | GiveUp
 Job: TypeAlias = DraftOutline | ReworkChapters | RewriteChapter
 Message: TypeAlias = Command | Job | DeleteBook | RowChanged | WriteNext | TaskEnded

@@ -13,18 +13,15 @@ from uuid import UUID
 import structlog
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.material import load_whole
+from bookgen.actors.reading import Reading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.errors import NotFound, QuotaExceeded, Unavailable, UpstreamAIError
-from bookgen.models import Allowance, Chapter, ReportStatus
+from bookgen.models import Allowance, ReportStatus
 from bookgen.providers.text import CallsHalted
-from bookgen.store import chapters, reports, suggestions
+from bookgen.store import reports, suggestions
 from bookgen.store.reports import ClaimedReport
 from bookgen.store.suggestions import NewSuggestion
-from bookgen.writing.proofreading.correction import Correction
-from bookgen.writing.proofreading.placing import fingerprint
-from bookgen.writing.proofreading.reading import read_chapter, survey
 
 log = structlog.get_logger()
 
@@ -101,20 +98,11 @@ class Reports:
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
         """Whether every chapter was read and the report is still ours."""
-        resources = self._resources
-        material = await resources.health.through_outages(
-            lambda: load_whole(resources.pool, report.account_id, report.book_id)
-        )
-        flags = await resources.health.through_outages(lambda: chapters.findings(resources.pool, report.book_id))
-        seen = await survey(material.book, material.chapters)
-        by_id = {chapter.id: chapter for chapter in material.chapters}
+        reading = await Reading.begin(self._resources, report.account_id, report.book_id)
+        written = {chapter.id: chapter for chapter in reading.written}
         for done, chapter_id in list(enumerate(report.chapter_ids, 1))[report.done :]:
-            chapter, found = by_id.get(chapter_id), list[Correction]()
-            if chapter and chapter.content.strip():
-                of_chapter = [flag for flag in flags if flag["chapter_number"] == chapter.chapter_number]
-                found = await read_chapter(material.book, chapter, seen, of_chapter, steps)
-                await steps.settle()
-            rows = [_row(chapter, correction) for correction in found] if chapter else []
+            chapter = written.get(chapter_id)
+            rows = await reading.suggestions(chapter, steps) if chapter else []
             if not await self._save(report, owner, done, rows):
                 return False
         return True
@@ -152,21 +140,3 @@ class Reports:
         await self._resources.health.through_outages(
             lambda: reports.finish(pool, report, owner, ReportStatus.ERROR, failure)
         )
-
-
-def _row(chapter: Chapter, correction: Correction) -> NewSuggestion:
-    return NewSuggestion(
-        chapter_id=chapter.id,
-        type=correction.type,
-        severity=correction.severity,
-        original_text=correction.original,
-        suggested_text=correction.replacement,
-        explanation=correction.explanation,
-        source=correction.source,
-        start_offset=correction.start,
-        end_offset=correction.end,
-        prefix=correction.prefix(chapter.content),
-        suffix=correction.suffix(chapter.content),
-        content_version=chapter.content_version,
-        fingerprint=fingerprint(correction, chapter.content),
-    )

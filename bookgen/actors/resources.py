@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -45,6 +45,31 @@ class PaintsSpreads(Protocol):
     async def spread(
         self, book: Book, chapter: Chapter, scene: Scene, sheet: bytes | None, halt: Halt, /
     ) -> Painted: ...
+
+
+Save: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
+
+
+class PaintCover(Protocol):
+    """Makes a cover for a run; what keeps and selects it, or None where the book has one that is selected.
+
+    `halt` ends the waiting for a call that is no longer wanted. UpstreamAIError, QuotaExceeded, PlanUpgradeRequired.
+    """
+
+    def __call__(self, account_id: int, book_id: int, run_id: UUID, halt: Halt, /) -> Awaitable[Save | None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """What a production makes of a book beside its text. Each can be repeated.
+
+    `correct` applies, for an account, what is safe of the report that a run made; `make_files` has the files of an
+    account's book ready.
+    """
+
+    paint_cover: PaintCover
+    correct: Callable[[int, UUID], Awaitable[None]]
+    make_files: Callable[[int, int], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +118,7 @@ class Resources:
     lease_pool: asyncpg.Pool
     quota: Quota
     writing: Writing
+    products: Products
     model: TextModel
     price: Callable[[str, Usage], int | None] = no_price
     caps: CostCaps = field(default_factory=CostCaps)

@@ -6,11 +6,20 @@ from typing import Any
 
 import orjson
 
-from bookgen.models import Run, RunStatus
+from bookgen.models import Run, RunMode, RunPhase, RunStatus
 from bookgen.providers.text import Outage
 from bookgen.store.progress import RunProgress
 
 FINDINGS_TOLD = 3  # in the message of a completed run
+# What a run does in the phases that write no chapter, and in which of them a text model is asked.
+DOING = {
+    RunPhase.OUTLINE: "drafting the outline",
+    RunPhase.PROOFREADING: "proofreading the book",
+    RunPhase.CORRECTIONS: "applying safe corrections",
+    RunPhase.COVER: "making the cover",
+    RunPhase.FILES: "making the files",
+}
+BY_MODEL = (RunPhase.OUTLINE, RunPhase.CHAPTERS, RunPhase.PROOFREADING)
 
 
 def encode(report: RunProgress, words_beyond: int = 0, outage: Outage | None = None) -> bytes:
@@ -25,7 +34,7 @@ def as_json(report: RunProgress, words_beyond: int = 0, outage: Outage | None = 
         "generation_status": shown(run),
         "completed_chapters": run.done,
         "total_chapters": run.total,
-        "percentage": round(100 * run.done / run.total, 1) if run.total else 0.0,
+        "percentage": percentage(run),
         "status_message": message(report, outage),
         "task_id": str(run.id),
         "mode": run.mode,
@@ -45,29 +54,50 @@ def shown(run: Run) -> str:
     return RunStatus.RUNNING if run.status is RunStatus.QUEUED else run.status
 
 
+def percentage(run: Run) -> float:
+    """Of the chapters; in a production each other phase counts as much as a chapter."""
+    done, total = run.done, run.total
+    if run.mode is RunMode.AUTOMATED:
+        phases = list(RunPhase)
+        over = len(phases) if run.status is RunStatus.COMPLETED else phases.index(run.phase)
+        done += over - (over > phases.index(RunPhase.CHAPTERS))
+        total += len(phases) - 1
+    return round(100 * done / total, 1) if total else 0.0
+
+
 def message(report: RunProgress, outage: Outage | None = None) -> str:
     run = report.run
     progress = f"{run.done} of {run.total} chapters"
+    doing = DOING.get(run.phase)
     match run.status:
         case RunStatus.QUEUED:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
-        case RunStatus.RUNNING if run.call_started_at and outage:
+        case RunStatus.RUNNING if run.call_started_at and outage and run.phase in BY_MODEL:
             return (
                 f"Waiting for the model since {outage.since:%H:%M} UTC: it {outage.reason}. {progress} finished. It is "
                 f"asked again every half a minute, until {outage.until:%d %B %H:%M} UTC."
             )
+        case RunStatus.RUNNING if doing:
+            return f"{doing.capitalize()}.{_written(run)}"
         case RunStatus.RUNNING if run.call_started_at and run.current_chapter:
             return f"Writing chapter {run.current_chapter} of {run.total}{_title(report)}."
         case RunStatus.RUNNING:
             return f"Writing. {progress} finished."
+        case RunStatus.PAUSED if doing:
+            return f"Paused; still {doing}." if run.call_started_at else f"Paused before {doing}.{_written(run)}"
         case RunStatus.PAUSED if run.call_started_at and run.current_chapter:
             return f"Paused; finishing chapter {run.current_chapter}."
         case RunStatus.PAUSED:
             return f"Paused. {progress} finished."
         case RunStatus.STOPPED:
             return f"Stopped. {progress} finished."
+        case RunStatus.COMPLETED if run.mode is RunMode.AUTOMATED:
+            made = f"Completed. All {run.total} chapters are written, the cover and the files are ready. {run.remark}"
+            return f"{made.rstrip()}{_worth_a_look(report)}"
         case RunStatus.COMPLETED:
             return f"Completed. All {run.total} chapters are written.{_worth_a_look(report)}"
+        case RunStatus.ERROR if doing:
+            return f"Failed while {doing}. {(run.failure or {}).get('message', '')}".rstrip()
         case RunStatus.ERROR:
             return f"Failed after {progress}. {(run.failure or {}).get('message', '')}".rstrip()
 
@@ -81,6 +111,10 @@ def _worth_a_look(report: RunProgress) -> str:
     return f" Worth a look: {' '.join(told)}" + (f" And {more} more, which the book's `quality` lists." if more else "")
 
 
+def _written(run: Run) -> str:
+    return f" All {run.total} chapters are written." if 0 < run.total == run.done else ""
+
+
 def _title(report: RunProgress) -> str:
     number = report.run.current_chapter
     title = next((entry["title"] for entry in report.outline if entry["chapter_number"] == number), "")
@@ -89,6 +123,6 @@ def _title(report: RunProgress) -> str:
 
 def seconds_remaining(run: Run) -> int | None:
     """From the pace of this run so far; None before its first chapter and when nothing is being written."""
-    if run.status is not RunStatus.RUNNING or not run.written:
+    if run.status is not RunStatus.RUNNING or not run.written or run.phase is not RunPhase.CHAPTERS:
         return None
     return round((run.total - run.done) * run.writing_seconds / run.written)

@@ -19,7 +19,7 @@ from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChange
 from bookgen.actors.notifications import listen
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.reports import Reports
-from bookgen.actors.resources import CostCaps, PaintsSpreads, Resources, Writing, no_price
+from bookgen.actors.resources import CostCaps, PaintsSpreads, Products, Resources, Writing, no_price
 from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.quota import Quota
@@ -46,6 +46,7 @@ class Supervisor:
         database: Database,
         *,
         writing: Writing,
+        products: Products,
         model: TextModel,
         quota: Quota,
         painter: PaintsSpreads | None = None,
@@ -60,6 +61,7 @@ class Supervisor:
             database.lease,
             quota,
             writing,
+            products,
             model,
             price,
             caps or CostCaps(),

@@ -15,14 +15,26 @@ import asyncpg
 from bookgen.actors.decide import Decision, Effect, Snapshot, decide, taken_by
 from bookgen.actors.faults import fault
 from bookgen.actors.messages import Command, Event, Generate, Resume
-from bookgen.actors.resources import Resources
+from bookgen.actors.resources import Resources, Save
 from bookgen.billing import addons
-from bookgen.billing.addons import CHILDRENS_BOOK
+from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
 from bookgen.errors import Conflict, NotFound
-from bookgen.models import BookKind, BookStatus, Run, RunMode, RunStatus
-from bookgen.store import book_state, books, chapters, jobs, material, notifications, runs, slots, steps
+from bookgen.models import BookKind, BookStatus, FundingSource, Run, RunMode, RunStatus
+from bookgen.store import (
+    book_state,
+    books,
+    chapters,
+    covers,
+    image_holds,
+    jobs,
+    material,
+    notifications,
+    runs,
+    slots,
+    steps,
+)
 from bookgen.store.book_state import BookState
 
 CONNECTIONS_OF_AN_ACCOUNT = 2
@@ -57,19 +69,22 @@ class Transactions:
         book_id: int,
         message: Command | Event,
         op: UUID,
+        save: Save | None = None,
     ) -> Committed:
-        """Decides a message under the locks of the book's run and writes what was decided.
+        """Decides a message under the locks of the book's run and writes what was decided, and what `save` writes.
 
         NotFound for a command; what is told of a book that was deleted meanwhile leads nowhere.
         """
         try:
-            return await self._steer(account_id, book_id, message, op)
+            return await self._steer(account_id, book_id, message, op, save)
         except NotFound:
             if isinstance(message, Command):
                 raise
             return Committed(None)
 
-    async def _steer(self, account_id: int, book_id: int, message: Command | Event, op: UUID) -> Committed:
+    async def _steer(
+        self, account_id: int, book_id: int, message: Command | Event, op: UUID, save: Save | None
+    ) -> Committed:
         point = type(message).__name__.lower()
         async with self.locked(account_id, book_id) as (connection, state):
             if state.run and state.run.last_op == op:
@@ -78,6 +93,8 @@ class Transactions:
                 raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
             decision = decide(_snapshot(state), message, self._fresh(account_id, book_id))
             committed = await self._carry_out(connection, state, decision, op)
+            if save and Effect.SAVE in decision.effects:
+                await save(connection)
             await fault(f"{point}.before", book_id)
         await fault(f"{point}.after", book_id)
         return committed
@@ -142,12 +159,7 @@ class Transactions:
     ) -> None:
         quota, source = self._resources.quota, None
         if Effect.HOLD in effects:
-            await require_room(connection, quota, run.account_id)
-            source = await quota.hold_book(connection, run.account_id, run.book_id, run.id, state.target_word_count)
-            if state.kind is BookKind.CHILDRENS:
-                images = state.todo or state.chapters  # where all are written, all are written anew
-                await addons.hold_use(connection, quota, run.account_id, CHILDRENS_BOOK, run.id, run.book_id)
-                await require_images(connection, quota, run.account_id, run.book_id, images)
+            source = await self._hold(connection, state, run)
         if not run.status.active and (words := await runs.count_words(connection, run.id)):
             await quota.count_words(connection, run.account_id, words)
         if Effect.CONSUME in effects:
@@ -156,8 +168,33 @@ class Transactions:
         if Effect.RELEASE in effects:
             await quota.release_book(connection, run.book_id, wrote=state.wrote)
             await addons.release_use(connection, quota, run.account_id, run.id)
+            await image_holds.remove(connection, run.id)
         if source or state.run is None or BOOK_STATUS[state.run.status] is not BOOK_STATUS[run.status]:
-            await books.set_status(connection, run.book_id, BOOK_STATUS[run.status], source)
+            await self._set_book_status(connection, state, run, source)
+
+    async def _hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> FundingSource:
+        """Sets aside what pays for the run. PlanUpgradeRequired; QuotaExceeded."""
+        quota, images = self._resources.quota, 0
+        if run.mode is RunMode.AUTOMATED:
+            await addons.hold_use(connection, quota, run.account_id, AUTOMATED_PRODUCTION, run.id, run.book_id)
+            images += await covers.selected(connection, run.book_id) is None
+        if state.kind is BookKind.CHILDRENS:
+            await addons.hold_use(connection, quota, run.account_id, CHILDRENS_BOOK, run.id, run.book_id)
+            images += state.todo or state.chapters  # where all are written, all are written anew
+        if images:
+            await require_images(connection, quota, run.account_id, run.book_id, images)
+        await require_room(connection, quota, run.account_id)
+        return await quota.hold_book(connection, run.account_id, run.book_id, run.id, state.target_word_count)
+
+    async def _set_book_status(
+        self, connection: asyncpg.Connection, state: BookState, run: Run, source: FundingSource | None
+    ) -> None:
+        status = BOOK_STATUS[run.status]
+        if status is BookStatus.OUTLINE and not state.chapters:
+            status = BookStatus.DRAFT
+        # The files of a production are ready as of the book's last change: its completion is none.
+        touch = not (status is BookStatus.COMPLETED and run.mode is RunMode.AUTOMATED)
+        await books.set_status(connection, run.book_id, status, source, touch=touch)
 
     async def _settle_rows(self, connection: asyncpg.Connection, run: Run, effects: frozenset[Effect]) -> None:
         failed: int | None = run.failure["chapter_number"] if run.failure else None

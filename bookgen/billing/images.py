@@ -25,7 +25,11 @@ class HeldImages:
         """Counts those that were made, in the transaction that brings them."""
         start, end = self._period.start, self._period.end
         await usage.spend(connection, self._account_id, start, end, Allowance.AI_IMAGES, UNLIMITED, images)
-        await image_holds.remove(connection, self._id)
+        await self.give_back(connection)
+
+    async def give_back(self, db: DB) -> None:
+        """What was not consumed is free again."""
+        await image_holds.remove(db, self._id)
 
 
 async def require_images(connection: DB, quota: Quota, account_id: int, book_id: int, images: int) -> None:
@@ -38,14 +42,20 @@ async def require_images(connection: DB, quota: Quota, account_id: int, book_id:
 @asynccontextmanager
 async def held_images(database: Database, quota: Quota, account_id: int, images: int) -> AsyncIterator[HeldImages]:
     """Sets so many images aside, or QuotaExceeded; what was not consumed within is given back."""
-    hold_id = uuid4()
+    held = await hold_images(database, quota, account_id, images, uuid4())
+    try:
+        yield held
+    finally:
+        await held.give_back(database.http)
+
+
+async def hold_images(database: Database, quota: Quota, account_id: int, images: int, hold_id: UUID) -> HeldImages:
+    """Sets so many images aside, or QuotaExceeded. What was held under the same id, by a process that died, is free."""
     async with database.http.acquire() as connection, connection.transaction():
         await subscriptions.lock(connection, account_id)
+        await image_holds.remove(connection, hold_id)
         period = await quota.period(connection, account_id)
         taken = await image_holds.held(connection, account_id, period.start)
         await quota.require(connection, account_id, Allowance.AI_IMAGES, in_flight=taken + images - 1)
         await image_holds.add(connection, hold_id, account_id, images, period.start, period.end, LONGEST_SECONDS)
-    try:
-        yield HeldImages(hold_id, account_id, period)
-    finally:
-        await image_holds.remove(database.http, hold_id)
+    return HeldImages(hold_id, account_id, period)

@@ -44,6 +44,33 @@ async def generate(request: web.Request) -> web.Response:
 
 @docs(
     tags=["generation"],
+    summary="Produce the whole book in one call",
+    description=(
+        "From the idea to the files, in the background: the outline, if there is none; every chapter; a proofreading "
+        "whose spelling and punctuation are applied, if a check is left in the period's allowance; a cover, unless one "
+        "is selected; and the files of every format of the plan, which the export calls then answer at once. Chapters "
+        "that have content are kept, but after a run that was completed: then all are written anew. The status says "
+        "what is being made; a production is paused, resumed and stopped as any run is. It needs the add-on "
+        "`automated-production`: a single use is held at the start and counted when the production is completed."
+    ),
+)
+@response_schema(GenerationStartSchema, 202)
+@refuses(
+    errors.GenerationInProgress,
+    errors.BookQuotaExceeded,
+    errors.QuotaExceeded,
+    errors.PlanUpgradeRequired,
+    errors.Conflict,
+)
+@grows
+async def produce(request: web.Request) -> web.Response:
+    run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), Generate(automated=True))
+    body = {"message": "Production started.", "book_id": run.book_id, "task_id": run.id, "mode": run.mode}
+    return replies.json(body, status=202)
+
+
+@docs(
+    tags=["generation"],
     summary="How far the writing is",
     description=(
         "Poll every 15 to 30 seconds, or wait for the next change with `Prefer: wait=N`. "

@@ -84,6 +84,13 @@ BOOKS: tuple[Route, ...] = (
     Route("POST", "/books/{id}/update-outline/", outlines.update_outline, WRITE),
     Route("POST", "/books/{id}/regenerate-chapters/", outlines.regenerate_chapters, EXPENSIVE),
     Route("POST", "/books/{id}/generate/", generation.generate, EXPENSIVE, gate="books_per_month"),
+    Route(
+        "POST",
+        "/books/{id}/produce/",
+        generation.produce,
+        EXPENSIVE,
+        gate="automated-production, books_per_month, ai_images_per_month",
+    ),
     Route("GET", "/books/{id}/generation-status/", generation.generation_status, READ, quiet=True),
     Route("POST", "/books/{id}/pause-generation/", generation.pause_generation, WRITE),
     Route("POST", "/books/{id}/resume-generation/", generation.resume_generation, WRITE),

@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from bookgen.errors import RenderTimeout, Unavailable
+from bookgen.errors import RenderingFailed, RenderTimeout
 from bookgen.render.answers import LENGTH, WorkerAnswer, receive, result_of
 from bookgen.render.turns import AT_ONCE, AccountTurns
 
@@ -57,16 +57,16 @@ class RenderPool:
             await worker.kill()
 
     def turn(self, account_id: int) -> AbstractAsyncContextManager[None]:
-        """Within it, an account may have a job run. Unavailable when too many of its own wait already."""
+        """Within it, an account may have a job run. RenderingFailed when too many of its own wait already."""
         return self._accounts.of(account_id)
 
     async def run(self, job: Any) -> Any:
         """The job's result; who does not wait for it any more calls it off.
 
-        Unavailable when too many wait already, RenderTimeout when it takes too long, InvalidInput.
+        RenderingFailed when too many wait already, RenderTimeout when it takes too long, InvalidInput.
         """
         if self._queued >= self._waiting + self._size:
-            raise Unavailable("Too many exports are waiting. Try again in a moment.", retry_after=5)
+            raise RenderingFailed("Too many exports are waiting. Try again in a moment.", retry_after=5)
         self._queued += 1
         try:
             async with self._turns:
@@ -87,7 +87,7 @@ class RenderPool:
             raise RenderTimeout(retry_after=30) from None
         except (OSError, EOFError) as error:
             log.error("render_worker_died", error=repr(error))
-            raise Unavailable("The export failed: its process ended. Try again.", retry_after=5) from None
+            raise RenderingFailed("The export failed: its process ended. Try again.", retry_after=5) from None
         finally:
             if worker is not None:
                 await self._put_back(worker)

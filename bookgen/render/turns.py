@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bookgen.errors import Unavailable
+from bookgen.errors import RenderingFailed
 
 AT_ONCE = 2
 WAITING = 8
@@ -29,10 +29,10 @@ class AccountTurns:
 
     @asynccontextmanager
     async def of(self, account_id: int) -> AsyncIterator[None]:
-        """One of the account's turns, as long as the block lasts. Unavailable when too many wait already."""
+        """One of the account's turns, as long as the block lasts. RenderingFailed when too many wait already."""
         line = self._lines.setdefault(account_id, _Line(self._at_once))
         if line.inside >= self._at_once + self._waiting:
-            raise Unavailable("Too many of your files are waiting to be made. Try again in a moment.", retry_after=5)
+            raise RenderingFailed("Too many of your files wait to be made. Try again in a moment.", retry_after=5)
         line.inside += 1
         try:
             async with line.turn:

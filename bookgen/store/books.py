@@ -161,10 +161,15 @@ async def set_character_sheet(db: DB, book_id: int, key: str) -> None:
 
 
 SET_STATUS = """
-    UPDATE book SET status = $2, funding_source = coalesce($3, funding_source), updated_at = now() WHERE id = $1
+    UPDATE book
+       SET status = $2, funding_source = coalesce($3, funding_source),
+           updated_at = CASE WHEN $4 THEN now() ELSE updated_at END
+     WHERE id = $1
 """
 
 
-async def set_status(db: DB, book_id: int, status: BookStatus, funding_source: FundingSource | None = None) -> None:
-    """Sets the book's status and, where one is given, what pays for it."""
-    await db.execute(SET_STATUS, book_id, status, funding_source)
+async def set_status(
+    db: DB, book_id: int, status: BookStatus, funding_source: FundingSource | None = None, *, touch: bool = True
+) -> None:
+    """Sets the book's status and, where one is given, what pays for it. `touch`: as a change of the book."""
+    await db.execute(SET_STATUS, book_id, status, funding_source, touch)

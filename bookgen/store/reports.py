@@ -33,6 +33,27 @@ async def add(db: DB, account_id: int, book_id: int, task: UUID, chapter_ids: Se
         raise Conflict("A proofreading report of this book is being made already.") from None
 
 
+ADD_OF_RUN = """
+    INSERT INTO report (account_id, book_id, task, chapter_ids, run_id, done, status, completed_at)
+    VALUES ($1, $2, $3, $4, $3, cardinality($4::bigint[]), 'completed', now())
+    RETURNING id
+"""
+
+
+async def add_of_run(db: DB, account_id: int, book_id: int, run_id: UUID, chapter_ids: Sequence[int]) -> int:
+    """The id of the completed report of a production, of which there is one at most."""
+    return int(await db.fetchval(ADD_OF_RUN, account_id, book_id, run_id, list(chapter_ids)))
+
+
+OF_RUN = "SELECT id FROM report WHERE run_id = $1"
+
+
+async def of_run(db: DB, run_id: UUID) -> int | None:
+    """The id of the report that a production has made."""
+    found: int | None = await db.fetchval(OF_RUN, run_id)
+    return found
+
+
 _report = mapper(Report)
 
 SHOWN = """

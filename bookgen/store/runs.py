@@ -17,6 +17,7 @@ The other statements leave the state as it is. Each may write a run while it is
 
     statement       in the state             fenced by                       it writes
     begin           running                  epoch                           the call number, the announced chapter
+    begin_phase     running                  epoch and phase                 the call number, no chapter
     checkpoint      queued, running, paused  epoch and call number           progress, the chapter announced next
     claim           running                  the owner's lease has run out   epoch, owner, crash count
     forget_calls    queued, paused           the owner's lease has run out   epoch, owner, no call in flight
@@ -70,8 +71,8 @@ async def newest(db: DB, book_id: int) -> Run | None:
 # Steered: what `actors.decide` decides
 
 INSERT = """
-    INSERT INTO run (id, book_id, account_id, status, mode, total, done, call_no, epoch, owner, last_op)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    INSERT INTO run (id, book_id, account_id, status, mode, total, done, call_no, epoch, owner, last_op, phase)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
     RETURNING *
 """
 
@@ -80,7 +81,7 @@ async def insert(connection: asyncpg.Connection, run: Run) -> Run:
     """Stores an accepted run."""
     row = await connection.fetchrow(
         INSERT, run.id, run.book_id, run.account_id, run.status, run.mode, run.total, run.done,
-        run.call_no, run.epoch, run.owner, run.last_op,
+        run.call_no, run.epoch, run.owner, run.last_op, run.phase,
     )  # fmt: skip
     return run_of(row)
 
@@ -88,7 +89,7 @@ async def insert(connection: asyncpg.Connection, run: Run) -> Run:
 SAVE = """
     UPDATE run
        SET status = $2, mode = $3, total = $4, done = $5, call_no = $6, epoch = $7, owner = $8, crash_count = $9,
-           failure = $10, last_op = $11,
+           failure = $10, last_op = $11, phase = $15, remark = $16,
            call_started_at = CASE WHEN $12 THEN call_started_at END,
            queue_seq = CASE WHEN $13 THEN nextval('run_queue') ELSE queue_seq END,
            finished_at = CASE WHEN $2 IN ('stopped', 'completed', 'error') THEN coalesce(finished_at, now()) END,
@@ -106,7 +107,7 @@ async def save(connection: asyncpg.Connection, run: Run, *, to_tail: bool = Fals
     sources = [run.status, *(status for status, targets in TRANSITIONS.items() if run.status in targets)]
     row = await connection.fetchrow(
         SAVE, run.id, run.status, run.mode, run.total, run.done, run.call_no, run.epoch, run.owner, run.crash_count,
-        run.failure, run.last_op, run.call_started_at is not None, to_tail, sources,
+        run.failure, run.last_op, run.call_started_at is not None, to_tail, sources, run.phase, run.remark,
     )  # fmt: skip
     if row is None:
         raise RuntimeError(f"run {run.id} can't become {run.status} from the state that it is in")
@@ -190,6 +191,19 @@ async def begin(db: DB, asked: Sequence[Begin]) -> dict[UUID, Begun]:
     ids, epochs = [each.run_id for each in asked], [each.epoch for each in asked]
     rows = await db.fetch(BEGIN, ids, epochs, RunStatus.RUNNING)
     return {row["id"]: Begun(run_of(row), row["replay"]) for row in rows}
+
+
+BEGIN_PHASE = """
+    UPDATE run SET call_no = call_no + 1, call_started_at = now(), current_chapter = NULL, updated_at = now()
+     WHERE id = $1 AND epoch = $2 AND phase = $3 AND status = $4
+    RETURNING *
+"""
+
+
+async def begin_phase(db: DB, run: Run) -> Run | None:
+    """Announces the work of a phase that writes no chapter. None: the run is not ours, or in another phase by now."""
+    row = await db.fetchrow(BEGIN_PHASE, run.id, run.epoch, run.phase, RunStatus.RUNNING)
+    return row and run_of(row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,20 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import orjson
 import pytest
 
 from bookgen.actors.messages import Generate
-from bookgen.actors.resources import WriteChapter, Writing
+from bookgen.actors.resources import Products, Save, WriteChapter, Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Digest, Usage
-from bookgen.providers.text import Message, StopReason, TextModel, TextReply, TextRequest
+from bookgen.providers.text import Halt, Message, StopReason, TextModel, TextReply, TextRequest
+from bookgen.store import covers, media
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.steps import Steps
@@ -29,15 +31,17 @@ _names = itertools.count(1)
 
 
 class Model:
-    """Answers a chapter's call when the test says so; `free` answers at once. A text for a book in `poison` is
-    never made a chapter of: the work hangs over it, as it does when a process is killed at that moment. `given` is
-    what each book's chapters were written from.
+    """Answers a chapter's call when the test says so; `free` answers all but those in `kept` at once. A text
+    for a book in `poison` is never made a chapter of: the work hangs over it, as it does when a process is killed at
+    that moment. `given` is what each book's chapters were written from. A proofreader's calls are those of book 0.
     """
 
     name = "scripted"
 
     def __init__(self) -> None:
         self.free = False
+        self.kept: set[tuple[int, int]] = set()
+        self.edits = '{"edits": []}'
         self.poison: set[int] = set()
         self.stuck: Counter[int] = Counter()
         self.asked: Counter[tuple[int, int]] = Counter()
@@ -49,13 +53,15 @@ class Model:
         self._changed = asyncio.Event()
 
     async def complete(self, request: TextRequest) -> TextReply:
-        call = tuple(orjson.loads(request.messages[-1].text))
+        reads = request.stage == "proofreading"
+        call = (0, request.chapter_number or 0) if reads else tuple(orjson.loads(request.messages[-1].text))
         self.asked[call] += 1
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         self._tell()
         try:
-            text = f"Text of {call}." if self.free else await self._reply(call)
+            usual = self.edits if reads else f"Text of {call}."
+            text = usual if self.free and call not in self.kept else await self._reply(call)
         except asyncio.CancelledError:
             self.cancelled[call] += 1
             raise
@@ -130,6 +136,48 @@ def ask(stage: str, book: int, chapter: int) -> TextRequest:
     return TextRequest(stage, (), (Message("user", text),), 100, chapter_number=chapter or None)
 
 
+class Studio:
+    """The services that a production needs, as the test has them behave. `made` is what was asked of them, in order."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.failures: dict[str, Exception] = {}
+        self.held: dict[str, asyncio.Event] = {}
+        self.products = Products(self._paint_cover, self._correct, self._make_files)
+
+    def hold(self, what: str) -> asyncio.Event:
+        """What is made from now on waits for the event."""
+        return self.held.setdefault(what, asyncio.Event())
+
+    async def until_asked(self, what: str, times: int = 1) -> None:
+        await until(lambda: self.made.count(what) >= times)
+
+    async def _make(self, what: str) -> None:
+        self.made.append(what)
+        if what in self.held:
+            await self.held[what].wait()
+        if failure := self.failures.pop(what, None):
+            raise failure
+
+    async def _paint_cover(self, account_id: int, book_id: int, run_id: UUID, halt: Halt) -> Save | None:
+        await self._make("cover")
+
+        async def keep(connection: asyncpg.Connection) -> None:
+            keys = [await media.add(connection, book_id, b"picture", 16, 25) for _ in range(2)]
+            cover = await covers.add(
+                connection, book_id, style="", prompt="", image_key=keys[0], thumbnail_key=keys[1], width=16, height=25
+            )
+            await covers.select(connection, book_id, cover.id)
+
+        return keep
+
+    async def _correct(self, account_id: int, run_id: UUID) -> None:
+        await self._make("corrections")
+
+    async def _make_files(self, account_id: int, book_id: int) -> None:
+        await self._make("files")
+
+
 async def until(reached: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not reached():  # noqa: ASYNC110 (the signal is the state of something)
@@ -147,6 +195,7 @@ async def supervising(
 ) -> AsyncIterator[Supervisor]:
     """A supervisor that has started, and in the end drains without waiting for what is in flight."""
     settings.setdefault("quota", Quota(billing=True))
+    settings.setdefault("products", Studio().products)
     writing = Writing(draft_outline, rework_chapters, write_chapter)
     supervisor = Supervisor(database, writing=writing, model=model, **settings)
     await supervisor.start()

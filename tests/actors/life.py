@@ -10,18 +10,18 @@ from uuid import UUID, uuid4
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT, Decision, Effect, Snapshot, decide
 from bookgen.actors.messages import (
     Advance,
-    ChapterFailed,
-    ChapterHalted,
     Command,
     Event,
     Generate,
     RunFailure,
+    WorkFailed,
+    WorkHalted,
 )
-from bookgen.actors.resources import Resources, Writing
+from bookgen.actors.resources import Products, Resources, Writing
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, BookQuotaExceeded
-from bookgen.models import Run, RunMode, RunStatus
+from bookgen.models import Run, RunMode, RunPhase, RunStatus
 from bookgen.store import processes, runs
 from bookgen.store.runs import Begin, Checkpoint
 
@@ -66,11 +66,11 @@ class Life(Protocol):
     async def used(self) -> int: ...
 
 
-def outcome(flight: Flight, how: str) -> ChapterFailed | ChapterHalted:
+def outcome(flight: Flight, how: str) -> WorkFailed | WorkHalted:
     if how == "halted":
-        return ChapterHalted(flight.epoch, flight.call_no)
+        return WorkHalted(flight.epoch, flight.call_no)
     failure = RunFailure("UPSTREAM_AI_ERROR", "It failed.", "chapter", flight.chapter, retryable=how == "failed")
-    return ChapterFailed(flight.epoch, flight.call_no, failure)
+    return WorkFailed(flight.epoch, flight.call_no, failure)
 
 
 @dataclass
@@ -263,7 +263,14 @@ class LifeInMemory:
     def _fresh(self) -> Run:
         fields: dict[str, Any] = dict.fromkeys(Run.__dataclass_fields__, 0)
         absent = ("owner", "current_chapter", "failure", "last_op", "finished_at", "call_started_at")
-        return Run(**fields | dict.fromkeys(absent) | {"id": uuid4(), "status": RunStatus.QUEUED, "mode": RunMode.FULL})
+        begun = {
+            "id": uuid4(),
+            "status": RunStatus.QUEUED,
+            "mode": RunMode.FULL,
+            "phase": RunPhase.CHAPTERS,
+            "remark": "",
+        }
+        return Run(**fields | dict.fromkeys(absent) | begun)
 
 
 class RealLife:
@@ -281,6 +288,7 @@ class RealLife:
             shelf.pool,
             Quota(billing=True),
             Writing(never, never, never),  # type: ignore[arg-type]
+            Products(never, never, never),  # type: ignore[arg-type]
             model=None,  # type: ignore[arg-type]
         )
         self._transactions = Transactions(self._resources)

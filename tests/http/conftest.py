@@ -120,12 +120,14 @@ class Api:
         return dict((await self.get(f"/books/{book['id']}/")).body)
 
     async def until(self, book_id: int, status: str) -> dict[str, Any]:
-        """Polls until the run is in that state."""
+        """Waits until the run is in that state."""
+        path, known = f"/books/{book_id}/generation-status/", '"nothing"'
         async with asyncio.timeout(30):
             while True:
-                seen = (await self.get(f"/books/{book_id}/generation-status/")).body
-                if seen["generation_status"] == status:
-                    return dict(seen)
+                seen = await self.get(path, headers={"Prefer": "wait=20", "If-None-Match": known})
+                if seen.status == 200 and seen.body["generation_status"] == status:
+                    return dict(seen.body)
+                known = seen.headers["ETag"]
 
     async def first_suggestion(self, report_id: int) -> int:
         """Polls until the report is completed."""

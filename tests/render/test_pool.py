@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bench.render import corpus
-from bookgen.errors import InvalidInput, Unavailable
+from bookgen.errors import InvalidInput, RenderingFailed
 from bookgen.render.job import Job
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
@@ -64,7 +64,7 @@ async def test_a_full_queue_refuses_at_once(pool: RenderPool) -> None:
     running = [asyncio.ensure_future(pool.run(job())) for _ in range(2)]
     await asyncio.sleep(0)
 
-    with pytest.raises(Unavailable) as refused:
+    with pytest.raises(RenderingFailed) as refused:
         await pool.run(job())
 
     assert refused.value.retry_after == 5
@@ -76,7 +76,7 @@ async def test_a_job_that_takes_too_long_is_given_up_and_its_worker_replaced() -
     try:
         await pool.run(job())
         pool._timeout = 0.001
-        with pytest.raises(Unavailable):
+        with pytest.raises(RenderingFailed):
             await pool.run(job("pdf"))
         pool._timeout = 60
         assert (await pool.run(job())).startswith(b"PK")
@@ -89,7 +89,7 @@ async def test_a_worker_that_dies_fails_its_job_alone(pool: RenderPool) -> None:
     (worker,) = pool._idle
     os.kill(worker.pid, signal.SIGKILL)
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(RenderingFailed):
         await pool.run(job())
 
     assert (await pool.run(job())).startswith(b"PK")
@@ -173,6 +173,6 @@ async def test_a_worker_inherits_no_secret(pool: RenderPool, monkeypatch: pytest
 async def test_a_worker_that_cannot_start_is_no_crash() -> None:
     pool = RenderPool(workers=1, memory=30 * 1024**2)
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(RenderingFailed):
         await pool.run(len)
     await pool.close()

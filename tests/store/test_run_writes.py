@@ -18,8 +18,6 @@ from bookgen.actors.decide import CRASHES_TO_QUARANTINE, Effect, Snapshot, decid
 from bookgen.actors.messages import (
     Abandon,
     Advance,
-    ChapterFailed,
-    ChapterHalted,
     Command,
     Event,
     Generate,
@@ -28,6 +26,8 @@ from bookgen.actors.messages import (
     Resume,
     RunFailure,
     Stop,
+    WorkFailed,
+    WorkHalted,
 )
 from bookgen.errors import BookgenError
 from bookgen.models import Run, RunMode, RunStatus
@@ -49,8 +49,8 @@ MESSAGES: list[Command | Event] = [
     Stop(),
     Abandon(),
     Advance(),
-    ChapterHalted(1, 1),
-    *(ChapterFailed(1, 1, failure) for failure in FAILURES),
+    WorkHalted(1, 1),
+    *(WorkFailed(1, 1, failure) for failure in FAILURES),
     *(GiveUp(failure) for failure in FAILURES),
 ]
 
@@ -151,6 +151,10 @@ async def begin(pool: asyncpg.Pool, run: Run) -> None:
     await runs.begin(pool, [Begin(run.id, run.epoch)])
 
 
+async def begin_phase(pool: asyncpg.Pool, run: Run) -> None:
+    await runs.begin_phase(pool, run)
+
+
 async def checkpoint(pool: asyncpg.Pool, run: Run) -> None:
     chapter = await pool.fetchval("SELECT min(id) FROM chapter")
     await runs.checkpoint(pool, [Checkpoint(run.id, run.epoch, run.call_no, chapter, 0, "Text.", 1, [], None)])
@@ -196,6 +200,7 @@ QUEUED, RUNNING, PAUSED = RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED
 # As the table at the head of `store/runs.py` says.
 WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]] = {
     begin: {RUNNING},
+    begin_phase: {RUNNING},
     checkpoint: {QUEUED, RUNNING, PAUSED},
     claim: {RUNNING},
     forget_calls: {QUEUED, PAUSED},

@@ -1,0 +1,33 @@
+"""An outline on its way into the database, drafted by whoever writes the book."""
+
+from __future__ import annotations
+
+import asyncpg
+
+from bookgen.actors.material import numbered
+from bookgen.actors.resources import Resources, Save
+from bookgen.actors.steps import StoredSteps
+from bookgen.models import Allowance, Book
+from bookgen.store import jobs
+from bookgen.store import material as store
+
+# Of each book; further ones count as AI edits.
+FREE_OUTLINES = 3
+
+
+async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:
+    """How many chapters a new outline has, and what makes them the book's only ones. UpstreamAIError."""
+    outline = await resources.writing.draft_outline(book, steps)
+    plans = numbered(outline.chapters)
+
+    async def save(connection: asyncpg.Connection) -> None:
+        await count_outline(resources, connection, book)
+        await store.replace_outline(connection, book.id, outline.bible, plans)
+
+    return len(plans), save
+
+
+async def count_outline(resources: Resources, connection: asyncpg.Connection, book: Book) -> None:
+    """An outline or a rework beyond the free ones of the book is an AI edit. QuotaExceeded."""
+    if await jobs.count_outline(connection, book.id) > FREE_OUTLINES:
+        await resources.quota.spend(connection, book.account_id, Allowance.AI_EDITS)

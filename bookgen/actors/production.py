@@ -1,0 +1,121 @@
+"""What a production does before and after the chapters: outline, proofreading, corrections, cover, files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import asyncpg
+
+from bookgen.actors.material import load_material
+from bookgen.actors.outlining import drafted
+from bookgen.actors.phase_work import PhaseResult
+from bookgen.actors.reading import Reading
+from bookgen.actors.resources import Resources
+from bookgen.actors.steps import StoredSteps
+from bookgen.actors.work_in_flight import PhaseFailed
+from bookgen.errors import QuotaExceeded, RenderingFailed, RenderTimeout
+from bookgen.models import Allowance, BookStatus, Run, RunPhase
+from bookgen.store import books, reports, suggestions
+
+MOST_WAITS = 60  # for a worker, each as long as the pool asks for
+NOT_PROOFREAD = "It was not proofread: no proofreading check is left in this period's allowance."
+
+Result = TypeVar("Result")
+
+
+class Production:
+    """The work of the phases. Each can be done again after a crash: replies are stored, what is there is kept."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+
+    async def perform(self, run: Run, steps: StoredSteps) -> PhaseResult:
+        """What the run's phase brings. What makes it fail ends the run; CallsHalted when no further call is wanted."""
+        match run.phase:
+            case RunPhase.OUTLINE:
+                return await self._outline(run, steps)
+            case RunPhase.PROOFREADING:
+                return await self._proofread(run, steps)
+            case RunPhase.CORRECTIONS:
+                return await self._correct(run)
+            case RunPhase.COVER:
+                return await self._cover(run, steps)
+            case RunPhase.FILES:
+                return await self._files(run)
+            case RunPhase.CHAPTERS:
+                raise ValueError("the chapters are written one by one")
+
+    async def _outline(self, run: Run, steps: StoredSteps) -> PhaseResult:
+        resources = self._resources
+        material = await resources.health.through_outages(
+            lambda: load_material(resources.pool, run.account_id, run.book_id)
+        )
+        if material.chapters:
+            return PhaseResult()
+        chapters, save_outline = await drafted(resources, material.book, steps)
+        await steps.settle()
+
+        async def save(connection: asyncpg.Connection) -> None:
+            await save_outline(connection)
+            await books.set_status(connection, run.book_id, BookStatus.GENERATING)
+
+        return PhaseResult(save, chapters)
+
+    async def _proofread(self, run: Run, steps: StoredSteps) -> PhaseResult:
+        """A report like any other, which the author finds afterwards with all that was not safe to apply."""
+        resources = self._resources
+        if await resources.health.through_outages(lambda: reports.of_run(resources.pool, run.id)):
+            return PhaseResult()  # the author has added a chapter since
+        try:
+            await resources.health.through_outages(lambda: self._require_check(run))
+        except QuotaExceeded:
+            return PhaseResult(remark=NOT_PROOFREAD)
+        reading = await Reading.begin(resources, run.account_id, run.book_id)
+        rows = [row for chapter in reading.written for row in await reading.suggestions(chapter, steps)]
+        chapter_ids = [chapter.id for chapter in reading.written]
+
+        async def save(connection: asyncpg.Connection) -> None:
+            await resources.quota.spend(connection, run.account_id, Allowance.PROOFREADING_CHECKS)
+            report_id = await reports.add_of_run(connection, run.account_id, run.book_id, run.id, chapter_ids)
+            await suggestions.add(connection, report_id, rows)
+
+        return PhaseResult(save, remark_without=NOT_PROOFREAD)
+
+    async def _require_check(self, run: Run) -> None:
+        pool = self._resources.pool
+        in_flight = await reports.active(pool, run.account_id)
+        await self._resources.quota.require(pool, run.account_id, Allowance.PROOFREADING_CHECKS, in_flight=in_flight)
+
+    async def _correct(self, run: Run) -> PhaseResult:
+        products = self._resources.products
+        await self._served(lambda: products.correct(run.account_id, run.id))
+        return PhaseResult()
+
+    async def _cover(self, run: Run, steps: StoredSteps) -> PhaseResult:
+        products = self._resources.products
+        save = await self._served(lambda: products.paint_cover(run.account_id, run.book_id, run.id, steps.halt))
+        return PhaseResult(save)
+
+    async def _files(self, run: Run) -> PhaseResult:
+        products = self._resources.products
+        await self._served(lambda: products.make_files(run.account_id, run.book_id))
+        return PhaseResult()
+
+    async def _served(self, service: Callable[[], Awaitable[Result]]) -> Result:
+        """What a service makes, tried again for as long as the database is away, or its workers are busy."""
+        busy = 0
+
+        async def attempt() -> Result:
+            nonlocal busy
+            while True:
+                try:
+                    return await service()
+                except RenderingFailed as error:
+                    busy += 1
+                    if isinstance(error, RenderTimeout) or busy >= MOST_WAITS:
+                        raise PhaseFailed(str(error)) from error
+                    await asyncio.sleep(error.retry_after)
+
+        return await self._resources.health.through_outages(attempt)

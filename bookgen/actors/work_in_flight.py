@@ -1,0 +1,108 @@
+"""Work on a run that takes minutes: a task beside the mailbox, how it is halted, and what its failures are called."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from bookgen.actors.decide import STAGES
+from bookgen.actors.messages import RunFailure, WorkFailed, WorkHalted
+from bookgen.actors.steps import CostCapReached, StoredSteps, TextDropped
+from bookgen.errors import (
+    BookgenError,
+    Conflict,
+    InvalidInput,
+    NotFound,
+    PlanUpgradeRequired,
+    QuotaExceeded,
+    UpstreamAIError,
+)
+from bookgen.models import Run, RunPhase
+from bookgen.providers.text import CallsHalted
+
+R = TypeVar("R")
+
+
+class PhaseFailed(BookgenError):
+    """What the run needs could not be made here. Resume tries again."""
+
+
+CODES: Mapping[type[BookgenError], str] = {
+    CostCapReached: "COST_CAP_REACHED",
+    TextDropped: "SERVICE_UNAVAILABLE",
+    UpstreamAIError: "UPSTREAM_AI_ERROR",
+    QuotaExceeded: "QUOTA_EXCEEDED",
+    PlanUpgradeRequired: "PLAN_UPGRADE_REQUIRED",
+    PhaseFailed: "SERVICE_UNAVAILABLE",
+    InvalidInput: "VALIDATION_ERROR",
+    Conflict: "CONFLICT",
+}
+
+
+@dataclass(slots=True, eq=False)
+class WorkInFlight(Generic[R]):
+    """The work on a run. `run` is the row that announced it: its epoch and call number let in what comes of it.
+
+    `placed`: the work has its place at the model. `words` are those written so far. `stalled`: it was given up for want
+    of progress.
+    """
+
+    run: Run
+    steps: StoredSteps
+    placed: bool = False
+    stalled: bool = False
+    words: int = 0
+    task: asyncio.Task[R] = field(init=False)
+
+    def halt(self) -> None:
+        """Makes no further model call. The one in flight may finish, and its reply is kept."""
+        self.steps.closed = True
+        if not self.placed:
+            self.cancel()
+
+    def stall(self) -> None:
+        """Gives the work up: nothing has come of the last reply for too long."""
+        self.stalled = True
+        self.cancel()
+
+    def go_on(self) -> None:
+        self.steps.closed = False
+
+    def cancel(self) -> None:
+        self.task.cancel()
+
+    def shrink(self) -> None:
+        """Keeps no more than what is finished: an outage is waited out."""
+
+    def outcome(self, task: asyncio.Task[R]) -> R | WorkFailed | WorkHalted:
+        """What came of the work's task. An error that is nobody's but ours is raised, and crashes the actor."""
+        try:
+            return task.result()
+        except (CallsHalted, NotFound, asyncio.CancelledError):
+            if self.stalled:
+                return WorkFailed(self.run.epoch, self.run.call_no, stalled(self.run), spoilt=True)
+            return WorkHalted(self.run.epoch, self.run.call_no)
+        except UpstreamAIError as error:
+            return self.failed(error, spoilt=self.steps.failed is None)
+
+    def failed(self, error: BookgenError, *, spoilt: bool = False) -> WorkFailed:
+        """What is told of a foreseen error, which ends the run. Unless it says otherwise, trying again may help."""
+        code = next(code for kind, code in CODES.items() if isinstance(error, kind))
+        stage, number, retryable = STAGES[self.run.phase], self.run.current_chapter, True
+        if isinstance(error, UpstreamAIError):
+            stage, number, retryable = error.stage, error.chapter_number or number, error.retryable
+        failure = RunFailure(code, str(error), stage, number, retryable)
+        return WorkFailed(self.run.epoch, self.run.call_no, failure, spoilt)
+
+
+def stalled(run: Run) -> RunFailure:
+    what = f"Chapter {run.current_chapter}" if run.phase is RunPhase.CHAPTERS else f"The {run.phase}"
+    return RunFailure(
+        code="stalled",
+        message=f"{what} made no progress for 15 minutes. Resume tries again.",
+        stage=STAGES[run.phase],
+        chapter_number=run.current_chapter,
+        retryable=True,
+    )

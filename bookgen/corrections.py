@@ -1,0 +1,83 @@
+"""Corrections: suggestions of proofreading reports put into their chapters.
+
+Applying locks a chapter, then its suggestions, then the book.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from bookgen import editing
+from bookgen.billing.quota import Quota
+from bookgen.models import Chapter, RevisionOrigin, Suggestion, SuggestionStatus, SuggestionType
+from bookgen.store import chapters, reports, suggestions
+from bookgen.store.suggestions import EVERYTHING
+from bookgen.writing.proofreading.placing import Placement, applied, placed
+
+if TYPE_CHECKING:
+    from asyncpg import Connection, Pool
+
+# What may be applied without its author's looking at it.
+SAFE = (SuggestionType.SPELLING, SuggestionType.PUNCTUATION)
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedSuggestions:
+    """What came of applying several suggestions: how many were applied or stale, and the chapters that changed."""
+
+    applied: int
+    stale: int
+    chapters: list[int]
+
+
+class Corrections:
+    """Changes the chapters of one database."""
+
+    def __init__(self, pool: Pool, quota: Quota) -> None:
+        self._pool = pool
+        self._quota = quota
+
+    async def apply(self, account_id: int, report_id: int, chosen: Callable[[Suggestion], bool]) -> AppliedSuggestions:
+        """Applies the chosen ones that are pending, a chapter in one transaction; the former text is kept."""
+        by_chapter: defaultdict[int, set[int]] = defaultdict(set)
+        for each in await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None):
+            if each.status is SuggestionStatus.PENDING and chosen(each):
+                by_chapter[each.chapter_id].add(each.id)
+        done = [await self._apply(account_id, chapter_id, ids) for chapter_id, ids in sorted(by_chapter.items())]
+        changed = [chapter_id for chapter_id, result in zip(sorted(by_chapter), done, strict=True) if result.applied]
+        wanted = {each for ids in by_chapter.values() for each in ids}
+        stale = sum(len(wanted.intersection(result.stale)) for result in done)
+        return AppliedSuggestions(sum(len(result.applied) for result in done), stale, changed)
+
+    async def apply_safe(self, account_id: int, run_id: UUID) -> None:
+        """Applies what is safe of the report that a production has made, if it has. It can be repeated."""
+        report_id = await reports.of_run(self._pool, run_id)
+        if report_id is not None:
+            await self.apply(account_id, report_id, lambda each: each.type in SAFE)
+
+    async def place(self, account_id: int, chapter_id: int) -> None:
+        """Finds the chapter's pending suggestions again in a text that has changed since."""
+        await self._apply(account_id, chapter_id, ())
+
+    async def _apply(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
+        async with self._pool.acquire() as connection, connection.transaction():
+            chapter = await chapters.lock(connection, account_id, chapter_id)
+            if chapter is None:
+                return Placement("")
+            pending = await suggestions.lock_pending(connection, chapter_id)
+            result = applied(placed(pending, chapter.content, chapter.content_version), chosen)
+            saved = await self._save(connection, account_id, chapter, result.content)
+            await suggestions.place(connection, result.standing, saved.content_version)
+            await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
+            await suggestions.decide(connection, result.stale, SuggestionStatus.STALE)
+        return result
+
+    async def _save(self, connection: Connection, account_id: int, chapter: Chapter, content: str) -> Chapter:
+        if content == chapter.content:
+            return chapter
+        changes, origin = {"content": content}, RevisionOrigin.PROOFREADING
+        return await editing.save_chapter(connection, self._quota, account_id, chapter.id, changes, origin)

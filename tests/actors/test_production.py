@@ -1,0 +1,420 @@
+"""Productions: a run from an idea to the files, phase by phase."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.actors.production import NOT_PROOFREAD
+from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.quota import Quota
+from bookgen.errors import Conflict, PlanUpgradeRequired, QuotaExceeded, UpstreamAIError
+from bookgen.models import RunMode, RunPhase, RunStatus
+
+from .conftest import Model, Shelf, Start, Studio, crash
+
+PRODUCE = Generate(automated=True)
+# In a language for which no checker is loaded.
+IDEA = "UPDATE book SET chapter_count = 2, status = 'draft', content_language = 'nl' WHERE id = $1"
+OWN_A_USE = """
+    WITH owned AS (
+        INSERT INTO account_addon (account_id, addon_id, billing_type)
+        SELECT $1, id, 'per_use' FROM addon WHERE slug = 'automated-production')
+    INSERT INTO checkout (account_id, kind, slug, billing, amount_cents, status)
+    VALUES ($1, 'addon', 'automated-production', 'per_use', 499, 'paid')
+"""
+USES = """
+    SELECT count(*) FILTER (WHERE used_at IS NULL AND kept_until IS NULL) AS held,
+           count(*) FILTER (WHERE kept_until IS NOT NULL) AS kept, count(used_at) AS used
+      FROM addon_use
+"""
+STEPS = [phase for phase in RunPhase if phase is not RunPhase.CHAPTERS]
+
+
+@pytest.fixture
+def studio() -> Studio:
+    return Studio()
+
+
+@pytest.fixture
+async def supervisor(start: Start, studio: Studio, model: Model) -> Supervisor:
+    model.free = True
+    return await start(products=studio.products)
+
+
+class Idea:
+    """An account that owns a use of the add-on, and its idea of a book of two chapters."""
+
+    def __init__(self, shelf: Shelf, account: int, book: int) -> None:
+        self.shelf, self.account, self.book = shelf, account, book
+
+    async def ask(self, supervisor: Supervisor, command: Generate | Pause | Resume | Stop = PRODUCE) -> RunStatus:
+        return (await supervisor.ask(self.account, self.book, command)).status
+
+    async def status(self, supervisor: Supervisor) -> str:
+        return (await supervisor.statuses.read(self.account, self.book)).decode()
+
+    async def uses(self) -> tuple[int, int, int]:
+        """How many uses of the add-on are held, kept for the book, and counted."""
+        row = await self.shelf.pool.fetchrow(USES)
+        return row["held"], row["kept"], row["used"]
+
+    async def phase(self) -> str:
+        return str((await self.shelf.run(self.book))["phase"])
+
+
+@pytest.fixture
+async def author(shelf: Shelf) -> Idea:
+    account = await shelf.account("pro")
+    book = await shelf.book(account, 0)
+    await shelf.pool.execute(IDEA, book)
+    await shelf.pool.execute(OWN_A_USE, account)
+    return Idea(shelf, account, book)
+
+
+class HeldPhase:
+    """Keeps a phase from ending until it is let go."""
+
+    def __init__(self, phase: RunPhase, author: Idea, model: Model, studio: Studio) -> None:
+        call = {RunPhase.OUTLINE: (author.book, 0), RunPhase.PROOFREADING: (0, 1)}.get(phase)
+        self._phase, self._call, self._model, self._studio = phase, call, model, studio
+        if call:
+            model.kept.add(call)
+        else:
+            studio.hold(phase)
+
+    async def reached(self, times: int = 1) -> None:
+        if self._call:
+            await self._model.wait_until_asked(*self._call, times)
+        else:
+            await self._studio.until_asked(self._phase, times)
+
+    def let_go(self) -> None:
+        if not self._call:
+            self._studio.held.pop(self._phase).set()
+            return
+        self._model.kept.discard(self._call)
+        self._model.answer(*self._call, text=self._model.edits)
+
+
+@pytest.fixture
+def hold(author: Idea, model: Model, studio: Studio) -> Callable[[RunPhase], HeldPhase]:
+    return lambda phase: HeldPhase(phase, author, model, studio)
+
+
+async def test_an_idea_becomes_a_book_with_a_cover_and_files(
+    supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea
+) -> None:
+    run = await supervisor.ask(author.account, author.book, PRODUCE)
+    await shelf.until_status(author.book, "completed")
+
+    assert (run.mode, run.phase) == (RunMode.AUTOMATED, RunPhase.OUTLINE)
+    assert await shelf.texts(author.book) == [f"Text of {(author.book, 1)}.", f"Text of {(author.book, 2)}."]
+    assert studio.made == ["corrections", "cover", "files"]
+    assert await shelf.value("SELECT status FROM book WHERE id = $1", author.book) == "completed"
+    assert await shelf.value("SELECT count(*) FROM report WHERE run_id = $1", run.id) == 1
+    assert await shelf.value("SELECT count(*) FROM step WHERE run_id = $1", run.id) == 0
+    assert await shelf.value("SELECT sum(books_created) FROM usage_period") == 1
+    assert await author.uses() == (0, 0, 1)
+    assert '"percentage":100.0' in await author.status(supervisor)
+
+
+SAYINGS = {
+    RunPhase.OUTLINE: ("Drafting the outline.", 0.0),
+    RunPhase.PROOFREADING: ("Proofreading the book. All 2 chapters are written.", 42.9),
+    RunPhase.CORRECTIONS: ("Applying safe corrections. All 2 chapters are written.", 57.1),
+    RunPhase.COVER: ("Making the cover. All 2 chapters are written.", 71.4),
+    RunPhase.FILES: ("Making the files. All 2 chapters are written.", 85.7),
+}
+
+
+@pytest.mark.parametrize("phase", STEPS)
+async def test_the_status_says_what_is_being_made(
+    supervisor: Supervisor, author: Idea, hold: Callable[[RunPhase], HeldPhase], phase: RunPhase
+) -> None:
+    held = hold(phase)
+    await author.ask(supervisor)
+    await held.reached()
+
+    said, percentage = SAYINGS[phase]
+    status = await author.status(supervisor)
+    held.let_go()
+
+    assert f'"status_message":"{said}"' in status
+    assert f'"percentage":{percentage}' in status
+    assert '"mode":"automated"' in status
+
+
+@pytest.mark.parametrize("phase", STEPS)
+async def test_paused_in_a_phase_it_finishes_what_it_is_at_and_begins_nothing_more(
+    supervisor: Supervisor, author: Idea, shelf: Shelf, hold: Callable[[RunPhase], HeldPhase], phase: RunPhase
+) -> None:
+    held = hold(phase)
+    await author.ask(supervisor)
+    await held.reached()
+
+    assert await author.ask(supervisor, Pause()) is RunStatus.PAUSED
+    assert '"status_message":"Paused; still ' in await author.status(supervisor)
+    held.let_go()
+
+    if phase is RunPhase.FILES:  # nothing is left to be done
+        await shelf.until_status(author.book, "completed")
+        return
+    await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", author.book)
+    assert (await shelf.run(author.book))["status"] == "paused"
+    await author.ask(supervisor, Resume())
+    await shelf.until_status(author.book, "completed")
+    assert await shelf.value("SELECT count(*) FROM cover WHERE is_selected") == 1
+
+
+@pytest.mark.parametrize("phase", STEPS)
+async def test_stopped_in_a_phase_it_lets_go_of_it_and_can_be_produced_again_from_there(
+    supervisor: Supervisor,
+    author: Idea,
+    shelf: Shelf,
+    model: Model,
+    hold: Callable[[RunPhase], HeldPhase],
+    phase: RunPhase,
+) -> None:
+    held = hold(phase)
+    await author.ask(supervisor)
+    await held.reached()
+
+    assert await author.ask(supervisor, Stop()) is RunStatus.STOPPED
+    assert await shelf.value("SELECT status FROM book WHERE id = $1", author.book) == (
+        "draft" if phase is RunPhase.OUTLINE else "outline"
+    )
+    paid_for = phase is not RunPhase.OUTLINE
+    assert await author.uses() == (0, int(paid_for), 0)
+    assert await shelf.value("SELECT count(*) FROM hold") == paid_for
+
+    held.let_go()
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+    assert await author.uses() == (0, 0, 1)
+    assert model.asked[author.book, 1] == model.asked[author.book, 2] == 1, "what was written is kept"
+
+
+@pytest.mark.parametrize("phase", STEPS)
+async def test_a_process_that_dies_in_a_phase_is_followed_by_one_that_goes_on_there(
+    start: Start,
+    supervisor: Supervisor,
+    studio: Studio,
+    author: Idea,
+    shelf: Shelf,
+    model: Model,
+    hold: Callable[[RunPhase], HeldPhase],
+    phase: RunPhase,
+) -> None:
+    held = hold(phase)
+    await author.ask(supervisor)
+    await held.reached()
+
+    await crash(supervisor, shelf)
+    await start(products=studio.products)
+    await held.reached(2)
+    held.let_go()
+    await shelf.until_status(author.book, "completed")
+
+    assert (await shelf.run(author.book))["crash_count"] == 0
+    assert model.asked[author.book, 1] == model.asked[author.book, 2] == 1
+    assert await shelf.value("SELECT count(*) FROM cover") == 1
+    assert await shelf.value("SELECT count(*) FROM report") == 1
+    assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 1
+    assert await author.uses() == (0, 0, 1)
+
+
+FAILED = {
+    RunPhase.OUTLINE: ("UPSTREAM_AI_ERROR", "outline"),
+    RunPhase.PROOFREADING: ("UPSTREAM_AI_ERROR", "proofreading"),
+    RunPhase.CORRECTIONS: ("PLAN_UPGRADE_REQUIRED", "proofreading"),
+    RunPhase.COVER: ("UPSTREAM_AI_ERROR", "cover"),
+    RunPhase.FILES: ("CONFLICT", "export"),
+}
+
+
+@pytest.mark.parametrize("phase", STEPS)
+async def test_a_phase_that_fails_ends_the_run_as_an_error_that_resume_mends(
+    supervisor: Supervisor,
+    studio: Studio,
+    author: Idea,
+    shelf: Shelf,
+    model: Model,
+    phase: RunPhase,
+) -> None:
+    code, stage = FAILED[phase]
+    upstream = UpstreamAIError("It failed.", stage=stage, retryable=True)
+    if call := {RunPhase.OUTLINE: (author.book, 0), RunPhase.PROOFREADING: (0, 1)}.get(phase):
+        model.kept.add(call)
+        model.fail(*call, retryable=True, error=upstream)
+    studio.failures = {
+        "corrections": PlanUpgradeRequired("It is full."),
+        "cover": upstream,
+        "files": Conflict("It is empty."),
+    }
+    studio.failures = {what: error for what, error in studio.failures.items() if what == phase}
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "error")
+
+    failure = (await shelf.run(author.book))["failure"]
+    assert (failure["code"], failure["stage"], failure["retryable"]) == (code, stage, True)
+    assert await author.uses() == (0, int(phase is not RunPhase.OUTLINE), 0), "given back where nothing was paid for"
+    model.kept.clear()
+    await author.ask(supervisor, Resume())
+    await shelf.until_status(author.book, "completed")
+    assert await author.uses() == (0, 0, 1)
+    assert await shelf.value("SELECT sum(books_created) FROM usage_period") == 1
+    assert model.asked[author.book, 1] == 1
+
+
+async def test_without_the_addon_nothing_begins(supervisor: Supervisor, shelf: Shelf) -> None:
+    account, book = await shelf.outlined()
+
+    with pytest.raises(PlanUpgradeRequired) as refused:
+        await supervisor.ask(account, book, PRODUCE)
+
+    assert refused.value.details["addon"] == "automated-production"
+    assert await shelf.run(book) is None
+    assert await shelf.value("SELECT count(*) FROM hold") == 0
+
+
+async def test_where_the_plan_includes_it_no_addon_is_asked_for(
+    start: Start, studio: Studio, shelf: Shelf, model: Model
+) -> None:
+    model.free = True
+    supervisor = await start(products=studio.products, quota=Quota(billing=False))
+    account, book = await shelf.outlined()
+    await shelf.pool.execute("UPDATE book SET content_language = 'nl'")
+
+    await supervisor.ask(account, book, PRODUCE)
+    await shelf.until_status(book, "completed")
+
+    assert model.asked[book, 0] == 0, "the outline that is there is kept"
+    assert await shelf.value("SELECT count(*) FROM addon_use") == 0
+
+
+async def test_a_single_use_covers_one_production(supervisor: Supervisor, shelf: Shelf, author: Idea) -> None:
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    with pytest.raises(PlanUpgradeRequired):
+        await author.ask(supervisor)
+
+
+async def test_without_an_image_for_its_cover_nothing_begins(
+    supervisor: Supervisor, shelf: Shelf, author: Idea
+) -> None:
+    await shelf.pool.execute("UPDATE plan SET features = features || '{\"ai_images_per_month\": 0}'")
+
+    with pytest.raises(QuotaExceeded) as refused:
+        await author.ask(supervisor)
+
+    assert refused.value.details["quota_type"] == "ai_images"
+    assert await author.uses() == (0, 0, 0)
+
+
+async def test_without_a_check_in_the_allowance_the_proofreading_is_left_out_and_said_to_be(
+    supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea, model: Model
+) -> None:
+    await shelf.pool.execute("UPDATE plan SET features = features || '{\"proofreading_checks_per_month\": 0}'")
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    assert model.asked[0, 1] == 0
+    assert await shelf.value("SELECT count(*) FROM report") == 0
+    assert NOT_PROOFREAD in await author.status(supervisor)
+
+
+async def test_a_check_that_is_used_up_while_the_book_is_read_leaves_its_corrections_out(
+    supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
+) -> None:
+    held = hold(RunPhase.PROOFREADING)
+    await author.ask(supervisor)
+    await held.reached()
+
+    await shelf.pool.execute("UPDATE plan SET features = features || '{\"proofreading_checks_per_month\": 0}'")
+    held.let_go()
+    await shelf.until_status(author.book, "completed")
+
+    assert await shelf.value("SELECT count(*) FROM report") == 0
+    assert NOT_PROOFREAD in await author.status(supervisor)
+
+
+async def test_an_outline_that_its_author_made_meanwhile_is_not_replaced(
+    supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
+) -> None:
+    held = hold(RunPhase.OUTLINE)
+    await author.ask(supervisor)
+    await held.reached()
+    await author.ask(supervisor, Pause())
+
+    await shelf.pool.execute(
+        "INSERT INTO chapter (book_id, chapter_number, title, target_word_count) VALUES ($1, 1, 'Mine', 500)",
+        author.book,
+    )
+    held.let_go()
+    await shelf.until("SELECT phase = 'chapters' FROM run WHERE book_id = $1", author.book)
+    await author.ask(supervisor, Resume())
+    await shelf.until_status(author.book, "completed")
+
+    titles = await shelf.pool.fetch("SELECT title FROM chapter WHERE book_id = $1", author.book)
+    assert [row["title"] for row in titles] == ["Mine"]
+
+
+async def test_a_chapter_that_is_added_while_the_cover_is_made_is_written_too(
+    supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
+) -> None:
+    held = hold(RunPhase.COVER)
+    await author.ask(supervisor)
+    await held.reached()
+
+    await shelf.pool.execute(
+        "INSERT INTO chapter (book_id, chapter_number, title, target_word_count) VALUES ($1, 3, 'Late', 500)",
+        author.book,
+    )
+    held.let_go()
+    await shelf.until_status(author.book, "completed")
+
+    assert (await shelf.texts(author.book))[2] == f"Text of {(author.book, 3)}."
+    assert studio.made[-1] == "files"
+
+
+async def test_a_drain_hands_a_production_over_as_it_is(
+    start: Start,
+    supervisor: Supervisor,
+    studio: Studio,
+    shelf: Shelf,
+    author: Idea,
+    hold: Callable[[RunPhase], HeldPhase],
+) -> None:
+    held = hold(RunPhase.COVER)
+    await author.ask(supervisor)
+    await held.reached()
+
+    draining = asyncio.create_task(supervisor.drain(10))
+    held.let_go()
+    await draining
+    assert await author.phase() == "files"
+    assert (await shelf.run(author.book))["status"] == "running"
+    await start(products=studio.products)
+    await shelf.until_status(author.book, "completed")
+
+    assert studio.made == ["corrections", "cover", "files"]
+
+
+async def test_a_deleted_book_takes_its_production_with_it(
+    supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
+) -> None:
+    held = hold(RunPhase.COVER)
+    await author.ask(supervisor)
+    await held.reached()
+
+    await supervisor.delete_book(author.account, author.book)
+
+    assert await shelf.value("SELECT count(*) FROM run") == 0
+    assert not supervisor.chapters.by_run

@@ -1,0 +1,165 @@
+"""Automated production over the wire: from an idea to files that are ready, and what each failure leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from bookgen.providers.registry import ModelSettings, build_image_model
+from bookgen.providers.sdk import Access
+from tests.fakes.image_server import ImageServer, json, painted, refused, sent, status
+from tests.http.conftest import Api, OpenApi
+from tests.http.test_covers import images_used
+from tests.http.test_proofreading import FIRST, SECOND, Proofreader
+
+OWN_BY_MONTH = """
+    INSERT INTO account_addon (account_id, addon_id, billing_type)
+    SELECT $1, id, 'monthly' FROM addon WHERE slug = 'automated-production'
+"""
+FILES = "SELECT array_agg(kind ORDER BY kind) FROM export_file WHERE book_id = $1"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ImageServer]:
+    async with ImageServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def painting(server: ImageServer, open_api: OpenApi) -> Api:
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=2, retry_delay=0.01)
+    images = build_image_model("openai:gpt-image-2.5-flare", settings)
+    return await (await open_api(images=images, model=Proofreader())).as_new_account("ada")
+
+
+async def with_texts(api: Api, language: str = "nl") -> dict[str, Any]:
+    """A book whose author has written both chapters, with mistakes in the first; for Dutch no checker is loaded."""
+    book = await api.outlined(content_language=language)
+    for chapter, content in zip(book["chapters"], (FIRST, SECOND), strict=True):
+        await api.patch(f"/chapters/{chapter['id']}/", {"content": content})
+    return book
+
+
+async def produce(api: Api, book: dict[str, Any]) -> dict[str, Any]:
+    started = await api.post(f"/books/{book['id']}/produce/")
+    assert started.status == 202, started.body
+    return dict(started.body)
+
+
+async def files(api: Api, book: dict[str, Any]) -> list[str]:
+    return list(await api.services.database.http.fetchval(FILES, book["id"]) or ())
+
+
+async def test_one_call_makes_everything_and_the_files_of_the_plan_are_ready(open_api: OpenApi) -> None:
+    api = await (await open_api(billing="on")).as_new_account("ada")
+    await api.services.database.http.execute(OWN_BY_MONTH, api.account_id)
+    book = await api.book(title="The Patient Harbour", target_word_count=300, content_language="nl")
+
+    started = await produce(api, book)
+    over = await api.until(book["id"], "completed")
+
+    assert (started["mode"], started["book_id"]) == ("automated", book["id"])
+    assert (over["mode"], over["task_id"], over["percentage"]) == ("automated", started["task_id"], 100.0)
+    assert over["status_message"] == "Completed. All 2 chapters are written, the cover and the files are ready."
+    shown = (await api.get(f"/books/{book['id']}/")).body
+    assert shown["status"] == "completed"
+    assert all(chapter["content"] for chapter in shown["chapters"])
+    assert [cover["is_selected"] for cover in shown["covers"]] == [True]
+    assert await images_used(api) == 1
+    assert await files(api, book) == ["pdf"]
+    assert (await api.post(f"/books/{book['id']}/export_pdf/", {"settings": {}})).status == 200
+    assert await files(api, book) == ["pdf"], "no file was made that was not ready"
+    (report,) = (await api.get(f"/proofreading-reports/?book={book['id']}")).body
+    assert report["status"] == "completed"
+    (owned,) = (await api.get("/auth/addons/my_addons/")).body
+    assert (owned["uses_this_period"], owned["uses_remaining"]) == (1, -1)
+
+
+async def test_what_is_safe_is_corrected_and_a_cover_that_is_selected_is_kept(
+    painting: Api, server: ImageServer
+) -> None:
+    book = await with_texts(painting, "en")
+    (cover,) = (await painting.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
+    await painting.post(f"/books/{book['id']}/select-cover/", {"cover_id": cover["id"]})
+
+    await produce(painting, book)
+    await painting.until(book["id"], "completed")
+
+    first = (await painting.get(f"/books/{book['id']}/")).body["chapters"][0]
+    assert first["content"] == FIRST.replace("said ,", "said,")
+    (report,) = (await painting.get(f"/proofreading-reports/?book={book['id']}")).body
+    found = (await painting.get(f"/proofreading-reports/{report['id']}/suggestions/")).body["results"]
+    assert {each["type"]: each["status"] for each in found} == {"grammar": "pending", "punctuation": "applied"}
+    (revision,) = (await painting.get(f"/chapters/{first['id']}/revisions/")).body
+    assert revision["origin"] == "proofreading"
+    assert len(server.requests) == await images_used(painting) == 1
+
+
+FAILURES = (
+    (refused(), 1, False),
+    (status(500), 2, True),
+    (json({"created": 1}), 2, True),
+    (sent(b"<svg/>" + b" " * 200), 1, True),
+    (sent(painted(20, 30)), 1, True),
+)
+
+
+async def test_a_cover_that_cannot_be_made_leaves_the_book_unharmed_and_the_run_to_be_resumed(
+    painting: Api, server: ImageServer
+) -> None:
+    book = await with_texts(painting)
+    db = painting.services.database.http
+    start = "produce"
+    for answer, times, retryable in FAILURES:
+        server.script(*[answer] * times)
+        await painting.post(f"/books/{book['id']}/{start}/")
+        failed = await painting.until(book["id"], "error")
+
+        failure = failed["failure"]
+        assert (failure["code"], failure["stage"], failure["retryable"]) == ("UPSTREAM_AI_ERROR", "cover", retryable)
+        assert failed["status_message"].startswith("Failed while making the cover. ")
+        assert await images_used(painting) == 0
+        assert await db.fetchval("SELECT (SELECT count(*) FROM media) + (SELECT count(*) FROM image_hold)") == 0
+        shown = (await painting.get(f"/books/{book['id']}/")).body
+        assert (shown["status"], shown["covers"]) == ("outline", [])
+        assert [chapter["word_count"] > 0 for chapter in shown["chapters"]] == [True, True]
+        start = "resume-generation"
+
+    run = (await painting.post(f"/books/{book['id']}/resume-generation/")).body
+    await painting.until(book["id"], "completed")
+
+    (cover,) = (await painting.get(f"/books/{book['id']}/")).body["covers"]
+    assert cover["style"] == "picture"
+    assert await files(painting, book) == ["docx", "epub", "pdf"]
+    assert await images_used(painting) == 1
+    paid = "SELECT count(*) FROM model_call WHERE run_id = $1::uuid AND stage = 'cover' AND cost_micros = $2"
+    assert await db.fetchval(paid, run["task_id"], 50 * 5 + 1000 * 30) == 3, "two that were of no use, and the cover"
+
+
+async def test_without_the_addon_it_is_402_and_names_it(open_api: OpenApi) -> None:
+    api = await (await open_api(billing="on")).as_new_account("ada")
+    book = await api.book()
+
+    refusal = await api.post(f"/books/{book['id']}/produce/")
+
+    details = refusal.body["error"]["details"]
+    assert (refusal.status, refusal.code) == (402, "PLAN_UPGRADE_REQUIRED")
+    assert details == {
+        "addon": "automated-production",
+        "upgrade_url": "http://books.example/api/v1/auth/addons/available/",
+    }
+    assert (await api.get(f"/books/{book['id']}/generation-status/")).status == 404
+
+
+async def test_another_accounts_book_is_not_found_and_a_running_one_not_produced_again(painting: Api) -> None:
+    book = await painting.book()
+    stranger = await painting.as_new_account("eve")
+    assert (await stranger.post(f"/books/{book['id']}/produce/")).status == 404
+
+    await produce(painting, book)
+    again = await painting.post(f"/books/{book['id']}/produce/")
+
+    assert (again.status, again.code) == (400, "GENERATION_IN_PROGRESS")
+    await painting.post(f"/books/{book['id']}/stop-generation/")
