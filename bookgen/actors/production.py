@@ -11,7 +11,7 @@ import asyncpg
 from bookgen.actors.material import load_material
 from bookgen.actors.outlining import drafted
 from bookgen.actors.phase_work import PhaseResult
-from bookgen.actors.reading import Reading
+from bookgen.actors.reading import BookReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.actors.work_in_flight import PhaseFailed
@@ -72,7 +72,7 @@ class Production:
             await resources.health.through_outages(lambda: self._require_check(run))
         except QuotaExceeded:
             return PhaseResult(remark=NOT_PROOFREAD)
-        reading = await Reading.begin(resources, run.account_id, run.book_id)
+        reading = await BookReading.begin(resources, run.account_id, run.book_id)
         rows = [row for chapter in reading.written for row in await reading.suggestions(chapter, steps)]
         chapter_ids = [chapter.id for chapter in reading.written]
 

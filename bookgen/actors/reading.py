@@ -19,7 +19,7 @@ from bookgen.writing.proofreading.reading import Survey, read_chapter, survey
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class BookReading:
     """A book that is being read; `flags` are the findings of the quality gate."""
 
     material: Material
@@ -27,7 +27,7 @@ class Reading:
     seen: Survey
 
     @classmethod
-    async def begin(cls, resources: Resources, account_id: int, book_id: int) -> Reading:
+    async def begin(cls, resources: Resources, account_id: int, book_id: int) -> BookReading:
         """NotFound."""
         through_outages, pool = resources.health.through_outages, resources.pool
         material = await through_outages(lambda: load_whole(pool, account_id, book_id))

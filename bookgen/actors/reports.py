@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.reading import Reading
+from bookgen.actors.reading import BookReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.errors import NotFound, QuotaExceeded, Unavailable, UpstreamAIError
@@ -98,7 +98,7 @@ class Reports:
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
         """Whether every chapter was read and the report is still ours."""
-        reading = await Reading.begin(self._resources, report.account_id, report.book_id)
+        reading = await BookReading.begin(self._resources, report.account_id, report.book_id)
         written = {chapter.id: chapter for chapter in reading.written}
         for done, chapter_id in list(enumerate(report.chapter_ids, 1))[report.done :]:
             chapter = written.get(chapter_id)

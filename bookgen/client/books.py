@@ -97,6 +97,26 @@ class BookHandle:
                 raise _ended(status)
         return self
 
+    async def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
+        """From the idea to files that are ready, in one run: goes on with a production that is there.
+
+        `on_progress` is told the run's status every few seconds. WritingEnded when the run ends before the book is
+        produced.
+        """
+        status = await self._client.status_or_none(self.id) or {}
+        match status.get("mode"), status.get("generation_status"):
+            case "automated", "running" | "completed":
+                pass
+            case "automated", "paused" | "error":
+                await self._client.resume(self.id)
+            case _:
+                await self._client.produce(self.id)
+        status = await self._followed(on_progress, every)
+        await self.reload()
+        if status["generation_status"] != "completed":
+            raise _ended(status)
+        return self
+
     async def start(self) -> None:
         """Sets the writing going: a new run, a paused one, or none when it is running already."""
         status = await self._client.status_or_none(self.id)

@@ -121,9 +121,16 @@ class Calls:
 
     async def generate(self, book_id: int) -> JSON:
         """Start the run. It is not idempotent, so a doubtful failure is settled by reading the run's status."""
+        return await self._started(book_id, "generate")
+
+    async def produce(self, book_id: int) -> JSON:
+        """Start a production: outline, chapters, proofreading, cover and files in one run."""
+        return await self._started(book_id, "produce")
+
+    async def _started(self, book_id: int, action: str) -> JSON:
         for delay in (*BACKOFF_SECONDS, None):
             try:
-                return await self._json("POST", f"/books/{book_id}/generate/", tries=1)
+                return await self._json("POST", f"/books/{book_id}/{action}/", tries=1)
             except ApiError as error:
                 doubtful = error if error.code == CONNECTION_LOST else None
                 wait = delay if doubtful else _retry_after(error, delay)

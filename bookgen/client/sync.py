@@ -114,6 +114,11 @@ class SyncBook:
         self._run(self._book.write(on_progress, every=every))
         return self
 
+    def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> SyncBook:
+        """From the idea to files that are ready, in one run. WritingEnded when it ends before."""
+        self._run(self._book.produce(on_progress, every=every))
+        return self
+
     def save(
         self,
         folder: str | Path = ".",

@@ -45,6 +45,23 @@ async def test_a_book_is_made_written_and_saved(visitor: Api, tmp_path: Path) ->
     assert (tmp_path / "out" / "The Salt Road.pdf").read_bytes().startswith(b"%PDF-")
 
 
+async def test_a_book_is_produced_in_one_call_and_not_again(visitor: Api) -> None:
+    told: list[str] = []
+
+    def script() -> tuple[str, str, int]:
+        with SyncClient(address(visitor)) as client:
+            client.register("ada", "ada@example.com", PASSWORD)
+            book = client.books.create("The Salt Road", chapter_count=1, target_word_count=200, content_language="de")
+            book.produce(lambda status: told.append(status["mode"]), every=0.05)
+            first = book.data["generation_progress"]["task_id"]
+            return first, book.produce(every=0.05).data["generation_progress"]["task_id"], len(book.data["covers"])
+
+    first, second, covers = await asyncio.to_thread(script)
+
+    assert set(told) == {"automated"}
+    assert (first, covers) == (second, 1)
+
+
 async def test_a_script_without_a_loop_does_the_same(visitor: Api, tmp_path: Path) -> None:
     def script() -> list[str]:
         with SyncClient(address(visitor)) as client:

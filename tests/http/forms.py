@@ -229,6 +229,7 @@ FAILURE = {
     "chapter_number": (is_id, NONE),
     "retryable": bool,
 }
+MODE = one_of("full", "continue", "automated")
 PROGRESS = {
     "generation_status": one_of("running", "paused", "stopped", "completed", "error"),
     "completed_chapters": is_integer,
@@ -236,7 +237,7 @@ PROGRESS = {
     "percentage": is_number,
     "status_message": str,
     "task_id": is_uuid,
-    "mode": one_of("full", "continue"),
+    "mode": MODE,
     "current_chapter": (is_id, NONE),
     "words_written": is_integer,
     "started_at": is_time,
@@ -248,7 +249,12 @@ PROGRESS = {
 GENERATION_STATUS = PROGRESS | {
     "outline": [{"id": is_id, "chapter_number": is_id, "title": str, "has_content": bool, "word_count": is_integer}]
 }
-GENERATION_START = {"message": str, "book_id": is_id, "task_id": is_uuid, "mode": one_of("full", "continue")}
+GENERATION_START = {
+    "message": str,
+    "book_id": is_id,
+    "task_id": is_uuid,
+    "mode": MODE,
+}
 STEERED = {"message": str, "book_id": is_id, "task_id": is_uuid, "generation_status": PROGRESS["generation_status"]}
 BOOK_LISTED = {
     "id": is_id,

@@ -1,7 +1,4 @@
-"""The endpoint tables of the contract, row by row: method, path, whether it takes a token, statuses it names.
-
-Automated production has no row yet: neither has it a route.
-"""
+"""The endpoint tables of the contract, row by row: method, path, whether it takes a token, statuses it names."""
 
 NONE, JWT = False, True
 
@@ -46,6 +43,7 @@ ROWS: list[tuple[str, str, bool, tuple[int, ...]]] = [
     ("POST", "/books/{id}/update-outline/", JWT, (200, 400, 404)),
     ("POST", "/books/{id}/regenerate-chapters/", JWT, (200, 400, 404, 502)),
     ("POST", "/books/{id}/generate/", JWT, (202, 400, 402, 404)),
+    ("POST", "/books/{id}/produce/", JWT, (202, 400, 402, 404, 409, 429)),
     ("GET", "/books/{id}/generation-status/", JWT, (200, 404)),
     ("POST", "/books/{id}/pause-generation/", JWT, (200, 404, 409)),
     ("POST", "/books/{id}/resume-generation/", JWT, (200, 404, 409)),

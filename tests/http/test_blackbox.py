@@ -78,6 +78,7 @@ async def test_every_row_of_the_contract_answers_as_written(
     book = await write_a_book(ada)
     await make_a_picture_book(ada)
     await export_it(ada, book)
+    await produce_one(ada)
     await edit_its_chapters(ada, book)
     await have_it_proofread(ada, book)
     await have_it_illustrated(ada, book)
@@ -285,6 +286,24 @@ async def export_it(ada: BlackboxCaller, book: int) -> None:
     preview = await ada.call("GET /books/{id}/preview-data/", 200, forms.PREVIEW_DATA, id=book)
     assert preview["page_count"] == len(preview["pages"])
     assert {page["kind"] for page in preview["pages"]} <= {"title", "copyright", "toc", "chapter"}
+
+
+async def produce_one(ada: BlackboxCaller) -> None:
+    """With the one use of the add-on that was bought."""
+    told = {"title": "The Buoy", "chapter_count": 1, "target_word_count": 200, "content_language": "de"}
+    book = (await ada.call("POST /books/", 201, forms.BOOK, body=told))["id"]
+
+    started = await ada.call("POST /books/{id}/produce/", 202, forms.GENERATION_START, id=book)
+    assert (started["book_id"], started["mode"]) == (book, "automated")
+    done = await until(ada, book, "completed")
+    assert (done["task_id"], done["mode"], done["percentage"]) == (started["task_id"], "automated", 100)
+    produced = await ada.call("GET /books/{id}/", 200, forms.BOOK, id=book)
+    assert (produced["status"], len(produced["chapters"]), len(produced["covers"])) == ("completed", 1, 1)
+    assert produced["cover_image_url"] == produced["covers"][0]["image_url"]
+    (addon,) = await ada.call("GET /auth/addons/my_addons/", 200, [forms.USER_ADDON])
+    assert (addon["uses_this_period"], addon["uses_remaining"], addon["has_uses_remaining"]) == (1, 0, False)
+    await ada.refused("POST /books/{id}/produce/", "PLAN_UPGRADE_REQUIRED", id=book)
+    await ada.call("DELETE /books/{id}/", 204, id=book)
 
 
 async def edit_its_chapters(ada: BlackboxCaller, book: int) -> None:

@@ -34,8 +34,8 @@ async def painting(server: ImageServer, open_api: OpenApi) -> Api:
     return await (await open_api(images=images, model=Proofreader())).as_new_account("ada")
 
 
-async def with_texts(api: Api, language: str = "nl") -> dict[str, Any]:
-    """A book whose author has written both chapters, with mistakes in the first; for Dutch no checker is loaded."""
+async def with_texts(api: Api, language: str = "de") -> dict[str, Any]:
+    """A book whose author has written both chapters, with mistakes in the first; for German no checker is loaded."""
     book = await api.outlined(content_language=language)
     for chapter, content in zip(book["chapters"], (FIRST, SECOND), strict=True):
         await api.patch(f"/chapters/{chapter['id']}/", {"content": content})
@@ -55,7 +55,7 @@ async def files(api: Api, book: dict[str, Any]) -> list[str]:
 async def test_one_call_makes_everything_and_the_files_of_the_plan_are_ready(open_api: OpenApi) -> None:
     api = await (await open_api(billing="on")).as_new_account("ada")
     await api.services.database.http.execute(OWN_BY_MONTH, api.account_id)
-    book = await api.book(title="The Patient Harbour", target_word_count=300, content_language="nl")
+    book = await api.book(title="The Patient Harbour", target_word_count=300, content_language="de")
 
     started = await produce(api, book)
     over = await api.until(book["id"], "completed")

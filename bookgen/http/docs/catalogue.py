@@ -69,8 +69,8 @@ CATALOGUE = (
     ),
     Entry(
         "PLAN_UPGRADE_REQUIRED", 402,
-        "The action is not in the plan: an export format, chapter images, an add-on, or a book that is too long "
-        "(then `details` has `requested` and `max_allowed`).",
+        "The action is not in the plan: an export format, chapter images, an add-on (`details` has `addon`), or a book "
+        "that is too long (then `details` has `requested` and `max_allowed`).",
         "Ask for what `details` allows, or change the plan at `upgrade_url`.",
         {"requested_format": "docx", "allowed_formats": ["pdf"], "upgrade_url": _UPGRADE},
     ),

@@ -15,6 +15,8 @@ A book goes through these calls:
 4. `GET /books/{id}/generation-status/` tells how far it is: poll every 15 to 30 seconds until `completed`.
 5. `POST /books/{id}/export_pdf/`, and the like for every other format, answer the files.
 
+`POST /books/{id}/produce/` does all of this in one run: the outline, the chapters, a cover, the files.
+
 Every path ends in a slash; a slashless one answers 301, and a POST loses its body there. Lists are bare arrays.
 Unknown request keys are dropped. An error is `{"error": {code, message, status, details?, documentation_url}}`:
 branch on `code`; [the catalogue](/api/v1/docs/errors/) says what to do about each. Every answer carries
@@ -86,13 +88,15 @@ _THE_CHAPTER = _THE_BOOK
 _ITS_RUN = {"id": "$response.body#/book_id"}
 _FIRST_CHAPTER = {"id": "$response.body#/chapters/0/id"}
 _NEWEST_REVISION = {"id": "$request.path.id", "revision_id": "$response.body#/0/id"}
+_WATCHED = dict.fromkeys(
+    ("generation_status", "pause_generation", "resume_generation", "stop_generation", "export_pdf"), _ITS_RUN
+)
 # By operation: what to call next, and where its ids are in the answer.
 LINKS: dict[str, dict[str, dict[str, str]]] = {
     "create_book": {"generate_outline": _THE_BOOK},
     "generate_outline": {"update_outline": _THE_BOOK, "generate": _THE_BOOK, "change_chapter": _FIRST_CHAPTER},
-    "generate": dict.fromkeys(
-        ("generation_status", "pause_generation", "resume_generation", "stop_generation", "export_pdf"), _ITS_RUN
-    ),
+    "generate": _WATCHED,
+    "produce": _WATCHED,
     "change_chapter": {"list_revisions": _THE_CHAPTER},
     "list_revisions": {"read_revision": _NEWEST_REVISION, "restore_revision": _NEWEST_REVISION},
 }
