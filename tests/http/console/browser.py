@@ -86,6 +86,13 @@ class BrowserPage:
         await self._do(self.driver.get, "about:blank")
         await self.open(view)
 
+    async def left(self) -> str:
+        """The address on another host that the page has gone to."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (url := await self._do(lambda: self.driver.current_url)).startswith(self.url):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        return str(url)
+
     async def script(self, source: str, *values: Any) -> Any:
         return await self._do(self.driver.execute_script, source, *values)
 

@@ -1,0 +1,59 @@
+"""Signing in by way of Google's own page, which sends the reader back with a token behind the #."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.fakes.google_server import GoogleServer
+from tests.http.conftest import Api, OpenApi
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import OpenPage
+
+
+@pytest.fixture
+async def google() -> AsyncIterator[GoogleServer]:
+    google = GoogleServer()
+    await google.start()
+    yield google
+    await google.close()
+
+
+@pytest.fixture
+async def page(open_api: OpenApi, open_page: OpenPage, google: GoogleServer) -> BrowserPage:
+    api: Api = await open_api(google_client_id="our-client-id", google_api_base=google.base)
+    return await open_page(api)
+
+
+async def sent_to_google(page: BrowserPage) -> dict[str, list[str]]:
+    """What the page asks Google for."""
+    page.expected.append("accounts.google.com")
+    await page.open("signin")
+    await page.press("Sign in with Google")
+    address = urlsplit(await page.left())
+    assert {urlsplit(url).hostname for url in await page.strangers()} == {"accounts.google.com"}
+    return parse_qs(address.query)
+
+
+async def test_who_comes_back_from_google_is_signed_in(page: BrowserPage, google: GoogleServer) -> None:
+    google.grant("its-token", sub="1", email="ada.l@gmail.com", given_name="Ada")
+    asked = await sent_to_google(page)
+    assert asked["client_id"] == ["our-client-id"]
+    assert asked["redirect_uri"] == [f"{page.url}/"]
+
+    await page.visit(f"#access_token=its-token&state={asked['state'][0]}")
+
+    await page.named("Account")
+    assert "its-token" not in await page.script("return location.href")
+
+
+async def test_a_token_that_the_page_did_not_ask_for_signs_nobody_in(page: BrowserPage, google: GoogleServer) -> None:
+    google.grant("another's", sub="2", email="mallory@gmail.com")
+    await sent_to_google(page)
+
+    await page.visit("#access_token=another's&state=made-up")
+
+    await page.until("document.querySelector('h1')")
+    assert await page.script("return sessionStorage.getItem('bookgen:session')") is None

@@ -1,0 +1,93 @@
+"""Where billing is on: plans, credits and bills, and the way to the payment processor's own page and back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
+from tests.http.conftest import Api, OpenApi
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import OpenPage, sign_in
+
+
+@pytest.fixture
+async def stripe() -> AsyncIterator[FakeStripe]:
+    stripe = FakeStripe()
+    await stripe.start()
+    yield stripe
+    await stripe.stop()
+
+
+@pytest.fixture
+async def shop(open_api: OpenApi, stripe: FakeStripe) -> Api:
+    return await open_api(
+        billing="on",
+        stripe_secret_key=SECRET_KEY,
+        stripe_webhook_secret=WEBHOOK_SECRET,
+        stripe_publishable_key="pk_test_bookgen",
+        stripe_api_base=stripe.url,
+    )
+
+
+async def bought(page: BrowserPage, shop: Api, stripe: FakeStripe, name: str) -> None:
+    """Presses the button, pays on the hosted page, and lets the events arrive."""
+    page.expected.append("checkout.stripe.test")
+    await page.press(name)
+    address = urlsplit(await page.left())
+    assert address.hostname == "checkout.stripe.test"
+    assert {urlsplit(url).hostname for url in await page.strangers()} == {address.hostname}
+    stripe.pay(address.path.rpartition("/")[2])
+    for event in list(stripe.events):
+        body, signature = stripe.delivery(event)
+        assert (await shop.post("/webhooks/stripe/", data=body, headers={"Stripe-Signature": signature})).status == 200
+    stripe.events.clear()
+    await page.load("plan")
+
+
+async def test_a_plan_is_chosen_and_paid_for_and_its_bill_is_shown(
+    shop: Api, stripe: FakeStripe, open_page: OpenPage
+) -> None:
+    page = await open_page(shop)
+    await sign_in(page, shop)
+    await page.open("plan")
+    await page.sees("0 of 1")
+    await page.sees("5 books a month, up to 60,000 words each")
+
+    await bought(page, shop, stripe, "Choose Starter")
+
+    await page.sees("Your plan")
+    await page.sees("0 of 5")
+    await page.sees("Invoices")
+    await page.sees("$19.00")
+    await page.named("Card, bills and cancelling")
+
+
+async def test_credits_are_bought_and_what_came_and_went_is_listed(
+    shop: Api, stripe: FakeStripe, open_page: OpenPage
+) -> None:
+    page = await open_page(shop)
+    await sign_in(page, shop)
+    await page.open("plan")
+    await page.sees("You have 0 credits.")
+
+    await bought(page, shop, stripe, "Buy Five books")
+
+    await page.sees("You have 5 credits.")
+    await page.press("What came and went")
+    await page.sees("+5")
+
+
+async def test_a_payment_that_failed_says_for_how_long_the_plan_is_kept(shop: Api, open_page: OpenPage) -> None:
+    page = await open_page(shop)
+    await sign_in(page, shop)
+    await shop.services.database.http.execute(
+        "UPDATE subscription SET status = 'past_due', past_due_since = now(),"
+        " plan_id = (SELECT id FROM plan WHERE slug = 'starter')"
+    )
+
+    await page.open("plan")
+
+    await page.sees("The last payment failed. The plan is kept for 7 days")
