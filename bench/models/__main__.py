@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
-import re
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -31,6 +30,7 @@ from tests.writing.authored import Paid, write_book
 from tests.writing.scripted import a_book, a_chapter
 
 LONGEST_BOOK = 1_800.0  # seconds: more is a run that hangs
+MOST_LOOKS, SECONDS_BETWEEN_LOOKS = 40, 0.5  # at a server that is still busy with a reply that was stopped
 CALL_ENDED = b"stop processing"  # in a line of the server's log
 NEAR = 0.1  # of the server's count of tokens, which goes on for a moment after a reply was stopped
 BOOKS = (
@@ -82,10 +82,14 @@ class RunningServer:
             self.calls += CALL_ENDED in line
 
     async def predicted(self) -> int:
-        """The tokens that it says it has written."""
-        async with aiohttp.ClientSession() as web, web.get(f"{self.url}/metrics") as reply:
-            found = re.search(r"^llamacpp:tokens_predicted_total (\d+)", await reply.text(), re.MULTILINE)
-        return int(found[1]) if found else 0
+        """The tokens that it says it has written, once it has noticed that nobody listens any more."""
+        for _ in range(MOST_LOOKS):
+            async with aiohttp.ClientSession() as web, web.get(f"{self.url}/metrics") as reply:
+                told = dict(line.split()[:2] for line in (await reply.text()).splitlines() if line.startswith("llama"))
+            if told["llamacpp:requests_processing"] == "0":
+                break
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+        return int(told["llamacpp:tokens_predicted_total"])
 
 
 async def main() -> int:

@@ -15,7 +15,7 @@ from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
 from bookgen.writing.outline_form import (
-    example,
+    asked,
     read_chapters,
     read_first,
     rescue_chapters,
@@ -23,7 +23,7 @@ from bookgen.writing.outline_form import (
     schema,
 )
 from bookgen.writing.steps import Steps
-from bookgen.writing.structured import CutShort
+from bookgen.writing.structured import CopiedForm, CutShort
 from bookgen.writing.window import SMALL, WINDOW, smaller
 
 BIBLE = """\
@@ -36,10 +36,6 @@ relations, work, what they want.
 - places: those that come back, each with what must never change.
 - terms: words and names that must always be spelt and used alike."""
 
-FORM = """\
-Answer with one JSON object of this form, with your words in the place of each "…":
-{form}"""
-
 FIRST = f"""\
 Plan this book: {{count}} chapters, {{total}} in all.
 
@@ -47,25 +43,25 @@ First its {BIBLE}
 
 Then the chapters {{first}} to {{last}}: each with a title and a summary of {{summaries}}.
 
-{FORM}"""
+{{form}}"""
 
 BIBLE_ALONE = f"""\
 We plan this book in steps: {{count}} chapters, {{total}} in all. The chapters come later. Now send its {BIBLE}
 
 Be brief: {{length}} for all of it, two or three entries in each list.
 
-{FORM}"""
+{{form}}"""
 
-NEXT = f"""\
-The book has {{count}} chapters. Its bible:
+NEXT = """\
+The book has {count} chapters. Its bible:
 
-{{bible}}
+{bible}
 
-{{planned}}
+{planned}
 
-Plan the chapters {{first}} to {{last}} in the same way: each with a title and a summary of {{summaries}}. {{position}}
+Plan the chapters {first} to {last} in the same way: each with a title and a summary of {summaries}. {position}
 
-{FORM}"""
+{form}"""
 
 PLANNED = """\
 The chapters 1 to {before} are planned:
@@ -90,6 +86,10 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
         except CutShort:
             if not plan.ask_for_less():
                 raise
+        except CopiedForm:
+            if not plan.form_shown:
+                raise
+            plan.form_shown = False
     budgets = spread(book.target_word_count, book.chapter_count)
     return Outline(
         plan.bible,
@@ -100,12 +100,13 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 @dataclass(slots=True)
 class _Plan:
     """An outline while it is drafted. `most`: chapters that a reply is asked for; `apart`: the bible has one of its
-    own."""
+    own; `form_shown`: an example shows the form of a reply."""
 
     book: Book
     window: int = WINDOW
     most: int = planning.BATCH
     apart: bool = False
+    form_shown: bool = True
     bible: Mapping[str, Any] = field(default_factory=dict)
     chapters: list[tuple[str, str]] = field(default_factory=list)
 
@@ -134,11 +135,11 @@ class _Plan:
 
     def ask_for_less(self) -> bool:
         """Whether a smaller piece than the last one is left to ask for."""
-        asked = self._last() - len(self.chapters)
+        pieces = self._last() - len(self.chapters)
         if not self.bible:
-            less, self.apart = asked > 0, True
+            less, self.apart = pieces > 0, True
             return less
-        self.most = asked // 2
+        self.most = pieces // 2
         return self.most > 0
 
     def _last(self) -> int:
@@ -158,7 +159,7 @@ class _Plan:
             first=1,
             last=last,
             length=lang.length(BRIEF_BIBLE),
-            form=example(numbers, bible=True),
+            form=asked(numbers, bible=True, shown=self.form_shown),
         )
         return self._request(task, schema(numbers, bible=True), 1, last, with_bible=True)
 
@@ -172,7 +173,7 @@ class _Plan:
             first=first,
             last=last,
             position="They end the book." if last == book.chapter_count else "The book goes on after them.",
-            form=example(numbers, bible=False),
+            form=asked(numbers, bible=False, shown=self.form_shown),
         )
         return self._request(task, schema(numbers, bible=False), first, last, with_bible=self.window >= WINDOW)
 

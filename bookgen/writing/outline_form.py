@@ -11,7 +11,7 @@ from bookgen.writing import structured
 from bookgen.writing.echo import echoed
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
-from bookgen.writing.structured import Malformed
+from bookgen.writing.structured import Copied, Malformed
 
 BIBLE_LISTS = ("people", "places", "terms")
 MOST_ENTRIES = 24  # of each list
@@ -67,6 +67,26 @@ def example(numbers: Sequence[int], *, bible: bool) -> str:
     return json.dumps(parts, ensure_ascii=False)
 
 
+SHOWN = """\
+Answer with one JSON object of this form, with your words in the place of each "…":
+{form}"""
+IN_WORDS = "Answer with one JSON object, all of it in your own words: {parts}."
+BIBLE_IN_WORDS = (
+    'under "bible" an object with "premise" and "voice" (texts), "arc" (a list of sentences), "people", "places" and '
+    '"terms" (lists of objects with a "name" and a "description")'
+)
+CHAPTERS_IN_WORDS = 'under "chapters" an object with {keys}, each an object with a "title" and a "summary"'
+
+
+def asked(numbers: Sequence[int], *, bible: bool, shown: bool) -> str:
+    """What asks for a reply of that form: it is shown, or told in words to a model that would send it back."""
+    if shown:
+        return SHOWN.format(form=example(numbers, bible=bible))
+    keys = ", ".join(f'"chapter_{number}"' for number in numbers)
+    parts = [BIBLE_IN_WORDS] * bible + [CHAPTERS_IN_WORDS.format(keys=keys)] * bool(keys)
+    return IN_WORDS.format(parts="; ".join(parts))
+
+
 def refuse_nonsense(chapters: Sequence[tuple[str, str]], tag: str, instructed: str) -> None:
     """Malformed when the summaries are our instructions or in another language than `tag`."""
     for title, summary in chapters:
@@ -105,7 +125,7 @@ def _read_bible(bible: object) -> Mapping[str, Any]:
         raise Malformed('there is no object under "bible"')
     read: dict[str, Any] = {key: structured.text_of(bible, key, where="the bible") for key in ("premise", "voice")}
     if any(_EMPTY_WORDS.match(text) for text in read.values()):
-        raise Malformed("the bible has a placeholder instead of a premise and a voice")
+        raise Copied("the bible has a placeholder instead of a premise and a voice")
     read["arc"] = list(structured.texts_of({"arc": [], **bible}, "arc", most=10, longest=400))
     for key in BIBLE_LISTS:
         read[key] = [entry for item in _items(bible.get(key) or []) if (entry := _entry(item))][:MOST_ENTRIES]
@@ -206,5 +226,5 @@ def _chapter(record: Mapping[str, Any], number: int) -> tuple[str, str]:
     title = _NUMBERED_TITLE.sub("", title).strip(' "“”*#') or title
     summary = structured.text_of(record, "summary", where=where)
     if _EMPTY_WORDS.match(title) or _EMPTY_WORDS.match(summary):
-        raise Malformed(f"{where} has a placeholder instead of a title and a summary")
+        raise Copied(f"{where} has a placeholder instead of a title and a summary")
     return title[:200], summary

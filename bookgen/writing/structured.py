@@ -35,8 +35,16 @@ class CutShort(UnusableReply):
     """The reply broke off before anything in it was whole."""
 
 
+class CopiedForm(UnusableReply):
+    """The model sent the form back as it was shown."""
+
+
 class Malformed(Exception):
     """The reply is not what was asked for; the message tells the model why."""
+
+
+class Copied(Malformed):
+    """The reply has placeholders of the form that was shown."""
 
 
 async def ask(
@@ -50,8 +58,8 @@ async def ask(
     """What `read` makes of the reply. At most three calls: the request, one repair, one afresh.
 
     `read` raises Malformed when the content will not do, and so does `check` when no model should send it. `rescue`
-    makes what is asked for of the whole parts of a reply that broke off; CutShort when there are too few. Raises
-    UnusableReply when no reply does.
+    makes what is asked for of the whole parts of a reply that broke off. With it CutShort says that there are too few,
+    and CopiedForm that the form was sent back: its caller asks in another way. Raises UnusableReply when no reply does.
     """
     reply = await steps.reply(request)
     try:
@@ -59,6 +67,8 @@ async def ask(
     except Malformed as problem:
         if rescue is not None and reply.stop is StopReason.LENGTH:
             raise _unusable(CutShort, request, problem) from problem
+        if rescue is not None and isinstance(problem, Copied):
+            raise _unusable(CopiedForm, request, problem) from problem
         repair = _repair(request, reply, problem)
     if repair:
         try:

@@ -9,6 +9,7 @@ import pytest
 from bookgen.errors import InvalidInput, UpstreamAIError
 from bookgen.words import tokens
 from bookgen.writing.outline import draft_outline
+from bookgen.writing.outline_form import example
 from bookgen.writing.planning import BATCH
 from bookgen.writing.rework import rework_chapters
 from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, some_material
@@ -70,13 +71,27 @@ async def test_what_can_be_understood_is_understood_without_another_call(form, c
 
 
 async def test_the_form_in_the_prompt_is_json_whose_copy_is_no_outline():
-    steps = Scripted(lambda request, *_: "{" + request.messages[0].text.partition("{")[2])
+    steps = Scripted(lambda *_: example((1, 2), bible=True))
 
     with pytest.raises(UpstreamAIError, match="placeholder"):
         await draft_outline(a_book(chapter_count=2, bible={}), steps)
 
     form = json.loads("{" + steps.calls[0][0].messages[0].text.partition("{")[2])
     assert form["chapters"].keys() == {"chapter_1", "chapter_2"}
+
+
+async def test_a_model_that_sends_the_form_back_is_told_it_in_words_and_shown_none():
+    def copies(request, brief, call):
+        asked = request.messages[0].text
+        return "{" + asked.partition("{")[2] if "…" in asked else outline_reply(brief)
+
+    steps = Scripted(copies)
+
+    outline = await draft_outline(a_book(chapter_count=2, bible={}), steps)
+
+    assert len(outline.chapters) == 2
+    assert len(steps.calls) == 2
+    assert '"chapter_2"' in steps.calls[1][0].messages[0].text
 
 
 @pytest.mark.parametrize(
