@@ -263,7 +263,6 @@ def _supervisor(
         quota=quota,
         price=_price,
         caps=caps,
-        call_seconds=config.model_timeout,
         chapters_at_once=config.sizes.chapters_at_once,
         shortage=shortage,
     )

@@ -136,10 +136,10 @@ class ChaptersInFlight:
         self.quarantine.release(work.run.id)
 
     def give_up_stalled(self) -> None:
-        """Ends the work on chapters of whose last reply nothing has come. A model call has bounds of its own."""
+        """Ends the work on chapters of whose last reply nothing has come, or whose call has outlived its bound."""
         late = asyncio.get_running_loop().time() - STALL_SECONDS
         for work in self.by_run.values():
-            if work.placed and (quiet_since := work.steps.quiet_since) is not None and quiet_since < late:
+            if work.placed and (due := work.steps.due) is not None and due < late:
                 log.error("chapter_stalled", run_id=str(work.run.id), chapter_number=work.run.current_chapter)
                 work.stall()
 

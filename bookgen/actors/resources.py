@@ -14,7 +14,7 @@ from bookgen.actors.health import Health
 from bookgen.billing.quota import Quota
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import Painted
-from bookgen.providers.text import Halt, Outage, Patient, TextModel
+from bookgen.providers.text import Halt, Outage, Patient, TextModel, bound_of
 from bookgen.store.model_calls import Spending
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
@@ -123,11 +123,15 @@ class Resources:
     price: Callable[[str, Usage], int | None] = no_price
     caps: CostCaps = field(default_factory=CostCaps)
     painter: PaintsSpreads | None = None
-    call_seconds: float = 180.0
     boot_id: UUID = field(default_factory=uuid4)
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
+
+    @property
+    def call_seconds(self) -> float:
+        """For how long a call in flight is believed in."""
+        return bound_of(self.model)
 
     @property
     def outage(self) -> Outage | None:

@@ -63,7 +63,8 @@ class StoredSteps:
     not disturbed. `failed` is the error that a model call of its own raised, as opposed to one that writing found in
     the replies.
 
-    `quiet_since`: when the last reply was given, by the loop's clock; None before the first and while one is awaited.
+    `due`: when there was or will be something to go on with, by the loop's clock: the last reply, or the end of the
+    call in flight by its bound. None before the first, and while a call waits for the model.
 
     Without `replay` nothing of `chapter` is stored yet, so that it need not be looked for. What is asked of another
     chapter may have been asked before all the same: how to sum up one that its author has changed.
@@ -84,7 +85,7 @@ class StoredSteps:
         self._chapter = chapter
         self._quarantine = quarantine or Quarantine(resources)
         self._halt = Halt()
-        self.quiet_since: float | None = None
+        self.due: float | None = None
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None
 
@@ -115,11 +116,14 @@ class StoredSteps:
     @contextmanager
     def awaiting(self) -> Iterator[None]:
         """While a reply, or a picture, is awaited, which has bounds of its own."""
-        self.quiet_since = None
+        self.due = None
         try:
             yield
         finally:
-            self.quiet_since = asyncio.get_running_loop().time()
+            self.due = _now()
+
+    def _bound(self, seconds: float | None) -> None:
+        self.due = None if seconds is None else _now() + seconds
 
     async def _reply(self, request: TextRequest, attempt: int) -> TextReply:
         await self.settle()
@@ -133,7 +137,7 @@ class StoredSteps:
             raise CallsHalted(request.stage, request.chapter_number)
         if self._work.run_id is None:  # somebody waits for this answer
             request = replace(request, patience=CALLER_PATIENCE)
-        reply = _storable(await self._call(replace(request, halt=self._halt)))
+        reply = _storable(await self._call(replace(request, halt=self._halt, on_bound=self._bound)))
         spent = (*reply.also, Spent(reply.model, reply.usage))
         asked = self.asked(request.stage, request.chapter_number, spent)
         self.unstored = Step(key, _to_json(reply), asked)
@@ -202,6 +206,10 @@ class StoredSteps:
         calls = tuple(PaidCall(each.model, each.usage, price(each.model, each.usage)) for each in spent)
         work = self._work
         return Asked(work.account_id, work.book_id, work.run_id, stage, chapter_number, calls)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

@@ -52,7 +52,6 @@ class Supervisor:
         painter: PaintsSpreads | None = None,
         price: Callable[[str, Usage], int | None] = no_price,
         caps: CostCaps | None = None,
-        call_seconds: float = 180.0,
         chapters_at_once: int = 64,
         shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
@@ -66,7 +65,6 @@ class Supervisor:
             price,
             caps or CostCaps(),
             painter,
-            call_seconds=call_seconds,
         )
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)

@@ -18,6 +18,7 @@ from bookgen.providers.text import (
     TextReply,
     TextRequest,
     Timed,
+    bound_of,
 )
 
 log = structlog.get_logger(__name__)
@@ -38,6 +39,10 @@ class FallbackModel:
     @property
     def shown_speed(self) -> ShownSpeed | None:
         return self._first.shown_speed if isinstance(self._first, Timed) else None
+
+    @property
+    def call_seconds(self) -> float:
+        return max(bound_of(self._first), bound_of(self._second))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -20,7 +20,17 @@ from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.text import CallsHalted, Outage, PromptTooLong, ShownSpeed, Spent, TextReply, TextRequest, Timed
+from bookgen.providers.text import (
+    CallsHalted,
+    Outage,
+    PromptTooLong,
+    ShownSpeed,
+    Spent,
+    TextReply,
+    TextRequest,
+    Timed,
+    bound_of,
+)
 from bookgen.providers.window import DoesNotFit
 
 log = structlog.get_logger(__name__)
@@ -88,6 +98,10 @@ class RetryingModel:
     @property
     def shown_speed(self) -> ShownSpeed | None:
         return self._provider.shown_speed if isinstance(self._provider, Timed) else None
+
+    @property
+    def call_seconds(self) -> float:
+        return bound_of(self._provider)
 
     async def close(self) -> None:
         await self._provider.close()

@@ -67,7 +67,8 @@ class SdkProvider(ABC):
         self.name = f"{self.provider}:{model}"
         self._model, self._access = model, access or Access()
         self._deadlines, self._connections = deadlines, connections
-        self._in_flight = 0
+        self._bounds: list[float] = []  # of the calls under way, in seconds
+        self._last_bound = (deadlines or Deadlines()).total
         self._speed = Speed(Deadlines(), own=self.is_own_server)
         self._window = ContextWindow()
         self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
@@ -75,7 +76,7 @@ class SdkProvider(ABC):
 
     async def attempt(self, request: TextRequest) -> TextReply:
         client, partial = _briefed(await self._client(), request), PartialReply(on_first_word=request.on_first_word)
-        partial.in_company = self._in_flight > 0
+        partial.in_company = bool(self._bounds)
         request = replace(request, max_tokens=request.max_tokens + self._more_room)
         try:
             with self._bounded(request) as deadlines:
@@ -110,13 +111,17 @@ class SdkProvider(ABC):
     def _bounded(self, request: TextRequest) -> Iterator[Deadlines]:
         """The bounds of one call: as given, else by the speed that the server has shown."""
         room = request.max_tokens + THINKING_ROOM
-        deadlines = self._deadlines or self._speed.deadlines(_tokens(_characters(request)), room, self._in_flight)
+        deadlines = self._deadlines or self._speed.deadlines(_tokens(_characters(request)), room, len(self._bounds))
         token = OF_THIS_CALL.set(deadlines)
-        self._in_flight += 1
+        self._bounds.append(deadlines.total)
+        tell = request.on_bound or (lambda bound: None)
+        tell(deadlines.total)
         try:
             yield deadlines
         finally:
-            self._in_flight -= 1
+            tell(None)
+            self._bounds.remove(deadlines.total)
+            self._last_bound = deadlines.total
             OF_THIS_CALL.reset(token)
 
     def _learn_speed(self, request: TextRequest, partial: PartialReply) -> None:
@@ -137,6 +142,10 @@ class SdkProvider(ABC):
     @property
     def shown_speed(self) -> ShownSpeed | None:
         return self._speed.shown
+
+    @property
+    def call_seconds(self) -> float:
+        return max(self._bounds, default=self._last_bound)
 
     async def close(self) -> None:
         if self._opening is None:

@@ -46,7 +46,8 @@ class TextRequest:
     `brief` says what is asked for as fields: the offline model writes from it, and no provider is sent it.
     `account_id` paces one account's calls. `patience`: the seconds that a caller who waits for the answer gives a
     busy or absent provider; None, where nobody waits, sits out an outage. `halt`: what ends that waiting.
-    `on_first_word` is called when the reply begins.
+    `on_first_word` is called when the reply begins. `on_bound` is told the seconds that a call which goes out may
+    take, and None when it has ended.
     """
 
     stage: str
@@ -60,6 +61,7 @@ class TextRequest:
     patience: float | None = None
     halt: Halt | None = field(default=None, compare=False, repr=False)
     on_first_word: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    on_bound: Callable[[float | None], None] | None = field(default=None, compare=False, repr=False)
 
     def described(self) -> dict[str, Any]:
         """The brief, with the stage and the chapter of the call."""
@@ -142,6 +144,22 @@ class Timed(Protocol):
 
     @property
     def shown_speed(self) -> ShownSpeed | None: ...
+
+
+CALL_SECONDS = 180.0  # which bound a call unless something else is set or seen
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A model or provider that bounds its calls. `call_seconds`: the longest bound under way, else the last one."""
+
+    @property
+    def call_seconds(self) -> float: ...
+
+
+def bound_of(model: object) -> float:
+    """The seconds for which a call of the model may be under way."""
+    return model.call_seconds if isinstance(model, Bounded) else CALL_SECONDS
 
 
 class TextModel(Protocol):

@@ -20,7 +20,7 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Digest, Usage
-from bookgen.providers.text import Halt, Message, StopReason, TextModel, TextReply, TextRequest
+from bookgen.providers.text import CALL_SECONDS, Halt, Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.store import covers, media
 from bookgen.store.database import Database
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
@@ -34,6 +34,7 @@ class Model:
     """Answers a chapter's call when the test says so; `free` answers all but those in `kept` at once. A text
     for a book in `poison` is never made a chapter of: the work hangs over it, as it does when a process is killed at
     that moment. `given` is what each book's chapters were written from. A proofreader's calls are those of book 0.
+    `bound`: the seconds that it says a call may take.
     """
 
     name = "scripted"
@@ -42,6 +43,8 @@ class Model:
         self.free = False
         self.kept: set[tuple[int, int]] = set()
         self.edits = '{"edits": []}'
+        self.bound: float | None = None
+        self.call_seconds = CALL_SECONDS
         self.poison: set[int] = set()
         self.stuck: Counter[int] = Counter()
         self.asked: Counter[tuple[int, int]] = Counter()
@@ -56,6 +59,8 @@ class Model:
         reads = request.stage == "proofreading"
         call = (0, request.chapter_number or 0) if reads else tuple(orjson.loads(request.messages[-1].text))
         self.asked[call] += 1
+        if self.bound is not None and request.on_bound:
+            request.on_bound(self.bound)
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         self._tell()

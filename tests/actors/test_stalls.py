@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bookgen.actors import chapters_in_flight
-from bookgen.actors.messages import Resume
+from bookgen.actors.messages import Generate, Pause, Resume
 from bookgen.actors.supervisor import Supervisor
+from bookgen.models import RunStatus
 
 from .conftest import BeginRun, Model, Shelf
 
@@ -33,13 +34,56 @@ async def test_a_chapter_without_progress_ends_the_run_which_says_so_and_can_be_
     await shelf.until_status(book, "completed")
 
 
+@pytest.mark.parametrize("bound", [180.0, None], ids=["within its bound", "that waits for the model"])
 async def test_a_call_that_takes_long_is_no_stall(
-    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    begun: BeginRun,
+    supervisor: Supervisor,
+    model: Model,
+    shelf: Shelf,
+    monkeypatch: pytest.MonkeyPatch,
+    bound: float | None,
 ) -> None:
-    monkeypatch.setattr(chapters_in_flight, "STALL_SECONDS", -1.0)
+    model.bound = bound
+    monkeypatch.setattr(chapters_in_flight, "STALL_SECONDS", -100.0)
     _, book = await begun(chapters=1)
 
     await supervisor.sweep()
     model.answer(book, 1)
 
     await shelf.until_status(book, "completed")
+
+
+async def test_a_call_that_has_outlived_its_bound_ends_the_run_which_says_so_and_can_be_resumed(
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.bound = 180.0
+    account, book = await begun()
+    await supervisor.sweep()
+    assert (await shelf.run(book))["status"] == "running"
+
+    monkeypatch.setattr(chapters_in_flight, "STALL_SECONDS", -181.0)
+    await supervisor.sweep()
+
+    await shelf.until_status(book, "error")
+    failure = (await shelf.run(book))["failure"]
+    assert (failure["code"], failure["retryable"]) == ("stalled", True)
+    await model.until(lambda: model.cancelled[book, 1] == 1)
+    monkeypatch.undo()
+    model.free = True
+    await supervisor.ask(account, book, Resume())
+    await shelf.until_status(book, "completed")
+
+
+async def test_a_paused_call_keeps_the_turn_for_as_long_as_the_model_gives_it(
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    """A slow server of one's own is given more than three minutes: nobody else begins meanwhile."""
+    model.call_seconds = 3_600.0
+    account, book = await begun()
+    other = await shelf.book(account)
+    await supervisor.ask(account, book, Pause())
+    await shelf.pool.execute("UPDATE run SET updated_at = now() - interval '20 minutes' WHERE book_id = $1", book)
+
+    waiting = await supervisor.ask(account, other, Generate())
+
+    assert waiting.status is RunStatus.QUEUED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bookgen.errors import UpstreamAIError
@@ -44,6 +46,18 @@ async def test_a_model_tells_the_speed_that_its_server_has_shown(server) -> None
 
     assert before is None
     assert 0 < model.shown_speed.tokens_a_second < reply.usage.output_tokens / (len(reply.text) / 40 * 0.005)
+    await model.close()
+
+
+async def test_a_model_tells_the_bound_of_a_call_that_goes_out_and_when_it_has_ended(server) -> None:
+    model, told = steady(chat(server)), list[float | None]()
+
+    await model.complete(replace(chapter_request(200), on_bound=told.append))
+
+    (bound, ended) = told
+    assert bound > UNSEEN_FIRST_BYTE
+    assert ended is None
+    assert model.call_seconds == bound
     await model.close()
 
 
