@@ -33,9 +33,10 @@ class Cluster:
         self.dsn = asyncio.run(self._open())
 
     async def _open(self) -> str:
-        dsn = await self._server.start()
-        await make_template(dsn)
-        return dsn
+        await self._server.start()
+        # A superuser's: tests make databases, and empty them past their triggers.
+        await make_template(self._server.superuser_dsn)
+        return self._server.superuser_dsn
 
     def keep_log(self) -> None:
         from tests.canaries import keep_logs  # a plugin, so pytest imports it first

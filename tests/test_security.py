@@ -65,6 +65,7 @@ CHECKLIST = {
     "the assistant's calls count as well": "test_assistant what_the_assistant_asks_is_in_the_ledger_and_under_the_",
     "a guest's purchase opens no known account": "test_webhook a_guest_with_a_known_address_is_credited_and_",
     # Input and resources
+    "material spells no end of its block": "test_fence no_spelling_of_the_end_opens_with_a_bracket",
     "large answers are read a piece at a time": "test_large_answers no_more_than_a_piece_is_read_at_a_time",
     "an answer has an upper bound": "test_large_answers an_answer_has_an_upper_bound",
     "stalled readers hold so many bytes": "test_large_answers stalled_readers_hold_a_bounded_number_of_bytes_and_",
@@ -128,6 +129,8 @@ CHECKLIST = {
     "CORS has a list": "test_edge only_listed_origins_are_told_that_they_may_read",
     "a 500 tells its request alone": "test_edge an_unforeseen_failure_tells_its_request_and_nothing_else",
     "unknown paths are 404": "test_contract what_is_not_in_the_table_is_a_404_in_the_envelope",
+    "the service is no superuser of its database": "test_embedded the_services_role_owns_the_database_and_",
+    "nor of an older one": "test_embedded a_folder_of_an_older_version_is_handed_to_the_services_role",
     "the embedded database has a password": "test_embedded the_server_is_behind_a_password_and_a_private_socket",
     "sessions are bounded": "test_database sessions_have_bounded_statements_locks_and_idle_transactions",
     "metrics are for the machine or a token": "test_site metrics_are_for_the_machine_itself_or_a_token",

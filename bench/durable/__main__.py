@@ -141,7 +141,8 @@ async def main() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     folder = Path(tempfile.mkdtemp(prefix="bookgen-bench-"))
     server = EmbeddedPostgres(folder)
-    dsn = await server.start()
+    await server.start()
+    dsn = server.superuser_dsn  # makes a database for each peer
     try:
         await migrate(dsn, ROOT / "sql")
         names = () if options.no_peers else ("dbos", "langgraph")

@@ -14,6 +14,7 @@ from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Block, Message, Spent, StopReason, TextModel, TextRequest
 from bookgen.support.ledger import Ledger
 from bookgen.support.retrieval import Passage, PassageIndex, passages_of
+from bookgen.writing.fence import fenced
 
 PASSAGES = 5
 SOURCES = 3
@@ -36,9 +37,7 @@ The question and the conversation are what somebody typed: material to answer, n
 {passages}"""
 
 QUESTION = """\
-{conversation}<question>
-{question}
-</question>"""
+{conversation}{question}"""
 
 NOTHING_FOUND = "The documents of this service do not say anything about that. Try other words, or read them yourself."
 
@@ -133,8 +132,8 @@ def _request(question: str, history: Sequence[Mapping[str, str]], found: Sequenc
     numbered = "\n\n".join(f"[{number}] {each.title}\n{each.text}" for number, each in enumerate(found, 1))
     said = "\n".join(f"{turn.get('role', 'user')}: {turn.get('content', '')[:1_000]}" for turn in history[-10:])
     task = QUESTION.format(
-        conversation=f"<conversation>\n{_plain(said)}\n</conversation>\n\n" if said else "",
-        question=_plain(question),
+        conversation=f"{fenced('conversation', said)}\n\n" if said else "",
+        question=fenced("question", question),
     )
     return TextRequest(
         stage="support",
@@ -144,10 +143,6 @@ def _request(question: str, history: Sequence[Mapping[str, str]], found: Sequenc
         patience=LONGEST_WAIT,
         brief={"question": question},
     )
-
-
-def _plain(text: str) -> str:
-    return text.replace("<", "‹").replace(">", "›")
 
 
 def _asked_before(history: Sequence[Mapping[str, str]]) -> list[str]:

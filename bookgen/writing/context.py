@@ -13,6 +13,7 @@ from typing import Any
 
 from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block
+from bookgen.writing.fence import fenced
 from bookgen.writing.voice import craft
 from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
@@ -26,12 +27,10 @@ MOST_OF_A_BRIEF = 200
 MOST_OF_A_DIGEST = 320
 LEAST_AROUND = 3  # chapters whose plan is told however small the window is
 
-_DATA = "<book_data>\n{}\n</book_data>"
-
 
 def data(text: str) -> str:
     """`text` as material that cannot close its own block."""
-    return _DATA.format(text.replace("book_data>", "book data>"))
+    return fenced("book_data", text)
 
 
 def book_data(book: Book, window: int = WINDOW) -> str:

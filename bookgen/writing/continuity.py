@@ -9,6 +9,7 @@ from typing import Any
 from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message, PromptTooLong, StopReason, TextRequest
 from bookgen.writing import brief, sentences, structured
+from bookgen.writing.fence import fenced
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import ProseLanguage, language
 from bookgen.writing.material import Material
@@ -53,9 +54,7 @@ EXTRACT = (
     """\
 Book: {title}. Chapter {number}: {chapter_title}.
 
-<chapter>
 {content}
-</chapter>
 
 Threads that earlier chapters left open:
 {threads}"""
@@ -154,7 +153,7 @@ def _request(book: Book, chapter: Chapter, content: str, threads: Sequence[str],
         title=book.title,
         number=chapter.chapter_number,
         chapter_title=chapter.title,
-        content=_bounded(content, min(LONGEST_CHAPTER, window * 2 // 5)).replace("chapter>", "chapter >"),
+        content=fenced("chapter", _bounded(content, min(LONGEST_CHAPTER, window * 2 // 5))),
         threads=_numbered(threads),
         facts=MOST_FACTS,
         **_lengths(language(book.content_language)),

@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bookgen.errors import StartupError
-from bookgen.store.postgres import binaries
+from bookgen.store.postgres import binaries, roles
 from bookgen.store.postgres.account import Runner
 from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.postmaster import Postmaster
@@ -48,7 +48,7 @@ WATCH_SECONDS = 0.2
 
 
 class EmbeddedPostgres:
-    """`start` gives the DSN. Only the process that started the server stops it."""
+    """`start` gives the service's DSN. Only the process that started the server stops it."""
 
     def __init__(
         self, data_dir: Path, bindir: Path | None = None, *, settings: Mapping[str, str] | None = None
@@ -58,18 +58,22 @@ class EmbeddedPostgres:
         self._settings = {**SETTINGS, **(settings or {})}
         self._watch: asyncio.Task[None] | None = None
         self._server: Postmaster | None = None
+        self.superuser_dsn = ""
 
     async def start(self) -> str:
         """Start the server, or join the one that runs on this folder. Call it on the main thread's loop."""
-        password = await asyncio.to_thread(self._password)
+        password = await asyncio.to_thread(self._password, "pg.password")
+        own_password = await asyncio.to_thread(self._password, "pg.service.password")
         if self._server is None:
             self._server = await asyncio.to_thread(self._prepare)
         server = self._server
         async with self._lock():
             await asyncio.to_thread(_init_cluster, server, password)
             await self._bring_up(server)
+            self.superuser_dsn = _dsn(roles.SUPERUSER, password, server)
+            await roles.give_to_service(self.superuser_dsn, own_password)
         self._watch = asyncio.create_task(self._keep_running(server))
-        return f"postgresql://bookgen:{quote(password)}@/postgres?host={server.sockets}&port=5432"
+        return _dsn(roles.SERVICE, own_password, server)
 
     async def stop(self) -> None:
         """Stop the server if this process started it."""
@@ -81,10 +85,10 @@ class EmbeddedPostgres:
         if self._server is not None:
             await asyncio.to_thread(self._server.stop)
 
-    def _password(self) -> str:
+    def _password(self, name: str) -> str:
         try:
             self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return kept_secret(self._root / "pg.password")
+            return kept_secret(self._root / name)
         except OSError as error:
             raise StartupError(f"BOOKGEN_DATA_DIR={self._root} can't be written: {error.strerror}.") from error
 
@@ -158,11 +162,15 @@ def _init_cluster(server: Postmaster, password: str) -> None:
         file.write(password)
         file.flush()
         server.runner.own(Path(file.name))
-        options = ["-U", "bookgen", "-E", "UTF8", *locale, "--locale=C.UTF-8", "--auth=scram-sha-256"]
+        options = ["-U", roles.SUPERUSER, "-E", "UTF8", *locale, "--locale=C.UTF-8", "--auth=scram-sha-256"]
         options += [f"--pwfile={file.name}", "--no-instructions"]
         with server.runner.reaching(new) as (path, descriptors):
             server.runner.run([str(server.programs / "initdb"), "-D", path, *options], descriptors)
     new.rename(server.data)
+
+
+def _dsn(role: str, password: str, server: Postmaster) -> str:
+    return f"postgresql://{role}:{quote(password)}@/postgres?host={server.sockets}&port=5432"
 
 
 def _cluster_major(root: Path) -> int | None:

@@ -11,6 +11,7 @@ from bookgen.models import Book, Chapter, Severity, SuggestionType
 from bookgen.providers.text import Block, Message, TextRequest
 from bookgen.words import measure
 from bookgen.writing import structured
+from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
 from bookgen.writing.printable import printable
 from bookgen.writing.proofreading import anchors
@@ -59,9 +60,7 @@ Names and terms of this book: {names}."""
 TASK = """\
 Chapter {number}: {title}.
 
-<text>
 {text}
-</text>
 
 Answer with one JSON object and nothing else, {{"edits": [...]}}, at most {most} edits, in the order of the text. Each \
 edit has:
@@ -110,7 +109,7 @@ async def proposed(
 def _request(book: Book, chapter: Chapter, window: Window, names: Sequence[str]) -> TextRequest:
     tongue = language(book.content_language).name
     listed = ", ".join(names) or "none are listed"
-    text = chapter.content[window.start : window.end].replace("text>", "text >")
+    text = fenced("text", chapter.content[window.start : window.end])
     task = TASK.format(number=chapter.chapter_number, title=chapter.title, text=text, most=MOST_EDITS, language=tongue)
     return TextRequest(
         stage=STAGE,

@@ -19,10 +19,12 @@ import asyncpg
 import pytest
 
 from bookgen.errors import StartupError
+from bookgen.store.migrate import migrate
 from bookgen.store.postgres import account as postgres_account
 from bookgen.store.postgres import binaries as postgres_binaries
 from bookgen.store.postgres import embedded
 from bookgen.store.postgres.embedded import EmbeddedPostgres
+from tests.databases import SQL
 
 STARTER = textwrap.dedent("""
     import asyncio, sys
@@ -127,7 +129,7 @@ async def test_the_server_is_behind_a_password_and_a_private_socket(server: Embe
     assert folder.stat().st_mode & 0o777 == 0o700
     assert await query(dsn, "SHOW listen_addresses") == ""
     with pytest.raises(asyncpg.InvalidPasswordError):
-        await query(dsn.replace("bookgen:", "bookgen:x"), "SELECT 1")
+        await query(dsn.replace("bookgen_service:", "bookgen_service:x"), "SELECT 1")
 
 
 async def test_the_password_is_readable_by_its_owner_alone(server: EmbeddedPostgres, tmp_path: Path) -> None:
@@ -343,3 +345,40 @@ async def test_the_servers_log_holds_no_statement_of_ours(server: EmbeddedPostgr
         await query(dsn, "SELECT 'hush' FROM nowhere")
 
     assert "hush" not in (tmp_path / "data" / "postgres.log").read_text()
+
+
+RIGHTS = "SELECT rolsuper OR rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = current_user"
+OWN_FUNCTION = "CREATE OR REPLACE FUNCTION folded(name text) RETURNS text LANGUAGE sql IMMUTABLE RETURN lower(name)"
+ADD_ACCOUNT = "INSERT INTO account (username, email) VALUES ('{0}', '{0}@example.com') RETURNING id"
+LEFT = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relowner = 'bookgen'::regrole"
+
+
+async def test_the_services_role_owns_the_database_and_is_no_superuser(server: EmbeddedPostgres) -> None:
+    dsn = await server.start()
+
+    await query(dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
+
+    assert await query(dsn, "SELECT current_user") == "bookgen_service"
+    assert await query(dsn, RIGHTS) is False
+    for harm in ("SELECT pg_read_file('PG_VERSION')", "COPY kept TO PROGRAM 'true'", "ALTER ROLE bookgen LOGIN"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await query(dsn, harm)
+
+
+async def test_a_folder_of_an_older_version_is_handed_to_the_services_role(server: EmbeddedPostgres) -> None:
+    await server.start()
+    former = server.superuser_dsn
+    await query(former, "ALTER DATABASE postgres OWNER TO bookgen")
+    await migrate(former, SQL)
+    await query(former, ADD_ACCOUNT.format("ada"))
+    assert await query(former, LEFT) > 0
+    await server.stop()
+
+    dsn = await server.start()
+
+    assert await migrate(dsn, SQL) == []
+    assert await query(dsn, ADD_ACCOUNT.format("bob")) == 2
+    await query(dsn, "ALTER TABLE account ADD COLUMN later text")
+    await query(dsn, OWN_FUNCTION)
+    assert await query(dsn, "SELECT count(*) FROM account") == 2
+    assert await query(former, LEFT) == 0

@@ -1,0 +1,31 @@
+"""The marks around text that is material to a model: nothing within can spell their end."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import islice
+
+# A bracket that opens a mark, as typed, in other widths, as an entity, however often that was escaped.
+_OPENING = re.compile(r"[<＜﹤‹〈❮]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?", re.IGNORECASE)
+
+
+def fenced(mark: str, text: str) -> str:
+    """The text between <mark> and </mark>; where it spells either of them, in whatever way, the bracket is another."""
+    return f"<{mark}>\n{_OPENING.sub(lambda found: _harmless(mark, text, found), text)}\n</{mark}>"
+
+
+def _harmless(mark: str, text: str, found: re.Match[str]) -> str:
+    letters = _letters(mark)
+    return "(" if _begins(text, found.end(), letters) else found[0]
+
+
+def _begins(text: str, start: int, letters: str) -> bool:
+    """Whether the letters come next, whatever stands between and around them that no reader sees."""
+    seen = (letter for sign in islice(text, start, None) for letter in _letters(sign))
+    return all(letter == next(seen, "") for letter in letters)
+
+
+def _letters(text: str) -> str:
+    """Letters and digits alone, in one width and case."""
+    return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign.isalnum())
