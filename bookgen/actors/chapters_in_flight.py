@@ -5,7 +5,7 @@ phases of productions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -46,6 +46,7 @@ class ChaptersInFlight:
 
     def __init__(self, resources: Resources, chapters_at_once: int) -> None:
         self.by_run: dict[UUID, WorkInFlight[Any]] = {}
+        self.entries: set[asyncio.Task[None]] = set()
         self.draining = False
         self.surplus = 0
         self.quarantine = Quarantine(resources)
@@ -121,13 +122,20 @@ class ChaptersInFlight:
         """Drops the chapter: its text, should it still come, finds no way in. Its cost is written down."""
         work.cancel()
         if work.task.done() and work.steps.unstored:
-            spawn(self._resources.health.through_outages(work.steps.store_last))
+            self._enter(self._resources.health.through_outages(work.steps.store_last))
         self.end(work)
 
     def lose(self, work: WorkInFlight[Any]) -> None:
-        """Drops the chapter without a trace: another process may have the run now."""
-        work.steps.unstored = None
+        """Drops the chapter and what was answered for it: another process may have the run now. Its cost is entered."""
+        if step := work.steps.unstored:
+            work.steps.unstored = None
+            self._enter(work.steps.charge(step.asked))
         self.cancel(work)
+
+    def _enter(self, entry: Coroutine[Any, Any, None]) -> None:
+        task = spawn(entry)
+        self.entries.add(task)
+        task.add_done_callback(self.entries.discard)
 
     def end(self, work: WorkInFlight[Any]) -> None:
         """Forgets the work: nothing of it is handled any more."""

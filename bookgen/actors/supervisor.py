@@ -212,8 +212,10 @@ class Supervisor:
         for actor in self.registry:
             actor.lose()
         self.registry.clear()
+        cut += self.chapters.entries
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
+                await asyncio.gather(*self.chapters.entries)
                 await runs.release(self.resources.pool, self.resources.boot_id)
                 await self.reports.release()
                 await self.lease.give_up()

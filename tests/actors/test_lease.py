@@ -200,3 +200,24 @@ async def test_nothing_is_claimed_under_a_name_that_has_no_lease_yet(
     await supervisor.sweep()
 
     assert (await shelf.run(book))["owner"] == before
+
+
+@pytest.mark.parametrize("end", ["lease lost", "drain"])
+async def test_a_reply_that_is_dropped_with_the_lease_or_at_the_end_is_in_the_ledger(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf, end: str
+) -> None:
+    owner = await start()
+    _, book = await begun(owner)
+    model.poison = {book}
+    model.answer(book, 1)
+    await model.until(lambda: model.stuck[book] == 1)
+    assert not await shelf.value("SELECT EXISTS (SELECT FROM model_call WHERE book_id = $1)", book)
+
+    if end == "drain":
+        await owner.drain(0)
+    else:
+        owner.lease._lost()
+        await shelf.until("SELECT EXISTS (SELECT FROM model_call WHERE book_id = $1)", book)
+
+    assert await shelf.value("SELECT output_tokens FROM model_call WHERE book_id = $1", book) == 20
+    assert not await shelf.value("SELECT EXISTS (SELECT FROM step WHERE book_id = $1)", book)
