@@ -6,6 +6,7 @@ from functools import cached_property
 
 from bookgen.render.layout.compose import lay_out, paginate
 from bookgen.render.layout.page import Layout, Pagination
+from bookgen.render.layout.spreads import for_spreads, lay_out_spreads, paginate_spreads
 from bookgen.render.model import Manuscript
 from bookgen.render.settings import ExportSettings
 
@@ -18,12 +19,13 @@ class Edition:
 
     def __init__(self, manuscript: Manuscript, settings: ExportSettings, key: str) -> None:
         self.manuscript = manuscript
-        self.settings = settings
+        self.settings = for_spreads(settings, manuscript.ages) if manuscript.ages else settings
         self._key = key
 
     @cached_property
     def layout(self) -> Layout:
-        layout = lay_out(self.manuscript, self.settings)
+        lay = lay_out_spreads if self.manuscript.ages else lay_out
+        layout = lay(self.manuscript, self.settings)
         self._keep(layout.pagination)
         return layout
 
@@ -31,7 +33,8 @@ class Edition:
     def pagination(self) -> Pagination:
         """Where the printed pages begin, whether or not this machine has the fonts to print them."""
         known = _paginations.get(self._key)
-        return known or self._keep(paginate(self.manuscript, self.settings))
+        count = paginate_spreads if self.manuscript.ages else paginate
+        return known or self._keep(count(self.manuscript, self.settings))
 
     def _keep(self, pagination: Pagination) -> Pagination:
         while len(_paginations) >= _KEPT:

@@ -39,9 +39,11 @@ def _docx(edition: Edition) -> bytes:
 
 
 def _epub(edition: Edition) -> bytes:
+    from bookgen.render.epub.spreads import write_fixed_epub
     from bookgen.render.epub.writer import write_epub
 
-    return write_epub(edition.manuscript, edition.pagination, edition.settings)
+    write = write_fixed_epub if edition.manuscript.ages else write_epub
+    return write(edition.manuscript, edition.pagination, edition.settings)
 
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

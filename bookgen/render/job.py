@@ -43,6 +43,7 @@ class Job:
             self.watermark,
             self.author,
             *(book.id, book.title, book.subtitle, book.genre, book.description),
+            book.age_range,
             *(book.trim_size, book.content_language, book.created_at.year, last_change(book, self.chapters)),
             *((chapter.id, chapter.chapter_number, chapter.title, chapter.content) for chapter in self.chapters),
         ):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from bookgen.models import Book, Chapter
+from bookgen.models import Book, BookKind, Chapter
 from bookgen.render.characters import one_line
 from bookgen.render.dates import last_change
 from bookgen.render.languages import language
@@ -38,13 +39,20 @@ def manuscript(
         subject=one_line(book.genre),
         description=one_line(book.description),
         chapters=tuple(
-            _section(chapter, polish, [each for each in illustrations if each.chapter_id == chapter.id])
+            _section(chapter, polish, _of_chapter(illustrations, chapter, book))
             for chapter in chapters
             if chapter.content.strip()
         ),
         cover=cover,
         watermark=WATERMARK if watermark else "",
+        ages=book.age_range or "",
     )
+
+
+def _of_chapter(illustrations: Sequence[PlacedPicture], chapter: Chapter, book: Book) -> Sequence[PlacedPicture]:
+    """Of a spread the newest picture alone, for which its page has room."""
+    found = [each for each in illustrations if each.chapter_id == chapter.id]
+    return [replace(found[-1], position=0)] if found and book.kind is BookKind.CHILDRENS else found
 
 
 def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPicture]) -> Section:

@@ -105,6 +105,24 @@ class Figure:
 Block = Paragraph | Heading | Quote | ItemList | Table | Code | Verse | SceneBreak | Figure
 
 
+def spans_of(block: Block) -> list[Spans]:
+    """The texts of a block, whatever its form, each as one paragraph."""
+    match block:
+        case Paragraph(spans) | Heading(_, spans):
+            return [spans]
+        case Quote(blocks):
+            return [spans for inner in blocks for spans in spans_of(inner)]
+        case ItemList(items):
+            return [spans for item in items for inner in item for spans in spans_of(inner)]
+        case Table(_, head, rows):
+            return [spans for row in (head, *rows) for spans in row if spans]
+        case Code(lines):
+            return [(Span(line),) for line in lines if line.strip()]
+        case Verse(lines):
+            return list(lines)
+    return []
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A JPEG as it goes into every file; its pixels are never scaled here."""
@@ -159,3 +177,4 @@ class Manuscript:
     chapters: tuple[Section, ...]
     cover: Picture | None = None
     watermark: str = ""
+    ages: str = ""  # of the readers of a picture book, whose chapters are spreads

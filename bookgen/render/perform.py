@@ -50,6 +50,6 @@ def export(job: Job) -> bytes:
             pages = html_pages(edition.layout, rtl=language(text.language).rtl)
             return orjson.dumps({"page_count": len(pages), "pages": pages})
         case "preview":
-            return write_pdf(text, edition.layout, job.settings, preview=True)
+            return write_pdf(text, edition.layout, edition.settings, preview=True)
         case _:
             return FORMATS[job.kind].write(edition)

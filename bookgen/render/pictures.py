@@ -66,6 +66,34 @@ def extended(original: Picture, width: float, height: float) -> Picture:
     return _jpeg(page)
 
 
+def covering(original: Picture, width: float, height: float, *, printed: bool) -> Picture:
+    """In the proportions of a page of so many points, what is beyond them cut; `printed`: with 300 pixels an inch."""
+    share = width / height
+    wide = min(original.width, round(original.height * share))
+    tall = min(original.height, round(original.width / share))
+    least = round(width / 72 * 300) if printed else 0
+    whole = original.width - wide < original.width * _SAME and original.height - tall < original.height * _SAME
+    if whole and original.width >= least:
+        return original
+    with Image.open(io.BytesIO(original.data)) as opened:
+        image = opened.convert("RGB")
+    left, top = (image.width - wide) // 2, (image.height - tall) // 2
+    cut = image.crop((left, top, left + wide, top + tall))
+    if wide < least:
+        cut = cut.resize((least, round(least / share)), Image.Resampling.LANCZOS)
+    return _jpeg(cut)
+
+
+def reduced(original: Picture, most: int) -> Picture:
+    """For a screen: at most so many pixels wide."""
+    if original.width <= most:
+        return original
+    with Image.open(io.BytesIO(original.data)) as image:
+        image.draft("RGB", (most, most))
+        height = max(1, round(original.height * most / original.width))
+        return _jpeg(image.convert("RGB").resize((most, height), Image.Resampling.LANCZOS))
+
+
 def _flat(image: Image.Image) -> Image.Image:
     """On white where it was transparent."""
     if image.mode in ("RGB", "L"):

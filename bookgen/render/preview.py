@@ -9,7 +9,8 @@ from typing import Any
 
 from bookgen.render.layout.lines import Line, Tail
 from bookgen.render.layout.page import Layout, Page, Placed
-from bookgen.render.layout.rows import Image, Rule, TextMark
+from bookgen.render.layout.rows import Fill, Image, Rule, TextMark
+from bookgen.render.pictures import reduced
 
 _STYLES = {
     "b": "font-weight:700",
@@ -17,6 +18,7 @@ _STYLES = {
     "m": "font-family:'Source Code Pro',monospace;font-size:86%",
     "sc": "font-variant:small-caps",
 }
+_WIDEST = 1_200  # pixels of a picture on a screen
 _RAISED = "vertical-align:super;font-size:60%"
 
 
@@ -61,9 +63,13 @@ class _PageWriter:
             case Rule():
                 style = self._box(placed.x + mark.x, placed.y + mark.dy, mark.width) | {"border-top": "1px solid"}
                 return f'<div style="{_css(style)}"></div>'
+            case Fill():
+                style = self._box(placed.x + mark.x, placed.y + mark.dy + mark.height, mark.width)
+                style |= {"height": self._share(mark.height), "background": f"rgb({','.join(map(str, mark.colour))})"}
+                return f'<div style="{_css(style)}"></div>'
             case Image():
                 style = self._box(placed.x + mark.x, placed.y + mark.dy + mark.height, mark.width)
-                source = "data:image/jpeg;base64," + b64encode(mark.picture.data).decode("ascii")
+                source = "data:image/jpeg;base64," + b64encode(reduced(mark.picture, _WIDEST).data).decode("ascii")
                 return f'<img src="{source}" alt="{escape(mark.element.alt)}" style="{_css(style)}"/>'
 
     def _text(self, mark: TextMark, placed: Placed) -> str:

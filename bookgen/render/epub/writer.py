@@ -19,19 +19,6 @@ from bookgen.render.model import Block, Figure, ItemList, Manuscript, Picture, Q
 from bookgen.render.settings import ExportSettings
 
 _PACKAGE = "EPUB/content.opf"
-_SUMMARY = (
-    "Reflowable text with headings, landmarks, a table of contents, page numbers of the printed book "
-    "and text alternatives for every image."
-)
-_FEATURES = (
-    "structuralNavigation",
-    "tableOfContents",
-    "readingOrder",
-    "displayTransformability",
-    "alternativeText",
-    "pageBreakMarkers",
-    "pageNavigation",
-)
 
 
 class _Page(epub.EpubHtml):  # type: ignore[misc]
@@ -45,10 +32,26 @@ class _Page(epub.EpubHtml):  # type: ignore[misc]
 
 
 def write_epub(manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> bytes:
-    return _EpubWriter(manuscript, pagination, settings).file()
+    return EpubWriter(manuscript, pagination, settings).file()
 
 
-class _EpubWriter:
+class EpubWriter:
+    """One book's file. `summary` and `features` are what it says of itself to who needs assistance with reading."""
+
+    summary = (
+        "Reflowable text with headings, landmarks, a table of contents, page numbers of the printed book "
+        "and text alternatives for every image."
+    )
+    features: tuple[str, ...] = (
+        "structuralNavigation",
+        "tableOfContents",
+        "readingOrder",
+        "displayTransformability",
+        "alternativeText",
+        "pageBreakMarkers",
+        "pageNavigation",
+    )
+
     def __init__(self, manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> None:
         self._manuscript = manuscript
         self._pagination = pagination
@@ -58,6 +61,7 @@ class _EpubWriter:
         self._spine: list[Any] = []
         self._landmarks: list[tuple[str, str, str]] = []
         self._page_list: list[tuple[str, str]] = []
+        self._names: dict[Picture, str] = {}
 
     def file(self) -> bytes:
         book = self._book
@@ -67,19 +71,20 @@ class _EpubWriter:
                 uid="css",
                 file_name="style.css",
                 media_type="text/css",
-                content=style_sheet(self._settings, self._language),
+                content=self._sheet(),
             )
         )
         for number, (name, path) in enumerate(font_files(self._settings).items(), 1):
             font = epub.EpubItem(uid=f"font{number}", file_name=name, media_type="font/ttf", content=path.read_bytes())
             book.add_item(font)
-        pictures = self._pictures()
+        pictures = self._names = self._pictures()
         if self._settings.include_cover and self._manuscript.cover:
             self._cover(self._manuscript.cover)
         self._front()
         contents = self._add("nav", "nav.xhtml", self._language.contents, b"", linear=self._settings.include_toc)
         contents.properties = ["nav"]
         chapters = [self._chapter(section, pictures) for section in self._manuscript.chapters]
+        self._back()
         contents.content = self._navigation(chapters)
         book.toc = chapters
         book.add_item(epub.EpubNcx())
@@ -99,9 +104,19 @@ class _EpubWriter:
         writer.process()
         writer.write()
         data = buffer.getvalue()
-        return rezip(data, {_PACKAGE: self._with_language(member(data, _PACKAGE))})
+        return rezip(data, {_PACKAGE: self._finished(member(data, _PACKAGE))})
 
-    def _with_language(self, package: bytes) -> bytes:
+    def _sheet(self) -> bytes:
+        return style_sheet(self._settings, self._language)
+
+    def _back(self) -> None:
+        """What stands behind the chapters: nothing."""
+
+    def _image(self, picture: Picture) -> Picture:
+        """A picture as it goes into the file."""
+        return picture
+
+    def _finished(self, package: bytes) -> bytes:
         """The package needs a language of its own, for its metadata."""
         mark = b'unique-identifier="id"'
         return package.replace(mark, mark + f' xml:lang="{escape(self._manuscript.language)}"'.encode(), 1)
@@ -136,8 +151,8 @@ class _EpubWriter:
         visual = self._has_pictures()
         rows = [("schema:accessMode", "textual"), *([("schema:accessMode", "visual")] if visual else [])]
         rows.append(("schema:accessModeSufficient", "textual"))
-        rows += [("schema:accessibilityFeature", feature) for feature in _FEATURES]
-        rows += [("schema:accessibilityHazard", "none"), ("schema:accessibilitySummary", _SUMMARY)]
+        rows += [("schema:accessibilityFeature", feature) for feature in self.features]
+        rows += [("schema:accessibilityHazard", "none"), ("schema:accessibilitySummary", self.summary)]
         rows += [("dcterms:conformsTo", "EPUB Accessibility 1.1 - WCAG 2.1 Level AA"), ("a11y:certifiedBy", "bookgen")]
         return rows
 
@@ -153,7 +168,9 @@ class _EpubWriter:
                 continue
             name = f"image{len(names) + 1}.jpg"
             names[figure.picture] = name
-            item = epub.EpubItem(uid=name[:-4], file_name=name, media_type="image/jpeg", content=figure.picture.data)
+            item = epub.EpubItem(
+                uid=name[:-4], file_name=name, media_type="image/jpeg", content=self._image(figure.picture).data
+            )
             self._book.add_item(item)
         return names
 
@@ -163,9 +180,12 @@ class _EpubWriter:
         self._book.add_item(cover)
         self._book.add_metadata(None, "meta", "", {"name": "cover", "content": "cover-image"})
         alt = escape(f"{self._manuscript.title}, {self._manuscript.author}")
-        body = f'<section epub:type="cover" class="cover"><img src="cover.jpg" alt="{alt}"/></section>'
-        self._add("cover", "cover.xhtml", self._manuscript.title, self._page(self._manuscript.title, body, "cover"))
+        title = self._manuscript.title
+        self._add("cover", "cover.xhtml", title, self._page(title, self._cover_body(alt), "cover"))
         self._landmarks.append(("cover", "cover.xhtml", self._manuscript.title))
+
+    def _cover_body(self, alt: str) -> str:
+        return f'<section epub:type="cover" class="cover"><img src="cover.jpg" alt="{alt}"/></section>'
 
     def _front(self) -> None:
         book, settings = self._manuscript, self._settings

@@ -72,3 +72,4 @@ class Layout:
     typeface: Typeface
     pagination: Pagination
     rtl: bool = False
+    facing: bool = False  # every second page belongs to the one before it: a screen shows them side by side

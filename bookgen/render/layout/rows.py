@@ -52,7 +52,18 @@ class Image:
     element: Element
 
 
-Mark = TextMark | Rule | Image
+@dataclass(slots=True)
+class Fill:
+    """A ground of one colour."""
+
+    x: float
+    dy: float
+    width: float
+    height: float
+    colour: tuple[int, int, int]
+
+
+Mark = TextMark | Rule | Image | Fill
 
 
 @dataclass(slots=True)

@@ -18,6 +18,11 @@ def inks(colour: Colour) -> str:
     return " ".join(f"{share:.3f}" for share in (*(share - black for share in shares), black))
 
 
+def rgb(colour: Colour) -> str:
+    """Shares of red, green and blue."""
+    return " ".join(f"{value / 255:.3f}" for value in colour)
+
+
 def operators(drawing: Drawing, x: float, y: float, scale: float) -> Iterator[str]:
     """The drawing with its lower left corner at (x, y), so many points a pixel; its own heights count downwards."""
     yield f"q {scale:.5f} 0 0 {-scale:.5f} {x:.2f} {y + drawing.height * scale:.2f} cm"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import BytesIO
 
 from reportlab.lib.utils import ImageReader
 
 from bookgen.render.layout.front import anchor
 from bookgen.render.layout.page import Layout, Page, Placed
-from bookgen.render.layout.rows import Image, Rule, TextMark
+from bookgen.render.layout.rows import Fill, Image, Rule, TextMark
 from bookgen.render.model import Manuscript, Picture
 from bookgen.render.pdf.archive import describe, make_archival, make_pressable
 from bookgen.render.pdf.canvas import ARCHIVAL, PRESS, BareCanvas
 from bookgen.render.pdf.fontfile import EmbeddedFont
+from bookgen.render.pdf.inks import inks, rgb
 from bookgen.render.pdf.links import links, struck
 from bookgen.render.pdf.tags import Tags
 from bookgen.render.pdf.text import TextWriter
@@ -61,9 +62,11 @@ class _PdfWriter:
             if self._bleed or not self._digital:
                 canvas.setTrimBox((shift, self._bleed, shift + layout.width, self._bleed + layout.height))
                 canvas.setBleedBox((0, 0, layout.width + self._bleed, layout.height + 2 * self._bleed))
+            ground, above = _parted(page)
+            self._draw(index, ground)
             if mark and page.kind != "cover":
                 canvas.draw([mark])
-            self._draw(index, page)
+            self._draw(index, above)
             if self._digital:
                 self._lead(index, page, shift)
             canvas.showPage()
@@ -77,6 +80,8 @@ class _PdfWriter:
             self._outline()
             self._tags.write(canvas, self._layout.structure)
             canvas.setViewerPreference("DisplayDocTitle", "true")
+            if self._layout.facing:
+                canvas.document.Catalog.setPageLayout("TwoPageRight")
             make_archival(canvas, self._manuscript)
         else:
             make_pressable(canvas)
@@ -89,13 +94,12 @@ class _PdfWriter:
         recto_right = (index % 2 == 0) != self._layout.rtl
         return 0.0 if recto_right else self._bleed
 
-    def _draw(self, index: int, page: Page) -> None:
+    def _draw(self, index: int, placed: Sequence[Placed]) -> None:
         """Neighbouring lines of one paragraph share one marked stretch."""
         self._text.restart()
         texts: list[str] = []
         strokes: list[str] = []
         at = 0
-        placed = page.placed
         while at < len(placed):
             mark = placed[at].mark
             if not isinstance(mark, TextMark):
@@ -142,6 +146,11 @@ class _PdfWriter:
                 self._canvas.draw([self._tags.begin(index, mark.element)])
                 self._canvas.drawImage(self._reader(mark.picture), x, y, mark.width, mark.height)
                 self._canvas.draw([self._tags.end()])
+            case Fill():
+                x, y = placed.x + mark.x, placed.y + mark.dy
+                paint = f"{rgb(mark.colour)} rg" if self._digital else f"{inks(mark.colour)} k"
+                box = f"q {paint} {x:.2f} {y:.2f} {mark.width:.2f} {mark.height:.2f} re f Q"
+                self._canvas.draw([self._tags.begin(index, None) + box + self._tags.end()])
             case TextMark():
                 pass
 
@@ -177,3 +186,11 @@ class _PdfWriter:
         for section in self._manuscript.chapters:
             if anchor(section) in self._anchors:
                 self._canvas.addOutlineEntry(section.title.strip() or str(section.number), anchor(section), 0, False)
+
+
+def _parted(page: Page) -> tuple[list[Placed], list[Placed]]:
+    """What fills the page from edge to edge, which a mark is drawn over, and all else."""
+    grounds = 1 if page.placed and isinstance(page.placed[0].mark, Fill) else 0
+    if page.kind == "chapter" and page.placed and isinstance(page.placed[0].mark, Image) and len(page.placed) == 1:
+        grounds = 1
+    return page.placed[:grounds], page.placed[grounds:]

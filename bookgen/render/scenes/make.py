@@ -73,8 +73,6 @@ def draw_scene(drawing: Drawing, job: SceneJob) -> None:
     paint(scene)
     hero, *others = (figure(each) for each in job.figures)
     present = [each for each, told in zip(others, job.figures[1:], strict=True) if _is_told_of(told, job.told)]
-    if not present and others and chance.random() < 0.4:
-        present = others[:1]
     toward = chance.random() < 0.5
     x = 500.0 if len(present) > 1 else (385 if toward else 615) if present else chance.uniform(430, 570)
     _props(scene, job.told, "sky", x)

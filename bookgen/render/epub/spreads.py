@@ -1,0 +1,197 @@
+"""A picture book as an EPUB 3.3 of fixed layout: two pages a spread, the picture and the text that goes with it.
+
+The text stands on its page as text, so that it can be selected, found and read aloud.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+from bookgen.models import AgeRange
+from bookgen.render.cover.colour import Colour
+from bookgen.render.epub.writer import EpubWriter
+from bookgen.render.epub.xhtml import ChapterWriter
+from bookgen.render.layout.front import copyright_paragraphs
+from bookgen.render.layout.page import Pagination
+from bookgen.render.layout.spreads import SIZES, text_sizes
+from bookgen.render.model import Figure, Manuscript, Picture, Section
+from bookgen.render.pictures import reduced
+from bookgen.render.settings import ExportSettings
+from bookgen.render.tints import PLAIN, tint
+from bookgen.render.trim import TRIMS
+
+_SCALE = 2  # pixels of the page a point
+_WIDEST = 1_600  # pixels of a picture
+_LEFT, _RIGHT, _CENTER = "page-spread-left", "page-spread-right", "rendition:page-spread-center"
+
+_SHEET = """@namespace epub "http://www.idpf.org/2007/ops";
+html, body {{ margin: 0; padding: 0 }}
+.sheet {{ position: absolute; left: 0; top: 0; width: {width}px; height: {height}px; overflow: hidden; color: #111;
+  font-family: Georgia, "Source Serif 4", serif; text-align: {align} }}
+.sheet img.whole {{ position: absolute; left: 0; top: 0; width: 100%; height: 100%; object-fit: cover }}
+.sheet img.fitted {{ position: absolute; left: 0; top: 0; width: 100%; height: 100%; object-fit: contain }}
+.sheet img.round {{ width: 44%; height: 44%; object-fit: cover; object-position: 50% 62%; border-radius: 50% }}
+.words {{ position: absolute; left: {margin}px; right: {margin}px; top: {margin}px; bottom: {margin}px; display: flex;
+  flex-direction: column; justify-content: center }}
+.words p {{ margin: 0 0 0.62em; line-height: 1.42 }}
+.centred {{ text-align: center; align-items: center }}
+.centred h1 {{ font-weight: normal; font-size: {title}px; line-height: 1.2; margin: 0 0 0.5em }}
+.small p {{ font-size: 20px; margin: 0 0 0.3em }}
+.small {{ justify-content: flex-end }}
+.foot {{ position: absolute; left: 0; right: 0; bottom: 48px; text-align: center; font-size: 22px; margin: 0 }}
+.unseen {{ position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%);
+  white-space: nowrap }}
+nav ol {{ list-style: none }}
+"""
+
+
+def write_fixed_epub(manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> bytes:
+    """`settings` are those of `for_spreads`."""
+    return _FixedWriter(manuscript, pagination, settings).file()
+
+
+class _FixedWriter(EpubWriter):
+    summary = (
+        "Fixed layout with the text as text, headings, landmarks, a table of contents, page numbers of the printed "
+        "book and text alternatives for every image."
+    )
+    features = (
+        "structuralNavigation",
+        "tableOfContents",
+        "readingOrder",
+        "alternativeText",
+        "pageBreakMarkers",
+        "pageNavigation",
+    )
+
+    def __init__(self, manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> None:
+        super().__init__(manuscript, pagination, settings)
+        trim = TRIMS[manuscript.trim]
+        self._size = round(trim.width * _SCALE), round(trim.height * _SCALE)
+        self._sides: dict[str, str] = {}
+        self._sizes = text_sizes(manuscript, settings)
+
+    def _sheet(self) -> bytes:
+        width, height = self._size
+        centred = SIZES[AgeRange(self._manuscript.ages)][1]
+        align = "center" if centred else "start"
+        title = max(44, min(96, 2_300 // max(len(self._manuscript.title), 1)))
+        text = _SHEET.format(width=width, height=height, align=align, margin=round(width * 0.1), title=title)
+        return text.encode()
+
+    def _metadata(self) -> None:
+        super()._metadata()
+        for name, value in (("layout", "pre-paginated"), ("spread", "auto"), ("orientation", "auto")):
+            self._book.add_metadata(None, "meta", value, {"property": f"rendition:{name}"})
+
+    def _finished(self, package: bytes) -> bytes:
+        """The side that each page stands on belongs into the spine, which EbookLib gives no place for it."""
+        package = super()._finished(package)
+        for name, side in self._sides.items():
+            mark = f'idref="{name}"'
+            package = package.replace(mark.encode(), f'{mark} properties="{side}"'.encode(), 1)
+        return package
+
+    def _image(self, picture: Picture) -> Picture:
+        return reduced(picture, _WIDEST)
+
+    def _page(self, title: str, body: str, kind: str) -> bytes:
+        width, height = self._size
+        viewport = f'<meta name="viewport" content="width={width}, height={height}"/>\n</head>'
+        return super()._page(title, body, kind).replace(b"</head>", viewport.encode(), 1)
+
+    def _cover(self, picture: Picture) -> None:
+        super()._cover(picture)
+        self._sides["cover"] = _CENTER
+
+    def _cover_body(self, alt: str) -> str:
+        image = f'<img class="fitted" src="cover.jpg" alt="{alt}"/>'
+        return _sheet_of(image, PLAIN, 'epub:type="cover"')
+
+    def _front(self) -> None:
+        book = self._manuscript
+        if not self._settings.include_title_page:
+            return
+        figure = next((found for section in book.chapters if (found := _figure(section))), None)
+        image = ""
+        if figure:
+            name = self._names[figure.picture]
+            image = f'<img class="round" src="{name}" alt="{escape(figure.alt)}"/>'
+        subtitle = f"<p>{escape(book.subtitle)}</p>" * bool(book.subtitle)
+        names = "".join(f"<p>{escape(name)}</p>" for name in (book.author, self._settings.publisher) if name)
+        inner = f"<h1>{escape(book.title)}</h1>{subtitle}{image}{names}"
+        words = f'<div class="words centred" style="font-size:34px">{inner}</div>'
+        ground = tint(figure.picture) if figure else PLAIN
+        body = _sheet_of(words, ground, 'epub:type="titlepage"')
+        self._add("title", "title.xhtml", book.title, self._page(book.title, body, "frontmatter"))
+        self._landmarks.append(("titlepage", "title.xhtml", book.title))
+        self._sides["title"] = self._right
+
+    def _chapter(self, section: Section, pictures: dict[Picture, str]) -> Any:
+        """The picture's page and the text's; the first stands for the spread."""
+        start = self._pagination.chapter_labels[section.number]
+        figure = _figure(section)
+        ground = tint(figure.picture) if figure else PLAIN
+        image = f'<img class="whole" src="{pictures[figure.picture]}" alt="{escape(figure.alt)}"/>' if figure else ""
+        title = section.title.strip() or start
+        heading = f'<h1 class="unseen" id="h{section.number}">{escape(title)}</h1>'
+        kind = f'epub:type="chapter" role="doc-chapter" aria-labelledby="h{section.number}"'
+        name = f"chapter{section.number:03d}"
+        body = _sheet_of(f"{self._break(name, start)}{heading}{image}", ground, kind)
+        first = self._add(name, f"{name}.xhtml", title, self._page(title, body, "bodymatter"))
+        self._text_page(section, title, ground, str(int(start) + 1))
+        self._sides |= {name: self._left, f"{name}text": self._right}
+        return first
+
+    def _text_page(self, section: Section, title: str, ground: Colour, label: str) -> None:
+        name = f"chapter{section.number:03d}text"
+        text = replace(section, blocks=tuple(block for block in section.blocks if not isinstance(block, Figure)))
+        inner = ChapterWriter(text, (), self._names).body()
+        size = round(self._sizes[section.number] * _SCALE)
+        words = f'<div class="words" style="font-size:{size}px">{inner}</div>'
+        mark = escape(self._manuscript.watermark)
+        foot = " · ".join(each for each in (label if self._settings.page_numbers else "", mark) if each)
+        below = f'<p class="foot">{foot}</p>' if foot else ""
+        body = _sheet_of(f"{self._break(name, label)}{words}{below}", ground, f'aria-label="{escape(title)}"')
+        self._add(name, f"{name}.xhtml", title, self._page(title, body, "bodymatter"))
+
+    def _back(self) -> None:
+        """What is said about rights, and the dedication, after the story."""
+        book, settings = self._manuscript, self._settings
+        lines = copyright_paragraphs(book, settings, self._language) if settings.include_copyright_page else []
+        if not lines and book.watermark:
+            lines = [book.watermark]
+        if not lines and not settings.dedication:
+            return
+        told = "".join(f"<p><i>{escape(line)}</i></p>" for line in settings.dedication.split("\n") if line.strip())
+        said = "".join(f"<p>{escape(line)}</p>" for line in lines)
+        inner = f'<div class="words centred" style="font-size:32px">{told}</div>' * bool(told)
+        inner += f'<div class="words centred small">{said}</div>' * bool(said)
+        title = self._language.copyright
+        body = _sheet_of(inner, PLAIN, 'epub:type="copyright-page"')
+        self._add("copyright", "copyright.xhtml", title, self._page(title, body, "backmatter"))
+        self._sides["copyright"] = self._left
+
+    def _break(self, name: str, label: str) -> str:
+        self._page_list.append((f"{name}.xhtml#p{label}", label))
+        return f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{label}" aria-label="{label}"></span>'
+
+    @property
+    def _left(self) -> str:
+        """Where a spread begins."""
+        return _RIGHT if self._language.rtl else _LEFT
+
+    @property
+    def _right(self) -> str:
+        return _LEFT if self._language.rtl else _RIGHT
+
+
+def _sheet_of(inner: str, ground: Colour, kind: str) -> str:
+    colour = f"rgb({','.join(map(str, ground))})"
+    return f'<section class="sheet" style="background:{colour}" {kind}>{inner}</section>'
+
+
+def _figure(section: Section) -> Figure | None:
+    return next((block for block in section.blocks if isinstance(block, Figure)), None)

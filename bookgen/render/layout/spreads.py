@@ -1,0 +1,296 @@
+"""A picture book laid out: on each spread the picture fills the left page, and the text stands on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from bookgen.models import AgeRange
+from bookgen.render.cover.colour import Colour
+from bookgen.render.layout.compose import setter_for
+from bookgen.render.layout.front import FrontMatter, anchor, copyright_paragraphs
+from bookgen.render.layout.lines import Align, Line
+from bookgen.render.layout.page import Layout, Page, PageStart, Pagination, Placed
+from bookgen.render.layout.rows import Element, Fill, Image, TextMark
+from bookgen.render.layout.setter import DISPLAY_LEAD
+from bookgen.render.model import Figure, Manuscript, Picture, Section, Spans, spans_of
+from bookgen.render.pictures import covering
+from bookgen.render.settings import ExportSettings
+from bookgen.render.tints import PLAIN, medallion, tint
+from bookgen.render.trim import BLEED, INCH
+
+# Points of the text, and whether its lines are centred, by the age of who reads it.
+SIZES = {
+    AgeRange.TODDLERS: (30.0, True),
+    AgeRange.PRESCHOOLERS: (24.0, True),
+    AgeRange.FIRST_READERS: (19.0, False),
+    AgeRange.READERS: (15.0, False),
+}
+_SMALLEST = 9.0
+_STEP = 0.9  # of a size that has no room
+_LEAD, _BETWEEN = 1.42, 0.62  # from line to line, and between paragraphs, by the size
+_MARGIN = 0.95 * INCH
+_FOLIO = 0.5 * INCH
+_ABOVE_MIDDLE = 0.03  # of the page's height: what looks centred stands a little higher
+_MEDALLION = 3.7 * INCH
+_TITLES = (46.0, 40.0, 34.0, 28.0, 23.0, 18.0, 14.0)
+
+
+def for_spreads(settings: ExportSettings, ages: str) -> ExportSettings:
+    """The settings of a picture book: a print interior is in colour and bleeds, and nothing divides a child's words."""
+    size, _ = SIZES[AgeRange(ages)]
+    printed = settings.profile == "print"
+    return replace(
+        settings,
+        font_size=settings.font_size or size,
+        justify=False,
+        hyphenate=False,
+        color=settings.color or printed,
+        bleed=settings.bleed or printed,
+        include_toc=False,
+    )
+
+
+def lay_out_spreads(manuscript: Manuscript, settings: ExportSettings) -> Layout:
+    """`settings` are those of `for_spreads`."""
+    return _SpreadComposer(manuscript, settings).layout()
+
+
+def paginate_spreads(manuscript: Manuscript, settings: ExportSettings) -> Pagination:
+    """Where the printed pages are, whether or not this machine has the fonts to print them."""
+    return _SpreadComposer(manuscript, settings, measuring=True).pagination()
+
+
+def text_sizes(manuscript: Manuscript, settings: ExportSettings) -> dict[int, float]:
+    """The points of each spread's text, by its number."""
+    composer = _SpreadComposer(manuscript, settings, measuring=True)
+    return {section.number: composer.size_of(section) for section in manuscript.chapters}
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """A paragraph broken into lines."""
+
+    lines: Sequence[Line]
+    element: Element | None
+
+
+class _SpreadComposer:
+    def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
+        self._manuscript = manuscript
+        self._settings = settings
+        self._measuring = measuring
+        self._setter = setter_for(manuscript, settings, measuring=measuring)
+        self._structure = Element("Document")
+        self._digital = settings.profile == "digital"
+        trim = self._setter.geometry.trim
+        self._width, self._height = trim.width, trim.height
+        self._measure = trim.width - 2 * _MARGIN
+        self._centred = SIZES[AgeRange(manuscript.ages)][1]
+
+    def layout(self) -> Layout:
+        front = self._front()
+        pages = [*front, *self._story(), *self._back(front)]
+        for index, page in enumerate(front):
+            page.label = str(index + 1)
+        setter = self._setter
+        return Layout(
+            self._width,
+            self._height,
+            pages,
+            len(front),
+            self._structure,
+            setter.maker.typeface,
+            self.pagination(),
+            rtl=setter.language.rtl,
+            facing=len(front) % 2 == 1,
+        )
+
+    def pagination(self) -> Pagination:
+        """As it is printed: a title page, the spreads, a page of credits."""
+        labels: dict[int, str] = {}
+        starts: list[PageStart] = []
+        number = 1
+        for section in self._manuscript.chapters:
+            labels[section.number] = str(number)
+            starts.append(PageStart(section.number, str(number), 0, 0))
+            number += self._pages_of(section)
+        return Pagination(number + 1, labels, tuple(starts))
+
+    def _pages_of(self, section: Section) -> int:
+        texts = len(self._columns(section, None))
+        return 1 + texts + (texts + 1) % 2
+
+    # Pages
+
+    def _front(self) -> list[Page]:
+        """An odd number of pages where spreads are to face each other, which in print they always are."""
+        shows_cover = self._digital and self._settings.include_cover and self._manuscript.cover is not None
+        pages: list[Page] = []
+        if shows_cover and self._manuscript.cover is not None:
+            matter = FrontMatter(self._setter, self._manuscript, self._structure.child("Sect"))
+            pages.append(matter.cover(self._manuscript.cover))
+            if self._settings.include_title_page:
+                pages.append(self._credits())
+        if self._settings.include_title_page:
+            pages.append(self._title())
+        elif not self._digital:
+            pages.append(self._tinted(Page("title")))
+        return pages
+
+    def _back(self, front: Sequence[Page]) -> list[Page]:
+        if any(page.kind == "copyright" for page in front):
+            return []
+        page = self._credits()
+        has_text = any(isinstance(placed.mark, TextMark) for placed in page.placed)
+        return [page] if has_text or not self._digital else []
+
+    def _story(self) -> Iterator[Page]:
+        number = 1
+        for section in self._manuscript.chapters:
+            element = self._structure.child("Sect")
+            figure = _figure(section)
+            ground = tint(figure.picture) if figure and not self._measuring else PLAIN
+            first = Page("chapter", str(number), section.id, anchors=[anchor(section)])
+            if figure:
+                alt = element.child("Figure", alt=figure.alt)
+                first.placed.append(self._filling(figure.picture, alt))
+            else:
+                self._tinted(first, ground)
+            yield first
+            columns = self._columns(section, element)
+            for at in range(len(columns) + (len(columns) + 1) % 2):
+                number += 1
+                page = self._tinted(Page("chapter", str(number), section.id), ground)
+                if at < len(columns):
+                    self._put(page, columns[at])
+                    self._folio(page)
+                yield page
+            number += 1
+
+    def _title(self) -> Page:
+        book, page = self._manuscript, Page("title")
+        figure = next((found for section in book.chapters if (found := _figure(section))), None)
+        ground = tint(figure.picture) if figure else PLAIN
+        self._tinted(page, ground)
+        middle = self._height * 0.5
+        if figure:
+            round_picture = medallion(figure.picture, _MEDALLION, ground)
+            x = (self._width - _MEDALLION) / 2
+            element = self._structure.child("Figure", alt=figure.alt)
+            page.placed.append(Placed(Image(round_picture, x, 0.0, _MEDALLION, _MEDALLION, element), 0.0, INCH * 1.55))
+            middle = self._height * 0.8
+        room = self._height * (0.3 if figure else 0.5)
+        size, lines = self._setter.fitted(book.title, _TITLES, self._measure, room, display=True)
+        height = len(lines) * size * DISPLAY_LEAD
+        top = min(middle + height / 2, self._height - 0.7 * INCH)
+        self._stack(page, lines, size, top, "Title")
+        if book.subtitle:
+            small = max(_SMALLEST, size * 0.45)
+            self._stack(page, self._lines(book.subtitle, small), small, top - height - small * 0.4, "P")
+        author = self._lines(book.author, 17.0)
+        self._stack(page, author, 17.0, INCH * 0.85 + len(author) * 17.0 * DISPLAY_LEAD, "P")
+        return page
+
+    def _credits(self) -> Page:
+        """The dedication in the middle, what is said about rights at the foot."""
+        settings, page = self._settings, self._tinted(Page("copyright"))
+        book = self._manuscript
+        if settings.dedication:
+            lines = [line for part in settings.dedication.split("\n") for line in self._lines(part, 15.0, italic=True)]
+            self._stack(page, lines, 15.0, self._height * 0.68, "P")
+        paragraphs = copyright_paragraphs(book, settings, self._setter.language)
+        if not settings.include_copyright_page:
+            paragraphs = [book.watermark] if book.watermark else []
+        size = _SMALLEST
+        lines = [line for paragraph in paragraphs for line in self._lines(paragraph, size)]
+        self._stack(page, lines, size, INCH * 0.7 + len(lines) * size * DISPLAY_LEAD, "P")
+        return page
+
+    # Marks
+
+    def _tinted(self, page: Page, ground: Colour = PLAIN) -> Page:
+        bleed = BLEED if self._settings.bleed else 0.0
+        fill = Fill(-bleed, -bleed, self._width + 2 * bleed, self._height + 2 * bleed, ground)
+        page.placed.insert(0, Placed(fill, 0.0, 0.0))
+        return page
+
+    def _filling(self, picture: Picture, element: Element) -> Placed:
+        """Over the whole page and its bleed; the page's edge cuts what is beyond it."""
+        bleed = BLEED if self._settings.bleed else 0.0
+        width, height = self._width + 2 * bleed, self._height + 2 * bleed
+        shown = picture if self._measuring else covering(picture, width, height, printed=not self._digital)
+        return Placed(Image(shown, -bleed, -bleed, width, height, element), 0.0, 0.0)
+
+    def _columns(self, section: Section, element: Element | None) -> list[list[tuple[float, _Set]]]:
+        """The section's text as so many columns as it takes: paragraphs, each with the space above it."""
+        size = self.size_of(section)
+        most = self._height - 2 * _MARGIN
+        columns: list[list[tuple[float, _Set]]] = [[]]
+        height = 0.0
+        for each in self._paragraphs(section, size, element):
+            above = size * _BETWEEN if columns[-1] else 0.0
+            lines = list(each.lines)
+            while lines:
+                fit = max(0, int((most - height - above) / (size * _LEAD)))
+                if fit < len(lines) and (fit == 0 or columns[-1]):
+                    columns.append([])
+                    height, above = 0.0, 0.0
+                    continue
+                fit = max(1, fit)
+                columns[-1].append((above, _Set(lines[:fit], each.element)))
+                height += above + len(lines[:fit]) * size * _LEAD
+                lines = lines[fit:]
+        return columns
+
+    def size_of(self, section: Section) -> float:
+        """The age's, or smaller where a long text would not be on one page."""
+        size = self._settings.font_size or _SMALLEST
+        while size > _SMALLEST and self._height_of(section, size) > self._height - 2 * _MARGIN:
+            size = max(_SMALLEST, size * _STEP)
+        return size
+
+    def _height_of(self, section: Section, size: float) -> float:
+        found = self._paragraphs(section, size, None)
+        return sum(len(each.lines) * size * _LEAD for each in found) + max(0, len(found) - 1) * size * _BETWEEN
+
+    def _paragraphs(self, section: Section, size: float, element: Element | None) -> list[_Set]:
+        align = Align.CENTER if self._centred else Align.START
+        texts: list[Spans] = [spans for block in section.blocks for spans in spans_of(block)]
+        texts += [spans for note in section.notes for block in note for spans in spans_of(block)]
+        return [
+            _Set(self._setter.lines(spans, size, self._measure, align), element and element.child("P"))
+            for spans in texts
+        ]
+
+    def _put(self, page: Page, column: Sequence[tuple[float, _Set]]) -> None:
+        if not column:
+            return
+        section = next(each for each in self._manuscript.chapters if each.id == page.chapter)
+        size = self.size_of(section)
+        height = sum(above + len(each.lines) * size * _LEAD for above, each in column)
+        y = (self._height + height) / 2 + self._height * _ABOVE_MIDDLE
+        for above, each in column:
+            y -= above
+            for line in each.lines:
+                y -= size * _LEAD
+                mark = TextMark(line, _MARGIN, size, each.element)
+                page.placed.append(Placed(mark, 0.0, y + size * (_LEAD - 1) * 0.5 + size * 0.2))
+
+    def _folio(self, page: Page) -> None:
+        if self._settings.page_numbers:
+            line = self._setter.line(page.label, 10.0, self._measure, Align.CENTER)
+            page.placed.append(Placed(TextMark(line, _MARGIN, 10.0), 0.0, _FOLIO))
+
+    def _lines(self, text: str, size: float, **kind: bool) -> list[Line]:
+        return self._setter.lines(text, size, self._measure, Align.CENTER, **kind) if text.strip() else []
+
+    def _stack(self, page: Page, lines: Sequence[Line], size: float, top: float, role: str) -> None:
+        element = self._structure.child(role)
+        for at, line in enumerate(lines, 1):
+            mark = TextMark(line, _MARGIN, size, element)
+            page.placed.append(Placed(mark, 0.0, top - at * size * DISPLAY_LEAD + size * 0.25))
+
+
+def _figure(section: Section) -> Figure | None:
+    return next((block for block in section.blocks if isinstance(block, Figure)), None)
