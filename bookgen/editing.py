@@ -112,11 +112,13 @@ async def save_chapter(
 async def restore_revision(
     connection: Connection, quota: Quota, account_id: int, chapter_id: int, revision_id: int
 ) -> Chapter:
-    """Puts a former text back; the one that it replaces becomes a revision in its turn. NotFound."""
+    """Puts a former text back, which makes the one that it replaces a revision; or a title and a summary. NotFound."""
     revision = await revisions.find(connection, account_id, chapter_id, revision_id)
     if revision is None:
         raise NotFound
     changes = {"content": revision.content}
+    if revision.title is not None:
+        changes = {"title": revision.title, "summary": revision.summary}
     return await save_chapter(connection, quota, account_id, chapter_id, changes, RevisionOrigin.RESTORE)
 
 

@@ -49,6 +49,12 @@ class RevisionListedSchema(Schema):
 
 class RevisionSchema(RevisionListedSchema):
     content = fields.String(required=True)
+    title = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Of the model, where the author's own won over it; then there is no text. Else null."},
+    )
+    summary = fields.String(required=True, allow_none=True, metadata={"description": "As `title`."})
 
 
 def shown_chapter(chapter: Chapter, illustrations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -62,19 +62,26 @@ async def chapters(db: DB, book_id: int, longest: int = LONGEST_TEXT) -> tuple[t
 
 
 # What its author has changed since the model was asked stays as it is: title, summary, budget and text, each by itself.
-# `seen` is what the model was given; null: whatever the chapter is now.
+# The model's title and summary are kept as a revision then. `seen` is what the model was given; null: whatever the
+# chapter is now.
 REWORK = """
     WITH n AS (
         SELECT *
           FROM unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[], $9::int[])
                AS n (number, title, summary, target_word_count, seen_title, seen_summary, seen_target, seen_version)
     ), former AS (
-        SELECT c.id, c.content, c.word_count, coalesce(c.content_version = n.seen_version, true) AS same
+        SELECT c.id, c.content, c.word_count, coalesce(c.content_version = n.seen_version, true) AS same,
+               n.title, n.summary,
+               c.title NOT IN (coalesce(n.seen_title, c.title), n.title)
+               OR c.summary NOT IN (coalesce(n.seen_summary, c.summary), n.summary) AS outdone
           FROM chapter c JOIN n ON c.chapter_number = n.number WHERE c.book_id = $1
            FOR UPDATE OF c
     ), kept AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
         SELECT id, 'regenerate', content, word_count FROM former WHERE same AND content <> ''
+    ), kept_plan AS (
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count, title, summary)
+        SELECT id, 'model', '', 0, title, summary FROM former WHERE outdone
     )
     UPDATE chapter c
        SET title = CASE WHEN c.title = coalesce(n.seen_title, c.title) THEN n.title ELSE c.title END,

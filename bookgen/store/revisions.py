@@ -1,4 +1,4 @@
-"""Former texts of chapters: nothing that was written is lost by an overwrite. The database keeps the newest 20."""
+"""Former texts of chapters, and what was written for one and lost to its author's own. The newest 20 are kept."""
 
 from __future__ import annotations
 
@@ -14,13 +14,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A former text; `origin` is what replaced it. `content` is None in a list."""
+    """A former text; `origin` is what replaced it. `content` is None in a list.
+
+    With a title and a summary it is no text, but these: the model's, which the author's own won over.
+    """
 
     id: int
     origin: str
     word_count: int
     created_at: datetime
     content: str | None = None
+    title: str | None = None
+    summary: str | None = None
 
 
 KEEP = "INSERT INTO chapter_revision (chapter_id, origin, content, word_count) VALUES ($1, $2, $3, $4)"
@@ -48,7 +53,7 @@ async def of_chapter(db: DB, account_id: int, chapter_id: int) -> list[Revision]
 
 
 FIND = """
-    SELECT r.id, r.origin, r.word_count, r.created_at, r.content
+    SELECT r.id, r.origin, r.word_count, r.created_at, r.content, r.title, r.summary
       FROM chapter_revision r
       JOIN chapter c ON c.id = r.chapter_id
       JOIN book b ON b.id = c.book_id

@@ -21,6 +21,7 @@ from bookgen.errors import (
     UpstreamAIError,
 )
 from bookgen.models import Allowance
+from bookgen.store import revisions
 from bookgen.store.database import Database
 from tests.chaos.pg_proxy import PgProxy
 
@@ -139,8 +140,8 @@ async def test_an_edit_made_while_its_chapter_is_written_again_wins_and_the_mode
     await call
 
     assert await shelf.texts(book) == ["", "Mine.", ""]
-    revisions = await shelf.pool.fetch("SELECT origin, content FROM chapter_revision ORDER BY id")
-    assert [tuple(row) for row in revisions] == [("editor", "Old."), ("model", "New.")]
+    kept = await shelf.pool.fetch("SELECT origin, content FROM chapter_revision ORDER BY id")
+    assert [tuple(row) for row in kept] == [("editor", "Old."), ("model", "New.")]
     assert await shelf.value("SELECT count(*) FROM digest WHERE chapter_id = $1", chapter) == 0
 
 
@@ -162,6 +163,28 @@ async def test_what_an_author_edits_while_chapters_are_reworked_stays(
     outlined = await shelf.pool.fetch("SELECT title, summary FROM chapter WHERE book_id = $1 ORDER BY id", book)
     assert [tuple(row) for row in outlined[:2]] == [("Mine", "Darker."), ("Other 2", "Darker.")]
     assert await shelf.texts(book) == ["", "Mine.", "Old."]
+    (lost,) = await shelf.pool.fetch("SELECT chapter_id, title, summary FROM chapter_revision WHERE origin = 'model'")
+    assert tuple(lost) == (first, "Other 1", "Darker.")
+
+
+async def test_a_title_and_a_summary_that_lost_to_the_authors_can_be_put_back(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined()
+    chapter = await shelf.chapter_id(book, 1)
+    call = asyncio.create_task(supervisor.run_job(account, book, ReworkChapters((chapter,), "Darker.")))
+    await model.wait_until_asked(book, 0)
+    async with shelf.pool.acquire() as connection:
+        mine = {"summary": "Mine.", "content": "My text."}
+        await editing.save_chapter(connection, Quota(billing=True), account, chapter, mine)
+    model.answer(book, 0)
+    await call
+
+    (kept,) = await revisions.of_chapter(shelf.pool, account, chapter)
+    async with shelf.pool.acquire() as connection:
+        restored = await editing.restore_revision(connection, Quota(billing=True), account, chapter, kept.id)
+
+    assert (restored.title, restored.summary, restored.content) == ("Other 1", "Darker.", "My text.")
 
 
 async def test_a_strangers_chapter_is_not_rewritten(supervisor: Supervisor, shelf: Shelf) -> None:

@@ -222,6 +222,7 @@ CHAPTER = {
     "updated_at": is_time,
 }
 REVISION_LISTED = {"id": is_id, "origin": str, "word_count": is_integer, "created_at": is_time}
+REVISION = REVISION_LISTED | {"content": str, "title": (str, NONE), "summary": (str, NONE)}
 FAILURE = {
     "code": str,
     "message": str,
