@@ -16,12 +16,14 @@ from bookgen.billing.quota import Quota
 from bookgen.models import Chapter, RevisionOrigin, Suggestion, SuggestionStatus, SuggestionType
 from bookgen.store import chapters, reports, suggestions
 from bookgen.store.suggestions import EVERYTHING
+from bookgen.writing.proofreading.correction import CHECKER
 from bookgen.writing.proofreading.placing import Placement, applied, placed
 
 if TYPE_CHECKING:
     from asyncpg import Connection, Pool
 
-# What may be applied without its author's looking at it.
+# What may be applied without its author's looking at it, unless a checker's dictionary alone speaks for it: that knows
+# neither the author's words nor which English the book is in.
 SAFE = (SuggestionType.SPELLING, SuggestionType.PUNCTUATION)
 
 
@@ -57,7 +59,7 @@ class Corrections:
         """Applies what is safe of the report that a production has made, if it has. It can be repeated."""
         report_id = await reports.of_run(self._pool, run_id)
         if report_id is not None:
-            await self.apply(account_id, report_id, lambda each: each.type in SAFE)
+            await self.apply(account_id, report_id, _is_safe)
 
     async def place(self, account_id: int, chapter_id: int) -> None:
         """Finds the chapter's pending suggestions again in a text that has changed since."""
@@ -81,3 +83,7 @@ class Corrections:
             return chapter
         changes, origin = {"content": content}, RevisionOrigin.PROOFREADING
         return await editing.save_chapter(connection, self._quota, account_id, chapter.id, changes, origin)
+
+
+def _is_safe(suggestion: Suggestion) -> bool:
+    return suggestion.type in SAFE and suggestion.source != CHECKER

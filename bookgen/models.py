@@ -327,7 +327,7 @@ class Report:
 class Suggestion:
     """A correction of a report. The offsets count characters of the content that has `content_version`.
 
-    `prefix` and `suffix` are what stood before and after it there.
+    `prefix` and `suffix` are what stood before and after it there. `source`: the rule, checker or model that made it.
     """
 
     id: int
@@ -346,6 +346,7 @@ class Suggestion:
     content_version: int
     fingerprint: str
     status: SuggestionStatus
+    source: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from bookgen.providers.sdk import Access
 from tests.fakes.image_server import ImageServer, json, painted, refused, sent, status
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_covers import images_used
-from tests.http.test_proofreading import FIRST, SECOND, Proofreader
+from tests.http.test_proofreading import FIRST, SECOND, Proofreader, edit
 
 OWN_BY_MONTH = """
     INSERT INTO account_addon (account_id, addon_id, billing_type)
@@ -28,10 +28,15 @@ async def server() -> AsyncIterator[ImageServer]:
 
 
 @pytest.fixture
-async def painting(server: ImageServer, open_api: OpenApi) -> Api:
+def proofreader() -> Proofreader:
+    return Proofreader()
+
+
+@pytest.fixture
+async def painting(server: ImageServer, open_api: OpenApi, proofreader: Proofreader) -> Api:
     settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=2, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
-    return await (await open_api(images=images, model=Proofreader())).as_new_account("ada")
+    return await (await open_api(images=images, model=proofreader)).as_new_account("ada")
 
 
 async def with_texts(api: Api, language: str = "de") -> dict[str, Any]:
@@ -78,9 +83,12 @@ async def test_one_call_makes_everything_and_the_files_of_the_plan_are_ready(ope
 
 
 async def test_what_is_safe_is_corrected_and_a_cover_that_is_selected_is_kept(
-    painting: Api, server: ImageServer
+    painting: Api, server: ImageServer, proofreader: Proofreader
 ) -> None:
+    proofreader.edits = [edit("spelld", "spelled")]
     book = await with_texts(painting, "en")
+    words = f"{FIRST}\n\nIt kept its colour, and they were spelld alike."
+    await painting.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": words})
     (cover,) = (await painting.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
     await painting.post(f"/books/{book['id']}/select-cover/", {"cover_id": cover["id"]})
 
@@ -88,12 +96,13 @@ async def test_what_is_safe_is_corrected_and_a_cover_that_is_selected_is_kept(
     await painting.until(book["id"], "completed")
 
     first = (await painting.get(f"/books/{book['id']}/")).body["chapters"][0]
-    assert first["content"] == FIRST.replace("said ,", "said,")
+    assert first["content"] == words.replace("said ,", "said,").replace("spelld", "spelled")
     (report,) = (await painting.get(f"/proofreading-reports/?book={book['id']}")).body
     found = (await painting.get(f"/proofreading-reports/{report['id']}/suggestions/")).body["results"]
-    assert {each["type"]: each["status"] for each in found} == {"grammar": "pending", "punctuation": "applied"}
-    (revision,) = (await painting.get(f"/chapters/{first['id']}/revisions/")).body
-    assert revision["origin"] == "proofreading"
+    statuses = {each["original_text"]: each["status"] for each in found}
+    assert statuses == {"the the": "pending", "said ,": "applied", "colour": "pending", "spelld": "applied"}
+    newest, *_ = (await painting.get(f"/chapters/{first['id']}/revisions/")).body
+    assert newest["origin"] == "proofreading"
     assert len(server.requests) == await images_used(painting) == 1
 
 

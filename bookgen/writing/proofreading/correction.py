@@ -9,6 +9,8 @@ from bookgen.models import Severity, SuggestionType
 
 CONTEXT = 32  # characters of the text before and after, by which a correction is found again
 
+CHECKER = "harper"  # the source of what only the checker says
+
 _LETTER = re.compile(r"\w")
 
 

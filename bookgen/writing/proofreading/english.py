@@ -9,9 +9,8 @@ from harper import Dialect, Lint, Linter, SuggestionKind
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText, ChapterText
-from bookgen.writing.proofreading.correction import Correction, within
+from bookgen.writing.proofreading.correction import CHECKER, Correction, within
 
-SOURCE = "harper"
 OWN_WORD = 3  # times: a word that stands so often in a book is the author's
 SHORTEST = 4  # letters: a shorter word that is not in the dictionary is hardly ever a slip
 
@@ -58,7 +57,7 @@ def _correction(text: ChapterText, lint: Lint) -> Correction | None:
         return None
     kind = _TYPES.get(lint.lint_kind, SuggestionType.GRAMMAR)
     severity = Severity.MAJOR if kind is not SuggestionType.PUNCTUATION else Severity.MINOR
-    return text.correction(start, end, fixes[0].replacement_text, kind, severity, lint.message, SOURCE)
+    return text.correction(start, end, fixes[0].replacement_text, kind, severity, lint.message, CHECKER)
 
 
 def _is_proven(lint: Lint, correction: Correction) -> bool:

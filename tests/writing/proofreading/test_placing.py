@@ -35,6 +35,7 @@ def suggestion(number: int, content: str, start: int, end: int, text: str, versi
         content_version=version,
         fingerprint=str(number),
         status=SuggestionStatus.PENDING,
+        source="rule",
     )
 
 
