@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from bookgen.http.console.static import assets
@@ -129,4 +130,21 @@ async def test_a_former_text_is_compared_and_put_back(page: BrowserPage, account
     await page.press("Put this text back")
 
     await page.until("document.querySelector('article')?.innerText.includes('It rained.')")
+    assert await stored(account, chapter) == "It rained."
+
+
+async def test_a_title_and_a_summary_of_the_model_that_lost_are_compared_and_put_back(
+    page: BrowserPage, account: Api, chapter: dict[str, Any], pool: asyncpg.Pool
+) -> None:
+    await pool.execute(
+        """INSERT INTO chapter_revision (chapter_id, origin, content, word_count, title, summary)
+           VALUES ($1, 'model', '', 0, 'What the model called it', 'What it was about.')""",
+        chapter["id"],
+    )
+
+    await page.press("Former texts")
+    await page.sees("the model’s title and summary")
+    await page.press("Put these back")
+
+    await page.until("document.querySelector('h1')?.innerText.includes('What the model called it')")
     assert await stored(account, chapter) == "It rained."

@@ -16,12 +16,18 @@ const REPLACED_BY = {
   proofreading: "before proofreading",
 };
 
+// The model's title and summary are kept, without a text, where the author's own won over them.
+const named = (one) =>
+  one.origin === "model" && one.word_count === 0 ? "the model’s title and summary" : `${REPLACED_BY[one.origin]} (${words(one.word_count)})`;
+
 export function Formers({ book, chapter, reload }) {
   const { data: listed, error } = useResource(`/chapters/${chapter.id}/revisions/`);
   const [chosen, choose] = useState(null);
   const id = chosen ?? listed?.[0]?.id;
   const { data: former } = useResource(id ? `/chapters/${chapter.id}/revisions/${id}/` : null);
   if (!listed) return html`<${Waiting} error=${error} />`;
+  const isPlan = former?.title != null;
+  const text = (one) => (isPlan ? `${one.title}\n\n${one.summary}` : one.content);
   const restore = async () => {
     await post(`/chapters/${chapter.id}/revisions/${id}/restore/`);
     await reload();
@@ -34,9 +40,9 @@ export function Formers({ book, chapter, reload }) {
       : html`
         <div class="field"><label for="formers">Compare with</label>
           <select id="formers" onChange=${(event) => choose(Number(event.target.value))}>
-            ${listed.map((one) => html`<option value=${one.id} selected=${one.id === id}>${since(one.created_at)}, ${REPLACED_BY[one.origin]} (${words(one.word_count)})</option>`)}
+            ${listed.map((one) => html`<option value=${one.id} selected=${one.id === id}>${since(one.created_at)}, ${named(one)}</option>`)}
           </select></div>
         ${former && html`
-          <div class="row"><${Action} work=${restore}>Put this text back<//><span class="quiet">Today’s text becomes a former text.</span></div>
-          <${TwoTexts} left=${former.content} right=${chapter.content} leftName="Former" rightName="Today" language=${inLanguage(book)} />`}`}`;
+          <div class="row"><${Action} work=${restore}>${isPlan ? "Put these back" : "Put this text back"}<//><span class="quiet">${isPlan ? "The chapter’s text stays." : "Today’s text becomes a former text."}</span></div>
+          <${TwoTexts} left=${text(former)} right=${text(chapter)} leftName="Former" rightName="Today" language=${inLanguage(book)} />`}`}`;
 }
