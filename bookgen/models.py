@@ -144,6 +144,7 @@ class Notice(StrEnum):
     RECEIPT = "receipt"
     PASSWORD_CHANGED = "password-changed"
     GOOGLE_LINKED = "google-linked"
+    NEW_SIGN_IN = "new-sign-in"
 
 
 @dataclass(frozen=True, slots=True)

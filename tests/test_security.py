@@ -49,6 +49,7 @@ CHECKLIST = {
     "a refresh chain ends": "test_tokens refreshing_ends_a_year_after_the_sign_in",
     "what is done with an account is kept and told": "test_proof what_is_done_with_an_account_is_kept_and_",
     "an operator ends all sign-ins": "test_account sessions_end_voids_what_was_signed_in_before",
+    "a sign-in from a new place is told": "test_proof a_sign_in_from_a_new_place_is_told_the_owner_once",
     # Authorisation
     "a foreign id answers as a missing one": "test_contract a_strangers_id_answers_byte_for_byte_as_a_missing_one",
     "a body sets nothing of the service's: books": "test_books a_body_can_set_nothing_that_is_the_services",
@@ -59,6 +60,7 @@ CHECKLIST = {
     "nor does it wait on who claims the address": "test_webhook what_a_guest_buys_waits_while_the_account_with_",
     "nor is stopping before the first chapter": "test_book a_run_stopped_before_its_first_chapter_keeps_its_hold_once",
     "outlines are no free model calls": "test_jobs outlines_and_reworks_beyond_three_of_a_book_count_as_edits",
+    "not even of ever new books": "test_jobs free_outlines_on_ever_new_drafts_end_and_then_count_as_edits",
     "an account's day has a cost": "test_crashes the_daily_cap_counts_all_books_of_the_account",
     "so has the server's": "test_crashes the_servers_daily_cap_counts_every_account_and_is_told",
     "open doors have caps unless told": "test_serving where_strangers_may_spend_the_operators_money_a_day_has_a_cap_",

@@ -71,6 +71,11 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
         opening="the Google account of this e-mail address was just linked with your account, and signs in to it now.",
         closing="If it was not you, secure that Google account, then ask whoever runs this server to end all sign-ins.",
     ),
+    Notice.NEW_SIGN_IN: _Wording(
+        subject="A sign-in from a new place",
+        opening="your account was just signed in to by {by}, from a browser and a network that it did not know.",
+        closing="If it was not you, ask for a new password now, and whoever runs this server to end all sign-ins.",
+    ),
 }
 
 # The first letter of a guest is the receipt as well.

@@ -24,7 +24,7 @@ from bookgen.errors import (
     TokenInvalid,
     Unauthenticated,
 )
-from bookgen.models import Account, LinkPurpose
+from bookgen.models import Account, LinkPurpose, Notice
 from bookgen.providers.google import GooglePerson, GoogleSignIn
 from bookgen.store import accounts, bans, mails
 from bookgen.store.accounts import Meant, NewAccount
@@ -200,8 +200,13 @@ class Accounts:
         if account.blocked:
             raise PermissionDenied("This account is blocked.")
         self._require_verified(account)
-        await accounts.record_origin(self._db, account.id, caller.origin)
-        await history.record(self._db, account, "signed-in", by=way, **caller.origin)
+        async with self._db.acquire() as connection, connection.transaction():
+            new = await accounts.record_origin(connection, account.id, caller.origin)
+            await history.record(connection, account, "signed-in", by=way, **caller.origin)
+            if new:
+                await mails.enqueue(connection, Notice.NEW_SIGN_IN, account.email, account.id, by=way)
+        if new:
+            self._wake_mail()
         signed_in_at = max(began, account.tokens_valid_from.timestamp())
         return SignedIn(
             account=account,

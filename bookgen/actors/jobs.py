@@ -14,10 +14,11 @@ import asyncpg
 from bookgen.actors.actor import spawn
 from bookgen.actors.material import load_material, numbered, planned
 from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter
-from bookgen.actors.outlining import FREE_OUTLINES, count_outline, drafted
+from bookgen.actors.outlining import count_outline, drafted
 from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
+from bookgen.billing import outlines
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, Unavailable
 from bookgen.models import Allowance
 from bookgen.store import jobs
@@ -44,8 +45,7 @@ class Jobs:
                     raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
                 if state.run and state.run.status.active:
                     raise GenerationInProgress
-                if isinstance(job, RewriteChapter) or await jobs.outlines_made(connection, book_id) >= FREE_OUTLINES:
-                    await self._require_edit(connection, account_id)
+                await self._require_allowed(connection, account_id, book_id, job)
                 taking = True
                 await jobs.take(connection, book_id, boot_id, KINDS[type(job)])
         except Unavailable:
@@ -57,10 +57,17 @@ class Jobs:
         task.add_done_callback(self.tasks.discard)
         return task
 
-    async def _require_edit(self, connection: asyncpg.Connection, account_id: int) -> None:
-        """The account's slot is locked: two jobs never both count on the last edit."""
-        in_flight = await jobs.edits_in_flight(connection, account_id, FREE_OUTLINES)
-        await self._resources.quota.require(connection, account_id, Allowance.AI_EDITS, in_flight=in_flight)
+    async def _require_allowed(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job) -> None:
+        """The account's slot is locked: two jobs never both count on the last edit, or the last free outline."""
+        quota, free = self._resources.quota, outlines.FREE_OF_A_BOOK
+        if not isinstance(job, RewriteChapter):
+            made = await jobs.outlines_made(connection, book_id)
+            in_flight = await jobs.outlines_in_flight(connection, account_id)
+            if await outlines.is_free(connection, quota, account_id, made, in_flight=in_flight):
+                return
+            free = free if made >= free else 0  # the period's are used up: each that is in flight is an edit
+        in_flight = await jobs.edits_in_flight(connection, account_id, free)
+        await quota.require(connection, account_id, Allowance.AI_EDITS, in_flight=in_flight)
 
     async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID) -> None:
         try:

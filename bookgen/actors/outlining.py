@@ -7,12 +7,10 @@ import asyncpg
 from bookgen.actors.material import numbered
 from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StoredSteps
+from bookgen.billing import outlines
 from bookgen.models import Allowance, Book
 from bookgen.store import jobs
 from bookgen.store import material as store
-
-# Of each book; further ones count as AI edits.
-FREE_OUTLINES = 3
 
 
 async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:
@@ -28,6 +26,10 @@ async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple
 
 
 async def count_outline(resources: Resources, connection: asyncpg.Connection, book: Book) -> None:
-    """An outline or a rework beyond the free ones of the book is an AI edit. QuotaExceeded."""
-    if await jobs.count_outline(connection, book.id) > FREE_OUTLINES:
-        await resources.quota.spend(connection, book.account_id, Allowance.AI_EDITS)
+    """An outline or a rework beyond the free ones of the book, or of the period, is an AI edit. QuotaExceeded."""
+    quota, account_id = resources.quota, book.account_id
+    had = await jobs.count_outline(connection, book.id) - 1
+    if await outlines.is_free(connection, quota, account_id, had):
+        await outlines.count_free(connection, quota, account_id)
+    else:
+        await quota.spend(connection, account_id, Allowance.AI_EDITS)

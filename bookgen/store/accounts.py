@@ -302,16 +302,23 @@ async def count_by_fingerprint(connection: Connection, fingerprint: str) -> int:
 
 # What was not seen for long is forgotten: addresses are personal data.
 RECORD_ORIGIN = """
-    WITH forgotten AS (
-        DELETE FROM account_origin WHERE account_id = $1 AND seen_at < now() - interval '90 days')
-    INSERT INTO account_origin (account_id, kind, value)
-    SELECT $1, kind, value FROM unnest($2::text[], $3::text[]) AS origin (kind, value)
-    ON CONFLICT (account_id, kind, value) DO UPDATE SET seen_at = now()
+    WITH origin AS (
+        SELECT kind, value FROM unnest($2::text[], $3::text[]) AS origin (kind, value)
+    ), forgotten AS (
+        DELETE FROM account_origin WHERE account_id = $1 AND seen_at < now() - interval '90 days'
+    ), recorded AS (
+        INSERT INTO account_origin (account_id, kind, value) SELECT $1, kind, value FROM origin
+        ON CONFLICT (account_id, kind, value) DO UPDATE SET seen_at = now()
+    )
+    SELECT count(*) > 0 AND count(origin.kind) = 0
+      FROM account_origin AS before LEFT JOIN origin USING (kind, value)
+     WHERE before.account_id = $1
 """
 
 
-async def record_origin(db: DB, account_id: int, origin: Mapping[str, str]) -> None:
-    await db.execute(RECORD_ORIGIN, account_id, list(origin), list(origin.values()))
+async def record_origin(db: DB, account_id: int, origin: Mapping[str, str]) -> bool:
+    """Whether the account was used before, but from neither this browser nor this network."""
+    return bool(await db.fetchval(RECORD_ORIGIN, account_id, list(origin), list(origin.values())))
 
 
 def account_of(row: Record) -> Account:

@@ -25,6 +25,18 @@ async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> int:
     return int(await db.fetchval(EDITS_IN_FLIGHT, account_id, free_outlines))
 
 
+OUTLINES_IN_FLIGHT = """
+    SELECT count(*)
+      FROM book_job j JOIN book b ON b.id = j.book_id JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
+     WHERE b.account_id = $1 AND j.kind = 'outline'
+"""
+
+
+async def outlines_in_flight(db: DB, account_id: int) -> int:
+    """On how many of the account's books living processes make an outline."""
+    return int(await db.fetchval(OUTLINES_IN_FLIGHT, account_id))
+
+
 OUTLINES_MADE = "SELECT outlines_made FROM book WHERE id = $1"
 
 

@@ -58,6 +58,24 @@ COUNT = """
 """
 
 
+FREE_OUTLINES = "SELECT free_outlines FROM usage_period WHERE account_id = $1 AND period_start = $2"
+
+
+async def free_outlines(db: DB, account_id: int, start: datetime) -> int:
+    """How many outlines and reworks of the period were no AI edits."""
+    return int(await db.fetchval(FREE_OUTLINES, account_id, start) or 0)
+
+
+COUNT_FREE_OUTLINE = """
+    INSERT INTO usage_period AS u (account_id, period_start, period_end, free_outlines) VALUES ($1, $2, $3, 1)
+    ON CONFLICT (account_id, period_start) DO UPDATE SET free_outlines = u.free_outlines + 1
+"""
+
+
+async def count_free_outline(db: DB, account_id: int, start: datetime, end: datetime) -> None:
+    await db.execute(COUNT_FREE_OUTLINE, account_id, start, end)
+
+
 async def find(db: DB, account_id: int, start: datetime, end: datetime) -> UsagePeriod:
     """The period's counters; zeroes when nothing was used in it."""
     row = await db.fetchrow(FIND, account_id, start)

@@ -297,6 +297,29 @@ async def test_what_is_done_with_an_account_is_kept_and_its_owner_told(door: Doo
     assert ("ada@example.com", "Your password was changed") in told
 
 
+@pytest.mark.parametrize(
+    ("browser", "network", "told"),
+    [
+        ("mine", "198.51.100.7", 0),
+        ("mine", "203.0.113.9", 0),
+        ("another", "198.51.100.7", 0),
+        ("another", "203.0.113.9", 1),
+    ],
+)
+async def test_a_sign_in_from_a_new_place_is_told_the_owner_once(
+    door: Door, browser: str, network: str, told: int
+) -> None:
+    await door.register("ada", headers={"X-Browser-Fingerprint": "mine", "X-Forwarded-For": "198.51.100.7"})
+
+    for _ in range(2):
+        place = {"X-Browser-Fingerprint": browser, "X-Forwarded-For": network}
+        status, _ = await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}, headers=place)
+        assert status == 200
+
+    letters = [letter["To"] for letter in await door.letters() if "new place" in letter["Subject"]]
+    assert letters == ["ada@example.com"] * told
+
+
 async def test_the_end_of_all_tokens_is_later_than_either_clock(door: Door) -> None:
     body = await door.register("ada")
     ahead = datetime.now(UTC) + timedelta(seconds=5)

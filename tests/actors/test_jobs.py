@@ -343,7 +343,7 @@ async def test_outlines_and_reworks_beyond_three_of_a_book_count_as_edits(
     model.free = True
 
     for made in range(4):
-        assert await shelf.value(EDITS_USED, account) is None, made
+        assert not await shelf.value(EDITS_USED, account), made
         await supervisor.run_job(account, book, DraftOutline())
     await supervisor.run_job(account, book, ReworkChapters((await shelf.chapter_id(book, 1),), ""))
     assert await shelf.value(EDITS_USED, account) == 2
@@ -354,6 +354,30 @@ async def test_outlines_and_reworks_beyond_three_of_a_book_count_as_edits(
     await supervisor.run_job(account, await shelf.book(account), DraftOutline())
 
     assert await shelf.value(EDITS_USED, account) == 5
+
+
+async def test_free_outlines_on_ever_new_drafts_end_and_then_count_as_edits(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account("free")
+    model.free = True
+    for _ in range(5):
+        book = await shelf.book(account)
+        for _ in range(3):
+            await supervisor.run_job(account, book, DraftOutline())
+        await shelf.pool.execute("DELETE FROM book WHERE id = $1", book)
+    assert not await shelf.value(EDITS_USED, account)
+
+    for _ in range(5):
+        await supervisor.run_job(account, await shelf.book(account), DraftOutline())
+    with pytest.raises(QuotaExceeded):
+        await supervisor.run_job(account, await shelf.book(account), DraftOutline())
+
+    assert await shelf.value(EDITS_USED, account) == 5
+    hosted = await shelf.account("self-hosted")
+    await shelf.pool.execute("INSERT INTO usage_period SELECT $1, period_start, period_end FROM usage_period", hosted)
+    await shelf.pool.execute("UPDATE usage_period SET free_outlines = 1000 WHERE account_id = $1", hosted)
+    await supervisor.run_job(hosted, await shelf.book(hosted), DraftOutline())
 
 
 async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
