@@ -71,7 +71,7 @@ KINDS = (
 )  # fmt: skip
 CHILD = Kind(
     "child",
-    r"girl|boy|child|m[äa]dchen|junge|kind|fille|gar[çc]on|enfant|ni[ñn]|chic",
+    r"girl|boy|child|m[äa]dchen|junge|(?:ein|das|kleines) kind|fille|gar[çc]on|enfant|ni[ñn]|chic",
     "#f1c9a5",
     "hair",
     "none",

@@ -18,7 +18,7 @@ from bookgen.writing.picture_book.ages import Reading
 from bookgen.writing.units import units
 
 TOO_MUCH = 1.5  # times the words of a spread
-FEWEST_WORDS = 8  # of a text whose share of rare words says something
+FEWEST_WORDS = 6  # of a text whose share of rare words says something
 SHOWN = 6
 UNSPACED_SENTENCE = 1.6  # a character is a word there, and a sentence has more of them
 _NEEDS_A_TOKENIZER = frozenset({"zh", "ja", "ko"})

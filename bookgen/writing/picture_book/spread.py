@@ -17,6 +17,7 @@ from bookgen.writing.picture_book.pictures import scene
 from bookgen.writing.picture_book.plan import author, draft_spreads, reading_of
 from bookgen.writing.picture_book.readability import Difficulty, difficulties
 from bookgen.writing.printable import printable
+from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS = 1_500
@@ -116,18 +117,24 @@ async def _readable(
     async def hard(text: str) -> list[Difficulty]:
         return await compute(difficulties, text, reading, book.content_language, known)
 
-    spread, is_sample = await _ask(book, chapter, request, steps)
+    instructed = echo.instructions(request)
+    spread, is_sample = await _ask(book, chapter, request, steps, instructed)
     found = [] if is_sample else await hard(spread.text)
     if not found:
         return spread, []
-    simpler, _ = await _ask(book, chapter, _simpler(request, spread, found, book), steps)
+    try:
+        simpler, _ = await _ask(book, chapter, _simpler(request, spread, found, book), steps, instructed)
+    except (structured.UnusableReply, ModelRefused):
+        return spread, found
     still = await hard(simpler.text)
     return (simpler, still) if len(still) <= len(found) else (spread, found)
 
 
-async def _ask(book: Book, chapter: Chapter, request: TextRequest, steps: Steps) -> tuple[_Spread, bool]:
+async def _ask(
+    book: Book, chapter: Chapter, request: TextRequest, steps: Steps, instructed: str
+) -> tuple[_Spread, bool]:
     """What the model sends, and whether no model wrote it: samples are in a few languages only."""
-    instructed, is_sample = echo.instructions(request), True
+    is_sample = True
 
     def read(reply: Mapping[str, object]) -> _Spread:
         text = clean.prose(_lines(reply.get("text")), chapter, opening=True)

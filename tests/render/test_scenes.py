@@ -1,0 +1,148 @@
+"""Scenes drawn for children's books: the same figures on every picture, places and hours by the words of the story."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from PIL import Image, ImageChops
+
+from bookgen.errors import InvalidInput
+from bookgen.providers.sample.phrases import phrases
+from bookgen.render.cover.drawing import Drawing
+from bookgen.render.cover.raster import raster
+from bookgen.render.scenes import figures, make, places
+from bookgen.render.scenes.brush import Brush
+from bookgen.render.scenes.figures import CHILD, KINDS, draw_figure, figure
+from bookgen.render.scenes.job import SIDE, SceneJob, SheetJob
+from bookgen.render.scenes.make import make_scene, make_sheet
+from tests.render.test_settings import red_picture
+
+PIP = "Pip: a small grey mouse with a red scarf"
+SCENE = SceneJob("1 Pip", (PIP, "Bruno: a big brown bear with a blue hat"), "Pip in the meadow by day", 1)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make, "SIDE", 200)
+
+
+def pixels(job: SceneJob) -> Image.Image:
+    with Image.open(io.BytesIO(make_scene(job).picture.data)) as image:
+        return image.convert("RGB")
+
+
+def test_a_scene_has_300_pixels_an_inch_on_the_page_and_its_bleed() -> None:
+    picture = make_scene(SCENE).picture
+
+    assert (picture.width, picture.height) == (SIDE, SIDE)
+    assert SIDE / 300 == 8.75
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        PIP,
+        "Pip: eine kleine graue Maus mit rotem Schal",
+        "Pip: une petite souris grise avec une écharpe rouge",
+        "Pip: un pequeño ratón gris con una bufanda roja",
+    ],
+)
+def test_a_figure_is_what_its_description_says_in_any_language_of_the_samples(told: str) -> None:
+    seen = figure(told)
+
+    assert (seen.kind.name, seen.garment) == ("mouse", "scarf")
+    assert seen.coat == figures.colour("#9a9aa6")
+    assert seen.garment_colour == figures.colour("#d8433b")
+    assert seen.size < 0.86
+
+
+def test_a_figure_is_the_same_on_every_picture_and_another_name_may_be_another() -> None:
+    assert figure("Zwirbel: who is kind") == figure("Zwirbel: who is kind")
+    assert len({figure(f"Somebody {number}: kind").kind.name for number in range(30)}) > 4
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
+def test_every_figure_of_the_samples_is_recognised(language: str) -> None:
+    for told in phrases(language)["picture_book"]["figures"]:
+        kinds = [kind for kind in (*KINDS, CHILD) if figures.re.search(rf"\b(?:{kind.words})", told.lower())]
+        assert figure(told.replace(" :", ":")).kind in kinds, told
+
+
+@pytest.mark.parametrize("pose", ["stand", "wave", "walk", "jump", "sleep"])
+def test_every_figure_stays_within_its_room_in_every_pose(pose: str) -> None:
+    for kind in (*KINDS, CHILD):
+        drawing = Drawing(300, 300)
+        draw_figure(Brush(drawing, 150, 220, 1.0), figure(f"X: a {kind.name}"), pose)
+        box = ImageChops.invert(raster(drawing).convert("L")).point(lambda value: 255 if value < 255 else 0).getbbox()
+        assert box is not None
+        assert box[0] > 40, kind
+        assert box[2] < 260, kind
+        assert box[1] > 40, kind
+
+
+@pytest.mark.usefixtures("small")
+def test_the_same_job_is_the_same_picture_and_another_spread_another() -> None:
+    assert make_scene(SCENE) == make_scene(SCENE)
+    assert make_scene(SCENE) != make_scene(replace(SCENE, number=2))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("place", places.PLACES, ids=lambda place: place[1].__name__)
+def test_every_place_is_drawn_at_every_hour(place: tuple[str, object]) -> None:
+    word = place[0].split("|")[0].replace(r"\b", "")
+    assert places.PLACES[[p[1] for p in places.PLACES].index(place[1])] is place  # type: ignore[arg-type]
+
+    seen = {hour.name: pixels(replace(SCENE, told=f"Pip {word} {hour.name}")) for hour in places.HOURS}
+
+    assert all(len(image.getcolors(1 << 16) or range(99)) > 40 for image in seen.values())
+
+
+def darkness(image: Image.Image) -> float:
+    return 255 - float(image.convert("L").resize((1, 1)).getpixel((0, 0)))  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("small")
+def test_night_is_darker_than_day() -> None:
+    day, night = (pixels(replace(SCENE, told=f"Pip in the meadow {hour}")) for hour in ("by day", "at night"))
+
+    assert darkness(night) > darkness(day) + 60
+
+
+@pytest.mark.usefixtures("small")
+def test_who_is_told_of_is_seen_and_nobody_else() -> None:
+    alone = pixels(SCENE)
+    two = pixels(replace(SCENE, told="Pip and Bruno in the meadow by day"))
+    blue = figures.colour("#3f7fc4")
+
+    def has_hat(image: Image.Image) -> bool:
+        colours = image.getcolors(1 << 20) or ()
+        near = (count for count, each in colours if sum(abs(a - b) for a, b in zip(each, blue, strict=True)) < 40)
+        return sum(near) > 30
+
+    assert has_hat(two)
+    assert not has_hat(alone)
+
+
+def test_a_picture_from_outside_is_made_anew_and_what_is_none_is_refused() -> None:
+    painted = red_picture(400, 400)
+
+    kept = make_scene(SCENE.of_picture(painted.data))
+
+    assert (kept.picture.width, kept.picture.height) == (400, 400)
+    with pytest.raises(InvalidInput):
+        make_scene(SCENE.of_picture(b"<svg/>" * 100))
+
+
+def test_the_character_sheet_shows_the_hero_three_times() -> None:
+    sheet = make_sheet(SheetJob("1 Pip", (PIP,)))
+
+    with Image.open(io.BytesIO(sheet.picture.data)) as image:
+        red = image.convert("RGB").point(lambda value: value)
+        thirds = [red.crop((at * 512, 0, at * 512 + 512, 1024)) for at in range(3)]
+    scarf = figures.colour("#d8433b")
+    for third in thirds:
+        near = sum(count for count, colour in third.getcolors(1 << 20) or ()
+                   if sum(abs(a - b) for a, b in zip(colour, scarf, strict=True)) < 30)  # fmt: skip
+        assert near > 1_000
