@@ -15,7 +15,7 @@ from bookgen import config, telemetry
 from bookgen.app import build_model, migrations, postgres
 from bookgen.config import Config
 from bookgen.errors import BookgenError, StartupError, UpstreamAIError
-from bookgen.providers.text import Message, TextModel, TextReply, TextRequest
+from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
@@ -37,6 +37,7 @@ QUESTION = TextRequest(
         ),
     ),
     max_tokens=1_500,
+    least_tokens=800,
     schema=schema(CHAPTERS, bible=True),
     patience=CALL_SECONDS,
     brief={"language": "en", "title": "Winter Light", "chapter_count": len(CHAPTERS), "first": 1, "last": 2},
@@ -112,6 +113,12 @@ async def model(settings: Config) -> str:
     except UnusableReply as error:
         raise UpstreamAIError(
             f"{name} answered, but could not plan a book of two chapters. {error} Books need a model that can.",
+            stage=QUESTION.stage,
+            retryable=False,
+        ) from error
+    except PromptTooLong as error:
+        raise UpstreamAIError(
+            f"{name}: {error} Give it a longer context: 2,048 tokens at least, 32,768 for long books.",
             stage=QUESTION.stage,
             retryable=False,
         ) from error

@@ -61,7 +61,11 @@ class OpenAIProvider(SdkProvider):
             try:
                 stream = await protocol.send(client, body)
             except Exception as error:
-                if not (protocol.learned(error, body) or self._learned_protocol(error)):
+                if not (
+                    protocol.learned(error, body)
+                    or self._learned_protocol(error)
+                    or self._fits_with_less(error, request, partial)
+                ):
                     protocol.json.abandon()
                     raise
                 continue

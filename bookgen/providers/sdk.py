@@ -203,7 +203,18 @@ class SdkProvider(ABC):
         room for the reply, as far as the window is known."""
         texts = [*(block.text for block in request.system), *(message.text for message in request.messages), added]
         partial.prompt, partial.asked = sum(map(tokens, texts)), request.max_tokens
-        self._window.check(partial.prompt, request.max_tokens - self._more_room)
+        self._window.check(partial.prompt, self._least(request))
+
+    def _least(self, request: TextRequest) -> int:
+        asked = request.max_tokens - self._more_room
+        return asked if request.least_tokens is None else min(asked, request.least_tokens)
+
+    def _fits_with_less(self, error: Exception, request: TextRequest, partial: PartialReply) -> bool:
+        """Whether what was refused for its length fits with less room for its reply, as is known now."""
+        if request.least_tokens is None or not too_long(error):
+            return False
+        refused = self._window.refused(said(error), partial.prompt, request.max_tokens)
+        return partial.prompt + self._least(request) <= refused.window
 
     def _learn_window(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> None:
         """DoesNotFit when the server read a part of the prompt: Ollama drops the rest without a word."""

@@ -41,7 +41,8 @@ class Message:
 class TextRequest:
     """One model call.
 
-    `max_tokens` bounds the reply. `schema` asks for JSON of that JSON Schema where the provider has such a
+    `max_tokens` bounds the reply; `least_tokens`, where it may be bounded more closely, is what a small context window
+    has to leave for it. `schema` asks for JSON of that JSON Schema where the provider has such a
     mode (object schemas only). `stage` and `chapter_number` name the call in errors and in the ledger.
     `brief` says what is asked for as fields: the offline model writes from it, and no provider is sent it.
     `account_id` paces one account's calls. `patience`: the seconds that a caller who waits for the answer gives a
@@ -58,6 +59,7 @@ class TextRequest:
     chapter_number: int | None = None
     account_id: int | None = None
     brief: Mapping[str, Any] = field(default_factory=dict)
+    least_tokens: int | None = None
     patience: float | None = None
     halt: Halt | None = field(default=None, compare=False, repr=False)
     on_first_word: Callable[[], None] | None = field(default=None, compare=False, repr=False)

@@ -18,7 +18,7 @@ from bookgen.writing.fence import fenced
 
 PASSAGES = 5
 SOURCES = 3
-MAX_TOKENS = 900
+MAX_TOKENS, LEAST_TOKENS = 900, 250  # the fewest where the context window is small
 AT_ONCE = 4  # model calls of the assistant; a further question waits
 LONGEST_WAIT = 10.0  # seconds for a place among them, and for a provider that is away
 MOST_A_DAY = 2_000  # model calls: anybody may ask, and nobody pays
@@ -140,6 +140,7 @@ def _request(question: str, history: Sequence[Mapping[str, str]], found: Sequenc
         system=(Block(SYSTEM.format(passages=numbered)),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
+        least_tokens=LEAST_TOKENS,
         patience=LONGEST_WAIT,
         brief={"question": question},
     )

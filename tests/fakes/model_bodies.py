@@ -10,6 +10,7 @@ from bookgen.providers.offline import answer
 from bookgen.providers.text import Message, TextRequest
 from tests.fakes.model_script import Call
 
+FORM_IN_THE_PROMPT = "one JSON object"
 _SCHEMA = re.compile(r"<schema>(.*)</schema>", re.DOTALL)
 
 
@@ -27,7 +28,7 @@ def _schema(body: dict[str, Any]) -> dict[str, Any] | None:
     responses = (body.get("text") or {}).get("format") or {}
     chat = (body.get("response_format") or {}).get("json_schema") or {}
     asked = _SCHEMA.search(user_text(body))
-    written = json.loads(asked[1]) if asked else None
+    written = json.loads(asked[1]) if asked else {} if FORM_IN_THE_PROMPT in user_text(body) else None
     return anthropic.get("schema") or responses.get("schema") or chat.get("schema") or written
 
 

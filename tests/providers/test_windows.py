@@ -77,6 +77,20 @@ async def test_a_reply_that_ends_where_the_window_does_tells_how_much_it_holds(s
     await model.close()
 
 
+async def test_a_reply_that_may_be_shorter_gets_what_the_window_leaves_it(server) -> None:
+    server.configure(window=8_192, window_as="vllm")
+    model = steady(chat(server))
+
+    replies = [await model.complete(of_length(16_000, max_tokens=6_000, least_tokens=1_500)) for _ in range(2)]
+
+    asked = [call.body["max_tokens"] for call in server.requests]
+    assert [reply.stop for reply in replies] == [StopReason.END] * 2
+    assert asked[0] == 6_000
+    assert all(4_000 < room < 4_192 for room in asked[1:])
+    assert len(asked) == 3
+    await model.close()
+
+
 async def test_thoughts_get_no_more_than_the_window_leaves(server) -> None:
     server.configure(window=4_096, window_as="vllm", reasoning="I think.")
     model = steady(chat(server))

@@ -74,6 +74,9 @@ PROFILES = {
     "window 4,096": ServerProfile(settings={"window": 4_096, "window_as": "vllm"}),
     "window 8,192": ServerProfile(settings={"window": 8_192, "window_as": "lm studio"}),
     "window 2,048, dropped without a word": ServerProfile(settings={"window": 2_048}),
+    "window 2,048 and no form of JSON": ServerProfile(
+        settings={"window": 2_048, "window_as": "vllm", "rejects": ["response_format"], "reject_style": "openrouter"}
+    ),
     "window 512": ServerProfile("context window holds some", settings={"window": 512, "window_as": "vllm"}),
     "loops once": ServerProfile(script=chapters("text", 1, text=LOOP * 400)),
     "loops for ever": ServerProfile("chapter 1 cannot be used", chapters("text", text=LOOP * 400)),

@@ -16,6 +16,7 @@ from bookgen.writing.picture_book.ages import READINGS, Reading
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS = 8_000
+LEAST_TOKENS, LEAST_OF_A_SPREAD = 800, 120  # where the context window is small
 
 AUTHOR = """\
 You are an experienced author and art director of picture books. You plan the book below in {language}: every title \
@@ -100,6 +101,7 @@ def _request(book: Book, settled: Sequence[Chapter]) -> TextRequest:
         system=(Block(author(book), cache=True),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
+        least_tokens=LEAST_TOKENS + LEAST_OF_A_SPREAD * count,
         schema=schema(numbers, bible=True),
         account_id=book.account_id,
         brief=brief.of_book(book, first=1, last=count, seed=seed) | brief.of_childrens(book),

@@ -20,7 +20,7 @@ from bookgen.writing.printable import printable
 from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
 
-MAX_TOKENS = 1_500
+MAX_TOKENS, LEAST_TOKENS = 1_500, 500  # the fewest where the context window is small
 MOST_ALT = 300  # characters
 
 STORY = """\
@@ -195,6 +195,7 @@ def _request(material: Material, chapter: Chapter) -> TextRequest:
         system=(Block(_story(material), cache=True),),
         messages=(Message("user", task),),
         max_tokens=MAX_TOKENS,
+        least_tokens=LEAST_TOKENS,
         schema=_FORM,
         chapter_number=number,
         account_id=book.account_id,

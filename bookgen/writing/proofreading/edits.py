@@ -20,6 +20,7 @@ from bookgen.writing.proofreading.structure import blocks, keeps_structure
 from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import Malformed, UnusableReply
+from bookgen.writing.window import WINDOW, clip
 
 STAGE = "proofreading"
 WINDOW_WORDS = 1_200  # of one call; windows overlap by a paragraph
@@ -27,6 +28,8 @@ MOST_EDITS = 40  # of one call
 LONGEST = 400  # characters of a passage or its replacement: more is rewriting
 GROWTH = 40  # characters that a replacement may have more than its passage
 MAX_TOKENS = 6_000
+LEAST_TOKENS = 1_500  # where the context window is smaller than that
+READ, REPLY = 0.25, 0.35  # of a small context window: the text, the edits
 
 _FIELDS = ("quote", "prefix", "suffix", "replacement", "type", "severity", "reason")
 _EDIT: Mapping[str, Any] = {
@@ -82,13 +85,19 @@ class Window:
     end: int
 
 
-def windows(content: str) -> list[Window]:
-    """Stretches of whole paragraphs; each but the first begins with the last paragraph of the one before."""
+def longest(tag: str, context: int) -> int:
+    """The words that a call reads in a context window of so many tokens."""
+    return WINDOW_WORDS if context >= WINDOW else min(int(context * READ / language(tag).tokens_per_word), WINDOW_WORDS)
+
+
+def windows(content: str, most: int = WINDOW_WORDS) -> list[Window]:
+    """Stretches of whole paragraphs of about `most` words; each but the first begins with the last paragraph of the one
+    before."""
     found: list[Window] = []
     words, start, last = 0.0, 0, 0
     for offset, block in blocks(content):
         size = measure(block)
-        if words and words + size > WINDOW_WORDS:
+        if words and words + size > most:
             found.append(Window(start, offset))
             start, words = (last, measure(content[last:offset])) if last > start else (offset, 0.0)
         words, last = words + size, offset
@@ -96,26 +105,28 @@ def windows(content: str) -> list[Window]:
 
 
 async def proposed(
-    book: Book, chapter: Chapter, window: Window, names: Sequence[str], steps: Steps
+    book: Book, chapter: Chapter, window: Window, names: Sequence[str], steps: Steps, context: int = WINDOW
 ) -> list[Correction]:
-    """The corrections that the model proposes in a window; none when it refuses to read or its reply is of no use."""
-    request = _request(book, chapter, window, names)
+    """The corrections that the model proposes in a window; none when it refuses to read or its reply is of no use.
+    `context`: the tokens that the call may have."""
+    request = _request(book, chapter, window, names, context)
     try:
         return await structured.ask(request, steps, partial(_read, content=chapter.content, window=window))
     except (UnusableReply, ModelRefused):
         return []
 
 
-def _request(book: Book, chapter: Chapter, window: Window, names: Sequence[str]) -> TextRequest:
+def _request(book: Book, chapter: Chapter, window: Window, names: Sequence[str], context: int) -> TextRequest:
     tongue = language(book.content_language).name
-    listed = ", ".join(names) or "none are listed"
+    listed = clip(", ".join(names), context // 10) or "none are listed"
     text = fenced("text", chapter.content[window.start : window.end])
     task = TASK.format(number=chapter.chapter_number, title=chapter.title, text=text, most=MOST_EDITS, language=tongue)
     return TextRequest(
         stage=STAGE,
         system=(Block(PROOFREADER.format(language=tongue, names=listed)),),
         messages=(Message("user", task),),
-        max_tokens=MAX_TOKENS,
+        max_tokens=MAX_TOKENS if context >= WINDOW else int(context * REPLY),
+        least_tokens=LEAST_TOKENS if context >= WINDOW else None,
         schema=SCHEMA,
         chapter_number=chapter.chapter_number,
         account_id=book.account_id,

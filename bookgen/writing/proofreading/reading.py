@@ -15,6 +15,7 @@ from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.merge import merged
 from bookgen.writing.steps import Steps
 from bookgen.writing.voice import has_refrains
+from bookgen.writing.window import fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,14 @@ async def read_chapter(
 
     Raises UpstreamAIError; CallsHalted.
     """
-    proposed: list[Correction] = []
-    for window in edits.windows(chapter.content):
-        proposed += await edits.proposed(book, chapter, window, seen.names, steps)
+
+    async def read(context: int) -> list[Correction]:
+        found: list[Correction] = []
+        for window in edits.windows(chapter.content, edits.longest(book.content_language, context)):
+            found += await edits.proposed(book, chapter, window, seen.names, steps, context)
+        return found
+
+    proposed = await fitted(read)
     certain = [*_continuity(chapter.content, flags), *seen.rules.get(chapter.id, ())]
     return merged(certain, proposed, seen.checker.get(chapter.id, ()))
 

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, SuggestionType, Usage
-from bookgen.providers.text import StopReason, TextReply, TextRequest
-from bookgen.writing.proofreading import edits
+from bookgen.providers.text import PromptTooLong, StopReason, TextReply, TextRequest
+from bookgen.words import tokens
+from bookgen.writing.proofreading import edits, reading
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.edits import Window
+from bookgen.writing.proofreading.reading import Survey
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTENT = "The lamp whent out.\n\nShe said it's light was gone, and the lamp was cold. *Nobody* came."
@@ -127,3 +129,24 @@ def test_windows_cover_the_chapter_and_overlap_by_a_paragraph() -> None:
     assert found[-1].end == len(content)
     assert all(later.start < earlier.end for earlier, later in itertools.pairwise(found))
     assert all(len(content[each.start : each.end].split()) < 1700 for each in found)
+
+
+class SmallWindow(ScriptedEdits):
+    """Refuses what is longer than its context window."""
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        size = sum(tokens(part.text) for part in (*request.system, *request.messages)) + request.max_tokens
+        if size > 2_000:
+            raise PromptTooLong("too long", 2_000, stage=request.stage, chapter_number=1)
+        return await super().reply(request, attempt=attempt)
+
+
+async def test_a_chapter_is_read_in_as_small_stretches_as_the_model_s_window_holds() -> None:
+    content = "\n\n".join(f"The lamp whent out on day {number} and nobody said so." for number in range(150))
+    steps = SmallWindow(json.dumps({"edits": []}))
+
+    await reading.read_chapter(book(), chapter(content), Survey({}, {}, ()), [], steps)
+
+    asked = "".join(request.messages[0].text for request in steps.asked)
+    assert all(f"on day {number} " in asked for number in range(150))
+    assert len(steps.asked) >= 5
