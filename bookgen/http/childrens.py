@@ -8,7 +8,7 @@ from bookgen import childrens, errors
 from bookgen.http.books import account_name, whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.childrens_schemas import ChildrensCreationSchema
-from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
+from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA
 
 
@@ -24,6 +24,7 @@ from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA
 @json_schema(ChildrensCreationSchema)
 @response_schema(BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
+@grows
 async def create_childrens(request: web.Request) -> web.Response:
     account_id, new = request[ACCOUNT_ID], request[BODY]
     new["author_name"] = new["author_name"] or await account_name(request)
