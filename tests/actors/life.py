@@ -13,6 +13,7 @@ from bookgen.actors.messages import (
     Command,
     Event,
     Generate,
+    PhaseDone,
     RunFailure,
     WorkFailed,
     WorkHalted,
@@ -39,6 +40,7 @@ class View:
     status: str | None
     mode: str | None
     done: int
+    phase: str | None
     in_flight: bool
     written: tuple[bool, ...]
     held: bool
@@ -46,13 +48,14 @@ class View:
 
 @dataclass(frozen=True)
 class Flight:
-    """A call in flight: what it is let in by, and what it was begun on."""
+    """Work in flight, on a chapter or in another phase: what it is let in by, and what it was begun on."""
 
     book: int
     epoch: int
     call_no: int
     chapter: int
     seen: int
+    phase: RunPhase = RunPhase.CHAPTERS
 
 
 class Life(Protocol):
@@ -116,6 +119,10 @@ class LifeInMemory:
         run = shelved.run
         if book in self.flights or run is None or run.status is not RunStatus.RUNNING:
             return
+        if run.phase is not RunPhase.CHAPTERS:
+            shelved.run = run = replace(run, call_no=run.call_no + 1, call_started_at=NOW)
+            self.flights[book] = Flight(book, run.epoch, run.call_no, 0, 0, run.phase)
+            return
         if not shelved.todo:
             self._apply(book, Advance())
             return
@@ -168,6 +175,7 @@ class LifeInMemory:
             run and run.status,
             run and run.mode,
             run.done if run else 0,
+            run and run.phase,
             bool(run and run.call_started_at),
             tuple(bool(text) for text in shelved.texts),
             shelved.held,
@@ -188,6 +196,10 @@ class LifeInMemory:
             return
         if how != "written":
             self._apply(flight.book, outcome(flight, how))
+            self._promote()
+            return
+        if flight.phase is not RunPhase.CHAPTERS:
+            self._apply(flight.book, PhaseDone(flight.epoch, flight.call_no, flight.phase))
             self._promote()
             return
         if shelved.versions[flight.chapter] == flight.seen:
@@ -315,6 +327,11 @@ class RealLife:
         run = await self._run(book)
         if book in self.flights or run is None or run.status is not RunStatus.RUNNING:
             return
+        if run.phase is not RunPhase.CHAPTERS:
+            announced = await runs.begin_phase(self._shelf.pool, run)
+            assert announced is not None
+            self.flights[book] = Flight(book, announced.epoch, announced.call_no, 0, 0, announced.phase)
+            return
         begun = (await runs.begin(self._shelf.pool, [Begin(run.id, run.epoch)])).get(run.id)
         if begun is None:
             await self._transactions.steer(self._account, self._books[book], Advance(), uuid4())
@@ -365,6 +382,7 @@ class RealLife:
             run and run.status,
             run and run.mode,
             run.done if run else 0,
+            run and run.phase,
             bool(run and run.call_started_at),
             tuple(bool(text) for text in texts),
             bool(held),
@@ -380,6 +398,11 @@ class RealLife:
         book_id = self._books[flight.book]
         if how != "written":
             await self._transactions.steer(self._account, book_id, outcome(flight, how), uuid4())
+            await self._transactions.promote(self._account)
+            return
+        if flight.phase is not RunPhase.CHAPTERS:
+            done = PhaseDone(flight.epoch, flight.call_no, flight.phase)
+            await self._transactions.steer(self._account, book_id, done, uuid4())
             await self._transactions.promote(self._account)
             return
         run = await self._run(flight.book)

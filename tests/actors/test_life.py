@@ -21,6 +21,10 @@ from .conftest import Shelf
 from .life import BOOKS_A_PERIOD, CHAPTERS, Life, LifeInMemory, RealLife
 
 BOOKS = 3
+OWN_BY_MONTH = """
+    INSERT INTO account_addon (account_id, addon_id, billing_type)
+    SELECT $1, id, 'monthly' FROM addon WHERE slug = 'automated-production'
+"""
 # `make chaos` looks longer.
 THOROUGH = os.environ.get("CHAOS") == "all"
 books = st.integers(0, BOOKS - 1)
@@ -61,9 +65,9 @@ class LifeMachine(RuleBasedStateMachine):
         running = [book for book, run in self.runs.items() if run.status is RunStatus.RUNNING]
         return [book for book in running if book not in self.memory.flights]
 
-    @rule(book=books)
-    def generate(self, book: int) -> None:
-        self.both("command", book, Generate())
+    @rule(book=books, automated=st.booleans())
+    def generate(self, book: int, automated: bool) -> None:
+        self.both("command", book, Generate(automated=automated))
 
     @precondition(lambda self: self.runs)
     @rule(pick=picks, command=commands)
@@ -170,6 +174,7 @@ def test_the_database_lives_the_same_life(dsn: str) -> None:
         async def _real(self) -> RealLife:
             shelf = Shelf(self.pool)
             account = await shelf.account("starter")
+            await self.pool.execute(OWN_BY_MONTH, account)
             life = RealLife(shelf, account, {n: await shelf.book(account, chapters=2) for n in range(BOOKS)})
             await life.register()
             return life
