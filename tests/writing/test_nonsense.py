@@ -62,6 +62,18 @@ async def test_a_model_that_minds_when_it_is_told_writes_the_chapter_after_all(k
     assert "could not be used" not in first.messages[-1].text
 
 
+@pytest.mark.parametrize("kind", ["its instructions", "another language", "one sentence"])
+async def test_progress_counts_the_words_that_are_kept_and_no_others(kind):
+    def careless_once(request, brief, call):
+        return NONSENSE[kind][0](request) if call == 1 else obedient(request, brief, call)
+
+    heard: list[int] = []
+
+    draft = await write_chapter(some_material(1, words=900), 1, Scripted(careless_once), heard.append)
+
+    assert heard == [draft.word_count]
+
+
 async def test_instructions_within_good_text_are_left_out():
     def chatty(request, brief, call):
         text = obedient(request, brief, call)
