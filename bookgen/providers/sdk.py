@@ -17,7 +17,7 @@ import structlog
 
 from bookgen.models import Usage
 from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, Looped, PartialReply
-from bookgen.providers.failures import failure_of, filtered, said, too_long
+from bookgen.providers.failures import MOST_DETAIL, failure_of, filtered, said, too_long
 from bookgen.providers.prices import prices
 from bookgen.providers.speed import Speed
 from bookgen.providers.text import ShownSpeed, StopReason, TextReply, TextRequest
@@ -70,7 +70,7 @@ class SdkProvider(ABC):
         self._bounds: list[float] = []  # of the calls under way, in seconds
         self._last_bound = (deadlines or Deadlines()).total
         self._speed = Speed(Deadlines(), own=self.is_own_server)
-        self._window = ContextWindow()
+        self._window = ContextWindow(own=self.is_own_server)
         self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
         self._opening: asyncio.Task[Any] | None = None
 
@@ -94,6 +94,9 @@ class SdkProvider(ABC):
             if too_long(error):
                 refused = self._window.refused(said(error), partial.prompt, request.max_tokens)
                 refused.usage = self._usage(request, partial) if any(partial.text) else Usage()
+                log.warning(
+                    "prompt_did_not_fit", model=self.name, window=refused.window, detail=said(error)[:MOST_DETAIL]
+                )
                 raise refused from error
             if filtered(error):
                 return TextReply("", StopReason.REFUSAL, self._usage(request, partial), self.name)

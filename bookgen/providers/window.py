@@ -13,10 +13,11 @@ SECONDS_UNTIL_FORGOTTEN = 3600.0  # the model may have been loaded with another 
 SMALLEST, LARGEST = 256, 10_000_000  # tokens; what is told beyond them is no window
 UNTOLD = 0.6  # of what did not fit, where nobody says what does
 AROUND = 32  # tokens that a chat template puts around a prompt
-ROUND = 256  # servers' windows are multiples of it
+ROUND = 256  # servers' windows are multiples of it; one that drops a part of a prompt mostly reads so many times 1,024
+READ_AT_ONCE = 1_024
 LEAST_COMPARED = 200  # tokens of a prompt whose count is compared with the estimate
 LIGHTEST, HEAVIEST = 1.0, 4.0
-CUT = 0.75  # of the estimate: a server that counts fewer has not read the whole prompt
+CUT, CERTAINLY_CUT = 0.75, 0.3  # of the estimate: a server that counts fewer has not read the whole prompt
 
 _TOLD = re.compile(
     r"maximum context (?:length|window) (?:is|of) (\d+)|n_ctx['\"]?\s*[:=]\s*(\d+)|(\d+) maximum\b|"
@@ -39,10 +40,11 @@ class DoesNotFit(Exception):
 
 
 class ContextWindow:
-    """Unknown until a server refuses a prompt, reads only a part of one, or ends a reply where its window does."""
+    """Unknown until a server refuses a prompt, reads only a part of one, or ends a reply where its window does. `own`:
+    it is none of a cloud's, whose counts say nothing of a window."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, own: bool = True) -> None:
+        self._clock, self._own = clock, own
         self._size: int | None = None  # in the model's own tokens
         self._until = 0.0
         self._weight = LIGHTEST  # of an estimated token, in the model's own
@@ -83,9 +85,9 @@ class ContextWindow:
         """Learns from a reply to a prompt of so many estimated tokens, which might have had `asked` of the model's.
         What is returned says that the prompt was read in part."""
         read = told.input_tokens + told.cache_write_tokens + told.cache_read_tokens
-        if not told.calls or prompt < LEAST_COMPARED or not read:
+        if not self._own or not told.calls or prompt < LEAST_COMPARED or not read:
             return None
-        if read < prompt * CUT and read % ROUND == 0:
+        if read < prompt * CERTAINLY_CUT or (read < prompt * CUT and read % READ_AT_ONCE == 0):
             self._learn(read)
             return DoesNotFit(self.estimated or read)
         self._weigh(read / prompt)

@@ -131,3 +131,15 @@ def test_a_reply_cut_by_its_own_bound_says_nothing_of_the_window() -> None:
     window.answered(1_048, Usage(calls=1, input_tokens=1_048, output_tokens=1_000), 1_000, StopReason.LENGTH)
 
     assert window.size is None
+
+
+@pytest.mark.parametrize(
+    ("own", "read", "cut"),
+    [(True, 2_048, True), (True, 2_050, False), (True, 900, True), (False, 2_048, False), (False, 900, False)],
+)
+def test_a_count_that_is_only_lower_than_foreseen_is_no_cut_prompt(own, read, cut) -> None:
+    window = ContextWindow(own=own)
+
+    found = window.answered(4_000, Usage(calls=1, input_tokens=read, output_tokens=90), 1_000, StopReason.END)
+
+    assert (found is not None) is cut
