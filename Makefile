@@ -10,7 +10,10 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
 INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -qq --disable-pip-version-check)
 
-.PHONY: book test serve pythons chaos contract outages models covers pages clean
+LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-header --no-annotate --upgrade
+
+.PHONY: book test serve pythons chaos contract outages models covers pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -57,17 +60,25 @@ models: .venv/.test
 pages: .venv/.test
 	$(BIN)/python docs/pages.py out docs
 
+# The locks anew from pyproject.toml, with the hash of every file: what `make` installs from.
+lock:
+	@test -n "$(UV)" || { echo "make lock needs uv."; exit 1; }
+	$(LOCK) -o requirements.lock
+	$(LOCK) --extra test -o requirements-test.lock
+
 clean:
 	rm -rf .venv .venv-* out
 
 # The set-up. The stamps say what is installed, so that a second call does nothing.
-.venv/.runtime: pyproject.toml | .venv/bin/python
+.venv/.runtime: pyproject.toml requirements.lock | .venv/bin/python
 	@echo "Setting up .venv (once, about a minute) ..."
+	@$(INSTALL) --require-hashes -r requirements.lock
 	@$(INSTALL) -e .
 	@touch $@
 
-.venv/.test: pyproject.toml | .venv/bin/python
+.venv/.test: pyproject.toml requirements-test.lock | .venv/bin/python
 	@echo "Setting up .venv with the test tools (once, about a minute) ..."
+	@$(INSTALL) --require-hashes -r requirements-test.lock
 	@$(INSTALL) -e ".[test]"
 	@touch $@ .venv/.runtime
 

@@ -67,6 +67,8 @@ CHECKLIST = {
     "the assistant's calls count as well": "test_assistant what_the_assistant_asks_is_in_the_ledger_and_under_the_",
     "a guest's purchase opens no known account": "test_webhook a_guest_with_a_known_address_is_credited_and_",
     # Input and resources
+    "make installs what was locked": "test_lock make_installs_from_the_locks_and_asks_for_every_hash",
+    "with hashes, within bounds": "test_lock everything_declared_is_pinned_within_its_bounds_with_its_hashes",
     "material spells no end of its block": "test_fence no_spelling_of_the_end_opens_with_a_bracket",
     "large answers are read a piece at a time": "test_large_answers no_more_than_a_piece_is_read_at_a_time",
     "an answer has an upper bound": "test_large_answers an_answer_has_an_upper_bound",

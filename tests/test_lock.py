@@ -1,0 +1,65 @@
+"""What `make` installs: pinned, with the hash of every file, and all that is declared and nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+DECLARED = {
+    "requirements.lock": PROJECT["dependencies"],
+    "requirements-test.lock": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]],
+}
+PINNED = re.compile(
+    r"([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ;]+)(?: ; [^\\]+)? \\((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?)+)"
+)
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pinned(lock: str) -> dict[str, tuple[int, ...]]:
+    """The version of each package, in numbers; everything in the file must be one."""
+    text = (ROOT / lock).read_text().replace("\n", "")
+    assert PINNED.sub("", text).strip() == ""
+    return {match[1]: numbers(match[2]) for match in PINNED.finditer(text)}
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d+", version))
+
+
+@pytest.mark.parametrize("lock", DECLARED)
+def test_everything_declared_is_pinned_within_its_bounds_with_its_hashes(lock: str) -> None:
+    versions = pinned(lock)
+
+    for declared in DECLARED[lock]:
+        name, low, bounds = re.match(r"([\w.-]+)(?:[>=]=([\d.b]+))?(.*)", declared).groups()  # type: ignore[union-attr]
+        version = versions[normal(name)]
+        assert version >= numbers(low or ""), declared
+        if below := re.search(r"<([\d.]+)", bounds):
+            assert version < numbers(below[1]), declared
+
+
+@pytest.mark.parametrize("declared", [*DECLARED["requirements-test.lock"], *PROJECT["optional-dependencies"]["mcp"]])
+def test_every_dependency_has_an_upper_bound(declared: str) -> None:
+    assert re.search(r"<\d|==\d", declared.partition(";")[0])
+
+
+@pytest.mark.parametrize("lock", DECLARED)
+def test_a_lock_names_no_place_to_get_things_from(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+
+    assert not re.search(r"://|@ |--index|--find-links|^/|\.whl|\.tar", text, re.MULTILINE)
+
+
+def test_make_installs_from_the_locks_and_asks_for_every_hash() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+
+    for lock in DECLARED:
+        assert f"$(INSTALL) --require-hashes -r {lock}\n" in makefile
