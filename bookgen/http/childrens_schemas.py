@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from marshmallow import ValidationError, fields, validate
@@ -13,6 +14,8 @@ from bookgen.models import AgeRange
 LEAST_PAGES, MOST_PAGES, PAGES = 8, 40, 24
 MOST_CHARACTERS, LONGEST_NAME, LONGEST_DESCRIPTION = 8, 120, 500
 
+# What stands between a name and what is told of its bearer: "Pip, a small red fox", "Pip (a fox)", "Pip: a fox".
+_APART = re.compile(r"\s*[:,;(，、：（]\s*|\s+[-–—]\s+")
 _TEXT = {"type": "string", "maxLength": LONGEST_DESCRIPTION, "pattern": r"^[^\u0000]*$"}
 _CHARACTER = {
     "type": "object",
@@ -47,7 +50,8 @@ def _character(value: Any) -> dict[str, str] | None:
     """None for a blank text, which names nobody."""
     match value:
         case str():
-            name, _, description = _text(value, LONGEST_DESCRIPTION).partition(":")
+            name, *rest = _APART.split(_text(value, LONGEST_DESCRIPTION), maxsplit=1)
+            description = "".join(rest).removesuffix(")")
             if len(name) > LONGEST_NAME:
                 name, description = "", _text(value, LONGEST_DESCRIPTION)
         case {"name": str(name), **others}:

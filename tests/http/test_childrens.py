@@ -101,6 +101,8 @@ async def test_what_is_no_childrens_book_is_refused_by_its_field(api: Api, field
     ("given", "kept"),
     [
         ("Pip: a mouse", [{"name": "Pip", "description": "a mouse"}]),
+        ("Pip, a small red fox", [{"name": "Pip", "description": "a small red fox"}]),
+        ("Jean-Luc (a fox)", [{"name": "Jean-Luc", "description": "a fox"}]),
         (
             ["Pip", "Bruno the bear"],
             [{"name": "Pip", "description": ""}, {"name": "Bruno the bear", "description": ""}],
