@@ -24,19 +24,15 @@ from bookgen.accounts.service import AccountRules, Accounts
 from bookgen.accounts.tokens import Tokens
 from bookgen.actors.resources import CostCaps, Products, Writing
 from bookgen.actors.supervisor import Supervisor
-from bookgen.artwork import Artwork
 from bookgen.billing.checkout import Payments
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
-from bookgen.corrections import Corrections
 from bookgen.http.edge import serving
 from bookgen.http.edge.keys import Services, Site
 from bookgen.http.edge.watchdog import Watchdog
 from bookgen.http.server import build_app, build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.models import Usage
-from bookgen.painting import Painter
-from bookgen.proofreading import Proofreading
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.images import ImageModel
 from bookgen.providers.mail import build_mailer
@@ -44,9 +40,13 @@ from bookgen.providers.prices import prices
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
 from bookgen.providers.sdk import Access
 from bookgen.providers.text import TextModel, Timed
-from bookgen.publishing import Publisher
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
+from bookgen.services.artwork import Artwork
+from bookgen.services.corrections import Corrections
+from bookgen.services.painting import Painter
+from bookgen.services.proofreading import Proofreading
+from bookgen.services.publishing import Publisher
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate
 from bookgen.store.outages import through_outages

@@ -16,9 +16,9 @@ from bookgen.commands import destination
 from bookgen.commands.destination import Destination
 from bookgen.commands.progress import Display, make_display
 from bookgen.errors import StartupError
-from bookgen.publishing import file_name
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
+from bookgen.services.publishing import file_name
 
 SAMPLE = (
     "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL."

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bookgen import editing, errors
+from bookgen import errors
 from bookgen.http.books_schemas import (
     DEFAULT_WORDS,
     BookArtwork,
@@ -31,6 +31,7 @@ from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
 from bookgen.models import Book
+from bookgen.services import editing
 from bookgen.store import accounts, books, chapters, covers, illustrations, stats
 from bookgen.store import progress as runs
 from bookgen.store.database import DB

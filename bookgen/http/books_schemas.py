@@ -8,13 +8,13 @@ from typing import Any
 
 from marshmallow import Schema, fields, validate
 
-from bookgen.editing import MAX_CHAPTERS
 from bookgen.http.chapters_schemas import ChapterSchema, shown_chapter
 from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.generation_schemas import GenerationProgressSchema
 from bookgen.models import AgeRange, Book, BookKind, BookStatus, Chapter, Estimate, FundingSource
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
+from bookgen.services.editing import MAX_CHAPTERS
 
 MAX_WORDS = 2**31 - 1  # what the column holds; how much of it one may have is the plan's affair
 DEFAULT_WORDS = 20_000

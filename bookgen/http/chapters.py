@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bookgen import editing, errors
+from bookgen import errors
 from bookgen.actors.messages import RewriteChapter
 from bookgen.http.chapter_pieces import in_pieces
 from bookgen.http.chapters_schemas import (
@@ -22,6 +22,7 @@ from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
 from bookgen.http.illustrations_schemas import by_chapter
 from bookgen.models import Chapter
+from bookgen.services import editing
 from bookgen.store import chapters, illustrations, revisions
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bookgen import childrens, errors
+from bookgen import errors
 from bookgen.http.books import account_name, whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.childrens_schemas import ChildrensCreationSchema
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA
+from bookgen.services import childrens
 
 
 @docs(

@@ -18,8 +18,8 @@ from bookgen.http.edge.listening import while_listening
 from bookgen.http.edge.routing import Handler, path_id
 from bookgen.http.exports_schemas import ExportRequestSchema, PreviewDataSchema
 from bookgen.models import Cover
-from bookgen.publishing import ExportedFile
 from bookgen.render.formats import FORMATS, Format
+from bookgen.services.publishing import ExportedFile
 
 _ABOUT = "The body of the answer is the file; errors are JSON. Settings that are not named keep their defaults."
 

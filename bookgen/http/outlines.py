@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from bookgen import editing, errors
+from bookgen import errors
 from bookgen.actors.messages import DraftOutline, ReworkChapters
 from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
@@ -12,6 +12,7 @@ from bookgen.http.edge.contract import docs, grows, json_schema, refuses, respon
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
 from bookgen.http.edge.routing import path_id
 from bookgen.http.outlines_schemas import ChapterSelectionSchema, OutlineChangesSchema
+from bookgen.services import editing
 
 
 @docs(

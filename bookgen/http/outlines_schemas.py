@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from marshmallow import fields, validate
 
-from bookgen.editing import MAX_CHAPTERS
 from bookgen.http.chapters_schemas import MAX_CHAPTER_WORDS
 from bookgen.http.edge.schemas import Body, Flag, Integer, String
+from bookgen.services.editing import MAX_CHAPTERS
 
 
 class OutlineEntrySchema(Body):

@@ -33,7 +33,7 @@ from bookgen.http.proofreading_schemas import (
     shown_report,
     shown_suggestion,
 )
-from bookgen.proofreading import PAGE_SIZE
+from bookgen.services.proofreading import PAGE_SIZE
 from bookgen.store import reports
 from bookgen.store.suggestions import Filter
 

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 import pytest
 
-from bookgen import editing
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
@@ -16,6 +15,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import BookQuotaExceeded, Conflict, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
 from bookgen.models import RunMode, RunStatus, Usage
 from bookgen.providers.text import Spent, TextReply, TextRequest
+from bookgen.services import editing
 from bookgen.store import progress
 
 from .conftest import BeginRun, Model, Shelf, Start

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bookgen import editing
 from bookgen.actors.messages import DraftOutline, Generate, ReworkChapters, RewriteChapter
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
@@ -21,6 +20,7 @@ from bookgen.errors import (
     UpstreamAIError,
 )
 from bookgen.models import Allowance
+from bookgen.services import editing
 from bookgen.store import revisions
 from bookgen.store.database import Database
 from tests.chaos.pg_proxy import PgProxy

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from bookgen import editing
 from bookgen.actors.material import load_material, load_whole
 from bookgen.actors.messages import Generate
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.models import Digest
+from bookgen.services import editing
 from bookgen.store import books
 from bookgen.store.material import LONGEST_TEXT, keep_digests
 from bookgen.writing.continuity import stored_digest

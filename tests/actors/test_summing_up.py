@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bookgen import editing
 from bookgen.actors.messages import Generate, RewriteChapter
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
+from bookgen.services import editing
 from bookgen.store.database import Database
 from bookgen.writing.chapter import write_chapter
 

@@ -16,14 +16,14 @@ from bookgen.models import Book, Chapter, Estimate
 if TYPE_CHECKING:
     from bookgen.accounts.service import Accounts, Identity
     from bookgen.actors.supervisor import Supervisor
-    from bookgen.artwork import Artwork
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
     from bookgen.http.edge.deprecation import Deprecation
     from bookgen.http.edge.pieces import Outgoing
     from bookgen.http.edge.waiting import Waiters
-    from bookgen.proofreading import Proofreading
-    from bookgen.publishing import Publisher
+    from bookgen.services.artwork import Artwork
+    from bookgen.services.proofreading import Proofreading
+    from bookgen.services.publishing import Publisher
     from bookgen.store.database import Database
     from bookgen.support.assistant import Support
 

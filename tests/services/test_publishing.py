@@ -14,8 +14,8 @@ import pytest
 
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, InvalidInput, NotFound, PlanUpgradeRequired, RenderTimeout
-from bookgen.publishing import Publisher, file_name
 from bookgen.render.pool import RenderPool
+from bookgen.services.publishing import Publisher, file_name
 from bookgen.store import exports
 from bookgen.store.database import Database
 

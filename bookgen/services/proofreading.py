@@ -1,6 +1,6 @@
 """Proofreading: reports asked for, and what they suggest previewed, applied or dismissed by the book's author.
 
-A report itself is made by `actors/reports.py`; `corrections.py` puts what it suggests into the chapters.
+A report itself is made by `actors/reports.py`; `services/corrections.py` puts what it suggests into the chapters.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bookgen.billing.quota import Quota
-from bookgen.corrections import AppliedSuggestions, Corrections
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
 from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
+from bookgen.services.corrections import AppliedSuggestions, Corrections
 from bookgen.store import book_state, chapters, reports, suggestions
 from bookgen.store.suggestions import Filter
 from bookgen.writing.proofreading.placing import applied, placed

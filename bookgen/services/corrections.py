@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from bookgen import editing
 from bookgen.billing.quota import Quota
 from bookgen.models import Chapter, RevisionOrigin, Suggestion, SuggestionStatus, SuggestionType
+from bookgen.services import editing
 from bookgen.store import chapters, reports, suggestions
 from bookgen.store.suggestions import EVERYTHING
 from bookgen.writing.proofreading.correction import CHECKER

@@ -14,12 +14,12 @@ from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_room, require_stored
 from bookgen.errors import InvalidInput, NotFound, RenderingFailed, RenderTimeout, UpstreamAIError
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration, Usage
-from bookgen.painting import MOST_WAITS, UNUSABLE, Painter, paid_for
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.text import Halt
 from bookgen.render.cover.job import Copy, CoverJob, FinishedCover, FinishedPicture, PictureJob
 from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
+from bookgen.services.painting import MOST_WAITS, UNUSABLE, Painter, paid_for
 from bookgen.store import accounts, books, chapters, covers, illustrations, media, model_calls
 from bookgen.store.database import DB, Database
 from bookgen.store.outages import through_outages
