@@ -222,6 +222,10 @@ def test_the_docx_has_each_picture_with_its_text_and_its_alternative_text() -> N
     document = Document(io.BytesIO(made("docx")))
 
     assert len(document.inline_shapes) == 3
+    assert [shape.width.inches for shape in document.inline_shapes] == [pytest.approx(8.5 * 0.38, abs=0.01)] * 3
+    headings = [each.text for each in document.paragraphs if each.style and each.style.name == "Heading 1"]
+    assert headings == ["Part 1", "Part 2", "Part 3"]
+    assert not [each for each in document.paragraphs if each.style and each.style.name == "ChapterNumber"]
     assert "Good morning, Pip!" in [paragraph.text for paragraph in document.paragraphs]
     assert ALT in members(made("docx"))["word/document.xml"].decode()
 

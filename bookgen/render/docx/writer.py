@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import docx
@@ -19,7 +20,8 @@ from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs, title_scale
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.page import Pagination
-from bookgen.render.model import Manuscript, Picture, Section
+from bookgen.render.model import Figure, Manuscript, Picture, Section
+from bookgen.render.pictures import reduced
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import INCH
 
@@ -27,7 +29,16 @@ _PART_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.{}+
 _KINDS = ("default", "even", "first")
 
 
+# Of a picture book: a spread is to be on one page, which its owner may arrange anew.
+_SPREAD_SIZE = 14.0  # points of the text
+_SPREAD_PICTURE = 0.38  # of the page's height
+_SPREAD_PIXELS = 1_600
+
+
 def write_docx(manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> bytes:
+    if manuscript.ages:
+        points = min(settings.font_size or _SPREAD_SIZE, _SPREAD_SIZE)
+        settings = replace(settings, font_size=points, chapter_starts="any", running_heads=False)
     return _DocxWriter(manuscript, pagination, settings).file()
 
 
@@ -134,7 +145,24 @@ class _DocxWriter:
 
     # chapters
 
+    def _spread(self, index: int, section: Section) -> str:
+        """A spread of a picture book on one page: its title, its picture, its text."""
+        start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
+        heading = start + text(_title(section), size(self._geometry.size)) + f'<w:bookmarkEnd w:id="{index}"/>'
+        spacing = f'<w:spacing w:before="0" w:after="{twips(self._geometry.lead / 2)}"/>'
+        out = [paragraph("Heading1", heading, spacing)]
+        for block in section.blocks:
+            if isinstance(block, Figure):
+                width = self._geometry.trim.height * _SPREAD_PICTURE
+                height = width * block.picture.height / block.picture.width
+                shown = self._body.drawing(reduced(block.picture, _SPREAD_PIXELS), block.alt, width, height)
+                out.append(paragraph("BookFigure", shown))
+        words = tuple(block for block in section.blocks if not isinstance(block, Figure))
+        return "".join(out) + self._body.chapter(replace(section, blocks=words))
+
     def _chapter(self, index: int, section: Section) -> str:
+        if self._manuscript.ages:
+            return self._spread(index, section)
         start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
         label, title = self._language.chapter_name(section.number, section.title)
         smaller = size(self._geometry.size * (1.6 if len(title) <= 120 else 1.3)) if len(title) > 60 else ""
