@@ -16,7 +16,7 @@ from bookgen.store.notifications import NOTIFY
 log = structlog.get_logger()
 
 ROUNDS = 4  # of one question: while others use the pooler too, two clients may not meet in one session at once
-HEARD_SECONDS = 3.0
+HEARD_SECONDS = 15.0  # a busy server may take its time
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('bookgen role settings', 0))"
 

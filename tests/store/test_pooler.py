@@ -12,7 +12,7 @@ import pytest
 from bookgen.actors import notifications as listening
 from bookgen.commands import check
 from bookgen.errors import StartupError
-from bookgen.store import book_state, notifications
+from bookgen.store import book_state, notifications, pooler
 from bookgen.store.database import Database
 from bookgen.store.migrate import migrate
 from bookgen.store.postgres.server import running_postgres
@@ -116,8 +116,9 @@ async def test_a_direct_url_that_leads_through_the_pooler_is_refused(pooled: str
 
 
 async def test_a_direct_url_to_another_database_is_refused(
-    pooled: str, direct: str, empty_dsn: str, tmp_path: Path
+    pooled: str, direct: str, empty_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pooler, "HEARD_SECONDS", 0.5)
     async with PgProxy(empty_dsn) as other:
         with pytest.raises(StartupError, match=r"BOOKGEN_DATABASE_DIRECT_URL: .* must lead to the same database"):
             await start(pooled, other.dsn, tmp_path)
