@@ -62,9 +62,9 @@ PROFILES = {
     "obedient": ServerProfile(),
     "one slot, two books": ServerProfile(settings={"slots": 1, "delay": 30}, books=2),
     "first token after 300 s": ServerProfile(settings={"delay": 300}),
-    "three tokens a second": ServerProfile(settings={"chunk": 12, "chunk_delay": 1.0}),
+    "three tokens a second": ServerProfile(settings={"chunk": 60, "chunk_delay": 5.0}),
     "both, for two books at one slot": ServerProfile(
-        settings={"delay": 300, "chunk": 24, "chunk_delay": 2.0, "slots": 1}, books=2
+        settings={"delay": 300, "chunk": 120, "chunk_delay": 10.0, "slots": 1}, books=2
     ),
     "thinks aloud": ServerProfile(settings={"reasoning": plain_prose(200), "think_tags": True}),
     "whole replies without usage": ServerProfile(settings={"streams": False, "usage": False}),
