@@ -66,7 +66,11 @@ CHECKLIST = {
     "open doors have caps unless told": "test_serving where_strangers_may_spend_the_operators_money_a_day_has_a_cap_",
     "the assistant's calls count as well": "test_assistant what_the_assistant_asks_is_in_the_ledger_and_under_the_",
     "a guest's purchase opens no known account": "test_webhook a_guest_with_a_known_address_is_credited_and_",
+    "a name has one spelling": "test_sign_in no_other_spelling_of_a_name_can_be_registered",
     # Input and resources
+    "links lead to the web and to mail alone": "test_hostile only_the_web_and_mail_can_be_linked_to",
+    "a link breaks no page of the EPUB": "test_hostile the_address_of_a_link_breaks_no_page_of_the_epub",
+    "what is typed is text in the preview": "test_hostile what_is_typed_is_text_in_the_pages_that_browsers_show",
     "make installs what was locked": "test_lock make_installs_from_the_locks_and_asks_for_every_hash",
     "with hashes, within bounds": "test_lock everything_declared_is_pinned_within_its_bounds_with_its_hashes",
     "material spells no end of its block": "test_fence no_spelling_of_the_end_opens_with_a_bracket",

@@ -363,3 +363,14 @@ async def test_only_the_word_bearer_and_one_good_token_open(door: Door) -> None:
             assert reply.status == 401
             assert reply.headers["WWW-Authenticate"] == 'Bearer realm="api"'
             assert ((await reply.json())["error"]["code"], header) == (code, header)
+
+
+@pytest.mark.parametrize("spelling", ["ADA", "aDa", "ａｄａ", "ada\u200b", "аda"])
+async def test_no_other_spelling_of_a_name_can_be_registered(door: Door, spelling: str) -> None:
+    await door.register("ada")
+
+    form = {"username": spelling, "email": "eve@example.com", "password": PASSWORD}
+    status, body = await door.post("/auth/register/", form)
+
+    assert (status, list(body["error"]["details"])) == (400, ["username"])
+    assert await door.database.http.fetchval("SELECT count(*) FROM account") == 1

@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 
+import lxml.html
+import orjson
 import pikepdf
 import pytest
 from lxml import etree
@@ -164,3 +166,52 @@ def test_a_page_full_of_links_and_some_notes_that_call_notes_are_markdown_still(
 
     assert isinstance(blocks[0], Table)
     assert len(found) == 41
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "smb://files.example/share",
+        "ftp://example.org/x",
+        "//example.org/x",
+        "ms-word:ofe|u|https://example.org/x",
+        "intent://scan/#Intent",
+        "tel:112",
+        "HTTPS-evil:x",
+        "x",
+    ],
+)
+def test_only_the_web_and_mail_can_be_linked_to(address: str) -> None:
+    blocks, _ = parse(f"[here]({address}) and [there](https://example.org/)", "A title", str)
+
+    spans = [span for block in blocks if isinstance(block, Paragraph) for span in block.spans]
+    assert [span.href for span in spans if span.text in ("here", "there")] == ["", "https://example.org/"]
+
+
+def test_the_address_of_a_link_breaks_no_page_of_the_epub(make: Make) -> None:
+    address = "https://example.org/?a=1&b=2&lt;=3"
+
+    with zipfile.ZipFile(io.BytesIO(render(make(f"[here]({address})")).epub)) as package:
+        page = etree.fromstring(package.read("EPUB/chapter001.xhtml"))
+
+    (link,) = page.findall(".//{http://www.w3.org/1999/xhtml}p/{http://www.w3.org/1999/xhtml}a")
+    assert link.get("href") == "https://example.org/?a=1&b=2%3C=3"
+
+
+def test_what_is_typed_is_text_in_the_pages_that_browsers_show() -> None:
+    book, chapters = corpus.book(Corpus("markup", chapters=1, words=20))
+    typed = "<script>alert(1)</script> <img src=x onerror=alert(2)> &lt;b&gt; &amp;"
+    chapter = replace(chapters[0], title="<i>Title</i>", content=f"{typed}\n\n> {typed}\n\n- {typed}")
+    title = "<u>Book</u>"
+
+    pages = orjson.loads(
+        bytes(
+            perform(Job("pages", replace(book, title=title), [chapter], "<s>A</s>", ExportSettings(), watermark=False))
+        )
+    )["pages"]
+
+    root = lxml.html.fromstring("".join(page["html"] for page in pages))
+    assert {element.tag for element in root.iter()} <= {"div", "span", "img"}
+    assert not root.xpath("//img")
+    assert "<script>" in root.text_content()
+    assert "&lt;" not in root.text_content()

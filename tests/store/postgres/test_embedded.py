@@ -127,6 +127,7 @@ async def test_the_server_is_behind_a_password_and_a_private_socket(server: Embe
     folder = Path(dsn.partition("host=")[2].partition("&")[0])
 
     assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / ".s.PGSQL.5432").stat().st_mode & 0o777 == 0o700
     assert await query(dsn, "SHOW listen_addresses") == ""
     with pytest.raises(asyncpg.InvalidPasswordError):
         await query(dsn.replace("bookgen_service:", "bookgen_service:x"), "SELECT 1")
