@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from bookgen.commands.picture import show as show_picture
+
 Status = Mapping[str, Any]
 AGAIN = "Run the same command again to go on."
 MOST_FINDINGS = 8  # of a finished book that are told in full
@@ -19,6 +21,8 @@ MOST_FINDINGS = 8  # of a finished book that are told in full
 
 class Display(Protocol):
     def say(self, text: str) -> None: ...
+
+    def picture(self, path: Path) -> None: ...
 
     def outline(self, book: Mapping[str, Any]) -> None: ...
 
@@ -40,6 +44,9 @@ class Lines:
 
     def say(self, text: str) -> None:
         print(text, flush=True)
+
+    def picture(self, path: Path) -> None:
+        """Shows the picture where that can be done; its name is among the files in any case."""
 
     def outline(self, book: Mapping[str, Any]) -> None:
         self.say(
@@ -90,6 +97,9 @@ class Terminal(Lines):
 
     def say(self, text: str) -> None:
         self._console.print(escape(text))
+
+    def picture(self, path: Path) -> None:
+        show_picture(self._console, path)
 
     @contextlib.contextmanager
     def following(self) -> Iterator[Callable[[Status], None]]:

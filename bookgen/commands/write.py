@@ -168,6 +168,7 @@ class Journey:
             return None
         path: Path = self._options.out / file_name(book["title"], "jpg")
         await asyncio.to_thread(path.write_bytes, picture)
+        self._display.picture(path)
         return path
 
     async def _export(self, book_id: int) -> int:

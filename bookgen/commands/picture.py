@@ -1,0 +1,23 @@
+"""A picture in a terminal that shows pictures: by kitty's protocol, or as sixels, which iTerm, foot and others take."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+LINES = 24  # high, at most
+
+
+def show(console: Console, path: Path) -> bool:
+    """Whether the terminal has shown the picture. It is asked what it can, which takes a fraction of a second."""
+    if not (console.is_terminal and sys.stdin.isatty() and os.get_terminal_size(sys.stdin.fileno()).columns):
+        return False
+    from textual_image.renderable import Image, SixelImage, TGPImage  # asks the terminal
+
+    if Image not in (SixelImage, TGPImage):
+        return False
+    console.print(Image(path, height=min(LINES, max(1, console.height - 4))))
+    return True

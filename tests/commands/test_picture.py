@@ -1,0 +1,91 @@
+"""A cover in the terminal: drawn where the terminal says that it can, named where it can't."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import tty
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+SHOW = """
+import sys
+from pathlib import Path
+from bookgen.commands.progress import Terminal
+Terminal().picture(Path(sys.argv[1]))
+print("over")
+"""
+# What terminals answer when they are asked what they are: with 4 among it, one draws sixels.
+SIXELS, PLAIN = b"\x1b[?62;4;22c", b"\x1b[?62;22c"
+
+
+def said_by_the_program(picture: Path, answer: bytes) -> bytes:
+    """What it writes to a terminal of 80 by 40 characters; the answer is there before the question."""
+    mine, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("4H", 40, 80, 800, 800))
+    tty.setraw(its)
+    os.write(mine, answer)
+    said = bytearray()
+
+    def listen() -> None:
+        while chunk := _read(mine):
+            said.extend(chunk)
+
+    terminal = threading.Thread(target=listen)
+    terminal.start()
+    program = subprocess.run(
+        [sys.executable, "-c", SHOW, str(picture)], stdin=its, stdout=its, stderr=subprocess.PIPE, timeout=60
+    )
+    os.close(its)
+    terminal.join()
+    os.close(mine)
+    assert program.returncode == 0, program.stderr.decode()
+    return bytes(said)
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # the program has left
+        return b""
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    path = tmp_path / "cover.jpg"
+    Image.new("RGB", (160, 256), "#224466").save(path)
+    return path
+
+
+def test_a_terminal_that_draws_sixels_shows_the_picture(picture: Path) -> None:
+    said = said_by_the_program(picture, SIXELS)
+
+    assert b"\x1bP" in said
+    assert b"over" in said
+
+
+def test_a_terminal_that_draws_nothing_is_sent_nothing(picture: Path) -> None:
+    said = said_by_the_program(picture, PLAIN)
+
+    assert b"\x1bP" not in said
+    assert said.rstrip().endswith(b"over")
+
+
+def test_where_nobody_looks_nothing_is_asked(picture: Path) -> None:
+    program = subprocess.run(
+        [sys.executable, "-c", SHOW, str(picture)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert program.stdout == b"over\n"
