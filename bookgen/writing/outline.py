@@ -23,7 +23,7 @@ from bookgen.writing.outline_form import (
     schema,
 )
 from bookgen.writing.steps import Steps
-from bookgen.writing.structured import CopiedForm, CutShort
+from bookgen.writing.structured import CutShort, StuckReply
 from bookgen.writing.window import SMALL, WINDOW, smaller
 
 BIBLE = """\
@@ -86,7 +86,7 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
         except CutShort:
             if not plan.ask_for_less():
                 raise
-        except CopiedForm:
+        except StuckReply:
             if not plan.form_shown:
                 raise
             plan.form_shown = False

@@ -35,8 +35,8 @@ class CutShort(UnusableReply):
     """The reply broke off before anything in it was whole."""
 
 
-class CopiedForm(UnusableReply):
-    """The model sent the form back as it was shown."""
+class StuckReply(UnusableReply):
+    """The model sent the form back as it was shown, or one passage without end: the same words would bring the same."""
 
 
 class Malformed(Exception):
@@ -59,7 +59,8 @@ async def ask(
 
     `read` raises Malformed when the content will not do, and so does `check` when no model should send it. `rescue`
     makes what is asked for of the whole parts of a reply that broke off. With it CutShort says that there are too few,
-    and CopiedForm that the form was sent back: its caller asks in another way. Raises UnusableReply when no reply does.
+    and StuckReply that the form or one passage without end was sent: its caller asks in another way. Raises
+    UnusableReply when no reply does.
     """
     reply = await steps.reply(request)
     try:
@@ -67,8 +68,8 @@ async def ask(
     except Malformed as problem:
         if rescue is not None and reply.stop is StopReason.LENGTH:
             raise _unusable(CutShort, request, problem) from problem
-        if rescue is not None and isinstance(problem, Copied):
-            raise _unusable(CopiedForm, request, problem) from problem
+        if rescue is not None and (isinstance(problem, Copied) or reply.stop is StopReason.LOOP):
+            raise _unusable(StuckReply, request, problem) from problem
         repair = _repair(request, reply, problem)
     if repair:
         try:

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from bookgen.errors import InvalidInput, UpstreamAIError
+from bookgen.providers.text import StopReason
 from bookgen.words import tokens
 from bookgen.writing.outline import draft_outline
 from bookgen.writing.outline_form import example
 from bookgen.writing.planning import BATCH
 from bookgen.writing.rework import rework_chapters
-from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, some_material
+from tests.writing.scripted import Scripted, a_book, obedient, outline_reply, says, some_material
 
 
 @pytest.mark.parametrize(("chapters", "words"), [(1, 1), (3, 20_000), (20, 19), (47, 100_001), (100, 7)])
@@ -92,6 +93,20 @@ async def test_a_model_that_sends_the_form_back_is_told_it_in_words_and_shown_no
     assert len(outline.chapters) == 2
     assert len(steps.calls) == 2
     assert '"chapter_2"' in steps.calls[1][0].messages[0].text
+
+
+async def test_an_outline_that_goes_round_in_a_circle_is_asked_for_in_other_words():
+    def loops_once(request, brief, call):
+        return says('{"bible": {"premise": "A lamp, a lamp, a', StopReason.LOOP) if call == 1 else outline_reply(brief)
+
+    steps = Scripted(loops_once)
+
+    outline = await draft_outline(a_book(chapter_count=2, bible={}), steps)
+
+    first, second = (request.messages for request, _ in steps.calls)
+    assert len(outline.chapters) == 2
+    assert "a lamp" not in str(second)
+    assert second != first
 
 
 @pytest.mark.parametrize(
