@@ -14,7 +14,7 @@ import pytest
 from bookgen.http.exports import disposition
 from tests.http.conftest import Api, OpenApi, Reply
 from tests.render.test_hostile import CASES, TABLE
-from tests.test_publishing import HeldPool
+from tests.services.test_publishing import HeldPool
 
 HOSTILE = [
     'a"; filename="evil.exe',
