@@ -151,7 +151,7 @@ async def _book(server: RunningServer, fields: dict[str, object]) -> BookEnd:
 
 
 async def _written(fields: dict[str, object], steps: Reported) -> str:
-    book = a_book(bible={}, genre="Novel", description="A keeper finds letters.", **fields)
+    book = a_book(**{"bible": {}, "genre": "Novel", "description": "A keeper finds letters.", **fields})
     outline = await draft_outline(book, steps)
     chapters = tuple(_chapter(number, each) for number, each in enumerate(outline.chapters, 1))
     drafts, _ = await write_book(Material(replace(book, bible=outline.bible), chapters), steps)
