@@ -37,6 +37,9 @@ WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
     errors.RateLimited: (HTTPStatus.TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED"),
     errors.UpstreamAIError: (HTTPStatus.BAD_GATEWAY, "UPSTREAM_AI_ERROR"),
     errors.Unavailable: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
+    errors.RenderingFailed: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
+    errors.RenderTimeout: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
+    errors.CallerLeft: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
     errors.BookgenError: (HTTPStatus.INTERNAL_SERVER_ERROR, "SERVER_ERROR"),
 }
 
