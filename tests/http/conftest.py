@@ -23,6 +23,7 @@ from bookgen.http.server import build_app, build_runner
 from bookgen.store.database import Database
 from tests.canaries import CANARY, watch
 from tests.composition import composed
+from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
 
 PASSWORD = f"correct horse {CANARY}"
 PREFIX = "/api/v1"
@@ -161,6 +162,26 @@ async def visitor(open_api: OpenApi) -> Api:
 async def api(visitor: Api) -> Api:
     """A signed-in author on the self-hosted plan."""
     return await visitor.as_new_account("ada")
+
+
+@pytest.fixture
+async def stripe() -> AsyncIterator[FakeStripe]:
+    stripe = FakeStripe()
+    await stripe.start()
+    yield stripe
+    await stripe.stop()
+
+
+@pytest.fixture
+async def shop(open_api: OpenApi, stripe: FakeStripe) -> Api:
+    """A service that sells."""
+    return await open_api(
+        billing="on",
+        stripe_secret_key=SECRET_KEY,
+        stripe_webhook_secret=WEBHOOK_SECRET,
+        stripe_publishable_key="pk_test_bookgen",
+        stripe_api_base=stripe.url,
+    )
 
 
 class Server(TestServer):

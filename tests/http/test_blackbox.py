@@ -27,14 +27,6 @@ PICTURE_BOOK = {"title": "Pip", "age_range": "3-5", "theme": "Night", "page_coun
 
 
 @pytest.fixture
-async def stripe() -> AsyncIterator[FakeStripe]:
-    stripe = FakeStripe()
-    await stripe.start()
-    yield stripe
-    await stripe.stop()
-
-
-@pytest.fixture
 async def google() -> AsyncIterator[GoogleServer]:
     google = GoogleServer()
     await google.start()

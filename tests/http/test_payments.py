@@ -11,27 +11,6 @@ import pytest
 
 from bookgen.accounts.mailing import Mailing
 from bookgen.providers.mail import OutboxMailer
-from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
-
-
-@pytest.fixture
-async def stripe():
-    stripe = FakeStripe()
-    await stripe.start()
-    yield stripe
-    await stripe.stop()
-
-
-@pytest.fixture
-async def shop(open_api, stripe):
-    """A service that sells."""
-    return await open_api(
-        billing="on",
-        stripe_secret_key=SECRET_KEY,
-        stripe_webhook_secret=WEBHOOK_SECRET,
-        stripe_publishable_key="pk_test_bookgen",
-        stripe_api_base=stripe.url,
-    )
 
 
 @pytest.fixture

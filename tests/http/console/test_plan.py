@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
-import pytest
-
-from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET, FakeStripe
-from tests.http.conftest import Api, OpenApi
+from tests.fakes.stripe_server import FakeStripe
+from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
-
-
-@pytest.fixture
-async def stripe() -> AsyncIterator[FakeStripe]:
-    stripe = FakeStripe()
-    await stripe.start()
-    yield stripe
-    await stripe.stop()
-
-
-@pytest.fixture
-async def shop(open_api: OpenApi, stripe: FakeStripe) -> Api:
-    return await open_api(
-        billing="on",
-        stripe_secret_key=SECRET_KEY,
-        stripe_webhook_secret=WEBHOOK_SECRET,
-        stripe_publishable_key="pk_test_bookgen",
-        stripe_api_base=stripe.url,
-    )
 
 
 async def bought(page: BrowserPage, shop: Api, stripe: FakeStripe, name: str) -> None:
