@@ -104,6 +104,14 @@ async def test_an_outline_has_the_asked_chapters_with_different_titles() -> None
     assert outline["bible"]["people"]
 
 
+@pytest.mark.parametrize("seed", range(5))
+async def test_no_two_chapters_of_a_long_outline_do_the_same(seed: int) -> None:
+    outline = json.loads((await ask("outline", OUTLINE, seed=str(seed), first=1, last=100)).text)
+
+    assert len({one["title"].casefold() for one in outline["chapters"]}) == 100
+    assert len({one["summary"].casefold() for one in outline["chapters"]}) == 100
+
+
 async def test_batches_of_an_outline_make_one_outline() -> None:
     whole = json.loads((await ask("outline", OUTLINE, first=1, last=10)).text)["chapters"]
     halves = [

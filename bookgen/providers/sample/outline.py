@@ -18,6 +18,7 @@ def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, An
     cases = {"case": bank["nonfiction"]["slots"]["case"]} if kind else {}
     grammar = Grammar({**lists, **cases}, brief.book_rng(f"outline {brief.fields.get('seed', '')}"))
     titles: list[str] = []
+    summaries: list[str] = []
     chapters = []
     for number in range(1, count + 1):
         title, words = _title(grammar, lists[f"title{kind}"], titles)
@@ -28,24 +29,29 @@ def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, An
             "place": cast.places[number % len(cast.places)],
             "thing": cast.things[number % len(cast.things)],
         }
-        grammar.begin()
-        summary = grammar.sentence("summary", lists[f"summary{kind}"], words)
-        grammar.keep()
+        summary = _unlike(grammar, "summary", lists[f"summary{kind}"], words, summaries)
+        summaries.append(summary)
         chapters.append({"number": number, "chapter_number": number, "title": title, "summary": summary})
     return chapters
 
 
 def _title(grammar: Grammar, templates: list[str], taken: list[str]) -> tuple[str, dict[str, str]]:
-    for _ in range(200):
-        grammar.begin()
-        title = grammar.sentence("title", templates, {})
-        if title not in taken:
-            break
-    else:
-        title = f"{title} ({len(taken) + 1})"
-    grammar.keep()
+    title = _unlike(grammar, "title", templates, {}, taken)
     aim = next((value for name, value in grammar.picked if name == "aim"), "")
     return title, {"aim_low": aim.lower()} if aim else {}
+
+
+def _unlike(grammar: Grammar, name: str, templates: list[str], words: Mapping[str, str], taken: list[str]) -> str:
+    """A sentence that is none of those taken."""
+    for _ in range(200):
+        grammar.begin()
+        sentence = grammar.sentence(name, templates, words)
+        if sentence not in taken:
+            break
+    else:
+        sentence = f"{sentence} ({len(taken) + 1})"
+    grammar.keep()
+    return sentence
 
 
 def bible(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
