@@ -1,0 +1,71 @@
+"""The whole service from outside, beside its peers, in one run on one PostgreSQL; what counts are the ratios.
+
+    python -m venv .venv-bench && .venv-bench/bin/pip install -r bench/requirements.txt
+    python -m bench.service [--quick] [--only http,start] [--rounds 7] [--seconds 2]
+
+The service is started by its own command with everything on: middleware, limiter, headers, log. Its peers have the
+same books by the same ids and are asked the same requests. The rows of a table take turns, a slice each, in rounds
+that begin with another row each time; a ratio is the median over the rounds of two slices of the same round. Slices in
+which other programs took more than a third of a core are left out where five others remain.
+
+The ratio that counts is that of CPU time, of the server and of PostgreSQL together, for one answer: a busy machine
+moves it least. Beside it stands the ratio of answers a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import uvloop
+
+from bench.service import http_rows, start_rows
+from bench.service.bars import Report
+from bench.service.bench import Bench
+from bench.service.processes import ROOT
+from bookgen.store.postgres.embedded import EmbeddedPostgres
+
+GROUPS = {"http": http_rows.measure, "start": start_rows.measure}
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.service")
+    parser.add_argument("--only", default=",".join(GROUPS), help="groups of rows, with commas between")
+    parser.add_argument("--quick", action="store_true", help="few short rounds and few books: does it work at all")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--seconds", type=float, help="of a slice")
+    parser.add_argument("--polled", type=int, help="books that are polled")
+    parser.add_argument("--peers-python", type=Path, default=ROOT / ".venv-bench/bin/python")
+    given = parser.parse_args()
+    given.rounds = given.rounds or (3 if given.quick else 7)
+    given.seconds = given.seconds or (0.5 if given.quick else 2.0)
+    given.polled = given.polled or (100 if given.quick else 1000)
+    if not given.peers_python.exists():
+        raise SystemExit(f"{given.peers_python} is missing: make it as `python -m bench.service --help` says.")
+    return given
+
+
+async def main() -> None:
+    given = options()
+    folder = Path(tempfile.mkdtemp(prefix="bookgen-bench-"))
+    postgres = EmbeddedPostgres(folder / "postgres", settings={"max_connections": "200"})
+    (folder / "postgres").mkdir()
+    await postgres.start()
+    report = Report()
+    try:
+        postmaster = int(next((folder / "postgres").glob("**/postmaster.pid")).read_text().split("\n", 1)[0])
+        bench = Bench(given, folder, postgres.superuser_dsn, postmaster)
+        for name in given.only.split(","):
+            await GROUPS[name](bench, report)
+    finally:
+        await postgres.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    report.show()
+    sys.exit(not all(bar.passed for bar in report.bars))
+
+
+if __name__ == "__main__":
+    uvloop.run(main())

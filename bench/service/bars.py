@@ -1,0 +1,43 @@
+"""The bars that the whole service is held to, and what was measured against each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What a measured value must be: at least or at most `bound`."""
+
+    what: str
+    value: float
+    bound: float
+    at_least: bool
+    unit: str
+
+    @property
+    def passed(self) -> bool:
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+
+@dataclass
+class Report:
+    """The bars of one run, in the order in which they were measured."""
+
+    bars: list[Bar] = field(default_factory=list)
+
+    def at_least(self, what: str, value: float, bound: float, unit: str = "x") -> None:
+        self.bars.append(Bar(what, value, bound, True, unit))
+
+    def at_most(self, what: str, value: float, bound: float, unit: str = "") -> None:
+        self.bars.append(Bar(what, value, bound, False, unit))
+
+    def show(self) -> None:
+        print("\nBars")
+        for bar in self.bars:
+            sign = ">=" if bar.at_least else "<="
+            print(
+                f"  {'pass' if bar.passed else 'MISS'}  {bar.what:<66}"
+                f"{bar.value:9.2f} {bar.unit:<4} {sign} {bar.bound:g}",
+                flush=True,
+            )
