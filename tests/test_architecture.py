@@ -162,6 +162,7 @@ def outside_packages(file: Path) -> set[str]:
 
 
 MIRROR = "bookgen/client/errors.py"  # says to callers what bookgen/errors.py says within
+ASKED_FOR = {"Meta"}  # the name of an inner class, as marshmallow and Django want it
 
 
 def test_a_class_name_means_one_thing_in_the_whole_tree() -> None:
@@ -169,7 +170,7 @@ def test_a_class_name_means_one_thing_in_the_whole_tree() -> None:
     for file in (file for folder in ("bookgen", "tests", "bench") for file in (PACKAGE.parent / folder).rglob("*.py")):
         path = str(file.relative_to(PACKAGE.parent))
         classes = [node for node in nodes(file) if isinstance(node, ast.ClassDef)]
-        for name in {node.name for node in classes} if path != MIRROR else ():
+        for name in {node.name for node in classes} - ASKED_FOR if path != MIRROR else ():
             places.setdefault(name, []).append(path)
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

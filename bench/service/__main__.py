@@ -23,9 +23,9 @@ from pathlib import Path
 import uvloop
 
 from bench.service import http_rows, start_rows
-from bench.service.bars import Report
 from bench.service.bench import Bench
 from bench.service.processes import ROOT
+from bench.service.scorecard import Scorecard
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 
 GROUPS = {"http": http_rows.measure, "start": start_rows.measure}
@@ -54,17 +54,17 @@ async def main() -> None:
     postgres = EmbeddedPostgres(folder / "postgres", settings={"max_connections": "200"})
     (folder / "postgres").mkdir()
     await postgres.start()
-    report = Report()
+    scores = Scorecard()
     try:
         postmaster = int(next((folder / "postgres").glob("**/postmaster.pid")).read_text().split("\n", 1)[0])
         bench = Bench(given, folder, postgres.superuser_dsn, postmaster)
         for name in given.only.split(","):
-            await GROUPS[name](bench, report)
+            await GROUPS[name](bench, scores)
     finally:
         await postgres.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    report.show()
-    sys.exit(not all(bar.passed for bar in report.bars))
+    scores.show()
+    sys.exit(not all(bar.passed for bar in scores.bars))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ from pathlib import Path
 import asyncpg
 
 from bench.service import data
-from bench.service.bars import Report
 from bench.service.bench import Bench
-from bench.service.processes import SECRET, Server, peer, service
+from bench.service.processes import SECRET, ServerProcess, peer, service
+from bench.service.scorecard import Scorecard
 from bench.service.slices import LoadGenerator, Measure, Slice, in_turn, ratio, show
 
 OURS, HELLO, RAW, FASTAPI, DRF = "ours", "hello (bare aiohttp)", "raw aiohttp + asyncpg", "FastAPI", "Django REST"
@@ -30,7 +30,7 @@ TOUCH = """
 FIRST_READS = 4  # of each book, in one slice
 
 
-async def measure(bench: Bench, report: Report) -> None:
+async def measure(bench: Bench, scores: Scorecard) -> None:
     async with contextlib.AsyncExitStack() as closing:
         folder = bench.folder / "http"
         folder.mkdir()
@@ -49,7 +49,7 @@ async def measure(bench: Bench, report: Report) -> None:
         }
         load = await closing.enter_async_context(LoadGenerator.running(bench.postmaster))
         await _until_resident(own)
-        await Comparison(bench, report, load, servers, requests, own).run()
+        await Comparison(bench, scores, load, servers, requests, own).run()
 
 
 class Comparison:
@@ -58,21 +58,21 @@ class Comparison:
     def __init__(
         self,
         bench: Bench,
-        report: Report,
+        scores: Scorecard,
         load: LoadGenerator,
-        servers: Mapping[str, Server],
+        servers: Mapping[str, ServerProcess],
         requests: data.Requests,
         dsn: str,
     ) -> None:
         self._bench = bench
-        self._report = report
+        self._scores = scores
         self._load = load
         self._servers = servers
         self._requests = requests
         self._dsn = dsn
 
     async def run(self) -> None:
-        files, at_least = self._requests, self._report.at_least
+        files, at_least = self._requests, self._scores.at_least
         status = await self._row("status poll, the book resident", files.resident, 64)
         at_least("status poll of a resident book / hello", _better(status, HELLO), 0.5)
         at_least("status poll of a resident book / FastAPI", _better(status, FASTAPI), 6)
@@ -99,7 +99,7 @@ class Comparison:
     async def _row(
         self, title: str, requests: Path, connections: int, *, ours: Path | None = None
     ) -> dict[str, list[Slice]]:
-        def measure(server: Server, file: Path) -> Measure:
+        def measure(server: ServerProcess, file: Path) -> Measure:
             return partial(self._load.slice, server, file, connections, seconds=self._bench.options.seconds)
 
         rows = {HELLO: measure(self._servers[RAW], self._requests.hello)}
@@ -115,7 +115,7 @@ class Comparison:
         results = await in_turn(rows, self._bench.options.rounds)
         return self._shown("whole book, first read after a change; 1 connection", results)
 
-    async def _first_read(self, server: Server) -> Slice:
+    async def _first_read(self, server: ServerProcess) -> Slice:
         books, slices = self._requests.books, []
         for _ in range(FIRST_READS):
             connection = await asyncpg.connect(self._dsn)
@@ -152,7 +152,7 @@ def _better(results: Mapping[str, list[Slice]], peer_name: str) -> float:
     return ratio(results[peer_name], results[OURS], lambda each: each.cpu)
 
 
-def _peer(bench: Bench, folder: Path, module: str, dsn: str) -> contextlib.AbstractAsyncContextManager[Server]:
+def _peer(bench: Bench, folder: Path, module: str, dsn: str) -> contextlib.AbstractAsyncContextManager[ServerProcess]:
     python = bench.options.peers_python
     serve = {
         "raw": [str(python), "-m", f"{PEER_MODULES}.raw"],

@@ -20,7 +20,7 @@ FOREIGN = ("BOOKGEN_", "ANTHROPIC_", "OPENAI_", "STRIPE_", "DATABASE_URL")
 START_SECONDS = 60.0
 
 
-class Server:
+class ServerProcess:
     """A process that serves HTTP on a port of this machine."""
 
     def __init__(self, process: asyncio.subprocess.Process, port: int, log: Path) -> None:
@@ -71,13 +71,13 @@ async def start(command: list[str], env: Mapping[str, str], log: Path) -> asynci
 
 
 @contextlib.asynccontextmanager
-async def service(folder: Path, dsn: str, **more: str) -> AsyncIterator[Server]:
+async def service(folder: Path, dsn: str, **more: str) -> AsyncIterator[ServerProcess]:
     """`bookgen serve` with everything on and its log in a file, once it says that it is ready."""
     folder.mkdir(parents=True, exist_ok=True)
     port, log = free_port(), folder / "service.log"
     log.unlink(missing_ok=True)
     command = [sys.executable, "-m", "bookgen", "serve"]
-    server = Server(await start(command, settings(port, dsn, folder / "data", **more), log), port, log)
+    server = ServerProcess(await start(command, settings(port, dsn, folder / "data", **more), log), port, log)
     try:
         await until_ready(server)
         yield server
@@ -85,7 +85,7 @@ async def service(folder: Path, dsn: str, **more: str) -> AsyncIterator[Server]:
         await server.stop()
 
 
-async def until_ready(server: Server) -> None:
+async def until_ready(server: ServerProcess) -> None:
     deadline = time.monotonic() + START_SECONDS
     while b"bookgen is ready" not in server.log.read_bytes():
         if server.process.returncode is not None or time.monotonic() > deadline:
@@ -94,11 +94,11 @@ async def until_ready(server: Server) -> None:
 
 
 @contextlib.asynccontextmanager
-async def peer(name: str, command: list[str], folder: Path, env: Mapping[str, str]) -> AsyncIterator[Server]:
+async def peer(name: str, command: list[str], folder: Path, env: Mapping[str, str]) -> AsyncIterator[ServerProcess]:
     """A peer's server; `{port}` in the command stands for its port."""
     port, log = free_port(), folder / f"{name}.log"
     filled = [part.replace("{port}", str(port)) for part in command]
-    server = Server(
+    server = ServerProcess(
         await start(filled, {**os.environ, "PYTHONPATH": str(ROOT), "PORT": str(port), **env}, log), port, log
     )
     try:
@@ -108,7 +108,7 @@ async def peer(name: str, command: list[str], folder: Path, env: Mapping[str, st
         await server.stop()
 
 
-async def _until_open(server: Server) -> None:
+async def _until_open(server: ServerProcess) -> None:
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:

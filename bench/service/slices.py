@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.service.machine import cpu_seconds, family, machine_seconds
-from bench.service.processes import ROOT, Server
+from bench.service.processes import ROOT, ServerProcess
 
 QUIET_CORES = 0.35  # what other programs may take of the machine in a slice that counts
 ENOUGH = 5  # quiet slices, below which the loud ones count too
@@ -68,7 +68,7 @@ class LoadGenerator:
 
     async def slice(
         self,
-        server: Server,
+        server: ServerProcess,
         requests: Path,
         connections: int,
         *,

@@ -9,15 +9,15 @@ import sys
 import time
 
 from bench.service import data
-from bench.service.bars import Report
 from bench.service.bench import Bench
 from bench.service.machine import cpu_seconds, family, memory_mib
 from bench.service.processes import ROOT, service
+from bench.service.scorecard import Scorecard
 
 IDLE_SECONDS = 3.0
 
 
-async def measure(bench: Bench, report: Report) -> None:
+async def measure(bench: Bench, scores: Scorecard) -> None:
     folder = bench.folder / "start"
     folder.mkdir()
     dsn = await bench.database("start_ours")
@@ -38,9 +38,9 @@ async def measure(bench: Bench, report: Report) -> None:
     print("\nstart, least and median of the rounds")
     for name, values in (("bookgen --help", helps), ("serve, ready", readies), ("serve, ready: CPU", burnt)):
         print(f"  {name:<22}{min(values):8.2f}{statistics.median(values):8.2f} s")
-    report.at_most("bookgen --help", statistics.median(helps), 0.3, "s")
-    report.at_most("serve ready on a warm database", statistics.median(readies), 1, "s")
-    report.at_most("idle memory", statistics.median(idle), 100, "MiB")
+    scores.at_most("bookgen --help", statistics.median(helps), 0.3, "s")
+    scores.at_most("serve ready on a warm database", statistics.median(readies), 1, "s")
+    scores.at_most("idle memory", statistics.median(idle), 100, "MiB")
 
 
 async def _help() -> float:

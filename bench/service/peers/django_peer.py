@@ -130,7 +130,7 @@ class ProgressSerializer(serializers.ModelSerializer):
         return round(100 * row.completed_chapters / row.total_chapters, 1) if row.total_chapters else 0.0
 
 
-class View(views.APIView):
+class ThrottledView(views.APIView):
     throttle_classes = (MemoryThrottle,)
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
@@ -140,7 +140,7 @@ class View(views.APIView):
         return answer
 
 
-class StatusView(View):
+class StatusView(ThrottledView):
     def get(self, request: Any, book_id: int) -> Response:
         found = ProgressRow.objects.filter(book_id=book_id, book__user_id=request.user.id).first()
         if found is None:
@@ -148,13 +148,13 @@ class StatusView(View):
         return Response(ProgressSerializer(found).data)
 
 
-class ListView(View):
+class ListView(ThrottledView):
     def get(self, request: Any) -> Response:
         found = BookRow.objects.filter(user_id=request.user.id).order_by("-updated_at")
         return Response(BookSerializer(found, many=True).data)
 
 
-class WholeBookView(View):
+class WholeBookView(ThrottledView):
     def get(self, request: Any, book_id: int) -> Response:
         found = BookRow.objects.filter(user_id=request.user.id, pk=book_id).prefetch_related("chapters").first()
         if found is None:
@@ -162,7 +162,7 @@ class WholeBookView(View):
         return Response(WholeBookSerializer(found).data)
 
 
-class ChapterView(View):
+class ChapterView(ThrottledView):
     def patch(self, request: Any, chapter_id: int) -> Response:
         found = ChapterRow.objects.filter(pk=chapter_id, book__user_id=request.user.id).first()
         if found is None:

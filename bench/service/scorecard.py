@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class Requirement:
     """What a measured value must be: at least or at most `bound`."""
 
     what: str
@@ -21,16 +21,16 @@ class Bar:
 
 
 @dataclass
-class Report:
+class Scorecard:
     """The bars of one run, in the order in which they were measured."""
 
-    bars: list[Bar] = field(default_factory=list)
+    bars: list[Requirement] = field(default_factory=list)
 
     def at_least(self, what: str, value: float, bound: float, unit: str = "x") -> None:
-        self.bars.append(Bar(what, value, bound, True, unit))
+        self.bars.append(Requirement(what, value, bound, True, unit))
 
     def at_most(self, what: str, value: float, bound: float, unit: str = "") -> None:
-        self.bars.append(Bar(what, value, bound, False, unit))
+        self.bars.append(Requirement(what, value, bound, False, unit))
 
     def show(self) -> None:
         print("\nBars")
