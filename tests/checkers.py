@@ -26,6 +26,8 @@ NODE_PACKAGES = (
     "@redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3"
 )
 
+CONFORMANCE = CACHE / "bookgen-mcp/node_modules/.bin"
+
 
 def _programs(*names: str) -> bool:
     return all(map(shutil.which, names))
@@ -57,6 +59,9 @@ CHECKERS: dict[str, tuple[str, Callable[[], bool]]] = {
     "preflight": ("apt-get install libpdfbox2-java libactivation-java libjaxb-api-java", partial(_files, JARS)),
     "Ace": ("npm install --global @daisy/ace-cli@1.4.6", partial(_programs, "ace-cli")),
     "axe": _npm("bookgen-axe", "axe-core@4.14.1", AXE),
+    "mcp-conformance": _npm(
+        "bookgen-mcp", "@modelcontextprotocol/conformance@0.2.0-alpha.12 node@22.23.3", CONFORMANCE / "node"
+    ),
     "openapi-typescript": _npm("bookgen-openapi", NODE_PACKAGES, NODE_MODULES / ".bin/tsc"),
     "redocly": _npm("bookgen-openapi", NODE_PACKAGES, NODE_MODULES / ".bin/redocly"),
     "spectral": _npm("bookgen-openapi", NODE_PACKAGES, NODE_MODULES / ".bin/spectral"),

@@ -103,14 +103,7 @@ class BookHandle:
         `on_progress` is told the run's status every few seconds. WritingEnded when the run ends before the book is
         produced.
         """
-        status = await self._client.status_or_none(self.id) or {}
-        match status.get("mode"), status.get("generation_status"):
-            case "automated", "running" | "completed":
-                pass
-            case "automated", "paused" | "error":
-                await self._client.resume(self.id)
-            case _:
-                await self._client.produce(self.id)
+        await self.start_production()
         status = await self._followed(on_progress, every)
         await self.reload()
         if status["generation_status"] != "completed":
@@ -127,6 +120,17 @@ class BookHandle:
                 await self._client.resume(self.id)
             case _:
                 await self._client.generate(self.id)
+
+    async def start_production(self) -> None:
+        """Sets a production going: a new run, a paused one, or none when it is running or done already."""
+        status = await self._client.status_or_none(self.id) or {}
+        match status.get("mode"), status.get("generation_status"):
+            case "automated", "running" | "completed":
+                pass
+            case "automated", "paused" | "error":
+                await self._client.resume(self.id)
+            case _:
+                await self._client.produce(self.id)
 
     async def save(
         self,

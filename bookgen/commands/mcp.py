@@ -30,7 +30,7 @@ except ImportError as missing:
     raise StartupError("The MCP server needs the extra: pip install 'bookgen[mcp]'.") from missing
 
 INSTRUCTIONS = (
-    "Turns an idea into a finished book. make_book, outline, write, status until completed, then read_chapter or "
+    "Turns an idea into a finished book. make_book, outline, write, status until completed, then chapter or "
     "export. Writing takes many minutes: call status with wait_seconds instead of polling."
 )
 SAMPLE = " No model is set up on this server: books are written as samples."
@@ -87,12 +87,25 @@ class Tools:
         genre: str = "",
         style: Annotated[str, Field(description="Voice, tense, point of view.")] = "",
     ) -> JSON:
-        """Make a draft and its outline. Nothing is written yet."""
+        """Make a draft and its outline. Called again with the same title and idea: the same book."""
         fields = {"description": idea, "chapter_count": chapters, "target_word_count": words}
         fields |= {"content_language": language, "genre": genre, "style_notes": style}
-        book = await self._client.books.create(title, **fields)
-        await book.outline()
-        return _outline(book)
+        made = await self._made(title, description=idea)
+        return await self._outlined(made or await self._client.books.create(title, **fields))
+
+    async def make_picture_book(
+        self,
+        title: str,
+        theme: Annotated[str, Field(max_length=500)],
+        age_range: Literal["0-3", "3-5", "6-8", "9-12"],
+        characters: Annotated[list[str], Field(description="Name, what they look like. Hero first.")],
+        pages: Annotated[int, Field(ge=8, le=40, multiple_of=2)] = 24,
+        language: str = "en",
+    ) -> JSON:
+        """Like make_book, for children: a short text and a picture on each spread of two pages."""
+        fields = {"theme": theme, "page_count": pages, "characters": characters, "content_language": language}
+        made = await self._made(title, theme=theme, age_range=age_range)
+        return await self._outlined(made or await self._client.books.create_childrens(title, age_range, **fields))
 
     async def outline(
         self,
@@ -109,13 +122,18 @@ class Tools:
             await book.outline()
         return _outline(book)
 
-    async def write(self, book_id: BookId, answer: Annotated[ElicitationResult[Approval], Resolve(approval)]) -> JSON:
+    async def write(
+        self,
+        book_id: BookId,
+        answer: Annotated[ElicitationResult[Approval], Resolve(approval)],
+        produce: Annotated[bool, Field(description="Also proofread it, make its cover and its files.")] = False,
+    ) -> JSON:
         """Start writing, or go on with what was paused or failed. Answers at once with the task's id."""
         if not isinstance(answer, AcceptedElicitation) or not answer.data.start:
             raise ToolError("The reader does not want it written now. Ask what should change in the outline.")
         book = await self._client.books.get(book_id)
         await book.outline()
-        await book.start()
+        await (book.start_production() if produce else book.start())
         return await self.status(book_id)
 
     async def status(self, book_id: BookId, wait_seconds: Annotated[int, Field(ge=0, le=LONGEST_WAIT)] = 0) -> JSON:
@@ -130,14 +148,12 @@ class Tools:
         commands = {"pause": self._client.pause, "resume": self._client.resume, "stop": self._client.stop}
         return await commands[command](book_id)
 
-    async def read_chapter(self, book_id: BookId, chapter_number: int) -> JSON:
-        """A chapter's text, in Markdown."""
-        return _chapter(await self._chapter(book_id, chapter_number))
-
-    async def edit_chapter(self, book_id: BookId, chapter_number: int, content: str) -> JSON:
-        """Replace a chapter's text. The former one is kept."""
+    async def chapter(self, book_id: BookId, chapter_number: int, content: str | None = None) -> JSON:
+        """Read a chapter's text, in Markdown, or replace it by this content. The former text is kept."""
         chapter = await self._chapter(book_id, chapter_number)
-        return _chapter(await self._client.change_chapter(chapter["id"], content=content))
+        if content is not None:
+            chapter = await self._client.change_chapter(chapter["id"], content=content)
+        return _chapter(chapter)
 
     async def export(
         self,
@@ -149,6 +165,19 @@ class Tools:
         book = await self._client.books.get(book_id)
         paths = await book.save(folder, formats or ["pdf", "docx", "epub"])
         return [str(path) for path in paths]
+
+    async def _made(self, title: str, **told: str) -> BookHandle | None:
+        """The book that an earlier call made, whose answer may have been lost."""
+        fields = {"title": title} | told
+        for book in await self._client.books.list():
+            if all(book.data[name] == text.strip() for name, text in fields.items()):
+                return await book.reload()
+        return None
+
+    async def _outlined(self, book: BookHandle) -> JSON:
+        if book.status == "draft":
+            book.data = await self._client.generate_outline(book.id)
+        return _outline(book)
 
     async def _chapter(self, book_id: int, number: int) -> JSON:
         book = await self._client.books.get(book_id)
@@ -175,10 +204,10 @@ def build(tools: Tools, *, sample: bool) -> MCPServer:
     instructions = INSTRUCTIONS + SAMPLE * sample
     server = MCPServer("bookgen", version=__version__, instructions=instructions, lifespan=lifespan)
     for tool in (
-        tools.list_books, tools.make_book, tools.outline, tools.write, tools.status, tools.steer, tools.read_chapter,
-        tools.edit_chapter, tools.export,
+        tools.list_books, tools.make_book, tools.make_picture_book, tools.outline, tools.write, tools.status,
+        tools.steer, tools.chapter, tools.export,
     ):  # fmt: skip
-        server.tool(structured_output=False)(_explained(tool))
+        server.tool(structured_output=False)(explained(tool))
     return server
 
 
@@ -188,11 +217,13 @@ REMEDIES = {
     "GENERATION_IN_PROGRESS": "Pause it with steer, or wait for it with status.",
     "RATE_LIMIT_EXCEEDED": "Wait a minute.",
     "UPSTREAM_AI_ERROR": "Try once more.",
+    "CONNECTION_LOST": "Call the same once more: what is there is not made again.",
+    "SERVICE_UNAVAILABLE": "Call the same once more in a minute.",
     "UNAUTHENTICATED": "Start `bookgen mcp` again.",
 }
 
 
-def _explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
+def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
     """The same tool, whose refusals say what to do next."""
 
     @wraps(tool)
