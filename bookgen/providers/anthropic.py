@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from bookgen.models import Usage
 from bookgen.providers.attempt import THINKING_ROOM, PartialReply, counted
+from bookgen.providers.events import read_events
 from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
 from bookgen.providers.sdk import Access, SdkProvider
@@ -66,7 +67,7 @@ class AnthropicProvider(SdkProvider):
                 if not self._learned(error, sent):
                     raise
         async with stream:
-            return await _listen(stream, partial)
+            return await _listen(stream.response, partial)
 
     def _options(self, request: TextRequest) -> dict[str, Any]:
         options: dict[str, Any] = {"effort": EFFORT}
@@ -116,34 +117,34 @@ def _block(part: Block | Message, marked: bool) -> dict[str, Any]:
     return {**block, "cache_control": {"type": "ephemeral"}} if marked else block
 
 
-def _read_whole(partial: PartialReply, message: Any) -> StopReason | None:
-    reason = getattr(message, "stop_reason", None)
+def _read_whole(partial: PartialReply, message: Mapping[str, Any]) -> StopReason | None:
+    reason = message.get("stop_reason")
     partial.events = int(reason is not None)
-    partial.text.extend(part.text for part in parts(message, "content") if getattr(part, "type", "") == "text")
-    _read_usage(partial, getattr(message, "usage", None))
+    partial.text.extend(part["text"] for part in parts(message, "content") if part.get("type") == "text")
+    _read_usage(partial, message.get("usage"))
     return _STOPS.get(reason, StopReason.LENGTH) if reason else None
 
 
-async def _listen(stream: Any, partial: PartialReply) -> StopReason | None:
-    if (whole := await whole_reply(stream)) is not None:
+async def _listen(response: Any, partial: PartialReply) -> StopReason | None:
+    if (whole := await whole_reply(response)) is not None:
         return _read_whole(partial, whole)
     reason, finished = None, False
-    async for event in stream:
+    async for event in read_events(response):
         partial.events += 1
-        match event.type:
+        match event.get("type"):
             case "message_start":
-                _read_usage(partial, getattr(event.message, "usage", None))
-            case "content_block_delta" if event.delta.type == "text_delta":
-                partial.add(event.delta.text)
+                _read_usage(partial, event["message"].get("usage"))
+            case "content_block_delta" if event["delta"].get("type") == "text_delta":
+                partial.add(event["delta"]["text"])
             case "message_delta":
-                reason = event.delta.stop_reason
-                _read_usage(partial, getattr(event, "usage", None))
+                reason = event["delta"].get("stop_reason")
+                _read_usage(partial, event.get("usage"))
             case "message_stop":
                 finished = True
     return _STOPS.get(reason, StopReason.LENGTH) if finished and reason else None
 
 
-def _read_usage(partial: PartialReply, told: Any) -> None:
+def _read_usage(partial: PartialReply, told: Mapping[str, Any] | None) -> None:
     """The counts are running totals; the last one told holds."""
     if told is None:
         return
@@ -153,6 +154,6 @@ def _read_usage(partial: PartialReply, told: Any) -> None:
         "cache_write_tokens": "cache_creation_input_tokens",
         "cache_read_tokens": "cache_read_input_tokens",
     }
-    counts = {ours: getattr(told, theirs, None) for ours, theirs in fields.items()}
+    counts = {ours: told.get(theirs) for ours, theirs in fields.items()}
     known: dict[str, Any] = {name: counted(count) for name, count in counts.items() if count is not None}
     partial.usage = replace(partial.usage if partial.usage.calls else Usage(calls=1), **known)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from bookgen.providers.attempt import THINKING_ROOM, PartialReply
+from bookgen.providers.events import read_events
 from bookgen.providers.failures import filtered, output_limit, said, too_long
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
+from bookgen.providers.post import post
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
@@ -75,7 +77,7 @@ class ChatProtocol:
         return body
 
     async def send(self, client: Any, body: dict[str, Any]) -> Any:
-        return await client.chat.completions.create(**body)
+        return await post(client, "/chat/completions", body)
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
         """Whether another request is worth sending: without the field that this one was refused for, or with its
@@ -115,32 +117,35 @@ class ChatProtocol:
     async def listen(self, stream: Any, partial: PartialReply) -> StopReason | None:
         finish, refused = None, False
         try:
-            async for chunk in _chunks(stream):
+            async for chunk in _chunks(stream.response):
                 partial.events += 1
-                told = getattr(chunk, "usage", None)
-                _read_usage(partial, told)
-                details = getattr(told, "completion_tokens_details", None)
-                self._thinks = self._thinks or bool(getattr(details, "reasoning_tokens", None))
-                for choice in getattr(chunk, "choices", None) or ():
-                    finish = choice.finish_reason or finish
-                    said_now = getattr(choice, "delta", None) or getattr(choice, "message", None)
-                    refused = self._read_delta(partial, said_now) or refused
+                if told := chunk.get("usage"):
+                    self._read_usage(partial, told)
+                for choice in chunk.get("choices") or ():
+                    finish = choice.get("finish_reason") or finish
+                    if delta := choice.get("delta") or choice.get("message"):
+                        refused = self._read_delta(partial, delta) or refused
         finally:
             partial.text[:] = [_without_thoughts("".join(partial.text))]
         if finish is None or finish.lower() in _BROKE_OFF:
             return None
         return StopReason.REFUSAL if refused else _STOPS.get(finish.lower(), StopReason.END)
 
-    def _read_delta(self, partial: PartialReply, delta: Any) -> bool:
+    def _read_delta(self, partial: PartialReply, delta: Mapping[str, Any]) -> bool:
         """True: the model refuses."""
-        if delta is None:
-            return False
-        content = getattr(delta, "content", None) or ""
-        thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+        content = delta.get("content") or ""
+        thought = delta.get("reasoning_content") or delta.get("reasoning") or ""
         self._thinks = self._thinks or bool(thought) or "<think" in content
-        partial.written += len(thought or "")
+        partial.written += len(thought)
         partial.add(content)
-        return bool(getattr(delta, "refusal", None))
+        return bool(delta.get("refusal"))
+
+    def _read_usage(self, partial: PartialReply, told: Mapping[str, Any]) -> None:
+        details = told.get("completion_tokens_details") or {}
+        self._thinks = self._thinks or bool(details.get("reasoning_tokens"))
+        if told.get("prompt_tokens") is not None:
+            prompt, output = told["prompt_tokens"], told.get("completion_tokens")
+            partial.usage = usage_of(prompt, output, told.get("prompt_tokens_details"))
 
     def _messages(self, request: TextRequest) -> list[dict[str, str]]:
         system = "\n\n".join(block.text for block in request.system if block.text)
@@ -165,11 +170,11 @@ class ChatProtocol:
         return {"type": "json_schema", "json_schema": schema}
 
 
-async def _chunks(stream: Any) -> AsyncIterator[Any]:
+async def _chunks(response: Any) -> AsyncIterator[dict[str, Any]]:
     """A whole reply is one chunk, with a message where chunks have a delta."""
-    whole = await whole_reply(stream)
+    whole = await whole_reply(response)
     if whole is None:
-        async for chunk in stream:
+        async for chunk in read_events(response):
             yield chunk
     elif parts(whole, "choices"):
         yield whole
@@ -180,10 +185,3 @@ def _without_thoughts(text: str) -> str:
     if "</think" in text:
         return _THOUGHT.sub("", text, count=1)
     return _UNFINISHED_THOUGHT.sub("", text)
-
-
-def _read_usage(partial: PartialReply, told: Any) -> None:
-    if told is None or getattr(told, "prompt_tokens", None) is None:
-        return
-    details = getattr(told, "prompt_tokens_details", None)
-    partial.usage = usage_of(told.prompt_tokens, getattr(told, "completion_tokens", None), details)

@@ -51,7 +51,7 @@ class OpenAIImageProvider(OpenAIProvider):
         usage = getattr(reply, "usage", None)
         if usage is not None:
             details = getattr(usage, "input_tokens_details", None)
-            partial.usage = usage_of(usage.input_tokens, usage.output_tokens, details)
+            partial.usage = usage_of(usage.input_tokens, usage.output_tokens, details and details.to_dict())
         partial.usage = replace(partial.usage, calls=1, images=1)
         data = reply.data[0].b64_json if getattr(reply, "data", None) else None
         if not data:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, PartialReply
+from bookgen.providers.events import read_events
 from bookgen.providers.failures import filtered, output_limit, said
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
+from bookgen.providers.post import post
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
 
 MOST_TOKENS = 128_000
 EFFORT = "low"
+Told: TypeAlias = Mapping[str, Any]  # JSON of the server
 _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 
 
@@ -47,7 +51,7 @@ class ResponsesProtocol:
         return {name: value for name, value in body.items() if name not in self._unknown}
 
     async def send(self, client: Any, body: dict[str, Any]) -> Any:
-        return await client.responses.create(**body)
+        return await post(client, "/responses", body)
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
         status = getattr(error, "status_code", None)
@@ -63,25 +67,26 @@ class ResponsesProtocol:
         return "text" in body and not filtered(error) and self.json.step_down(status, named="text" in named)
 
     async def listen(self, stream: Any, partial: PartialReply) -> StopReason | None:
-        if (whole := await whole_reply(stream)) is not None:
+        if (whole := await whole_reply(stream.response)) is not None:
             return _read_whole(partial, whole)
         refused, stop, asides = False, None, set()
-        async for event in stream:
+        async for event in read_events(stream.response):
             partial.events += 1
-            match event.type:
-                case "response.output_item.added" if _is_aside(event.item):
-                    asides.add(event.output_index)
-                case "response.output_text.delta" if event.output_index not in asides:
-                    partial.add(event.delta)
+            match event.get("type"):
+                case "response.output_item.added" if _is_aside(event["item"]):
+                    asides.add(event.get("output_index"))
+                case "response.output_text.delta" if event.get("output_index") not in asides:
+                    partial.add(event["delta"])
                 case "response.refusal.delta" | "response.refusal.done":
                     refused = True
                 case "response.completed" | "response.incomplete":
-                    _read_usage(partial, event.response)
-                    partial.text[:] = partial.text or _texts(event.response)  # some tell it at the end alone
-                    refused = refused or _has_refusal(event.response)
-                    stop = _stop_of(event.response)
+                    whole = event["response"]
+                    _read_usage(partial, whole)
+                    partial.text[:] = partial.text or _texts(whole)  # some tell it at the end alone
+                    refused = refused or _has_refusal(whole)
+                    stop = _stop_of(whole)
                 case "response.failed":
-                    return _failed(partial, event.response)
+                    return _failed(partial, event["response"])
                 case "error":
                     return _refusal_or_raise(event)
         return StopReason.REFUSAL if refused and stop is not None else stop
@@ -96,8 +101,8 @@ class ResponsesProtocol:
         return fields
 
 
-def _read_whole(partial: PartialReply, response: Any) -> StopReason | None:
-    if getattr(response, "status", "") in ("failed", "cancelled"):
+def _read_whole(partial: PartialReply, response: Told) -> StopReason | None:
+    if response.get("status") in ("failed", "cancelled"):
         return _failed(partial, response)
     partial.events = len(parts(response, "output"))
     partial.text.extend(_texts(response))
@@ -105,42 +110,42 @@ def _read_whole(partial: PartialReply, response: Any) -> StopReason | None:
     return StopReason.REFUSAL if _has_refusal(response) else _stop_of(response)
 
 
-def _texts(response: Any) -> list[str]:
+def _texts(response: Told) -> list[str]:
     said_aloud = [item for item in parts(response, "output") if not _is_aside(item)]
     contents = [part for item in said_aloud for part in parts(item, "content")]
-    return [part.text for part in contents if getattr(part, "type", "") == "output_text"]
+    return [part["text"] for part in contents if part.get("type") == "output_text"]
 
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _stop_of(response: Any) -> StopReason:
-    reason = getattr(getattr(response, "incomplete_details", None), "reason", None)
+def _stop_of(response: Told) -> StopReason:
+    reason = (response.get("incomplete_details") or {}).get("reason")
     if reason == "content_filter":
         return StopReason.REFUSAL
-    return StopReason.LENGTH if reason or getattr(response, "status", "") == "incomplete" else StopReason.END
+    return StopReason.LENGTH if reason or response.get("status") == "incomplete" else StopReason.END
 
 
-def _has_refusal(response: Any) -> bool:
-    parts = [part for item in getattr(response, "output", None) or () for part in getattr(item, "content", None) or ()]
-    return any(getattr(part, "type", "") == "refusal" for part in parts)
+def _has_refusal(response: Told) -> bool:
+    said = [part for item in parts(response, "output") for part in parts(item, "content")]
+    return any(part.get("type") == "refusal" for part in said)
 
 
-def _is_aside(item: Any) -> bool:
+def _is_aside(item: Told) -> bool:
     """What a model says of its work before it answers is no part of the answer."""
-    return getattr(item, "phase", None) == "commentary"
+    return item.get("phase") == "commentary"
 
 
-def _failed(partial: PartialReply, response: Any) -> StopReason:
+def _failed(partial: PartialReply, response: Told) -> StopReason:
     _read_usage(partial, response)
     partial.events += 1
-    return _refusal_or_raise(getattr(response, "error", None))
+    return _refusal_or_raise(response.get("error") or {})
 
 
-def _refusal_or_raise(error: Any) -> StopReason:
+def _refusal_or_raise(error: Told) -> StopReason:
     """Some refusals come as errors."""
-    code, message = str(getattr(error, "code", "")), str(getattr(error, "message", ""))
+    code, message = str(error.get("code", "")), str(error.get("message", ""))
     if _POLICIES.search(code):
         return StopReason.REFUSAL
     if "rate_limit" in code:
@@ -150,9 +155,7 @@ def _refusal_or_raise(error: Any) -> StopReason:
     raise CallFailed("failed in mid-answer", FailureKind.AWAY, detail=message)
 
 
-def _read_usage(partial: PartialReply, response: Any) -> None:
-    told = getattr(response, "usage", None)
-    if told is None:
-        return
-    details = getattr(told, "input_tokens_details", None)
-    partial.usage = usage_of(told.input_tokens, told.output_tokens, details)
+def _read_usage(partial: PartialReply, response: Told) -> None:
+    if told := response.get("usage"):
+        details = told.get("input_tokens_details")
+        partial.usage = usage_of(told["input_tokens"], told["output_tokens"], details)

@@ -1,18 +1,22 @@
 """The wire under the SDKs: deadlines for the first byte and for silence, a cap on the bytes of a reply.
 
 httpx2 knows one read timeout for the headers and for each chunk, and no cap. Both SDKs take a client, so the
-limits stand here once, for both, and count bytes rather than events: a provider that pings is alive.
+limits stand here once, for both, and count bytes rather than events: a provider that pings is alive. The client sends
+by aiohttp: httpx2's own transport looks at every connection before each request, and takes a reply apart in Python.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
 
+import aiohttp
 import httpx2
+from yarl import URL
 
 MOST_BYTES = 16 * 2**20
 
@@ -46,8 +50,8 @@ class BoundedClient(httpx2.AsyncClient):
     def __init__(self, deadlines: Deadlines, *, connections: int, most_bytes: int = MOST_BYTES) -> None:
         super().__init__(
             timeout=httpx2.Timeout(connect=deadlines.connect, read=None, write=30, pool=None),
-            limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
             follow_redirects=True,
+            transport=AiohttpTransport(connections),
         )
         self._deadlines, self._most_bytes = deadlines, most_bytes
 
@@ -89,3 +93,70 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+class AiohttpTransport(httpx2.AsyncBaseTransport):
+    """At most `connections` at once; a request waits for one. It reads the trust store: make it in a thread."""
+
+    def __init__(self, connections: int) -> None:
+        self._connections, self._trust = connections, httpx2.create_ssl_context()
+        self._session: aiohttp.ClientSession | None = None
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        body = await request.aread()
+        with _named_as_httpx2_does(request):
+            reply = await self._opened().request(
+                request.method,
+                URL(str(request.url), encoded=True),
+                headers=request.headers.multi_items(),
+                data=body or None,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(sock_connect=request.extensions["timeout"]["connect"]),
+            )
+        stream = _ReplyStream(reply, request)
+        extensions = {"http_version": b"HTTP/1.1", "reason_phrase": (reply.reason or "").encode("ascii", "replace")}
+        return httpx2.Response(reply.status, headers=reply.raw_headers, stream=stream, extensions=extensions)
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._connections, ssl=self._trust),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                trust_env=True,
+            )
+        return self._session
+
+
+class _ReplyStream(httpx2.AsyncByteStream):
+    def __init__(self, reply: aiohttp.ClientResponse, request: httpx2.Request) -> None:
+        self._reply, self._request = reply, request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _named_as_httpx2_does(self._request):
+            async for read in self._reply.content.iter_any():
+                yield read
+
+    async def aclose(self) -> None:
+        """Gives the connection back; closes it where the reply is not at its end."""
+        self._reply.release()
+
+
+@contextmanager
+def _named_as_httpx2_does(request: httpx2.Request) -> Iterator[None]:
+    try:
+        yield
+    except aiohttp.ServerTimeoutError as error:
+        raise httpx2.ConnectTimeout(str(error), request=request) from None
+    except aiohttp.ClientConnectorError as error:
+        raise httpx2.ConnectError(str(error), request=request) from None
+    except aiohttp.InvalidURL as error:
+        raise httpx2.UnsupportedProtocol(str(error), request=request) from None
+    except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, aiohttp.ClientResponseError) as error:
+        raise httpx2.RemoteProtocolError(str(error), request=request) from None
+    except (aiohttp.ClientError, OSError) as error:
+        raise httpx2.ReadError(str(error), request=request) from None

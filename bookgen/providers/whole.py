@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from types import SimpleNamespace
 from typing import Any
 
+import httpx2
+
 from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.events import loads
 
 
-async def whole_reply(stream: Any) -> Any | None:
-    """The reply with the attributes that its JSON names, or None when it does come as a stream."""
-    if "json" not in stream.response.headers.get("content-type", ""):
+async def whole_reply(response: httpx2.Response) -> dict[str, Any] | None:
+    """The reply, or None when it does come as a stream."""
+    if "json" not in response.headers.get("content-type", ""):
         return None
-    body = await stream.response.aread()
     try:
-        reply = json.loads(body, object_hook=lambda fields: SimpleNamespace(**fields))
+        reply = loads(await response.aread())
     except ValueError:
         reply = None
-    if not isinstance(reply, SimpleNamespace):
+    if not isinstance(reply, dict):
         raise CallFailed("sent something that is not a model's answer", FailureKind.GARBLED)
     return reply
 
 
-def parts(owner: Any, name: str) -> list[Any]:
+def parts(owner: Any, name: str) -> list[dict[str, Any]]:
     """A list of the reply; empty when it is not there."""
-    value = getattr(owner, name, None)
-    return value if isinstance(value, list) else []
+    value = owner.get(name) if isinstance(owner, dict) else None
+    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []

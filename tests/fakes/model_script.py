@@ -91,7 +91,8 @@ class Settings:
 
 @dataclasses.dataclass
 class Call:
-    """`ended`: "" while it runs, then "answered", or "left" when the caller closed the connection."""
+    """`ended`: "" while it runs, then "answered", or "left" when the caller closed the connection. `port`: the
+    caller's, which tells its connections apart."""
 
     number: int
     protocol: str
@@ -102,3 +103,4 @@ class Call:
     brief: dict[str, Any]
     fault: str = ""
     ended: str = ""
+    port: int = 0

@@ -337,7 +337,8 @@ def _reply_room(body: dict[str, Any]) -> int:
 def _recorded(number: int, protocol: str, request: web.Request, body: dict[str, Any]) -> Call:
     brief = json.loads(request.headers.get(HEADER, "{}"))
     headers = {name.lower(): value for name, value in request.headers.items()}
-    return Call(number, protocol, request.path, headers, body, brief.get("stage", ""), brief)
+    port = request.transport.get_extra_info("peername")[1] if request.transport else 0
+    return Call(number, protocol, request.path, headers, body, brief.get("stage", ""), brief, port=port)
 
 
 async def _serve(host: str, port: int) -> None:
