@@ -23,7 +23,7 @@ def horizon(sheet: Sheet) -> None:
         Box(0, 0, page.right, page.bottom),
         [(0, ground), (placed.head_bottom / page.bottom, low), (min(0.97, skyline / page.bottom), glow), (1, glow)],
     )
-    radius = min(page.width * 0.13, free.height * 0.24)
+    radius = min(page.width * 0.13, free.height * 0.17)  # with its halo below the head
     center = page.width * chance.uniform(0.3, 0.7), skyline - radius * 0.25
     for ring, share in ((1.9, 0.16), (1.45, 0.34)):
         drawing.circle(center, radius * ring, mix(mix(low, glow, 0.8), (255, 244, 222), share * 0.6))
@@ -34,12 +34,13 @@ def horizon(sheet: Sheet) -> None:
         base = skyline + (page.bottom - skyline) * (0.05 + 0.62 * share**1.1)
         height = (page.bottom - skyline) * (0.09 + 0.09 * share)
         shade = mix(mix(glow, deep, 0.35 + 0.5 * share), near, share**0.8)
-        drawing.polygon(_ridge(sheet, base, height), shade)
+        lowest = placed.author_top - 2 * sheet.unit if number == _RIDGES - 1 else page.bottom
+        drawing.polygon(_ridge(sheet, base, height, lowest), shade)
     sheet.letter(placed, (ground, low), author_ground=near, subtitle=mix(sheet.palette.ink, ground, 0.1))
 
 
-def _ridge(sheet: Sheet, base: float, height: float) -> list[tuple[float, float]]:
-    """A line of hills from edge to edge, closed along the foot."""
+def _ridge(sheet: Sheet, base: float, height: float, lowest: float) -> list[tuple[float, float]]:
+    """A line of hills from edge to edge, no valley of it below `lowest`, closed along the foot."""
     page, chance = sheet.page, sheet.chance
     waves = [(1.75**-octave, 1.7**octave * chance.uniform(0.7, 1.3), chance.uniform(0, 6.28)) for octave in range(6)]
     step = page.width / 160
@@ -47,4 +48,6 @@ def _ridge(sheet: Sheet, base: float, height: float) -> list[tuple[float, float]
         (at * step, base - height * sum(size * math.sin(at / 160 * 6.28 * pace + phase) for size, pace, phase in waves))
         for at in range(161)
     ]
+    sunk = max(0.0, max(y for _, y in line) - lowest)
+    line = [(x, y - sunk) for x, y in line]
     return [*line, (page.right, page.bottom), (0.0, page.bottom)]
