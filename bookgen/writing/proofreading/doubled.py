@@ -15,8 +15,8 @@ _NEVER_TWICE = {
     "de": "und von zu mit aus bei nach ein eine einen einem einer eines oder aber dass für durch gegen ohne wenn als",
     "fr": "le la les un une des du de et à au aux dans par pour sur avec sans mais ou donc que qui ce cette son sa ses",
     "es": "el la los las un una de del y en a con por para pero o que se su sus al como sin sobre este esta",
-    "it": "il lo la gli le un una di del della e in a da con per ma che su al alla come sono questo questa nel nella",
-    "pt": "o os as um uma de do da dos das e em no na nos com por para mas ou que se seu sua ao à como sem sobre",
+    "it": "il lo la gli le un una di del della e in a da con per ma che al alla come sono questo questa nel nella",
+    "pt": "o os as um uma de do da dos das e em no na nos com por para mas ou seu sua ao à como sem sobre",
     "nl": "de het een van en op te met voor aan maar of dat uit bij naar om door over als niet ook",
     "sv": "och att en ett i på av för med till från om men eller som vid under efter utan inte",
     "da": "og at en et i på af for med til fra om men eller som ved under efter uden ikke",
@@ -32,7 +32,7 @@ _NEVER_TWICE = {
     "hi": "का की के को में से पर और कि यह ने है",
 }
 _PATTERN = {
-    tag: re.compile(rf"(?<![\w'’-])(?P<word>{'|'.join(words.split())})\s+(?P=word)(?![\w'’-])", re.IGNORECASE)
+    tag: re.compile(rf"(?<![\w'’-])(?P<word>{'|'.join(words.split())})\s+(?P=word)(?![\w'’\u00ad-])", re.IGNORECASE)
     for tag, words in _NEVER_TWICE.items()
 }
 
@@ -40,7 +40,7 @@ _PATTERN = {
 def corrections(text: ChapterText) -> Iterator[Correction]:
     pattern = _PATTERN.get(text.primary)
     for match in pattern.finditer(text.prose) if pattern else ():
-        if "\n" in match[0]:
+        if "\n" in match[0] or not _is_repeated(match[0], text.prose[match.end() : match.end() + 5]):
             continue
         yield text.correction(
             match.start(),
@@ -51,3 +51,9 @@ def corrections(text: ChapterText) -> Iterator[Correction]:
             "This word stands twice.",
             "doubled_word",
         )
+
+
+def _is_repeated(twice: str, after: str) -> bool:
+    """Not two initials, nor letters of a word that is s p a c e d."""
+    first, second = twice.split()
+    return second == first.lower() and not (len(second) == 1 and re.match(r"\s\w\s\w\b", after))

@@ -6,13 +6,17 @@ import re
 from collections.abc import Iterator
 
 from harper import Dialect, Lint, Linter, SuggestionKind
+from wordfreq import zipf_frequency
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import CHECKER, Correction, within
+from bookgen.writing.proofreading.quotation import narration
 
 OWN_WORD = 3  # times: a word that stands so often in a book is the author's
 SHORTEST = 4  # letters: a shorter word that is not in the dictionary is hardly ever a slip
+COMMON = 4.0  # on the Zipf scale: what a slip is taken for is a common word,
+COMMONER = 2.0  # a hundred times as common as the slip: a rare word is none
 
 _DIALECTS = {
     "en-gb": Dialect.BRITISH,
@@ -32,6 +36,7 @@ _TYPES = {
 # Readability, style and the like are opinions: a book has its own.
 _UNWANTED = frozenset({"Readability", "Style", "Enhancement", "Formatting", "Redundancy", "WordOrder"})
 _PROVEN_MESSAGES = re.compile(r"Incorrect indefinite article|`have` rather than `of`|definite article")
+_JOINS = re.compile("['’‘-]")
 _PLAIN_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
@@ -40,9 +45,10 @@ def corrections(book: BookText, tag: str) -> Iterator[tuple[int, Correction, boo
     linter = Linter(_DIALECTS.get(tag.lower().replace("_", "-"), Dialect.AMERICAN))
     linter.import_words(sorted(_own_words(book)))
     for chapter_id, text in book.texts.items():
+        told = narration(text)
         for lint in linter.lint(text.content):
             if correction := _correction(text, lint):
-                yield chapter_id, correction, _is_proven(lint, correction)
+                yield chapter_id, correction, _is_proven(lint, correction, told)
 
 
 def _own_words(book: BookText) -> set[str]:
@@ -60,9 +66,18 @@ def _correction(text: ChapterText, lint: Lint) -> Correction | None:
     return text.correction(start, end, fixes[0].replacement_text, kind, severity, lint.message, CHECKER)
 
 
-def _is_proven(lint: Lint, correction: Correction) -> bool:
+def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:
+    """Never of what is said in a book, where people speak as they do, nor of half a word."""
+    start, end, word = correction.start, correction.end, correction.original
+    beside = told[max(0, start - 1) : start] + told[end : end + 1]
+    if "\0" in told[start:end] or _JOINS.search(beside):
+        return False
     if lint.lint_kind == "Spelling":
-        word = correction.original
-        slip = bool(_PLAIN_WORD.fullmatch(word)) and len(word) >= SHORTEST
-        return slip and within(word, correction.replacement, 1)
-    return bool(_PROVEN_MESSAGES.search(lint.message))
+        return bool(_PLAIN_WORD.fullmatch(word)) and len(word) >= SHORTEST and _is_slip(word, correction.replacement)
+    silent = word.lower() == "an" and told[end:].lstrip().startswith("h")  # "an honour", and once "an hotel"
+    return bool(_PROVEN_MESSAGES.search(lint.message)) and not silent
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    common = zipf_frequency(meant, "en")
+    return within(word, meant, 1) and common >= max(COMMON, zipf_frequency(word, "en") + COMMONER)

@@ -3,67 +3,128 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing import sentences
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.habits import ENOUGH, slips
 from bookgen.writing.proofreading.structure import blocks
 
-FEW = 0.05  # of the marks of a book: a habit is none, a slip may be
-ENOUGH = 20  # marks, to speak of a habit
-
-_CURLY = re.compile("[“”]")
-_STRAIGHT = re.compile(r'"')
+# Where a mark opens, where it closes: Swedish opens and closes with ”, German closes with “, or turns » around.
+_OPENING = re.compile('(?:^|(?<=[\\s(\\[—–-]))([“„«»”"「])(?P<space>[\u00a0\u202f ]?)(?=[^\\W_]|[¿¡…])', re.MULTILINE)
+_CLOSING = re.compile('(?<=[\\w.,;:!?…])[\u00a0\u202f ]?([”“»«"」])(?!\\w)')
+_STRAIGHT = '"'
 _STRAIGHT_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
 _CURLY_APOSTROPHE = re.compile(r"(?<=[^\W\d_])’(?=[^\W\d_])")
-# Where ” closes and “ opens. German and Czech close with “, Swedish opens with ”.
 _ENGLISH_PAIR = ("en", "pt", "tr", "ko", "zh", "vi", "nl", "es", "it", "ar", "hi")
+# Of a book that does not have enough marks to show its own.
 _PAIRS = {
-    **{tag: {"“": "”"} for tag in _ENGLISH_PAIR},
-    **{tag: {"„": "“"} for tag in ("de", "cs", "sk", "sl", "bg")},
-    **{tag: {"„": "”"} for tag in ("pl", "hu", "ro")},
-    **{tag: {"«": "»"} for tag in ("fr", "ru", "uk", "el")},
-    "ja": {"「": "」"},
+    **dict.fromkeys(_ENGLISH_PAIR, ("“", "”")),
+    **dict.fromkeys(("de", "cs", "sk", "sl", "bg"), ("„", "“")),
+    **dict.fromkeys(("pl", "hu", "ro"), ("„", "”")),
+    **dict.fromkeys(("fr", "ru", "uk", "el"), ("«", "»")),
+    "sv": ("”", "”"),
+    "ja": ("「", "」"),
 }
+_ANY_CLOSER = re.compile("[\"“”»«'’](?!\\w)|[」』]")  # also of another style: mixed marks are another matter
+_FIRST = frozenset("¿¡…'‘“„«(")  # of speech, beside letters
+_LETTER = re.compile(r"\w")
 _WORDS_AROUND = re.compile(r"\S+")
 
 MarkFor: TypeAlias = Callable[[str, str], str]  # of what stands before and after it in its word
 
+# English speech; between single marks, which are apostrophes too, as far as its paragraph goes.
+_SPEECH = re.compile('[“"][^”"\n]*[”"]?|(?<!\\w)[\'‘][^\n]*')
 
-def unclosed(text: ChapterText) -> Iterator[Correction]:
-    """Speech that is a paragraph's whole end and has no closing mark, and brackets that are not closed.
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """How a book sets speech; `space` is what stands inside of both marks, in French above all."""
+
+    opener: str
+    closer: str
+    space: str = ""
+
+
+def marks(book: BookText) -> Marks | None:
+    """The marks that the book has, or the language where the book has few."""
+    opening = Counter(
+        match.group(1, "space") for text in book.texts.values() for match in _OPENING.finditer(text.prose)
+    )
+    closing = Counter(match[1] for text in book.texts.values() for match in _CLOSING.finditer(text.prose))
+    if opening.total() >= ENOUGH and closing:
+        (opener, space), _ = opening.most_common(1)[0]
+        return Marks(opener, closing.most_common(1)[0][0], space)
+    pair = _PAIRS.get(book.primary)
+    return pair and Marks(*pair)
+
+
+def narration(text: ChapterText) -> str:
+    """The prose of an English chapter with U+0000 for what is said in it; the offsets stay what they are."""
+    return _SPEECH.sub(lambda match: "\0" * len(match[0]), text.prose)
+
+
+def unclosed(book: BookText) -> Iterator[tuple[int, Correction]]:
+    """Speech that is a paragraph's whole end and has no closing mark, and brackets that are not closed, by chapter id.
 
     Speech that goes on in the next paragraph is opened again there, and closed only at its end: that is right.
     """
-    found = list(blocks(text.prose))
-    following = [block for _, block in found[1:]] + [""]
-    for (offset, block), after in zip(found, following, strict=True):
-        yield from _unclosed_quotation(text, offset, block, after)
-        yield from _unclosed_bracket(text, offset, block)
+    pair = marks(book)
+    for chapter_id, text in book.texts.items():
+        for offset, block in blocks(text.prose):
+            for correction in (_unclosed_speech(text, offset, block, pair), _unclosed_bracket(text, offset, block)):
+                if correction:
+                    yield chapter_id, correction
 
 
-def _unclosed_quotation(text: ChapterText, offset: int, block: str, after: str) -> Iterator[Correction]:
-    for opener, closer in _PAIRS.get(text.primary, {}).items():
-        if block.count(opener) != block.count(closer) + 1 or after.lstrip().startswith(opener):
-            continue
-        start = block.rfind(opener)
-        speech = block[start:].rstrip()
-        if closer in speech or "\n" in speech or len(sentences.split(speech[1:])) != 1 or "\0" in speech:
-            continue
-        if speech[-1] in ".!?…":
-            yield _closed(text, offset + start, offset + start + len(speech), speech + closer)
+def _unclosed_speech(text: ChapterText, offset: int, block: str, pair: Marks | None) -> Correction | None:
+    if pair is None or not _is_open(block, pair):
+        return None
+    start = block.rfind(pair.opener)
+    speech = block[start:].rstrip()
+    if _ANY_CLOSER.search(speech, 1) or "\n" in speech or "\0" in speech or len(sentences.split(speech[1:])) != 1:
+        return None
+    if len(speech) < 3 or speech[-1] not in ".!?…" or (pair.opener == pair.closer and speech[1].isspace()):
+        return None
+    if _goes_on(text.prose, offset + len(block), pair):
+        return None
+    space = pair.space if speech[1] == pair.space else ""
+    return _closed(text, offset + start, offset + start + len(speech), f"{speech}{space}{pair.closer}")
 
 
-def _unclosed_bracket(text: ChapterText, offset: int, block: str) -> Iterator[Correction]:
-    if block.count("(") != block.count(")") + 1:
-        return
+def _is_open(block: str, pair: Marks) -> bool:
+    if pair.opener != pair.closer:
+        return block.count(pair.opener) == block.count(pair.closer) + 1
+    openings = [match.start(1) for match in _OPENING.finditer(block) if match[1] == pair.opener]
+    return block.count(pair.opener) % 2 == 1 and openings[-1:] == [block.rfind(pair.opener)]
+
+
+def _goes_on(prose: str, place: int, pair: Marks) -> bool:
+    """Whether what is open at `place` is closed in a later paragraph, or opened again in the next one.
+
+    French, Russian and others set a whole dialogue so, each speech of it behind a dash.
+    """
+    if prose[place : place + 40].lstrip().startswith((pair.opener, "—", "–", "-")):
+        return True
+    again, end = prose.find(pair.opener, place), prose.find(pair.closer, place)
+    if pair.opener == pair.closer:
+        return end > 0 and not prose[end - 1].isspace()
+    return end >= 0 and (again < 0 or end < again)
+
+
+def _unclosed_bracket(text: ChapterText, offset: int, block: str) -> Correction | None:
+    if block.count("(") != block.count(")") + 1 or _goes_on(text.prose, offset + len(block), Marks("(", ")")):
+        return None
     start = block.rfind("(")
     said = next(iter(sentences.split(block[start:])), "")
-    if ")" not in block[start:] and len(said) > 2 and said[-1] in ".!?" and "\n" not in said and "\0" not in said:
-        yield _closed(text, offset + start, offset + start + len(said), f"{said[:-1]}){said[-1]}")
+    if ")" in block[start:] or len(said) < 3 or said[-1] not in ".!?" or "\n" in said or "\0" in said:
+        return None
+    return _closed(text, offset + start, offset + start + len(said), f"{said[:-1]}){said[-1]}")
 
 
 def _closed(text: ChapterText, start: int, end: int, replacement: str) -> Correction:
@@ -72,21 +133,21 @@ def _closed(text: ChapterText, start: int, end: int, replacement: str) -> Correc
 
 
 def mixed(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Straight marks in a book that is set with curly ones, by chapter id."""
-    if _is_rare(book.count(_STRAIGHT), book.count(_CURLY)) and book.primary in _ENGLISH_PAIR:
-        yield from _each(book, _STRAIGHT, _curly_quote)
-    if _is_rare(book.count(_STRAIGHT_APOSTROPHE), book.count(_CURLY_APOSTROPHE)):
+    """Straight marks in a book that is set with others, by chapter id."""
+    pair = marks(book)
+    if pair and _STRAIGHT not in (pair.opener, pair.closer):
+        times = Counter({way: book.count(re.compile(way)) for way in (_STRAIGHT, f"[{pair.opener}{pair.closer}]")})
+        if slips(times, f"[{pair.opener}{pair.closer}]"):
+            yield from _each(book, re.compile(_STRAIGHT), lambda before, after: _mark(pair, before, after))
+    times = Counter({"'": book.count(_STRAIGHT_APOSTROPHE), "’": book.count(_CURLY_APOSTROPHE)})
+    if slips(times, "’"):
         yield from _each(book, _STRAIGHT_APOSTROPHE, lambda _before, _after: "’")
-
-
-def _is_rare(odd: int, usual: int) -> bool:
-    return usual >= ENOUGH and 0 < odd <= FEW * usual
 
 
 def _each(book: BookText, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterator[tuple[int, Correction]]:
     for chapter_id, text in book.texts.items():
         for word in _WORDS_AROUND.finditer(text.prose):
-            if "\0" in word[0] or not pattern.search(word[0]):
+            if "\0" in word[0] or len(word[0]) < 2 or not pattern.search(word[0]):
                 continue
             fixed = _set(word[0], pattern, mark_for)
             if fixed != word[0]:
@@ -98,7 +159,7 @@ def _each(book: BookText, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterat
                         fixed,
                         SuggestionType.CONSISTENCY,
                         Severity.INFO,
-                        "The rest of the book is set with curly marks.",
+                        "The rest of the book is set with other marks.",
                         "mixed_marks",
                     ),
                 )
@@ -108,5 +169,8 @@ def _set(word: str, pattern: re.Pattern[str], mark_for: MarkFor) -> str:
     return pattern.sub(lambda match: mark_for(word[: match.start()], word[match.end() :]), word)
 
 
-def _curly_quote(before: str, after: str) -> str:
-    return "“" if not before.strip("([—–*_") and after else "”"
+def _mark(pair: Marks, before: str, after: str) -> str:
+    """Straight where it is neither beyond doubt."""
+    if not before.strip("([—–*_¿¡"):
+        return f"{pair.opener}{pair.space}" if after[:1].isalnum() or after[:1] in _FIRST else _STRAIGHT
+    return f"{pair.space}{pair.closer}" if _LETTER.search(before) else _STRAIGHT

@@ -3,45 +3,82 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from bookgen.models import Severity, SuggestionType
-from bookgen.writing.proofreading.book import ChapterText
+from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
+
+SHARE = 0.03  # of the places where a mark stands: who sets it oddly so often means it
+SLIPS = 10  # times: so often anybody may slip
+SHORT_ELLIPSES = 3  # two stops more often than that are an ellipsis of the author's own
+SAME = 3  # times: what is set oddly at the same words so often is meant
+
+_TWO_SPACES = "One space is enough."
+_BEFORE = "No space stands before this mark."
+_MISSING = "A space is missing after this mark."
+_TWICE = "This mark stands twice."
+_TWO_STOPS = "This stop stands twice."
 
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
 _SPACED_MARKS = ("fr",)  # a space before ; : ! ? is right there
 
 _WORD_BEFORE = r"(?P<word>[^\W_]+[\"”’»)\]]?)"
+_AFTER_MARK = r"(?=[\s\"”’»)]|\Z)(?!\s?\.)"  # stops with spaces between them are an ellipsis
 _RUN_OF_SPACES = re.compile(r"(?P<before>[^\s\0]+) {2,}(?P<after>[^\s\0|]+)")
-_SPACE_BEFORE = re.compile(rf"{_WORD_BEFORE} +(?P<mark>[,;:!?]|\.(?![.\w]))(?=[\s\"”’»)]|\Z)")
-_SPACE_BEFORE_COMMA = re.compile(rf"{_WORD_BEFORE} +(?P<mark>,|\.(?![.\w]))(?=[\s\"”’»)]|\Z)")
+_SPACE_BEFORE = re.compile(rf"{_WORD_BEFORE} +(?P<mark>[,;:!?]|\.(?![.\w])){_AFTER_MARK}")
+_SPACE_BEFORE_COMMA = re.compile(rf"{_WORD_BEFORE} +(?P<mark>,|\.(?![.\w])){_AFTER_MARK}")
 _NONE_AFTER = re.compile(r"(?P<before>[^\W\d_]{2,})(?P<mark>[,;!?،؛؟])(?P<after>[^\W\d_]{2,})")
 _NONE_AFTER_STOP = re.compile(r"(?<![\w.@/])(?P<before>[^\W\d_A-Z]{3,})\.(?P<after>[^\W\d_a-z][^\W\d_A-Z]+)(?![\w.@/])")
-_DOUBLED = re.compile(r"(?P<word>[^\W_]+)(?P<mark>[,;:،])(?P=mark)(?=\s)|(?P<last>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)")
+_DOUBLED = re.compile(r"(?P<word>[^\W_]+)(?P<mark>[,;:،])(?P=mark)(?=\s)")
+_DOUBLED_STOP = re.compile(r"(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!\s?\.)")
 
 
-def corrections(text: ChapterText) -> Iterator[Correction]:
+@dataclass(frozen=True, slots=True)
+class _Find:
+    """A correction, the manner in which the author has set something there, and the mark that was set so."""
+
+    chapter_id: int
+    correction: Correction
+    manner: str
+    mark: str
+
+
+def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
+    """By chapter id, without what the author does so often that it is meant."""
+    found = [each for chapter_id, text in book.texts.items() for each in _finds(chapter_id, text)]
+    manners = Counter((each.manner, each.mark) for each in found)
+    words = Counter(each.correction.original for each in found)
+    marks = Counter("".join(text.prose for text in book.texts.values()))
+    for each in found:
+        times = manners[each.manner, each.mark]
+        most = SHORT_ELLIPSES if each.manner == _TWO_STOPS else max(SLIPS, SHARE * marks[each.mark])
+        if times <= most and words[each.correction.original] < SAME:
+            yield each.chapter_id, each.correction
+
+
+def _finds(chapter_id: int, text: ChapterText) -> Iterator[_Find]:
+    def find(match: re.Match[str], replacement: str, manner: str, mark: str) -> _Find:
+        kind, severity = SuggestionType.PUNCTUATION, Severity.MINOR
+        fixed = text.correction(match.start(), match.end(), replacement, kind, severity, manner, "spacing")
+        return _Find(chapter_id, fixed, manner, mark)
+
     for match in _RUN_OF_SPACES.finditer(text.prose):
-        yield _correction(text, match, f"{match['before']} {match['after']}", "One space is enough.")
+        last = match["before"][-1]
+        yield find(match, f"{match['before']} {match['after']}", _TWO_SPACES, last if last in ".!?" else " ")
     if text.primary in _UNSPACED:
         return
     before = _SPACE_BEFORE_COMMA if text.primary in _SPACED_MARKS else _SPACE_BEFORE
     for match in before.finditer(text.prose):
-        yield _correction(text, match, f"{match['word']}{match['mark']}", "No space stands before this mark.")
+        yield find(match, f"{match['word']}{match['mark']}", _BEFORE, match["mark"])
     for match in _NONE_AFTER.finditer(text.prose):
-        fixed = f"{match['before']}{match['mark']} {match['after']}"
-        yield _correction(text, match, fixed, "A space is missing after this mark.")
+        yield find(match, f"{match['before']}{match['mark']} {match['after']}", _MISSING, match["mark"])
     for match in _NONE_AFTER_STOP.finditer(text.prose):
         if match["after"][0].isupper() and match["before"].islower():
-            fixed = f"{match['before']}. {match['after']}"
-            yield _correction(text, match, fixed, "A space is missing after the sentence.")
+            yield find(match, f"{match['before']}. {match['after']}", _MISSING, ".")
     for match in _DOUBLED.finditer(text.prose):
-        fixed = f"{match['word']}{match['mark']}" if match["mark"] else f"{match['last']}."
-        yield _correction(text, match, fixed, "This mark stands twice.")
-
-
-def _correction(text: ChapterText, match: re.Match[str], replacement: str, explanation: str) -> Correction:
-    return text.correction(
-        match.start(), match.end(), replacement, SuggestionType.PUNCTUATION, Severity.MINOR, explanation, "spacing"
-    )
+        yield find(match, f"{match['word']}{match['mark']}", _TWICE, match["mark"])
+    for match in _DOUBLED_STOP.finditer(text.prose):
+        yield find(match, f"{match['word']}.", _TWO_STOPS, ".")

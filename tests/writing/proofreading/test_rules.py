@@ -8,7 +8,7 @@ from bookgen.providers.sample.brief import Brief
 from bookgen.providers.sample.phrases import phrases
 from bookgen.providers.sample.prose import write_prose
 from bookgen.words import count_words
-from bookgen.writing.proofreading import rules
+from bookgen.writing.proofreading import english, rules
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
 
@@ -98,6 +98,60 @@ def test_straight_marks_are_set_like_the_many_curly_ones() -> None:
     spoken = "“Yes,” she said. " * 25
 
     assert found(f'{spoken}\n\n"No," he said.') == [('"No,"', "“No,”")]
+
+
+@pytest.mark.parametrize(
+    ("tag", "spoken", "odd", "fixed"),
+    [
+        ("de", "„Ja“, sagte sie. ", 'Er sprach: "Nein."', "„Nein.“"),
+        ("de", "»Ja«, sagte sie. ", 'Er sprach: "Nein."', "»Nein.«"),
+        ("fr", "« Oui », dit-elle. ", 'Il dit : "Non."', "« Non. »"),
+        ("sv", "”Ja”, sade hon. ", 'Han sade: "Nej."', "”Nej.”"),
+    ],
+)
+def test_straight_marks_are_set_like_those_of_the_book(tag: str, spoken: str, odd: str, fixed: str) -> None:
+    assert [after for _, after in found(f"{spoken * 30}\n\n{odd}", tag)] == [fixed]
+
+
+@pytest.mark.parametrize("typed", [" - ", " -- ", "--"])
+def test_a_typed_dash_is_set_like_the_others_of_the_book(typed: str) -> None:
+    usual = "He came — at last — in spring. " * 30
+
+    assert found(f"{usual}\n\nShe left{typed}too soon.") == [(f"left{typed}", "left — ")]
+    assert found(f"A well-known sea-dog. {usual}") == []
+
+
+def test_a_number_and_its_unit_are_set_like_the_others_of_the_book() -> None:
+    usual = "He ran 5 km and won by 12 %. " * 6 + "He lived 1901–1980 and 1911–1990, 3–4, 5–6, 7–8."
+
+    assert found(f"{usual}\n\nShe ran 9km and won by 14%, in 1914-18.") == [
+        ("9km", "9 km"),
+        ("14%", "14 %"),
+        ("1914-18", "1914–18"),
+    ]
+
+
+def test_speech_that_a_later_paragraph_closes_is_closed() -> None:
+    assert found("«Он вышел.\n\nПотом вернулся» — так рассказывали.", "ru") == []
+    assert found("« Va-t'en ! dit-il.\n\n— Jamais », dit-elle.", "fr") == []
+
+
+def test_old_typography_is_a_habit_of_the_whole_book() -> None:
+    assert found("Well ; he came ! " + " ".join(f"Day {n} ; no{chr(97 + n % 26)} ! yes." for n in range(30))) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("He could not beleive it.", True),
+        ("“I don't beleive it,” he said.", False),
+        ("He read the scut and the chandlery.", False),
+        ("It was an honour and an hotel.", False),
+        ("It was a apple.", True),
+    ],
+)
+def test_the_checker_alone_is_believed_of_plain_slips_outside_of_speech(content: str, shown: bool) -> None:
+    assert any(proven for _, _, proven in english.corrections(text_of(content), "en")) is shown
 
 
 def test_a_sentence_that_stands_twice_is_proposed_to_be_left_out() -> None:

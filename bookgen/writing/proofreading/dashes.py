@@ -1,0 +1,43 @@
+"""Dashes between words: one set unlike all the others of the book, by hyphens above all."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from bookgen.models import Severity, SuggestionType
+from bookgen.writing.proofreading.book import BookText
+from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.habits import slips
+
+_SPACE = "[ \u00a0\u202f]"
+# A dash alone between two words; a hyphen or an en dash without spaces joins them, and is none.
+_DASH = re.compile(
+    rf"(?P<word>[^\W\d_]+[,;:!?.…”’»)\"]?)(?P<dash>{_SPACE}(?:--?|[–—]){_SPACE}|--|—)(?=[“‘«(\"¿¡]?[^\W\d_])"
+)
+_TYPED = (" - ", " -- ", "--")  # what a typewriter has for a dash
+_SET = (" – ", " — ", "—")
+
+
+def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
+    """By chapter id."""
+    times = Counter(_manner(match["dash"]) for text in book.texts.values() for match in _DASH.finditer(text.prose))
+    usual = max(_SET, key=lambda manner: times[manner])
+    odd = slips(times, usual)
+    if not odd.intersection(_TYPED):
+        return
+    for chapter_id, text in book.texts.items():
+        for match in _DASH.finditer(text.prose):
+            if _manner(match["dash"]) in odd.intersection(_TYPED):
+                fixed = f"{match['word']}{usual}"
+                kind, severity = SuggestionType.CONSISTENCY, Severity.INFO
+                explanation = "The rest of the book is set with another dash."
+                yield (
+                    chapter_id,
+                    text.correction(match.start(), match.end(), fixed, kind, severity, explanation, "mixed_dashes"),
+                )
+
+
+def _manner(dash: str) -> str:
+    return re.sub(_SPACE, " ", dash)

@@ -1,0 +1,15 @@
+"""What a book does nearly always: the few places where it does otherwise are slips."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+ENOUGH = 20  # times, to speak of a habit
+FEW = 0.05  # of that: more is a habit of its own
+
+
+def slips(times: Counter[str], usual: str, *, enough: int = ENOUGH, few: float = FEW) -> set[str]:
+    """The ways that occur so seldom beside the usual one that they are not meant."""
+    if times[usual] < enough:
+        return set()
+    return {way for way, often in times.items() if way != usual and 0 < often <= max(1.0, few * times[usual])}

@@ -1,0 +1,48 @@
+"""Numbers and units set unlike all the others of the book: with or without a space, a hyphen for a range."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from bookgen.models import Severity, SuggestionType
+from bookgen.writing.proofreading.book import BookText
+from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.habits import slips
+
+ENOUGH = 5  # times: numbers are rare in a book
+FEW = 0.2
+
+_SPACES = "[ \u00a0\u202f]"
+_UNIT = re.compile(
+    rf"(?<![\w.,])(?P<first>\d[\d.,]*)(?P<between>{_SPACES}?)(?P<last>(?:km/h|kWh|km|cm|mm|kg|mg|ml|kW|Hz|°C|°F)(?!\w))"
+)
+_PERCENT = re.compile(rf"(?<![\w.,])(?P<first>\d[\d.,]*)(?P<between>{_SPACES}?)(?P<last>%(?!\w))")
+_RANGE = re.compile(r"(?<![\w.,/–-])(?P<first>\d{1,4})(?P<between>[-–])(?P<last>\d{1,4})(?![\w/–-]|[.,]\d)")
+_PATTERNS = (
+    (_UNIT, "The rest of the book sets a number and its unit otherwise."),
+    (_PERCENT, "The rest of the book sets a number and its per cent otherwise."),
+    (_RANGE, "The rest of the book sets a range of numbers with a dash."),
+)
+
+
+def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
+    """By chapter id."""
+    for pattern, explanation in _PATTERNS:
+        found = [
+            (chapter_id, text, match)
+            for chapter_id, text in book.texts.items()
+            for match in pattern.finditer(text.prose)
+        ]
+        times = Counter(match["between"] for _, _, match in found)
+        usual = max(times, key=lambda between: times[between], default="")
+        odd = set() if usual == "-" else slips(times, usual, enough=ENOUGH, few=FEW)
+        for chapter_id, text, match in found:
+            if match["between"] in odd:
+                fixed = f"{match['first']}{usual}{match['last']}"
+                kind, severity = SuggestionType.CONSISTENCY, Severity.INFO
+                yield (
+                    chapter_id,
+                    text.correction(match.start(), match.end(), fixed, kind, severity, explanation, "number_style"),
+                )
