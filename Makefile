@@ -5,6 +5,8 @@
 TITLE ?= The Lighthouse at the End of Winter
 IDEA ?= The keeper of a lighthouse that no ship needs any more finds letters in the lamp room, one for each winter to come.
 BIN := .venv/bin
+# Compiled modules are kept, also where the environment says not to: the suite starts hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 UV := $(shell command -v uv 2>/dev/null)
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.version_info < (3, 11) and sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
