@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
@@ -17,8 +15,8 @@ from bookgen.http.edge.keys import ACCOUNT_ID, BODY, PUBLISHER, SITE
 from bookgen.http.edge.listening import while_listening
 from bookgen.http.edge.routing import Handler, path_id
 from bookgen.http.exports_schemas import ExportRequestSchema, PreviewDataSchema
-from bookgen.models import Cover
 from bookgen.render.formats import FORMATS, Format
+from bookgen.render.trim import TRIMS
 from bookgen.services.publishing import ExportedFile
 
 _ABOUT = "The body of the answer is the file; errors are JSON. Settings that are not named keep their defaults."
@@ -61,14 +59,19 @@ async def preview_pdf(request: web.Request) -> web.Response:
 @response_schema(PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:
-    public_url = request.app[SITE].public_url
-
-    def artwork(covers: Sequence[Cover]) -> dict[str, Any]:
-        shown = [shown_cover(cover, public_url) for cover in covers]
-        return {"cover_image_url": selected_url(covers, public_url), "covers": shown}
-
-    making = request.app[PUBLISHER].preview_data(request[ACCOUNT_ID], path_id(request), artwork)
-    return replies.encoded(await while_listening(request, making))
+    found = await while_listening(request, request.app[PUBLISHER].pages(request[ACCOUNT_ID], path_id(request)))
+    public_url, trim = request.app[SITE].public_url, TRIMS[found.book.trim_size]
+    head = {
+        "book_id": found.book.id,
+        "title": found.book.title,
+        "trim_size": found.book.trim_size,
+        "page_width_mm": trim.width_mm,
+        "page_height_mm": trim.height_mm,
+        "cover_image_url": selected_url(found.covers, public_url),
+        "covers": [shown_cover(cover, public_url) for cover in found.covers],
+    }
+    # The pages are megabytes, and so never taken apart on the loop.
+    return replies.encoded(replies.dump(head)[:-1] + b"," + found.json[1:])
 
 
 def _file(file: ExportedFile) -> web.Response:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, NotFound, RenderTimeout
@@ -20,7 +18,6 @@ from bookgen.render.job import Job
 from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings, parse_settings
-from bookgen.render.trim import TRIMS
 from bookgen.store import accounts, books, chapters, covers, exports, illustrations, media
 from bookgen.store.database import Database
 
@@ -34,6 +31,15 @@ class ExportedFile:
     content_type: str
     filename: str
     etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class BookPages:
+    """`json`: an object of `page_count` and `pages`, which are HTML."""
+
+    book: Book
+    covers: Sequence[Cover]
+    json: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +107,12 @@ class Publisher:
         name = file_name(f"{book.title} (preview)", "pdf")
         return ExportedFile(made.body, FORMATS["pdf"].content_type, name, made.digest)
 
-    async def preview_data(
-        self, account_id: int, book_id: int, artwork: Callable[[Sequence[Cover]], Mapping[str, Any]]
-    ) -> bytes:
-        """The pages as HTML, as the PDF would have them, in JSON: megabytes that are not taken apart on the loop.
-
-        `artwork` says how the covers are shown.
-        """
+    async def pages(self, account_id: int, book_id: int) -> BookPages:
+        """The pages as the PDF would have them."""
         book = await self._book(account_id, book_id)
         plan = await self._quota.plan(self._database.http, account_id)
         made = await self._made(PAGES, book, ExportSettings(), plan)
-        trim = TRIMS[book.trim_size]
-        head = {
-            "book_id": book.id,
-            "title": book.title,
-            "trim_size": book.trim_size,
-            "page_width_mm": trim.width_mm,
-            "page_height_mm": trim.height_mm,
-            **artwork(await covers.of_book(self._database.http, book.id)),
-        }
-        return orjson.dumps(head)[:-1] + b"," + made.body[1:]
+        return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
 
     async def _book(self, account_id: int, book_id: int) -> Book:
         book = await books.find(self._database.http, account_id, book_id)

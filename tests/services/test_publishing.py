@@ -150,7 +150,7 @@ async def test_an_edit_changes_the_etag(
 
 
 async def test_preview_data_has_a_page_for_every_page(publisher: Publisher, account_id: int, book_id: int) -> None:
-    data = orjson.loads(await publisher.preview_data(account_id, book_id, lambda _covers: {}))
+    data = orjson.loads((await publisher.pages(account_id, book_id)).json)
     pdf = await publisher.export(account_id, book_id, "pdf", {})
 
     with pikepdf.open(io.BytesIO(pdf.body)) as opened:
