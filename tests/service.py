@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from pathlib import Path
-from typing import Self
+from tempfile import TemporaryFile
+from typing import IO, Self
 
 from bookgen import config
 from tests.canaries import keep_logs, kept
+from tests.programs import Program
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 60
@@ -35,15 +36,14 @@ class ServiceProcess:
         self.ready_line = ""
 
     async def start(self) -> Self:
-        with self.log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "bookgen", "serve",
-                env=self._environment, cwd=self._folder,
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log,
-            )  # fmt: skip
-        assert self.process.stdout is not None
+        ours, its = os.pipe()
+        self._said = os.fdopen(ours)
+        with self.log.open("ab") as log, os.fdopen(its) as out:
+            self.process = await Program.start(
+                ["serve"], folder=self._folder, environment=self._environment, out=out.fileno(), err=log.fileno()
+            )
         async with asyncio.timeout(START_SECONDS):
-            self.ready_line = (await self.process.stdout.readline()).decode().strip()
+            self.ready_line = (await asyncio.to_thread(self._said.readline)).strip()
         assert self.ready_line.startswith("bookgen is ready at "), self.log.read_text()
         return self
 
@@ -61,10 +61,9 @@ class ServiceProcess:
         return await self._gone()
 
     async def _gone(self) -> int:
-        # Reading to the end lets asyncio close the pipe's transport with the process.
-        await self.process.communicate()
-        assert self.process.returncode is not None
-        return self.process.returncode
+        code = await self.process.wait()
+        self._said.close()
+        return code
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -72,17 +71,21 @@ class ServiceProcess:
     async def __aexit__(self, *_: object) -> None:
         if self.process.returncode is None:
             await self.kill()
+        self._said.close()
         keep_logs(self._folder)
 
 
 async def run(folder: Path, *arguments: str, **settings: object) -> tuple[int, str, str]:
     """`bookgen ARGUMENTS`: its exit code, what it printed and what it complained of."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bookgen", *arguments,
-        env=environment(folder, **settings), cwd=folder,
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    out, err = await process.communicate()
-    kept.write(err.decode(errors="replace") + "\n")
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+    with TemporaryFile() as out, TemporaryFile() as err:
+        told = environment(folder, **settings)
+        program = await Program.start(arguments, folder=folder, environment=told, out=out.fileno(), err=err.fileno())
+        code = await program.wait()
+        said, complained = (_all_of(stream) for stream in (out, err))
+    kept.write(complained + "\n")
+    return code, said, complained
+
+
+def _all_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

@@ -12,10 +12,12 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 
 VARIABLE = "CHAOS_FAULTS"
+
+_passed: Counter[str] = Counter()
 
 
 class Injected(Exception):
@@ -56,22 +58,17 @@ async def _act(action: str) -> None:
             raise ValueError(action)
 
 
-def _armed(faults: dict[str, Fault]) -> Callable[[str, object], Awaitable[None]]:
-    passed: Counter[str] = Counter()
-
-    async def point(name: str, key: object = None) -> None:
-        for full in (name, f"{name}#{key}"):
-            if fault := faults.get(full):
-                passed[full] += 1
-                if passed[full] == fault.nth or (fault.onwards and passed[full] > fault.nth):
-                    await _act(fault.action)
-
-    return point
+@cache
+def _told() -> dict[str, Fault]:
+    return parse(os.environ.get(VARIABLE, ""))
 
 
-async def _nothing(name: str, key: object = None) -> None:
-    pass
-
-
-fault: Callable[[str, object], Awaitable[None]]
-fault = _armed(parse(os.environ[VARIABLE])) if VARIABLE in os.environ else _nothing
+async def fault(name: str, key: object = None) -> None:
+    """Passes the point of that name, and the one that carries the key as well."""
+    if not _told():
+        return
+    for full in (name, f"{name}#{key}"):
+        if told := _told().get(full):
+            _passed[full] += 1
+            if _passed[full] == told.nth or (told.onwards and _passed[full] > told.nth):
+                await _act(told.action)

@@ -7,41 +7,44 @@ import contextlib
 import os
 import re
 import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.canaries import keep_logs
+from tests.programs import Program
 
 ROOT = Path(__file__).parents[2]
 READY = re.compile(rb"bookgen is ready at (\S+)")
 START_SECONDS = 60.0
-SERVE = (sys.executable, "-m", "bookgen", "serve")
 
 
 class Process:
     """Started with `await Process.start(...)`, which returns once it says that it is ready."""
 
-    def __init__(self, child: asyncio.subprocess.Process, log: Path) -> None:
+    def __init__(self, child: Program | asyncio.subprocess.Process, log: Path) -> None:
         self._child = child
         self._log = log
         self.url = ""
 
     @classmethod
     async def start(
-        cls, folder: Path, settings: dict[str, str], *, wait: bool = True, command: Sequence[str] = SERVE
+        cls, folder: Path, settings: dict[str, str], *, wait: bool = True, command: Sequence[str] = ()
     ) -> Process:
+        """`command` serves in the place of `bookgen serve`."""
         folder.mkdir(parents=True, exist_ok=True)
         log = folder / f"serve-{len(list(folder.glob('serve-*.log')))}.log"
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("BOOKGEN_")}
+        environment = inherited | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | settings
+        child: Program | asyncio.subprocess.Process
         with log.open("wb") as file:
-            child = await asyncio.create_subprocess_exec(
-                *command,
-                cwd=folder,
-                env=inherited | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | settings,
-                stdout=file,
-                stderr=file,
-            )
+            if command:
+                child = await asyncio.create_subprocess_exec(
+                    *command, cwd=folder, env=environment, stdout=file, stderr=file
+                )
+            else:
+                child = await Program.start(
+                    ["serve"], folder=folder, environment=environment, out=file.fileno(), err=file.fileno()
+                )
         process = cls(child, log)
         if wait:
             await process.until_ready()

@@ -20,7 +20,7 @@ from bookgen.accounts.tokens import Tokens, TokenType
 from bookgen.errors import Unavailable
 from bookgen.store.database import open_pool
 from tests.canaries import CANARY
-from tests.chaos.process import SERVE, Process
+from tests.chaos.process import Process
 from tests.fakes.model_script import Call
 from tests.fakes.model_server import ModelServer
 
@@ -60,7 +60,7 @@ class World:
     # Processes
 
     async def serve(
-        self, faults: str = "", *, wait: bool = True, command: Sequence[str] = SERVE, **settings: str
+        self, faults: str = "", *, wait: bool = True, command: Sequence[str] = (), **settings: str
     ) -> Process:
         process = await Process.start(self.folder, self._settings(faults) | settings, wait=wait, command=command)
         self.processes.append(process)
