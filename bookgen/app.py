@@ -22,9 +22,10 @@ from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.service import AccountRules, Accounts
 from bookgen.accounts.tokens import Tokens
-from bookgen.actors.resources import CostCaps, Products, Writing
+from bookgen.actors.resources import Products, Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.checkout import Payments
+from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
 from bookgen.http.edge import serving

@@ -173,5 +173,9 @@ class UpstreamAIError(BookgenError):
         self.spent = spent
 
 
+class CostCapReached(UpstreamAIError):
+    """The cost cap is reached."""
+
+
 class StartupError(BookgenError):
     """The service cannot start."""

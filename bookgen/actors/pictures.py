@@ -14,7 +14,7 @@ from bookgen.actors.steps import StoredSteps, TextDropped
 from bookgen.errors import UpstreamAIError
 from bookgen.models import UNLIMITED, Allowance, Book, Chapter, Run
 from bookgen.providers.images import Painted
-from bookgen.providers.text import CallsHalted
+from bookgen.providers.text import CallBudget, CallsHalted
 from bookgen.store import books, illustrations, media, runs, usage
 from bookgen.store import steps as stored
 from bookgen.store.model_calls import Step
@@ -50,7 +50,9 @@ class Pictures:
             return
         sheet = await self._sheet(run, steps, book)
         painted = await self._paint(
-            steps, chapter.chapter_number, lambda: self._painter.spread(book, chapter, scene, sheet, steps.halt)
+            steps,
+            chapter.chapter_number,
+            lambda budget: self._painter.spread(book, chapter, scene, sheet, budget, steps.halt),
         )
 
         async def keep(connection: asyncpg.Connection) -> None:
@@ -79,7 +81,7 @@ class Pictures:
         found = await health.through_outages(lambda: books.character_sheet(pool, book.id))
         if found is not None:
             return found
-        painted = await self._paint(steps, None, lambda: self._painter.sheet(book, steps.halt))
+        painted = await self._paint(steps, None, lambda budget: self._painter.sheet(book, budget, steps.halt))
 
         async def keep(connection: asyncpg.Connection) -> None:
             name = await media.add(connection, book.id, painted.data, painted.width, painted.height)
@@ -88,15 +90,16 @@ class Pictures:
         await self._keep(run, steps, _key(run, SHEET), painted, None, keep)
         return painted.data
 
-    async def _paint(self, steps: StoredSteps, number: int | None, paint: Callable[[], Awaitable[Painted]]) -> Painted:
+    async def _paint(
+        self, steps: StoredSteps, number: int | None, paint: Callable[[CallBudget | None], Awaitable[Painted]]
+    ) -> Painted:
         await self._resources.health.wait()
-        await steps.within_caps(STAGE, number)
         if steps.closed:
             raise CallsHalted(STAGE, number)
         await fault("picture.before", steps.book_id)
         try:
             with steps.awaiting():
-                return await paint()
+                return await paint(steps.budget(STAGE, number))
         except UpstreamAIError as error:
             await steps.charge(steps.asked(STAGE, number, error.spent))
             if error.retryable:

@@ -11,11 +11,11 @@ import asyncpg
 
 from bookgen.actors.backlog import Backlog
 from bookgen.actors.health import Health
+from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import Painted
-from bookgen.providers.text import Halt, Outage, Patient, TextModel, bound_of
-from bookgen.store.model_calls import Spending
+from bookgen.providers.text import CallBudget, Halt, Outage, Patient, TextModel, bound_of
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
 
@@ -40,10 +40,10 @@ class Writing:
 class PaintsSpreads(Protocol):
     """Every failure is an UpstreamAIError whose `spent` was paid; CallsHalted once `halt` is set."""
 
-    async def sheet(self, book: Book, halt: Halt, /) -> Painted: ...
+    async def sheet(self, book: Book, budget: CallBudget | None, halt: Halt, /) -> Painted: ...
 
     async def spread(
-        self, book: Book, chapter: Chapter, scene: Scene, sheet: bytes | None, halt: Halt, /
+        self, book: Book, chapter: Chapter, scene: Scene, sheet: bytes | None, budget: CallBudget | None, halt: Halt, /
     ) -> Painted: ...
 
 
@@ -70,40 +70,6 @@ class Products:
     paint_cover: PaintCover
     correct: Callable[[int, UUID], Awaitable[None]]
     make_files: Callable[[int, int], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class CostCaps:
-    """Bounds on spending, in millionths of `currency`; None is no bound. `day` is the whole server's."""
-
-    book: int | None = None
-    account_day: int | None = None
-    day: int | None = None
-    currency: str = "USD"
-
-    @property
-    def none(self) -> bool:
-        return self.book is None and self.account_day is None and self.day is None
-
-    def reached(self, spent: Spending) -> ReachedCap | None:
-        """The first cap that leaves no room for another call."""
-        for cap, bound, so_far, whose in (
-            ("book", self.book, spent.book, "this book"),
-            ("account_day", self.account_day, spent.account_day, "this account's day"),
-            ("day", self.day, spent.day, "this server's day"),
-        ):
-            if bound is not None and so_far >= bound:
-                amounts = f"{so_far / 1e6:.2f} of {bound / 1e6:.2f} {self.currency} are spent"
-                return ReachedCap(cap, f"The cost cap of {whose} is reached: {amounts}.")
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class ReachedCap:
-    """A cost cap that is used up, and what to say of it."""
-
-    cap: str
-    sentence: str
 
 
 def no_price(_model: str, _usage: Usage) -> int | None:

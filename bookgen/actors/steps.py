@@ -14,11 +14,11 @@ from uuid import UUID
 import orjson
 import structlog
 
-from bookgen import telemetry
 from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
 from bookgen.actors.quarantine import Quarantine
 from bookgen.actors.resources import Resources
+from bookgen.billing.cost_caps import CostBudget
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest
@@ -30,10 +30,6 @@ log = structlog.get_logger(__name__)
 
 # Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.
 CALLER_PATIENCE = 45.0
-
-
-class CostCapReached(UpstreamAIError):
-    """The cost cap is reached."""
 
 
 class TextDropped(UpstreamAIError):
@@ -132,14 +128,13 @@ class StoredSteps:
         if (self._replay or elsewhere) and (stored := await self._stored(key)):
             return stored
         await self._resources.health.wait()
-        await self.within_caps(request.stage, request.chapter_number)
         if self.closed:
             raise CallsHalted(request.stage, request.chapter_number)
         if self._work.run_id is None:  # somebody waits for this answer
             request = replace(request, patience=CALLER_PATIENCE)
-        reply = _storable(await self._call(replace(request, halt=self._halt, on_bound=self._bound)))
-        spent = (*reply.also, Spent(reply.model, reply.usage))
-        asked = self.asked(request.stage, request.chapter_number, spent)
+        budget = self.budget(request.stage, request.chapter_number)
+        reply = _storable(await self._call(replace(request, halt=self._halt, on_bound=self._bound, budget=budget)))
+        asked = self.asked(request.stage, request.chapter_number, reply.spent)
         self.unstored = Step(key, _to_json(reply), asked)
         return reply
 
@@ -170,20 +165,21 @@ class StoredSteps:
         stored = await self._resources.health.through_outages(lambda: store.find(pool, book_id, key))
         return _from_json(stored) if stored else None
 
-    async def within_caps(self, stage: str, chapter_number: int | None) -> None:
-        """CostCapReached when no further call may be paid for."""
-        caps = self._resources.caps
-        if caps.none:
-            return
-        pool, work = self._resources.pool, self._work
-        spending = await self._resources.health.through_outages(
-            lambda: model_calls.spent(pool, work.account_id, work.book_id)
+    def budget(self, stage: str, chapter_number: int | None) -> CostBudget | None:
+        """What the next call may cost; None for no bound."""
+        resources, work = self._resources, self._work
+        if resources.caps.none:
+            return None
+        return CostBudget(
+            resources.pool,
+            resources.caps,
+            resources.price,
+            work.account_id,
+            work.book_id,
+            stage,
+            chapter_number,
+            resources.health.through_outages,
         )
-        if reached := caps.reached(spending):
-            telemetry.COST_CAPS_REACHED.labels(reached.cap).inc()
-            log.warning("cost_cap_reached", cap=reached.cap, account_id=work.account_id, book_id=work.book_id)
-            self.failed = CostCapReached(reached.sentence, stage=stage, retryable=True, chapter_number=chapter_number)
-            raise self.failed
 
     async def _call(self, request: TextRequest) -> TextReply:
         await fault("call.before", self._work.book_id)
@@ -203,7 +199,7 @@ class StoredSteps:
 
     def asked(self, stage: str, chapter_number: int | None, spent: Sequence[Spent]) -> Asked:
         price = self._resources.price
-        calls = tuple(PaidCall(each.model, each.usage, price(each.model, each.usage)) for each in spent)
+        calls = tuple(PaidCall(each.model, each.usage, price(each.model, each.usage), each.call_id) for each in spent)
         work = self._work
         return Asked(work.account_id, work.book_id, work.run_id, stage, chapter_number, calls)
 

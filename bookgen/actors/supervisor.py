@@ -19,14 +19,15 @@ from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChange
 from bookgen.actors.notifications import listen
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.reports import Reports
-from bookgen.actors.resources import CostCaps, PaintsSpreads, Products, Resources, Writing, no_price
+from bookgen.actors.resources import PaintsSpreads, Products, Resources, Writing, no_price
 from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
+from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import Run, Usage
 from bookgen.providers.text import TextModel
-from bookgen.store import processes, runs, slots
+from bookgen.store import processes, reservations, runs, slots
 from bookgen.store.database import Database
 
 log = structlog.get_logger()
@@ -105,6 +106,7 @@ class Supervisor:
         await self.lease.expire_dead_processes()
         await self.convergence.sweep()
         await processes.prune(self.resources.pool)
+        await reservations.prune(self.resources.pool)
         self.registry.passivate(unused_since=_now() - IDLE_SECONDS)
         self.statuses.forget_old()
 

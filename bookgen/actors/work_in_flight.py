@@ -9,10 +9,11 @@ from typing import Generic, TypeVar
 
 from bookgen.actors.decide import STAGES
 from bookgen.actors.messages import RunFailure, WorkFailed, WorkHalted
-from bookgen.actors.steps import CostCapReached, StoredSteps, TextDropped
+from bookgen.actors.steps import StoredSteps, TextDropped
 from bookgen.errors import (
     BookgenError,
     Conflict,
+    CostCapReached,
     InvalidInput,
     NotFound,
     PlanUpgradeRequired,

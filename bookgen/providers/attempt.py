@@ -22,7 +22,7 @@ class FailureKind(StrEnum):
 
 class CallFailed(Exception):
     """`retry_after`: seconds, as the provider asked. `usage`: what it had told before the call broke. `bound`:
-    whether a bound of ours ended it."""
+    whether a bound of ours ended it. `cut`: whether the answer had begun, so that more may be charged than was told."""
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class CallFailed(Exception):
         self.detail = detail
         self.bound = bound
         self.usage = Usage()
+        self.cut = False
 
 
 class Looped(Exception):
@@ -102,5 +103,8 @@ class Provider(Protocol):
     def name(self) -> str: ...
 
     async def attempt(self, request: TextRequest) -> TextReply: ...
+
+    def most(self, request: TextRequest) -> Usage:
+        """The most that an attempt can use."""
 
     async def close(self) -> None: ...

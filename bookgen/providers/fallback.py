@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import structlog
 
-from bookgen.errors import UpstreamAIError
+from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.providers.text import (
     CallsHalted,
     Outage,
@@ -51,12 +51,12 @@ class FallbackModel:
     async def complete(self, request: TextRequest) -> TextReply:
         try:
             reply = await self._first.complete(request)
-        except CallsHalted:
+        except (CallsHalted, CostCapReached):
             raise
         except UpstreamAIError as error:
             return await self._fall_back(request, error.spent, str(error))
         if reply.stop is StopReason.REFUSAL:
-            return await self._fall_back(request, (*reply.also, Spent(reply.model, reply.usage)), "refused")
+            return await self._fall_back(request, reply.spent, "refused")
         return reply
 
     async def close(self) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from bookgen.models import Usage
 from bookgen.providers.halt import Halt
+from bookgen.providers.text import CallBudget
 from bookgen.providers.text import Spent as Spent
 
 PORTRAIT, LANDSCAPE, SQUARE = "1024x1536", "1536x1024", "1024x1024"
@@ -18,7 +18,7 @@ class ImageRequest:
     """One picture. `size`, WIDTHxHEIGHT in pixels, is a wish. `patience`: the seconds that the caller gives a busy
     provider; None, where nobody waits, sits out an outage, and `halt` ends that. `stage` and `chapter_number` name the
     call in errors and in the ledger. `references`: pictures of the figures, which go with it where the provider takes
-    any; the prompt says in words what they show."""
+    any; the prompt says in words what they show. `budget` as in TextRequest."""
 
     stage: str
     prompt: str
@@ -28,16 +28,16 @@ class ImageRequest:
     chapter_number: int | None = None
     references: tuple[bytes, ...] = ()
     halt: Halt | None = None
+    budget: CallBudget | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ImageReply:
-    """`data` is whatever the provider sent: nobody has looked at it yet. `also`: calls before it that broke."""
+    """`data` is whatever the provider sent: nobody has looked at it yet. `spent`: all that it has cost."""
 
     data: bytes
-    usage: Usage
     model: str
-    also: tuple[Spent, ...] = ()
+    spent: tuple[Spent, ...]
 
 
 @dataclass(frozen=True, slots=True)

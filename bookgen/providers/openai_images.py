@@ -10,11 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from bookgen.errors import UpstreamAIError
+from bookgen.models import Usage
 from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
 from bookgen.providers.failures import said
 from bookgen.providers.images import ImageReply, ImageRequest, Spent
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.openai_usage import usage_of
+from bookgen.providers.sdk import most_tokens
 from bookgen.providers.text import Message, StopReason, TextModel, TextRequest
 
 QUALITY = "medium"
@@ -24,6 +26,7 @@ REFERRED = (
     "The figures look exactly as on the picture that is given with this: keep faces, shapes, colours and clothes."
 )
 _LEAST = 100  # bytes that any picture has
+MOST_TOKENS = 6_500  # of a picture at the highest quality, which a server that knows no `quality` may choose
 
 
 class OpenAIImageProvider(OpenAIProvider):
@@ -36,6 +39,11 @@ class OpenAIImageProvider(OpenAIProvider):
         super().__init__(*args, **options)
         self._unknown: set[str] = set()
         self._takes_references = True
+
+    def most(self, request: TextRequest) -> Usage:
+        pictures, prompt = len(request.messages) - 2, request.messages[-1].text
+        read = most_tokens(prompt) + MOST_TOKENS * pictures
+        return Usage(calls=1, input_tokens=read, output_tokens=MOST_TOKENS, images=1)
 
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         body = {
@@ -111,15 +119,17 @@ class OpenAIImages:
                 account_id=request.account_id,
                 patience=request.patience,
                 halt=request.halt,
+                budget=request.budget,
             )
         )
-        paid = (*reply.also, Spent(reply.model, reply.usage))
         if reply.stop is not StopReason.END:
-            raise _failed("The image provider refused this picture.", request, paid, retryable=False)
+            raise _failed("The image provider refused this picture.", request, reply.spent, retryable=False)
         data = await asyncio.to_thread(_decoded, reply.text)
         if data is None:
-            raise _failed("The image provider sent something that is not a picture.", request, paid, retryable=True)
-        return ImageReply(data, reply.usage, reply.model, reply.also)
+            raise _failed(
+                "The image provider sent something that is not a picture.", request, reply.spent, retryable=True
+            )
+        return ImageReply(data, reply.model, reply.spent)
 
 
 def _knows_no_references(error: Exception) -> bool:

@@ -12,10 +12,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import structlog
 
-from bookgen.errors import UpstreamAIError
+from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.halt import Halt, Halted
@@ -112,9 +113,10 @@ class RetryingModel:
             return await self._complete(request, Halt() if request.halt is None else request.halt, spent)
         except Halted:
             raise CallsHalted(request.stage, request.chapter_number, tuple(spent)) from None
+        except CostCapReached as capped:
+            capped.spent = tuple(spent)
+            raise
         except DoesNotFit as wide:
-            if wide.usage.calls:
-                spent.append(Spent(self.name, wide.usage))
             raise PromptTooLong(
                 f"The model's context window holds some {wide.window:,} tokens, too few for this; a whole book fits "
                 "32,000.",
@@ -131,11 +133,9 @@ class RetryingModel:
         failures = absences = 0
         while True:
             try:
-                reply = await self._try(request, patience, halt)
+                reply = await self._try(request, patience, halt, spent)
             except _Failed as failure:
                 failed = failure.call
-                if failed.usage.calls:
-                    spent.append(Spent(self.name, failed.usage))
                 away = sits_out and failed.failure is FailureKind.AWAY
                 failures += failure.costs_a_try and not away
                 absences = absences + 1 if away else 0
@@ -156,7 +156,7 @@ class RetryingModel:
                 if reply is not None:
                     return replace(reply, also=tuple(spent))
 
-    async def _try(self, request: TextRequest, patience: _Patience, halt: Halt) -> TextReply | None:
+    async def _try(self, request: TextRequest, patience: _Patience, halt: Halt, spent: list[Spent]) -> TextReply | None:
         """None: the provider went away or got busy while this call waited for its turn; no try was made."""
         async with halt.waiting():
             probe = await self._admitted(patience)
@@ -167,7 +167,7 @@ class RetryingModel:
                     slot = await held.enter_async_context(self._pacing.slot(request.account_id))
                 if not probe and not (self._breaker.closed and self._gate.is_open):
                     return None
-                reply = await self._provider.attempt(replace(request, on_first_word=slot.answered))
+                reply = await self._within_budget(replace(request, on_first_word=slot.answered), spent)
         except CallFailed as failed:
             if failed.failure is FailureKind.AWAY:
                 self._breaker.failed()
@@ -187,6 +187,22 @@ class RetryingModel:
         self._breaker.succeeded()
         self.outage = None
         return reply
+
+    async def _within_budget(self, request: TextRequest, spent: list[Spent]) -> TextReply:
+        """An attempt for which there is room in the budget. One that nobody sees the end of keeps its room: what was
+        told of it is entered as a call of its own."""
+        call_id = uuid4()
+        if request.budget is not None:
+            await request.budget.reserve(call_id, self.name, self._provider.most(request))
+        try:
+            return replace(await self._provider.attempt(request), call_id=call_id)
+        except (CallFailed, DoesNotFit) as failed:
+            cut = isinstance(failed, CallFailed) and failed.cut
+            if failed.usage.calls:
+                spent.append(Spent(self.name, failed.usage, uuid4() if cut else call_id))
+            elif request.budget is not None and not cut:
+                await request.budget.release(call_id)
+            raise
 
     async def _admitted(self, patience: _Patience) -> bool:
         if not self._waits and not self._breaker.closed:

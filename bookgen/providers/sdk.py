@@ -22,7 +22,7 @@ from bookgen.providers.prices import prices
 from bookgen.providers.speed import Speed
 from bookgen.providers.text import ShownSpeed, StopReason, TextReply, TextRequest
 from bookgen.providers.transport import OF_THIS_CALL, BoundedClient, Deadlines
-from bookgen.providers.window import ContextWindow, DoesNotFit
+from bookgen.providers.window import AROUND, ContextWindow, DoesNotFit
 from bookgen.words import tokens
 
 log = structlog.get_logger(__name__)
@@ -34,6 +34,7 @@ CLOUDS = (
 )
 LEAST_KEPT = 600  # characters of prose that are kept when a bound ends the call
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
+MOST_WEIGHT = 1.5  # of an estimated token, in those of a cloud's model
 LEAST_MORE_ROOM, MOST_MORE_ROOM = 8_000, 32_000  # tokens for thoughts
 LONGEST_REFUSAL = 600  # characters; prose that was asked for is longer
 _REFUSES = re.compile(
@@ -74,10 +75,17 @@ class SdkProvider(ABC):
         self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
         self._opening: asyncio.Task[Any] | None = None
 
+    def most(self, request: TextRequest) -> Usage:
+        schema = json.dumps(request.schema) if request.schema is not None else ""
+        texts = [*(block.text for block in request.system), *(message.text for message in request.messages), schema]
+        room = request.max_tokens + self._more_room + THINKING_ROOM
+        return Usage(calls=1, input_tokens=sum(map(most_tokens, texts)), output_tokens=room)
+
     async def attempt(self, request: TextRequest) -> TextReply:
         client, partial = _briefed(await self._client(), request), PartialReply(on_first_word=request.on_first_word)
         partial.in_company = bool(self._bounds)
         request = replace(request, max_tokens=request.max_tokens + self._more_room)
+        stop = None
         try:
             with self._bounded(request) as deadlines:
                 async with asyncio.timeout(deadlines.total):
@@ -108,6 +116,7 @@ class SdkProvider(ABC):
                 self._speed.kept_silent()
             told = partial.usage.calls or (failed.bound and any(partial.text))
             failed.usage = self._usage(request, partial) if told else Usage()
+            failed.cut = stop is None and partial.events > 0
             raise failed from error
 
     @contextmanager
@@ -266,6 +275,11 @@ def _guessed(request: TextRequest, partial: PartialReply) -> Usage:
 
 def _characters(request: TextRequest) -> int:
     return sum(len(block.text) for block in request.system) + sum(len(message.text) for message in request.messages)
+
+
+def most_tokens(text: str) -> int:
+    """The most tokens that a model may read `text` as, with what it puts around it."""
+    return round(tokens(text) * MOST_WEIGHT) + AROUND
 
 
 def _tokens(characters: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, Protocol, runtime_checkable
+from uuid import UUID, uuid4
 
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
@@ -37,6 +38,16 @@ class Message:
     cache: bool = False
 
 
+class CallBudget(Protocol):
+    """What calls may cost. Each is named by an id of its own, under which the ledger knows it."""
+
+    async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
+        """Makes room for the most that a call of `model` can use, before it goes out. CostCapReached."""
+
+    async def release(self, call_id: UUID) -> None:
+        """Gives back the room of a call that is not charged."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextRequest:
     """One model call.
@@ -48,7 +59,7 @@ class TextRequest:
     `account_id` paces one account's calls. `patience`: the seconds that a caller who waits for the answer gives a
     busy or absent provider; None, where nobody waits, sits out an outage. `halt`: what ends that waiting.
     `on_first_word` is called when the reply begins. `on_bound` is told the seconds that a call which goes out may
-    take, and None when it has ended.
+    take, and None when it has ended. `budget`: what makes room for the cost of each try.
     """
 
     stage: str
@@ -64,6 +75,7 @@ class TextRequest:
     halt: Halt | None = field(default=None, compare=False, repr=False)
     on_first_word: Callable[[], None] | None = field(default=None, compare=False, repr=False)
     on_bound: Callable[[float | None], None] | None = field(default=None, compare=False, repr=False)
+    budget: CallBudget | None = field(default=None, compare=False, repr=False)
 
     def described(self) -> dict[str, Any]:
         """The brief, with the stage and the chapter of the call."""
@@ -72,10 +84,11 @@ class TextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a call has used whose reply is of no use: it broke, or another model stands in for what it refused."""
+    """What a call has used."""
 
     model: str
     usage: Usage
+    call_id: UUID = field(default_factory=uuid4, compare=False)
 
 
 class CallsHalted(UpstreamAIError):
@@ -108,6 +121,12 @@ class TextReply:
     model: str
     also: tuple[Spent, ...] = ()
     json_mode: str = ""
+    call_id: UUID = field(default_factory=uuid4, compare=False)
+
+    @property
+    def spent(self) -> tuple[Spent, ...]:
+        """All that the reply has cost."""
+        return (*self.also, Spent(self.model, self.usage, self.call_id))
 
     @property
     def is_sample(self) -> bool:

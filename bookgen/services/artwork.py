@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from uuid import UUID
 
+from bookgen.billing.cost_caps import CostBudget, CostCaps
 from bookgen.billing.images import held_images, hold_images
 from bookgen.billing.plans import require_chapter_images
 from bookgen.billing.quota import Quota
@@ -19,7 +20,7 @@ from bookgen.providers.text import Halt
 from bookgen.render.cover.job import Copy, CoverJob, FinishedCover, FinishedPicture, PictureJob
 from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
-from bookgen.services.painting import MOST_WAITS, UNUSABLE, Painter, paid_for
+from bookgen.services.painting import MOST_WAITS, UNUSABLE, Painter
 from bookgen.store import accounts, books, chapters, covers, illustrations, media, model_calls
 from bookgen.store.database import DB, Database
 from bookgen.store.outages import through_outages
@@ -51,20 +52,6 @@ An illustration for a chapter of a book, landscape, without any text, letters or
 The book: {title}. Genre: {genre}
 The chapter: {chapter}. {summary}
 {prompt}"""
-
-
-class CapThatIsReached(Protocol):
-    @property
-    def sentence(self) -> str: ...
-
-
-class Caps(Protocol):
-    """Bounds on spending."""
-
-    @property
-    def none(self) -> bool: ...
-
-    def reached(self, spent: model_calls.Spending, /) -> CapThatIsReached | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +92,7 @@ class Artwork:
         painter: Painter,
         *,
         price: Callable[[str, Usage], int | None],
-        caps: Caps | None = None,
+        caps: CostCaps,
     ) -> None:
         self._database, self._quota, self._pool = database, quota, pool
         self._images, self._painter, self._price, self._caps = images, painter, price, caps
@@ -244,10 +231,11 @@ class Artwork:
 
     async def _spread(self, work: _Work, chapter: Chapter, prompt: str) -> _Made:
         """A picture of a children's book, whose figures are settled."""
-        await self._within_caps(work)
         scene = Scene(prompt or f"{chapter.title}. {chapter.summary}", "")
         try:
-            painted = await self._painter.spread(work.book, chapter, scene, work.sheet, patience=PATIENCE)
+            painted = await self._painter.spread(
+                work.book, chapter, scene, work.sheet, self._budget(work), patience=PATIENCE
+            )
         except UpstreamAIError as error:
             work.in_vain += error.spent
             raise
@@ -283,7 +271,6 @@ class Artwork:
                 await asyncio.sleep(busy.retry_after)
 
     async def _painted(self, images: ImageModel, work: _Work, prompt: str, size: str) -> ImageReply:
-        await self._within_caps(work)
         try:
             patience = PATIENCE if work.run_id is None else PATIENCE_OF_A_RUN
             return await images.paint(
@@ -296,6 +283,7 @@ class Artwork:
                     work.chapter_number,
                     references=(work.sheet,) if work.sheet else (),
                     halt=work.halt,
+                    budget=self._budget(work),
                 )
             )
         except UpstreamAIError as error:
@@ -304,7 +292,7 @@ class Artwork:
 
     async def _finished(self, work: _Work, job: CoverJob | PictureJob, reply: ImageReply) -> _Made:
         """What came from outside, looked at and made anew in a worker process."""
-        paid = paid_for(reply)
+        paid = reply.spent
         try:
             return _Made(await self._drawn(work, job), paid)
         except RenderingFailed:
@@ -330,13 +318,11 @@ class Artwork:
             raise unforeseen or failures[0]
         return made
 
-    async def _within_caps(self, work: _Work) -> None:
-        if self._caps is None or self._caps.none:
-            return
-        spent = await model_calls.spent(self._database.http, work.account_id, work.book.id)
-        if reached := self._caps.reached(spent):
-            number = work.chapter_number
-            raise UpstreamAIError(reached.sentence, stage=work.stage, retryable=True, chapter_number=number)
+    def _budget(self, work: _Work) -> CostBudget | None:
+        if self._caps.none:
+            return None
+        db, number = self._database.http, work.chapter_number
+        return CostBudget(db, self._caps, self._price, work.account_id, work.book.id, work.stage, number)
 
     async def _charge(self, connection: DB, work: _Work, paid: Sequence[Spent]) -> None:
         await model_calls.charge(connection, self._asked(work, paid))
@@ -344,7 +330,7 @@ class Artwork:
     def _asked(self, work: _Work, paid: Sequence[Spent]) -> model_calls.Asked:
         """What the pictures cost, and those that could not be made, for the ledger."""
         calls = tuple(
-            model_calls.PaidCall(spent.model, spent.usage, self._price(spent.model, spent.usage))
+            model_calls.PaidCall(spent.model, spent.usage, self._price(spent.model, spent.usage), spent.call_id)
             for spent in (*work.in_vain, *paid)
         )
         work.in_vain.clear()

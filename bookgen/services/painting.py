@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from bookgen.errors import InvalidInput, Unavailable, UpstreamAIError
 from bookgen.models import Book, Chapter, Usage
-from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageReply, ImageRequest, Painted, Spent
-from bookgen.providers.text import Halt
+from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageRequest, Painted, Spent
+from bookgen.providers.text import CallBudget, Halt
 from bookgen.render.cover.job import FinishedPicture
 from bookgen.render.pool import RenderPool
 from bookgen.render.scenes.job import SceneJob, SheetJob
@@ -27,10 +27,11 @@ class Painter:
     def __init__(self, images: ImageModel | None, pool: RenderPool) -> None:
         self._images, self._pool = images, pool
 
-    async def sheet(self, book: Book, halt: Halt) -> Painted:
+    async def sheet(self, book: Book, budget: CallBudget | None, halt: Halt) -> Painted:
         """The book's character sheet."""
         job = SheetJob(_seed(book), pictures.cast(book))
-        return await self._made(job, ImageRequest(STAGE, pictures.sheet(book), WIDE, book.account_id, None, halt=halt))
+        request = ImageRequest(STAGE, pictures.sheet(book), WIDE, book.account_id, None, halt=halt, budget=budget)
+        return await self._made(job, request)
 
     async def spread(
         self,
@@ -38,6 +39,7 @@ class Painter:
         chapter: Chapter,
         scene: Scene,
         sheet: bytes | None,
+        budget: CallBudget | None,
         halt: Halt | None = None,
         *,
         patience: float | None = None,
@@ -54,6 +56,7 @@ class Painter:
             chapter.chapter_number,
             references=(sheet,) if sheet else (),
             halt=halt,
+            budget=budget,
         )
         return await self._made(job, request)
 
@@ -62,12 +65,11 @@ class Painter:
             drawn: FinishedPicture = await self._worked(job, request, ())
             return _painted(drawn, (Spent(OFFLINE, Usage(calls=1, images=1)),))
         reply = await self._images.paint(request)
-        paid = paid_for(reply)
         try:
-            return _painted(await self._worked(job.of_picture(reply.data), request, paid), paid)
+            return _painted(await self._worked(job.of_picture(reply.data), request, reply.spent), reply.spent)
         except InvalidInput as error:
             raise UpstreamAIError(
-                UNUSABLE, stage=STAGE, retryable=True, chapter_number=request.chapter_number, spent=paid
+                UNUSABLE, stage=STAGE, retryable=True, chapter_number=request.chapter_number, spent=reply.spent
             ) from error
 
     async def _worked(self, job: SceneJob | SheetJob, request: ImageRequest, paid: Sequence[Spent]) -> FinishedPicture:
@@ -82,10 +84,6 @@ class Painter:
         number = request.chapter_number
         message = "The picture could not be worked on here. Resume tries again."
         raise UpstreamAIError(message, stage=STAGE, retryable=True, chapter_number=number, spent=tuple(paid))
-
-
-def paid_for(reply: ImageReply) -> tuple[Spent, ...]:
-    return (*reply.also, Spent(reply.model, reply.usage))
 
 
 def _painted(finished: FinishedPicture, paid: tuple[Spent, ...]) -> Painted:

@@ -77,25 +77,3 @@ def values_of(calls: Sequence[PaidCall]) -> tuple[list[Any], ...]:
         [call.usage.images for call in calls],
         [call.cost_micros for call in calls],
     )
-
-
-SPENT = """
-    SELECT (SELECT coalesce(sum(cost_micros), 0)::bigint FROM model_call WHERE book_id = $2) AS book,
-           (SELECT coalesce(sum(cost_micros), 0)::bigint FROM model_call
-             WHERE account_id = $1 AND created_at >= date_trunc('day', now())) AS account_day,
-           (SELECT coalesce(sum(cost_micros), 0)::bigint FROM model_call
-             WHERE created_at >= date_trunc('day', now())) AS day
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Spending:
-    """What was spent, in millionths: on a book so far, by its account today, by the whole server today."""
-
-    book: int
-    account_day: int
-    day: int
-
-
-async def spent(db: DB, account_id: int | None, book_id: int | None) -> Spending:
-    return Spending(**await db.fetchrow(SPENT, account_id, book_id))

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.text import Block, Message, Spent, StopReason, TextModel, TextRequest
+from bookgen.providers.text import Block, CallBudget, Message, Spent, StopReason, TextModel, TextRequest
 from bookgen.support.ledger import Ledger
 from bookgen.support.retrieval import Passage, PassageIndex, passages_of
 from bookgen.writing.fence import fenced
@@ -87,7 +87,7 @@ class Support:
     ) -> SupportAnswer:
         """The answer to a question; without `by_model` the documents' own words."""
         found = self._index.best(" ".join([*_asked_before(history), question]), PASSAGES)
-        if self._model and by_model and self._may_ask_model() and await self._has_room():
+        if self._model and by_model and self._may_ask_model():
             try:
                 return await self._from_model(self._model, question, history, found or self._index.first(PASSAGES))
             except (UpstreamAIError, TimeoutError):
@@ -104,7 +104,7 @@ class Support:
     async def _from_model(
         self, model: TextModel, question: str, history: Sequence[Mapping[str, str]], found: Sequence[Passage]
     ) -> SupportAnswer:
-        request = _request(question, history, found)
+        request = _request(question, history, found, self._ledger.budget if self._ledger else None)
         async with asyncio.timeout(LONGEST_WAIT):
             await self._places.acquire()
         try:
@@ -114,21 +114,20 @@ class Support:
             raise
         finally:
             self._places.release()
-        await self._charge((*reply.also, Spent(reply.model, reply.usage)))
+        await self._charge(reply.spent)
         text = reply.text.strip()
         if reply.stop is StopReason.REFUSAL or not text:
             return _from_passages(question, found, self._index)
         return SupportAnswer(text, _sources(_cited(text, found)))
-
-    async def _has_room(self) -> bool:
-        return self._ledger is None or await self._ledger.has_room()
 
     async def _charge(self, spent: tuple[Spent, ...]) -> None:
         if self._ledger is not None:
             await self._ledger.charge(spent)
 
 
-def _request(question: str, history: Sequence[Mapping[str, str]], found: Sequence[Passage]) -> TextRequest:
+def _request(
+    question: str, history: Sequence[Mapping[str, str]], found: Sequence[Passage], budget: CallBudget | None
+) -> TextRequest:
     numbered = "\n\n".join(f"[{number}] {each.title}\n{each.text}" for number, each in enumerate(found, 1))
     said = "\n".join(f"{turn.get('role', 'user')}: {turn.get('content', '')[:1_000]}" for turn in history[-10:])
     task = QUESTION.format(
@@ -143,6 +142,7 @@ def _request(question: str, history: Sequence[Mapping[str, str]], found: Sequenc
         least_tokens=LEAST_TOKENS,
         patience=LONGEST_WAIT,
         brief={"question": question},
+        budget=budget,
     )
 
 

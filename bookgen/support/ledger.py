@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import asyncpg
 
+from bookgen.billing.cost_caps import CostBudget, CostCaps
 from bookgen.models import Usage
 from bookgen.providers.text import Spent
 from bookgen.store import model_calls
@@ -21,16 +22,18 @@ class Ledger:
         self._price = price
         self._day_cap = day_cap
 
-    async def has_room(self) -> bool:
-        """Whether the day's cap leaves room for another call."""
+    @property
+    def budget(self) -> CostBudget | None:
+        """What an answer may cost; None for no bound."""
         if self._day_cap is None:
-            return True
-        return (await model_calls.spent(self._db, None, None)).day < self._day_cap
+            return None
+        return CostBudget(self._db, CostCaps(day=self._day_cap), self._price, None, None, STAGE)
 
     async def charge(self, spent: tuple[Spent, ...]) -> None:
         """Write the calls down that the provider charges."""
         calls = tuple(
-            model_calls.PaidCall(each.model, each.usage, self._price(each.model, each.usage)) for each in spent
+            model_calls.PaidCall(each.model, each.usage, self._price(each.model, each.usage), each.call_id)
+            for each in spent
         )
         if calls:
             await model_calls.charge(self._db, model_calls.Asked(None, None, None, STAGE, None, calls))

@@ -8,7 +8,7 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import asyncpg
 import orjson
@@ -61,6 +61,9 @@ class Model:
         self.asked[call] += 1
         if self.bound is not None and request.on_bound:
             request.on_bound(self.bound)
+        usage, call_id = Usage(calls=1, input_tokens=10, output_tokens=20), uuid4()
+        if request.budget:
+            await request.budget.reserve(call_id, self.name, usage)
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         self._tell()
@@ -73,7 +76,7 @@ class Model:
         finally:
             self.open -= 1
             self._tell()
-        return TextReply(text, StopReason.END, Usage(calls=1, input_tokens=10, output_tokens=20), self.name)
+        return TextReply(text, StopReason.END, usage, self.name, call_id=call_id)
 
     async def close(self) -> None:
         pass

@@ -16,11 +16,11 @@ from bookgen.actors import restarts
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.health import WRITE_FAILED_SECONDS, Health
 from bookgen.actors.messages import Generate, Pause, Resume, Stop, WriteNext
-from bookgen.actors.resources import CostCaps
 from bookgen.actors.restarts import Restarts
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
+from bookgen.billing.cost_caps import CostCaps
 from bookgen.errors import GenerationInProgress, Unavailable, UpstreamAIError
 from bookgen.models import Run, RunStatus
 from bookgen.store import runs
@@ -227,12 +227,14 @@ async def test_a_cost_cap_ends_the_run_and_says_so(start: Start, model: Model, s
 
     await shelf.until_status(book, "error")
     run = await shelf.run(book)
-    assert (run["done"], run["failure"]["code"]) == (2, "COST_CAP_REACHED")
-    assert run["failure"]["message"] == "The cost cap of this book is reached: 4.00 of 3.00 USD are spent."
+    assert (run["done"], run["failure"]["code"]) == (1, "COST_CAP_REACHED")
+    assert run["failure"]["message"] == (
+        "The cost cap of this book is reached: 2.00 of 3.00 USD are spent, and one more call may cost 2.00."
+    )
 
 
 async def test_the_daily_cap_counts_all_books_of_the_account(start: Start, model: Model, shelf: Shelf) -> None:
-    supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(account_day=5_000_000))
+    supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(account_day=7_000_000))
     account = await shelf.account()
     model.free = True
     for expected in ("completed", "error"):
@@ -242,7 +244,7 @@ async def test_the_daily_cap_counts_all_books_of_the_account(start: Start, model
 
 
 async def test_the_servers_daily_cap_counts_every_account_and_is_told(start: Start, model: Model, shelf: Shelf) -> None:
-    supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(day=5_000_000))
+    supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(day=7_000_000))
     model.free = True
     reached = telemetry.COST_CAPS_REACHED.labels("day")
     before = reached._value.get()
@@ -254,11 +256,34 @@ async def test_the_servers_daily_cap_counts_every_account_and_is_told(start: Sta
             await shelf.until_status(book, expected)
 
     failure = (await shelf.run(book))["failure"]
-    assert failure["message"] == "The cost cap of this server's day is reached: 6.00 of 5.00 USD are spent."
+    assert failure["message"] == (
+        "The cost cap of this server's day is reached: 6.00 of 7.00 USD are spent, and one more call may cost 2.00."
+    )
     assert reached._value.get() == before + 1
     assert [(line["cap"], line["account_id"]) for line in logs if line["event"] == "cost_cap_reached"] == [
         ("day", account)
     ]
+
+
+async def test_runs_that_are_stopped_in_mid_call_end_at_the_cap_of_the_day(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    supervisor = await start(price=lambda _model, _usage: 2_000_000, caps=CostCaps(account_day=5_000_000))
+    account, book = await shelf.outlined()
+    for times in (1, 2):
+        await supervisor.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1, times)
+        await supervisor.ask(account, book, Stop())
+
+    await supervisor.ask(account, book, Generate())
+
+    await shelf.until_status(book, "error")
+    assert (await shelf.run(book))["failure"]["message"] == (
+        "The cost cap of this account's day is reached: 0.00 of 5.00 USD are spent, 4.00 are set aside for calls under "
+        "way, and one more call may cost 2.00."
+    )
+    assert model.asked[book, 1] == 3
+    assert await shelf.value("SELECT count(*) FROM model_call") == 0
 
 
 async def test_usage_of_an_unknown_price_is_not_counted_as_nothing(

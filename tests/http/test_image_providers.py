@@ -168,7 +168,7 @@ async def test_a_field_that_another_server_does_not_know_is_left_out_from_then_o
 async def test_a_cap_that_is_reached_stops_the_next_picture(server: ImageServer, open_api: OpenApi) -> None:
     settings = ModelSettings(access={"openai": Access("key", server.url)}, retry_delay=0.01)
     images = build_image_model("openai:gpt-image-2.5-flare", settings)
-    api = await (await open_api(images=images, book_cost_cap="0.02")).as_new_account("ada")
+    api = await (await open_api(images=images, book_cost_cap="0.22")).as_new_account("ada")
     book = await api.book()
     assert (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).status == 200
 

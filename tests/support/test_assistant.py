@@ -1,6 +1,7 @@
 """The support assistant answers from the documents, within bounds, and knows no account."""
 
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -52,7 +53,10 @@ class AssistantModel:
         self.requests.append(request)
         if self.text is None:
             raise UpstreamAIError(stage="support", retryable=True)
-        return TextReply(self.text, self.stop, Usage(), "scripted")
+        call_id = uuid4()
+        if request.budget:
+            await request.budget.reserve(call_id, self.name, Usage(calls=1))
+        return TextReply(self.text, self.stop, Usage(calls=1), "scripted", call_id=call_id)
 
     async def close(self):
         return None
@@ -103,14 +107,14 @@ async def test_when_the_model_fails_the_passages_still_answer(passages, model):
 
 async def test_what_the_assistant_asks_is_in_the_ledger_and_under_the_days_cap(passages, pool):
     model = AssistantModel()
-    support = Support(PassageIndex(passages), model, Ledger(pool, lambda _model, _usage: 2_000_000, 3_000_000))
+    support = Support(PassageIndex(passages), model, Ledger(pool, lambda _model, _usage: 2_000_000, 5_000_000))
 
     for _ in range(4):
         await support.ask("exports")
 
     calls = await pool.fetch("SELECT account_id, book_id, stage, cost_micros FROM model_call")
     assert [tuple(call) for call in calls] == [(None, None, "support", 2_000_000)] * 2
-    assert len(model.requests) == 2
+    assert await pool.fetchval("SELECT count(*) FROM cost_reservation") == 0
 
 
 async def test_who_has_asked_enough_is_answered_by_the_documents(passages):

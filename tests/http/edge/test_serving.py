@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bookgen import app, config
-from bookgen.actors.resources import CostCaps
+from bookgen.billing.cost_caps import CostCaps
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
 from bookgen.providers.registry import ModelSettings, build_text_model

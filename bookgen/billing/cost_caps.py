@@ -1,0 +1,93 @@
+"""Caps on what model calls cost: room is made for a call before it goes out, so that calls at once pass no cap."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import structlog
+
+from bookgen import telemetry
+from bookgen.errors import CostCapReached, Unavailable
+from bookgen.models import Usage
+from bookgen.store import reservations
+from bookgen.store.reservations import Refusal
+
+log = structlog.get_logger(__name__)
+
+Price = Callable[[str, Usage], int | None]
+WHOSE = {"book": "this book", "account_day": "this account's day", "day": "this server's day"}
+
+
+@dataclass(frozen=True, slots=True)
+class CostCaps:
+    """Bounds on spending, in millionths of `currency`; None is no bound. `day` is the whole server's."""
+
+    book: int | None = None
+    account_day: int | None = None
+    day: int | None = None
+    currency: str = "USD"
+
+    @property
+    def none(self) -> bool:
+        return self.book is None and self.account_day is None and self.day is None
+
+    def sentence(self, refusal: Refusal, cost: int) -> str:
+        """What to say of a call that could cost so much."""
+        bound = {"book": self.book, "account_day": self.account_day, "day": self.day}[refusal.cap] or 0
+        said = f"The cost cap of {WHOSE[refusal.cap]} is reached: {refusal.spent / 1e6:.2f} of {bound / 1e6:.2f} "
+        said += f"{self.currency} are spent"
+        if refusal.reserved:
+            said += f", {refusal.reserved / 1e6:.2f} are set aside for calls under way"
+        if refusal.spent < bound:
+            said += f", and one more call may cost {cost / 1e6:.2f}"
+        return f"{said}."
+
+
+async def once(operation: Callable[[], Awaitable[Any]]) -> Any:
+    return await operation()
+
+
+@dataclass(frozen=True, slots=True)
+class CostBudget:
+    """Implements `providers.text.CallBudget` for the calls of one purpose. `through` carries out what the database is
+    asked for, as long as it takes."""
+
+    db: asyncpg.Pool
+    caps: CostCaps
+    price: Price
+    account_id: int | None
+    book_id: int | None
+    stage: str
+    chapter_number: int | None = None
+    through: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]] = once
+
+    async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
+        caps, cost = self.caps, self._most(model, most)
+        refusal: Refusal | None = await self.through(
+            lambda: reservations.reserve(
+                self.db, call_id, self.account_id, self.book_id, cost, caps.book, caps.account_day, caps.day
+            )
+        )
+        if refusal is None:
+            return
+        telemetry.COST_CAPS_REACHED.labels(refusal.cap).inc()
+        log.warning("cost_cap_reached", cap=refusal.cap, account_id=self.account_id, book_id=self.book_id)
+        raise CostCapReached(
+            caps.sentence(refusal, cost), stage=self.stage, retryable=True, chapter_number=self.chapter_number
+        )
+
+    async def release(self, call_id: UUID) -> None:
+        """Without the database it counts until its day ends."""
+        try:
+            await reservations.release(self.db, call_id)
+        except Unavailable as outage:
+            log.warning("reservation_not_released", reason=str(outage))
+
+    def _most(self, model: str, most: Usage) -> int:
+        """The cost of a call that reads its whole prompt, by the dearer of the ways to do so. Without a price, 0."""
+        cached = replace(most, input_tokens=0, cache_write_tokens=most.input_tokens)
+        return max(self.price(model, most) or 0, self.price(model, cached) or 0)

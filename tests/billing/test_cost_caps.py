@@ -1,0 +1,128 @@
+"""Caps on cost hold for calls at once, for calls whose end nobody saw, and across the midnight between two days."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from bookgen.billing.cost_caps import CostBudget, CostCaps
+from bookgen.errors import CostCapReached
+from bookgen.models import Usage
+from bookgen.store import model_calls
+from bookgen.store.database import open_pool
+
+MICROS = 1_000_000
+ANY = Usage(calls=1, input_tokens=1)
+MODEL = "scripted"
+Account = Callable[..., Awaitable[int]]
+
+
+def budget(db: asyncpg.Pool, caps: CostCaps, account_id: int | None, cost: int = MICROS) -> CostBudget:
+    return CostBudget(db, caps, lambda _model, _usage: cost, account_id, None, "chapter")
+
+
+async def reserved(of: CostBudget) -> UUID:
+    call_id = uuid4()
+    await of.reserve(call_id, MODEL, ANY)
+    return call_id
+
+
+async def entered(of: CostBudget, call_id: UUID, cost: int) -> None:
+    calls = (model_calls.PaidCall(MODEL, ANY, cost, call_id),)
+    await model_calls.charge(of.db, model_calls.Asked(of.account_id, None, None, of.stage, None, calls))
+
+
+async def refused(*calls: Awaitable[UUID]) -> int:
+    """How many of the calls found no room."""
+    ends = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(end, UUID | CostCapReached) for end in ends), ends
+    return sum(isinstance(end, CostCapReached) for end in ends)
+
+
+@pytest.mark.parametrize("cap", ["account_day", "day", "both"])
+async def test_calls_of_two_processes_at_once_pass_no_cap_together(
+    dsn: str, pool: asyncpg.Pool, make_account: Account, cap: str
+) -> None:
+    account = await make_account()
+    caps = CostCaps(account_day=7 * MICROS if cap != "day" else None, day=7 * MICROS if cap != "account_day" else None)
+    elsewhere = await open_pool(dsn, size=5)
+    try:
+        assert (
+            await refused(*(reserved(budget(db, caps, account)) for _ in range(10) for db in (pool, elsewhere))) == 13
+        )
+    finally:
+        await elsewhere.close()
+
+
+async def test_a_call_that_cost_less_leaves_room_for_another(pool: asyncpg.Pool, make_account: Account) -> None:
+    of = budget(pool, CostCaps(account_day=2 * MICROS), await make_account())
+    first, _ = await reserved(of), await reserved(of)
+    assert await refused(reserved(of)) == 1
+
+    await entered(of, first, 0)
+
+    assert await refused(reserved(of)) == 0
+
+
+async def test_a_call_that_was_not_charged_leaves_its_room(pool: asyncpg.Pool, make_account: Account) -> None:
+    of = budget(pool, CostCaps(account_day=MICROS), await make_account())
+    await of.release(await reserved(of))
+
+    assert await refused(reserved(of)) == 0
+
+
+async def test_a_call_whose_end_nobody_saw_counts_until_its_day_ends(pool: asyncpg.Pool, make_account: Account) -> None:
+    of = budget(pool, CostCaps(account_day=MICROS), await make_account())
+    await reserved(of)
+    with pytest.raises(CostCapReached) as full:
+        await reserved(of)
+    assert str(full.value) == (
+        "The cost cap of this account's day is reached: 0.00 of 1.00 USD are spent, 1.00 are set aside for calls under "
+        "way, and one more call may cost 1.00."
+    )
+
+    await pool.execute("UPDATE cost_reservation SET created_at = created_at - interval '1 day'")
+
+    assert await refused(reserved(of)) == 0
+
+
+async def test_a_call_over_midnight_is_entered_on_the_day_that_made_room_for_it(
+    pool: asyncpg.Pool, make_account: Account
+) -> None:
+    of = budget(pool, CostCaps(account_day=MICROS), await make_account())
+    call_id = await reserved(of)
+    await pool.execute("UPDATE cost_reservation SET created_at = created_at - interval '1 day'")
+
+    await entered(of, call_id, MICROS)
+
+    assert await pool.fetchval("SELECT now() - created_at >= interval '1 day' FROM model_call")
+    assert await refused(reserved(of)) == 0
+
+
+async def test_room_is_made_once_however_often_it_is_asked_for(pool: asyncpg.Pool, make_account: Account) -> None:
+    of, call_id = budget(pool, CostCaps(account_day=2 * MICROS), await make_account()), uuid4()
+    for _ in range(3):
+        await of.reserve(call_id, MODEL, ANY)
+
+    assert await pool.fetchval("SELECT sum(cost_micros) FROM cost_reservation") == MICROS
+
+
+async def test_one_accounts_calls_leave_the_room_of_another_alone(pool: asyncpg.Pool, make_account: Account) -> None:
+    caps = CostCaps(account_day=MICROS, day=3 * MICROS)
+    accounts = [await make_account(), await make_account(), None]
+
+    assert await refused(*(reserved(budget(pool, caps, account)) for account in accounts)) == 0
+    assert await refused(*(reserved(budget(pool, caps, account)) for account in accounts)) == 3
+
+
+async def test_what_has_no_price_is_stopped_once_a_cap_is_spent(pool: asyncpg.Pool, make_account: Account) -> None:
+    account = await make_account()
+    of = CostBudget(pool, CostCaps(account_day=MICROS), lambda _model, _usage: None, account, None, "chapter")
+    await reserved(of)
+    await entered(of, uuid4(), MICROS)
+
+    assert await refused(reserved(of)) == 1
