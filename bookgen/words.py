@@ -26,6 +26,10 @@ MARKS = "\u200c\u200d" + "".join(
 _LETTERS = rf"[^\W_{_HAN_KANA}{_SEA}]"
 _JOINT = r"['’\-‐.׳״]|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])"
 _SPACED_WORD = re.compile(rf"{_LETTERS}+(?:[{MARKS}]+{_LETTERS}*|(?:{_JOINT})(?=\w){_LETTERS}+)*")
+# Finds the same where no character is of a script without spaces, in a fraction of the time.
+_WORD_OF_OTHERS = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*|(?:{_JOINT})(?=\w)[^\W_]+)*")
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:['.-][A-Za-z0-9]+)*")
+_MAYBE_UNSPACED = re.compile("[\u0e00-\u17ff\u3005-\U0003ffff]")
 
 
 def count_words(text: str) -> int:
@@ -35,6 +39,10 @@ def count_words(text: str) -> int:
 
 def measure(text: str) -> float:
     """The length of `text` in words, not rounded: the lengths of its pieces add up to it."""
+    if text.isascii():
+        return float(len(_ASCII_WORD.findall(text)))
+    if not _MAYBE_UNSPACED.search(text):
+        return float(len(_WORD_OF_OTHERS.findall(text)))
     han_kana = len(_HAN_KANA_CHARACTER.findall(text))
     southeast = len(_SEA_CHARACTER.findall(text))
     return (
@@ -51,6 +59,8 @@ _OTHER = re.compile(r"[\u0080-\u0dff\u1e00-\u1fff]")
 def tokens(text: str) -> int:
     """How many tokens of a model `text` takes, estimated from above: about 4 characters a token in English, 2 in
     other alphabets, 1 in scripts without spaces."""
+    if text.isascii():
+        return round(len(text) / 4)
     wide = len(_WIDE.findall(text))
     other = len(_OTHER.findall(text))
     return round(wide * 1.1 + other / 2 + (len(text) - wide - other) / 4)

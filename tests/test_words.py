@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookgen.words import count_words, measure
+from bookgen.writing.units import units
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,9 @@ def test_a_text_is_as_long_as_its_paragraphs_together(one, other):
 @given(st.text())
 def test_every_text_has_a_length(text):
     assert count_words(text) >= 0
+
+
+@given(st.text(st.sampled_from("ab9 '’\"-._é\u0301אב\n"), max_size=40))
+def test_a_text_is_counted_alike_with_a_character_of_another_script_behind_it_and_without(text):
+    assert measure(f"{text} 雪") == measure(text) + 1
+    assert units(f"{text} 雪") == (*units(text), "雪")

@@ -131,12 +131,14 @@ def _keep(draft: WorkingDraft, reply: TextReply, request: TextRequest) -> tuple[
     """The whole sentences of a reply that are new, and whether it was cut, admitted or not."""
     piece = clean.prose(reply.text, draft.chapter, opening=not draft.text)
     instructed = echo.instructions(request)
+    sent_back = echo.echoed(piece, instructed)
     draft.is_sample = reply.is_sample
-    if not reply.is_sample and (problem := nonsense.problem_with(piece, draft.book.content_language, instructed)):
+    if not reply.is_sample and (problem := nonsense.problem_with(piece, draft.book.content_language, sent_back)):
         draft.problem = problem
         return "", False
     draft.problem = "it repeats one passage without end" if reply.stop is StopReason.LOOP else ""
-    piece = echo.without_echo(piece, instructed)
+    if sent_back:
+        piece = echo.without_echo(piece, instructed)
     cut = reply.stop in (StopReason.LENGTH, StopReason.LOOP) or not sentences.is_finished(piece)
     whole = sentences.complete(piece) if cut else piece
     kept = seam.without_overlap(draft.text, whole)

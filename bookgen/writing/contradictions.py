@@ -103,6 +103,8 @@ class Claim:
 def contradictions(content: str, bible: Mapping[str, Any], digests: Sequence[Digest]) -> list[Flaw]:
     """Where `content` says otherwise of a named person or thing than the bible or an earlier chapter."""
     settled = _settled(bible, digests)
+    if not settled:
+        return []
     names = frozenset(name for name, _ in settled)
     flaws = []
     for index, paragraph in enumerate(paragraphs(content)):
@@ -175,7 +177,7 @@ def _mentions(sentence: str, name: str) -> bool:
     return any(
         re.search(rf"\b{re.escape(part)}\b", sentence)
         for part in {name, *name.split()}
-        if part[:1].isupper() and part not in _NO_NAMES
+        if part in sentence and part[:1].isupper() and part not in _NO_NAMES
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from bookgen.providers.text import TextRequest
 from bookgen.writing import sentences
@@ -26,12 +26,12 @@ def instructions(request: TextRequest) -> str:
 
 def echoed(text: str, instructed: str) -> list[str]:
     """The sentences of `text` that stand in `instructed`."""
-    whole, running = _known(instructed)
+    whole, running, pairs = _known(instructed)
     found = []
     for sentence in sentences.split(text):
-        said = tuple(units(sentence))
-        within = len(said) >= LEAST_UNITS_WITHIN and f" {' '.join(said)} " in running
-        if within or (len(said) >= LEAST_UNITS and said in whole):
+        said = units(sentence)
+        maybe = len(said) >= LEAST_UNITS_WITHIN and said[:2] in pairs and said[-2:] in pairs
+        if (maybe and f" {' '.join(said)} " in running) or (len(said) >= LEAST_UNITS and said in whole):
             found.append(sentence)
     return found
 
@@ -43,6 +43,8 @@ def without_echo(text: str, instructed: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _known(instructed: str) -> tuple[frozenset[tuple[str, ...]], str]:
-    said: Sequence[tuple[str, ...]] = [tuple(units(sentence)) for sentence in sentences.split(instructed)]
-    return frozenset(said), f" {' '.join(unit for each in said for unit in each)} "
+def _known(instructed: str) -> tuple[frozenset[tuple[str, ...]], str, frozenset[tuple[str, ...]]]:
+    """Its sentences, all its units in a row, and which of them stand beside each other."""
+    said = [units(sentence) for sentence in sentences.split(instructed)]
+    row = [unit for each in said for unit in each]
+    return frozenset(said), f" {' '.join(row)} ", frozenset(pairwise(row))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
+from bookgen.writing.sentences import PARAGRAPHS_REMEMBERED
 
 LEAST_LETTERS = 40  # fewer may be a name, a title or an exclamation
 LEAST_WORDS = 12
@@ -27,8 +29,7 @@ _SCRIPTS = {
     "han": "㐀-䶿一-鿿",
     "kana": "぀-ヿ",
 }
-_SCRIPT = {name: re.compile(f"[{letters}]") for name, letters in _SCRIPTS.items()}
-_LETTER = re.compile(r"[^\W\d_]")
+_SCRIPT = {name: re.compile(f"[{letters}]+") for name, letters in _SCRIPTS.items()}
 _OF_LANGUAGE = {
     **dict.fromkeys(("ru", "uk", "bg"), ("cyrillic",)),
     "el": ("greek",),
@@ -65,7 +66,10 @@ _COMMON = {
     "da": "og at det en den til er som på de med han af for ikke der var mig sig men et har om",
     "vi": "và của là có không một những được trong cho người với như đã này khi đó ông bà tôi cũng",
 }
-_WORDS = {tag: frozenset(words.split()) for tag, words in _COMMON.items()}
+_LANGUAGES_OF: dict[str, list[str]] = {}  # which languages a common word is one of
+for _tag, _words in _COMMON.items():
+    for _word in _words.split():
+        _LANGUAGES_OF.setdefault(_word, []).append(_tag)
 _WORD = re.compile(r"[^\W\d_]+")
 MUCH, LITTLE = 0.16, 0.07  # of a paragraph's words: common words of the other language, of the book's own
 
@@ -93,16 +97,17 @@ def mostly_foreign(text: str, tag: str) -> bool:
     return strange > sum(map(len, blocks)) / 2
 
 
+@lru_cache(maxsize=PARAGRAPHS_REMEMBERED)
 def _is_in(primary: str, paragraph: str) -> bool:
-    letters = len(_LETTER.findall(paragraph))
+    letters = _in_all(_WORD, paragraph)
     weight = LETTERS_OF_A_CHARACTER if primary in ("zh", "ja", "ko") else 1
     if letters < LEAST_LETTERS // weight:
         return True
     scripts = _OF_LANGUAGE.get(primary, ("latin",))
-    own = sum(len(_SCRIPT[script].findall(paragraph)) for script in scripts)
+    own = sum(_in_all(_SCRIPT[script], paragraph) for script in scripts)
     if own * weight < (letters - own + own * weight) * 0.4:
         return False
-    kana = len(_SCRIPT["kana"].findall(paragraph))
+    kana = _in_all(_SCRIPT["kana"], paragraph) if primary in ("ja", "zh") else 0
     if primary == "ja" and kana < own * 0.05:
         return False
     if primary == "zh" and kana > own * 0.2:
@@ -113,11 +118,20 @@ def _is_in(primary: str, paragraph: str) -> bool:
     return scripts != ("latin",) or _latin_fits(primary, paragraph)
 
 
+def _in_all(runs: re.Pattern[str], text: str) -> int:
+    """The characters of all that `runs` finds."""
+    return sum(map(len, runs.findall(text)))
+
+
 def _latin_fits(primary: str, paragraph: str) -> bool:
     words = _WORD.findall(paragraph.casefold())
     if len(words) < LEAST_WORDS:
         return True
-    share = {tag: sum(word in common for word in words) / len(words) for tag, common in _WORDS.items()}
+    common = dict.fromkeys(_COMMON, 0)
+    for word in words:
+        for tag in _LANGUAGES_OF.get(word, ()):
+            common[tag] += 1
+    share = {tag: count / len(words) for tag, count in common.items()}
     own = share.get(primary, 0.0)
     other = max((value for tag, value in share.items() if tag != primary), default=0.0)
     if primary not in share:

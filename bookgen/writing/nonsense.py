@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bookgen.writing import sentences
-from bookgen.writing.echo import echoed
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
 from bookgen.writing.units import units
@@ -13,10 +14,9 @@ LEAST_SENTENCES = 6  # fewer may well be alike
 LEAST_DIFFERENT = 0.5  # of the sentences
 
 
-def problem_with(text: str, tag: str, instructed: str) -> str:
+def problem_with(text: str, tag: str, sent_back: Sequence[str]) -> str:
     """Why `text`, in a book of the language `tag`, is none of it, as the end of "It cannot be used: "; else empty.
-    `instructed`: the words of ours that the model was given."""
-    sent_back = echoed(text, instructed)
+    `sent_back`: its sentences that are our own instructions."""
     if sum(map(len, sent_back)) > len(text) * MOST_ECHO:
         return f"it repeats its instructions (“{sent_back[0][:80]}”)"
     if mostly_foreign(text, tag):

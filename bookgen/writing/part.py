@@ -189,7 +189,7 @@ def _tail(draft: WorkingDraft) -> str:
         return ""
     content = before[-1].content.rstrip()
     start = len(content)
-    for sentence in reversed(sentences.split(content)):
+    for sentence in sentences.backwards(content):
         found = content.rfind(sentence, 0, start)
         start = found if found >= 0 else start
         if count_words(content[start:]) >= min(TAIL_WORDS, draft.window // 40):

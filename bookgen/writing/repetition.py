@@ -159,7 +159,7 @@ def to_avoid(earlier: Sequence[str]) -> list[str]:
                 key = _hash(units(sentence))
                 if key in worn:
                     texts.setdefault(key, sentence)
-    recent = [sentences.split(content) for content in earlier[-5:]]
-    edges = [each[0] for each in recent if each] + [each[-1] for each in recent if len(each) > 1]
+    recent = earlier[-5:]
+    edges = [sentences.first(content) for content in recent] + [sentences.last(content) for content in recent]
     most_worn = sorted(texts, key=lambda key: -seen[key])[:MOST_AVOIDED]
-    return list(dict.fromkeys([texts[key] for key in most_worn] + edges))
+    return list(dict.fromkeys([texts[key] for key in most_worn] + [edge for edge in edges if edge]))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from bookgen.models import Chapter
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
-from bookgen.writing.sentences import inside_quotation
+from bookgen.writing.sentences import PARAGRAPHS_REMEMBERED, inside_quotation
 
 _META = re.compile(
     r"\b(?:as an ai language model|as an ai,? i can(?:not|['’]t)|"
@@ -52,6 +53,7 @@ def residue(content: str, chapter: Chapter) -> list[Flaw]:
     return flaws + _headings(content, chapter)
 
 
+@lru_cache(maxsize=PARAGRAPHS_REMEMBERED)
 def _meta_in(paragraph: str) -> str:
     """What the model says to its user; what people say to each other in the book is none of it."""
     if _META_ALONE.fullmatch(paragraph):

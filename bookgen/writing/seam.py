@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from bookgen.writing.units import UNIT, by_character, units
 
@@ -14,14 +15,18 @@ MOST_BY_CHANCE = 8  # words, twice as many characters: so many may begin a new s
 def without_overlap(before: str, piece: str) -> str:
     """`piece` without its beginning where that repeats the end of `before`; empty when all of it does."""
     tail = units(before[-LONGEST_OVERLAP:])
+    if not tail:
+        return piece
     found = list(UNIT.finditer(piece[:LONGEST_OVERLAP]))
-    head = [match[0].casefold() for match in found]
+    head = tuple(match[0].casefold() for match in found)
     if len(head) >= SHORTEST_OVERLAP and len(piece) <= LONGEST_OVERLAP and _contains(tail, head):
         return ""
     by_chance = MOST_BY_CHANCE * (2 if by_character(head[:40]) else 1)
     for count in range(min(len(tail), len(head)), SHORTEST_OVERLAP - 1, -1):
+        if head[count - 1] != tail[-1] or head[:count] != tail[-count:]:
+            continue
         rest = piece[found[count - 1].end() :]
-        if tail[-count:] == head[:count] and (count > by_chance or rest.startswith(tuple(_STOPS))):
+        if count > by_chance or rest.startswith(tuple(_STOPS)):
             return rest.lstrip(_STOPS).lstrip()
     return piece
 
@@ -29,7 +34,7 @@ def without_overlap(before: str, piece: str) -> str:
 _STOPS = ".!?…。！？｡؟।॥\"'”’»)]】」』*_"
 
 
-def _contains(whole: list[str], part: list[str]) -> bool:
+def _contains(whole: Sequence[str], part: Sequence[str]) -> bool:
     starts = (start for start, unit in enumerate(whole) if unit == part[0])
     return any(whole[start : start + len(part)] == part for start in starts)
 

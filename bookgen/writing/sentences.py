@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from bookgen.words import measure
 
+PARAGRAPHS_REMEMBERED = 2_048  # of the chapters that are being judged: each rule asks for the same sentences
 _CLOSERS = "\"'”’“‘»«›‹)\\]】」』｣）］〉》*_\u200e\u200f\u202c\u2069"
 _GREEK = "\u0370-\u03ff\u1f00-\u1fff"
+_FULL = "。！？｡؟۔।॥։።။៕"
 # A stop that needs no space after it, or any stop that is followed by white space or the end. Greek asks with a
-# semicolon, Japanese speech ends its line with a bracket alone, French puts a space before its closing mark.
+# semicolon, Japanese speech ends its line with a bracket alone, French puts a space before its closing mark. All begin
+# with one set, which `re` looks for without trying the rest at every character.
 _END = re.compile(
-    rf"(?:[。！？｡؟۔।॥։።။៕]+|[.!?…‥]+|(?<=[{_GREEK}])[;\u037e]|[—–](?=[\"”’»])|[」』](?=\n|\Z))"
+    rf"[{_FULL}.!?…‥;\u037e—–」』]"
+    rf"(?:(?<=[{_FULL}])[{_FULL}]*|(?<=[.!?…‥])[.!?…‥]*|(?<=[{_GREEK}][;\u037e])|(?<=[—–])(?=[\"”’»])"
+    rf"|(?<=[」』])(?=\n|\Z))"
     rf"[{_CLOSERS}]*(?:[ \u00a0\u202f]»(?=\s|\Z|[.,;:!?…]))?(?:\[\^?\d+\])*"
 )
 _NO_SPACE_NEEDED = re.compile(r"[。！？｡।॥։።။៕]")
@@ -37,7 +43,7 @@ def ends(text: str) -> Iterator[int]:
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     after = text[match.end() : match.end() + 12]
-    if _NO_SPACE_NEEDED.search(match[0]):
+    if not match[0].isascii() and _NO_SPACE_NEEDED.search(match[0]):
         return True
     if after and not after[0].isspace():
         return False
@@ -58,20 +64,39 @@ def clause_ends(text: str) -> Iterator[int]:
 def has_no_stops(text: str) -> bool:
     """Thai and Lao prose has no full stops: its sentences are told apart by spaces."""
     last = text[-400:]
-    return len(_UNSPACED_THAI.findall(last)) > len(last) / 2
+    return not last.isascii() and len(_UNSPACED_THAI.findall(last)) > len(last) / 2
 
 
 def split(text: str) -> list[str]:
     """The sentences of `text`, trimmed, in order; paragraphs end sentences too."""
+    return [sentence for paragraph in _PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)]
+
+
+def backwards(text: str) -> Iterator[str]:
+    """What `split` gives, from the last to the first, without reading more than is asked for."""
+    for paragraph in reversed(_PARAGRAPH.split(text)):
+        yield from reversed(_of_paragraph(paragraph))
+
+
+def first(text: str) -> str:
+    """The first of what `split` gives; empty where it gives none."""
+    return next((sentence for paragraph in _PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)), "")
+
+
+def last(text: str) -> str:
+    return next(backwards(text), "")
+
+
+@lru_cache(maxsize=PARAGRAPHS_REMEMBERED)
+def _of_paragraph(paragraph: str) -> tuple[str, ...]:
     found: list[str] = []
-    for paragraph in _PARAGRAPH.split(text):
-        start = 0
-        marks = clause_ends(paragraph) if has_no_stops(paragraph) else ends(paragraph)
-        for end in (*marks, len(paragraph)):
-            if piece := paragraph[start:end].strip():
-                found.append(piece)
-            start = end
-    return found
+    start = 0
+    marks = clause_ends(paragraph) if has_no_stops(paragraph) else ends(paragraph)
+    for end in (*marks, len(paragraph)):
+        if piece := paragraph[start:end].strip():
+            found.append(piece)
+        start = end
+    return tuple(found)
 
 
 def is_finished(text: str) -> bool:

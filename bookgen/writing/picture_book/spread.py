@@ -146,7 +146,7 @@ async def _ask(
     def check(spread: _Spread) -> None:
         nonlocal is_sample
         is_sample = False
-        if problem := nonsense.problem_with(spread.text, book.content_language, instructed):
+        if problem := nonsense.problem_with(spread.text, book.content_language, echo.echoed(spread.text, instructed)):
             raise structured.Malformed(problem)
 
     return await structured.ask(request, steps, read, check), is_sample
