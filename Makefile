@@ -15,7 +15,7 @@ INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos contract outages models covers pages lock clean
+.PHONY: book test serve pythons chaos simulate contract outages models covers pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -38,6 +38,12 @@ pythons:
 
 chaos: .venv/.test
 	CHAOS=all $(BIN)/pytest tests/chaos tests/actors/test_life.py -s --timeout 900
+
+# Three processes of the service with their faults, in virtual time, on a real PostgreSQL: SCHEDULES of them from SEED on.
+SCHEDULES ?= 2000
+SEED ?= 1
+simulate: .venv/.test
+	$(BIN)/python -m tests.sim --schedules $(SCHEDULES) --seed $(SEED) --workers 2 --table
 
 # The running service judged by its own OpenAPI document: every check, 20,000 requests.
 contract: .venv/.test

@@ -124,14 +124,22 @@ def _key(run: Run) -> Key:
     return run.account_id, run.book_id
 
 
-async def every(seconds: float, work: Callable[[], Awaitable[bool | None]], resources: Resources) -> None:
-    """Repeats `work` until cancelled; no failure ends it. False says that the database was not asked."""
+async def every(
+    seconds: float, work: Callable[[], Awaitable[bool | None]], resources: Resources, *, again: float | None = None
+) -> None:
+    """Repeats `work` until cancelled; no failure ends it. False says that the database was not asked.
+
+    `again`: the seconds until the next try where the last one met an outage, if they are fewer.
+    """
+    wait = seconds
     while True:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(wait)
+        wait = seconds
         try:
             asked = await work()
         except Unavailable as error:
             resources.health.saw(error)
+            wait = again or seconds
         except Exception:
             log.exception("convergence_failed")
         else:

@@ -21,6 +21,7 @@ log = structlog.get_logger()
 
 TTL_SECONDS = 30.0
 RENEW_SECONDS = 10.0
+RENEW_AGAIN_SECONDS = 2.0  # after an outage: one lost answer is to cost no lease
 # Counted from the start of the last renewal that succeeded, on a clock that no NTP step moves.
 FENCE_SECONDS = 20.0
 

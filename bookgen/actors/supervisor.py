@@ -14,7 +14,7 @@ from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.convergence import Convergence, every
 from bookgen.actors.crashes import Crashes
 from bookgen.actors.jobs import Jobs
-from bookgen.actors.lease import RENEW_SECONDS, Lease
+from bookgen.actors.lease import RENEW_AGAIN_SECONDS, RENEW_SECONDS, Lease
 from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChanged
 from bookgen.actors.notifications import listen
 from bookgen.actors.registry import Key, Registry
@@ -91,17 +91,20 @@ class Supervisor:
         await health.through_outages(self.sweep)
         self.restored = True
         self._loops = [
-            spawn(every(RENEW_SECONDS, self.lease.renew, self.resources)),
+            spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)),
             spawn(every(SWEEP_SECONDS, self.sweep, self.resources)),
             spawn(every(LOOK_SECONDS, self._look, self.resources)),
             spawn(listen(self._database.direct_dsn, self._notified)),
             spawn(self.reports.run()),
         ]
 
-    async def sweep(self) -> None:
-        """Does what is due every few seconds. Nothing is claimed without a lease: others would take it again."""
+    async def sweep(self) -> bool:
+        """Does what is due every few seconds. Nothing is claimed without a lease: others would take it again.
+
+        Whether the database was asked.
+        """
         if not self.lease.held:
-            return
+            return False
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
         await self.convergence.sweep()
@@ -109,6 +112,7 @@ class Supervisor:
         await reservations.prune(self.resources.pool)
         self.registry.passivate(unused_since=_now() - IDLE_SECONDS)
         self.statuses.forget_old()
+        return True
 
     async def _look(self) -> bool:
         return self.resources.other_processes > 0 and await self.convergence.check_chapters_in_flight()

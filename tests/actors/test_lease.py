@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bookgen.actors import lease
+from bookgen.actors.convergence import every
+from bookgen.actors.health import Health
 from bookgen.actors.messages import Generate, WriteNext
 from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
@@ -16,6 +20,7 @@ from bookgen.errors import Unavailable
 from bookgen.models import Run
 from bookgen.store import runs
 from bookgen.store.runs import Begun
+from tests import virtual_time
 
 from .conftest import BeginRun, Model, Shelf, Start, until
 
@@ -221,3 +226,37 @@ async def test_a_reply_that_is_dropped_with_the_lease_or_at_the_end_is_in_the_le
 
     assert await shelf.value("SELECT output_tokens FROM model_call WHERE book_id = $1", book) == 20
     assert not await shelf.value("SELECT EXISTS (SELECT FROM step WHERE book_id = $1)", book)
+
+
+def test_a_renewal_that_met_an_outage_is_tried_again_before_the_lease_runs_out() -> None:
+    tried: list[float] = []
+    resources: Any = SimpleNamespace(health=Health())
+
+    async def scenario() -> None:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+
+        async def renew() -> None:
+            tried.append(clock() - began)
+            raise Unavailable
+
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(lease.FENCE_SECONDS):
+                await every(lease.RENEW_SECONDS, renew, resources, again=lease.RENEW_AGAIN_SECONDS)
+
+    virtual_time.run(scenario())
+
+    assert len(tried) >= 4
+
+
+async def test_a_sweep_without_a_lease_says_nothing_of_the_database(start: Start) -> None:
+    process = await start()
+    process.resources.health.saw(Unavailable())
+    process.lease.held = False
+    sweeping = asyncio.create_task(every(0.01, process.sweep, process.resources))
+    try:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await process.resources.health.wait()
+    finally:
+        sweeping.cancel()

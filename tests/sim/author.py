@@ -1,0 +1,189 @@
+"""The author of an account's books, who commands, edits and asks, one thing at a time, and remembers what was answered.
+
+What was answered must be true: it is looked up in the database before the author goes on with that book.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bookgen.actors.messages import (
+    Command,
+    DraftOutline,
+    Generate,
+    Job,
+    Pause,
+    Resume,
+    ReworkChapters,
+    RewriteChapter,
+    Stop,
+)
+from bookgen.billing.quota import Quota
+from bookgen.errors import BookgenError, Unavailable
+from bookgen.models import Run
+from bookgen.services import editing
+from tests.sim.loop import SimulatedLoop
+from tests.sim.postgres import Postgres
+from tests.sim.process import ProcessEnded, SimulatedProcess
+
+PATIENCE_SECONDS, DOUBT_SECONDS = 30.0, 60.0
+COMMANDS: tuple[Command, ...] = (Generate(), Generate(), Generate(), Pause(), Resume(), Resume(), Stop())
+NEWEST = "SELECT id, status FROM run WHERE book_id = {} ORDER BY queue_seq DESC LIMIT 1"
+CHAPTERS = "SELECT id, chapter_number FROM chapter WHERE book_id = {} ORDER BY chapter_number"
+# What the run that was answered with may have become by itself.
+STILL = {
+    "Generate": {"queued", "running", "completed", "error"},
+    "Resume": {"queued", "running", "completed", "error"},
+    "Pause": {"paused", "completed", "error"},
+    "Stop": {"stopped"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorsWords:
+    """What an author was told is saved."""
+
+    book: int
+    chapter: int
+    number: int
+    text: str
+
+
+class SimulatedAuthor:
+    """`findings`: answers that were not true, and errors that no caller should see. `words`: the newest, by chapter.
+
+    `cleared`: how often a chapter of a book was emptied, so that it is written again.
+    """
+
+    def __init__(
+        self,
+        account: int,
+        books: list[int],
+        loop: SimulatedLoop,
+        postgres: Postgres,
+        processes: Callable[[], list[SimulatedProcess]],
+        chance: random.Random,
+        trace: Callable[..., None],
+        *,
+        edits: float,
+    ) -> None:
+        self.findings: list[str] = []
+        self.happened: Counter[str] = Counter()
+        self.words: dict[int, AuthorsWords] = {}
+        self.cleared: Counter[int] = Counter()
+        self.books = books
+        self._account = account
+        self._loop = loop
+        self._postgres = postgres
+        self._processes = processes
+        self._chance = chance
+        self._trace = trace
+        self._edits = edits
+        self._promised: dict[int, tuple[str, str]] = {}
+        self._loose: defaultdict[int, set[asyncio.Future[Any]]] = defaultdict(set)
+        self._doubt: defaultdict[int, float] = defaultdict(float)
+        self._written = 0
+
+    async def run(self, until: float) -> None:
+        while self._loop.time() < until:
+            await asyncio.sleep(self._chance.expovariate(1 / 6))
+            book = self._chance.choice(self.books)
+            self.look(book)
+            what = self._chance.random()
+            if what < 1 - self._edits:
+                await self.command(book, self._chance.choice(COMMANDS))
+            elif what < 1 - self._edits / 2:
+                await self._edit(book)
+            else:
+                await self._job(book)
+
+    def look(self, book: int) -> None:
+        """Whether what was promised of the book is so. Nothing is known while a request may still be under way."""
+        self._loose[book] = {request for request in self._loose[book] if not request.done()}
+        promise = self._promised.pop(book, None)
+        if promise is None or self._loose[book]:
+            return
+        what, run_id = promise
+        rows = self._postgres.rows(NEWEST.format(book))
+        if not rows or rows[0][0] != run_id or rows[0][1] not in STILL[what]:
+            self.findings.append(f"{what} of book {book} was answered with run {run_id}, but there is {rows}")
+
+    async def command(self, book: int, command: Command) -> None:
+        name = type(command).__name__
+        before = self._postgres.rows(NEWEST.format(book))
+        doubt = bool(self._loose[book]) or self._loop.time() < self._doubt[book]
+        run = await self._ask(book, name, lambda p: lambda: p.supervisor.ask(self._account, book, command))
+        state = before[0][1] if before else "none"
+        self.happened[f"{name} when {state}"] += 1
+        if isinstance(run, Run):
+            self.happened[f"{name} answered"] += 1
+            if not doubt:
+                self._promised[book] = (name, str(run.id))
+
+    async def _job(self, book: int) -> None:
+        chapters = self._postgres.rows(CHAPTERS.format(book))
+        chapter, number = map(int, self._chance.choice(chapters))
+        job: Job = self._chance.choice(
+            (RewriteChapter(chapter, number), RewriteChapter(chapter, number), ReworkChapters((chapter,), "Other."),
+             DraftOutline())
+        )  # fmt: skip
+        self._promised.pop(book, None)
+        if isinstance(job, DraftOutline):  # replaces all that is written
+            self.words = {chapter: words for chapter, words in self.words.items() if words.book != book}
+        name = type(job).__name__
+        if await self._ask(book, name, lambda p: lambda: p.supervisor.run_job(self._account, book, job)) is None:
+            self.happened[f"{name} done"] += 1
+
+    async def _edit(self, book: int) -> None:
+        chapter, number = map(int, self._chance.choice(self._postgres.rows(CHAPTERS.format(book))))
+        self._written += 1
+        text = self._chance.choice((f"Words {self._written} of author {self._account}.",) * 4 + ("",))
+
+        def edit(process: SimulatedProcess) -> Callable[[], Awaitable[Any]]:
+            async def save() -> bool:
+                assert process.database is not None
+                quota = Quota(billing=False)
+                async with process.database.http.acquire() as connection:
+                    await editing.save_chapter(connection, quota, self._account, chapter, {"content": text})
+                return True
+
+            return save
+
+        self.words.pop(chapter, None)
+        self._trace("author", self._account, "edits", chapter, text)
+        self.cleared[book] += not text
+        if await self._ask(book, "edit", edit) is True and not self._loose[book]:
+            self.happened["edit done"] += 1
+            self.words[chapter] = AuthorsWords(book, chapter, number, text)
+
+    async def _ask(self, book: int, name: str, work: Callable[[SimulatedProcess], Callable[[], Awaitable[Any]]]) -> Any:
+        """What the request came to: its result, or the error. "loose" while nobody knows."""
+        serving = [process for process in self._processes() if process.serving and not process.frozen]
+        if not serving:
+            return "nobody serves"
+        process = self._chance.choice(serving)
+        return await self._hear(book, name, process.request(work(process)))
+
+    async def _hear(self, book: int, name: str, request: asyncio.Future[Any]) -> Any:
+        await asyncio.wait((request,), timeout=PATIENCE_SECONDS)
+        if not request.done():
+            self._loose[book].add(request)
+            self._promised.pop(book, None)
+            self._trace("author", self._account, name, "no answer")
+            return "loose"
+        error = request.exception()
+        self._trace("author", self._account, name, type(error).__name__ if error else "answered")
+        if error is None:
+            return request.result()
+        self._promised.pop(book, None)
+        self.happened[f"{name} heard {type(error).__name__}"] += 1
+        if isinstance(error, Unavailable | ProcessEnded):  # what was asked may be done all the same
+            self._doubt[book] = self._loop.time() + DOUBT_SECONDS
+        if not isinstance(error, BookgenError | ProcessEnded):
+            self.findings.append(f"{name} of book {book} ended with {error!r}")
+        return error

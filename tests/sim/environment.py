@@ -1,0 +1,65 @@
+"""What the processes see of the machine: clocks, chance, process ids and logs, all of them the simulation's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import structlog
+
+import bookgen.actors.lease
+from tests.sim.loop import SimulatedLoop
+from tests.sim.postgres import EPOCH
+
+
+class Machine:
+    """One machine, or one for each process: then nobody sees from outside that another has ended."""
+
+    def __init__(self, *, shared: bool) -> None:
+        self.shared = shared
+        self.living: set[int] = set()
+
+    def read(self, path: str) -> str:
+        """Stands in for the files by which a process knows its machine and the others on it."""
+        if path.startswith("/proc/sys/"):
+            return "machine" if self.shared else f"machine {os.getpid()}"
+        pid = int(path.split("/")[2])
+        return f"{pid} (bookgen) S {' '.join(['0'] * 18)} {pid}000" if pid in self.living else ""
+
+
+@contextlib.contextmanager
+def simulated(
+    loop: SimulatedLoop, seed: str, machine: Machine, pid: Callable[[], int], heard: Callable[[dict[str, Any]], None]
+) -> Iterator[None]:
+    """`heard` is told every entry of a log."""
+    chance = random.Random(f"{seed} entropy")
+    random.seed(seed)
+
+    def processor(_logger: Any, level: str, entry: dict[str, Any]) -> Any:
+        heard(entry | {"level": level})
+        raise structlog.DropEvent
+
+    structlog.configure(processors=[processor])
+    with (
+        mock.patch.object(time, "monotonic", loop.time),
+        mock.patch.object(time, "time", lambda: EPOCH + loop.time()),  # noqa: PT008 (it changes)
+        mock.patch.object(os, "urandom", chance.randbytes),
+        mock.patch.object(os, "getpid", pid),
+        mock.patch.object(bookgen.actors.lease, "_read", machine.read),
+    ):
+        yield
+
+
+def at_every_fault_point(point: Callable[[str, object], Any]) -> contextlib.ExitStack:
+    """Puts `point` in the place of what the product's fault points call."""
+    stack = contextlib.ExitStack()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("bookgen.") and hasattr(module, "fault") and name != "bookgen.actors.faults":
+            stack.enter_context(mock.patch.object(module, "fault", point))
+    return stack

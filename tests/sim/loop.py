@@ -1,0 +1,143 @@
+"""An event loop on which several processes live: its time is virtual, and a seed chooses which of them goes on.
+
+Within a process callbacks keep the order that asyncio promises. Between processes there is none: whoever has something
+to do may be next. Time stands still while anybody can run, then jumps to the next timer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import heapq
+import itertools
+import random
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+MOST_STEPS = 200_000  # a schedule has a tenth of that
+
+
+class Standstill(Exception):
+    """Nothing will ever happen again, or the same without end."""
+
+
+class Owner:
+    """Whose a callback is: a process's, or the world's around it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ready: deque[asyncio.Handle] = deque()
+        self.frozen = False
+        self.dead = False
+
+    def kill(self) -> None:
+        """As `kill -9` does: nothing of it ever runs again."""
+        self.dead = True
+        self.ready.clear()
+
+
+class SimulatedLoop(asyncio.BaseEventLoop):
+    """What is scheduled while an owner's callback runs is that owner's too."""
+
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__()
+        self.world = Owner("world")
+        self.current = self.world
+        self.connect: Callable[[Owner, Callable[[], asyncio.Protocol]], Any] | None = None
+        self.complaints: list[str] = []
+        self.steps = 0
+        self._chance = chance
+        self._now = 0.0
+        self._owners = [self.world]
+        self._timers: list[tuple[float, int, Owner, asyncio.TimerHandle]] = []
+        self._numbers = itertools.count()
+        self.set_exception_handler(self._complain)
+
+    def add(self, owner: Owner) -> None:
+        self._owners.append(owner)
+
+    @contextlib.contextmanager
+    def acting_as(self, owner: Owner) -> Iterator[None]:
+        """What is scheduled inside is `owner`'s."""
+        before, self.current = self.current, owner
+        try:
+            yield
+        finally:
+            self.current = before
+
+    # What asyncio asks of a loop
+
+    def time(self) -> float:
+        return self._now
+
+    def call_soon(
+        self, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self, context)
+        self.current.ready.append(handle)
+        return handle
+
+    def call_at(
+        self, when: float, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle:
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        heapq.heappush(self._timers, (when, next(self._numbers), self.current, timer))
+        return timer
+
+    def call_later(
+        self, delay: float, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle:
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        pass  # it is passed over when its time comes
+
+    async def create_unix_connection(self, protocol_factory: Any, path: str | None = None, **_: Any) -> Any:
+        assert self.connect is not None
+        return await self.connect(self.current, protocol_factory)
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+        future = self.create_future()
+        future.set_result(func(*args))  # a thread's work takes no time here
+        return future
+
+    def _run_once(self) -> None:
+        runnable = [owner for owner in self._owners if owner.ready and not owner.frozen]
+        if not runnable:
+            self._advance()
+            return
+        owner = runnable[0] if len(runnable) == 1 else self._chance.choice(runnable)
+        handle = owner.ready.popleft()
+        if handle.cancelled():
+            return
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise Standstill(f"no end after {self.steps} steps")
+        self.current = owner
+        try:
+            handle._run()
+        finally:
+            self.current = self.world
+
+    def _advance(self) -> None:
+        """To the next timer. That of a frozen owner goes off all the same, and is heard once it thaws."""
+        while self._timers:
+            when, _, owner, timer = heapq.heappop(self._timers)
+            if timer.cancelled() or owner.dead:
+                continue
+            self._now = max(self._now, when)
+            owner.ready.append(timer)
+            return
+        raise Standstill("nothing will ever happen again")
+
+    def _complain(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        self.complaints.append(f"{context['message']}: {error!r}" if error else str(context["message"]))
+
+    def _process_events(self, event_list: Any) -> None:
+        raise NotImplementedError
+
+    def _write_to_self(self) -> None:
+        pass

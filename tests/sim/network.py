@@ -1,0 +1,286 @@
+"""The way between the simulated processes and the database: it takes time, it may be cut, and it loses answers.
+
+The clients are the real ones, down to the bytes. Bounds that PostgreSQL would measure by its own clock (`lock_timeout`,
+the detection of deadlocks, transactions left open) are kept here, by the virtual one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tests.sim import wire
+from tests.sim.loop import Owner, SimulatedLoop
+from tests.sim.postgres import EPOCH, Postgres, Session, Waiting
+from tests.sim.statements import Statements
+
+LOCK_SECONDS, DEADLOCK_SECONDS, OPEN_TRANSACTION_SECONDS = 10.0, 1.0, 60.0
+LAST_WORDS = ("57P", "08")  # the classes of errors after which a server says no more
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """What goes wrong with one statement: the error it ends with instead, or the end of its connection.
+
+    `before`: the connection ends before the statement has arrived, else after it was carried out.
+    """
+
+    sqlstate: str = ""
+    cut: bool = False
+    before: bool = False
+
+
+class Weather(Protocol):
+    """What goes wrong on the way. `away_until` is when a process reaches the database again."""
+
+    clock: float
+
+    @property
+    def down(self) -> bool: ...
+    @property
+    def read_only(self) -> bool: ...
+    def away_until(self, owner: Owner) -> float: ...
+    def strikes(self, owner: Owner, sql: str) -> Mishap | None: ...
+
+
+class Network:
+    """The connections of all processes to the one server."""
+
+    def __init__(
+        self,
+        loop: SimulatedLoop,
+        postgres: Postgres,
+        weather: Weather,
+        chance: random.Random,
+        trace: Callable[..., None],
+    ) -> None:
+        self.loop = loop
+        self.postgres = postgres
+        self.weather = weather
+        self.trace = trace
+        self.links: list[ServerLink] = []
+        self._chance = chance
+        loop.connect = self._connect
+
+    def latency(self) -> float:
+        return self._chance.expovariate(1 / 0.003)
+
+    def settings(self) -> str:
+        """How the server is disposed just now."""
+        read_only = "on" if self.weather.read_only else "off"
+        now = EPOCH + self.loop.time() + self.weather.clock
+        return f"SET sim.now = '{now!r}'; SET default_transaction_read_only = {read_only}"
+
+    async def _connect(self, owner: Owner, factory: Callable[[], Any]) -> tuple[ServerLink, Any]:
+        await asyncio.sleep(self.latency())
+        while (heals := self.weather.away_until(owner)) > self.loop.time():  # noqa: ASYNC110 (it may last longer)
+            await asyncio.sleep(heals - self.loop.time())
+        if self.weather.down:
+            raise ConnectionRefusedError("the database is down")
+        protocol = factory()
+        link = ServerLink(self, owner, protocol)
+        self.links.append(link)
+        protocol.connection_made(link)
+        return link, protocol
+
+    def cut(self, owner: Owner) -> None:
+        """The server hears the end of a process: what it had sent before still counts."""
+        for link in [each for each in self.links if each.owner is owner]:
+            link.leave()
+
+    def cut_all(self) -> None:
+        """The server ends, and with it every transaction that was open."""
+        for link in list(self.links):
+            link.drop()
+
+
+class ServerLink(asyncio.Transport):
+    """A connection, as its client sees it (asyncio.Transport), and its session at the server."""
+
+    def __init__(self, network: Network, owner: Owner, protocol: Any) -> None:
+        super().__init__()
+        self.owner = owner
+        self._network = network
+        self._loop = network.loop
+        self._protocol = protocol
+        self._client = wire.ClientStream()
+        self._session: Session | None = None
+        self._closed = False  # by the client
+        self._over = False  # at the server
+        self._arrives_at = self._answers_at = 0.0
+        self._exchanges = 0
+
+    # What asyncpg asks of a transport
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self._closed:
+            return
+        for sql, request in self._client.says(bytes(data)):
+            self._send(self._arrive, sql, request)
+
+    def writelines(self, buffers: Any) -> None:
+        self.write(b"".join(bytes(each) for each in buffers))
+
+    def is_closing(self) -> bool:
+        return self._closed
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def pause_reading(self) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.abort()
+
+    def abort(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._loop.call_soon(self._protocol.connection_lost, None)
+            self.leave()
+
+    # What happens to it
+
+    def leave(self) -> None:
+        """The client has gone; the server hears it after all that was sent."""
+        self._send(self.drop, True)
+
+    def drop(self, heard: bool = False) -> None:
+        """The server ends the session. Unless the client has caused it, it hears that the connection is lost."""
+        if self._over:
+            return
+        self._over = True
+        self._network.links.remove(self)
+        if self._session:
+            session, self._session = self._session, None
+            self._network.postgres.end(session)
+        if not heard:
+            self._answer(None)
+
+    def _send(self, arrive: Callable[..., None], *what: Any) -> None:
+        self._arrives_at = max(self._arrives_at, self._loop.time() + self._network.latency())
+        with self._loop.acting_as(self._loop.world):
+            self._loop.call_at(self._arrives_at, self._cross, arrive, *what)
+
+    def _cross(self, arrive: Callable[..., None], *what: Any) -> None:
+        if (heals := self._network.weather.away_until(self.owner)) > self._loop.time():
+            self._arrives_at = max(self._arrives_at, heals)
+            self._loop.call_at(self._arrives_at, self._cross, arrive, *what)
+        else:
+            arrive(*what)
+
+    # At the server
+
+    def _arrive(self, sql: str, request: bytes) -> None:
+        if self._over:
+            return
+        self._exchanges += 1
+        if sql == wire.START:
+            self._start(request)
+        elif sql == wire.END:
+            self.drop(heard=True)
+        elif self._session:
+            self._perform(self._session, sql, request)
+
+    def _start(self, packet: bytes) -> None:
+        postgres = self._network.postgres
+        if int.from_bytes(packet[4:8], "big") == wire.CANCEL:
+            pid, secret = struct.unpack("!ii", packet[8:16])
+            for waiting in [each for each in postgres.waiting if each.session.pid == pid]:
+                if waiting.session.secret == secret:
+                    postgres.give_up(waiting, "57014", "canceling statement due to user request")
+            self.drop()
+            return
+        self._session = postgres.open(packet)
+        self._statements = Statements(self._session.prepared)
+        self._answer(self._session.greeting)
+
+    def _perform(self, session: Session, sql: str, request: bytes) -> None:
+        mishap = self._network.weather.strikes(self.owner, sql)
+        if mishap and mishap.cut and mishap.before:
+            self._trace(sql, "cut before")
+            self.drop()
+            return
+        if not mishap and not session.failing and (known := self._statements.answer(request)):
+            self._answer(known)
+            return
+        kept = b"EZ" if wire.answers(request) is None else b"E"
+        if mishap and mishap.sqlstate:
+            request = self._failing(session, sql, mishap.sqlstate)
+        else:
+            request = self._statements.translate(request)
+
+        def answered(answer: bytes) -> None:
+            self._statements.learn(answer)
+            self._trace(sql, wire.sqlstate(answer) or "ok")
+            if sql.startswith("LISTEN"):
+                self._network.postgres.listen(session, self._answer)
+            if mishap and mishap.cut:
+                self._trace(sql, "answer lost")
+                self.drop()
+                return
+            if mishap:  # of the transaction that is rolled back in place of a commit nothing is told
+                answer = b"".join(frame for frame in wire.frames(answer)[0] if frame[:1] in kept)
+            self._answer(answer)
+            if mishap and mishap.sqlstate.startswith(LAST_WORDS):
+                self.drop()
+                return
+            if session.status != wire.IDLE:
+                self._later(OPEN_TRANSACTION_SECONDS, self._end_open_transaction, self._exchanges)
+
+        waiting = self._network.postgres.perform(session, sql, request, self._network.settings(), answered)
+        if waiting:
+            self._trace(sql, "waits")
+            self._later(DEADLOCK_SECONDS, self._end_deadlock, waiting)
+            self._later(LOCK_SECONDS, self._give_up, waiting, "55P03", "canceling statement due to lock timeout")
+
+    def _failing(self, session: Session, sql: str, sqlstate: str) -> bytes:
+        """A request that ends as the server's own error would."""
+        rollback = "ROLLBACK; " if sql.startswith("COMMIT") else ""
+        return wire.query(f"{rollback}DO $$ BEGIN RAISE EXCEPTION 'simulated' USING ERRCODE = '{sqlstate}'; END $$")
+
+    def _later(self, seconds: float, work: Callable[..., None], *what: Any) -> None:
+        with self._loop.acting_as(self._loop.world):
+            self._loop.call_later(seconds, work, *what)
+
+    def _end_open_transaction(self, exchanges: int) -> None:
+        if self._session and self._exchanges == exchanges and self._session.status != wire.IDLE:
+            self._trace("", "open transaction ended")
+            self.drop()
+
+    def _end_deadlock(self, waiting: Waiting) -> None:
+        if waiting in self._network.postgres.waiting and self._network.postgres.waits_for_itself(waiting.session):
+            self._give_up(waiting, "40P01", "deadlock detected")
+
+    def _give_up(self, waiting: Waiting, sqlstate: str, text: str) -> None:
+        if waiting in self._network.postgres.waiting:
+            self._network.postgres.give_up(waiting, sqlstate, text)
+
+    # Back at the client
+
+    def _answer(self, answer: bytes | None) -> None:
+        """None: the connection is lost."""
+        self._answers_at = max(self._answers_at, self._loop.time() + self._network.latency())
+        if self.owner.dead:
+            return
+        with self._loop.acting_as(self.owner):
+            self._loop.call_at(self._answers_at, self._hear, answer)
+
+    def _hear(self, answer: bytes | None) -> None:
+        if self._closed:
+            return
+        if (heals := self._network.weather.away_until(self.owner)) > self._loop.time():
+            self._answers_at = max(self._answers_at, heals)
+            self._loop.call_at(self._answers_at, self._hear, answer)
+        elif answer is None:
+            self._closed = True
+            self._protocol.connection_lost(ConnectionResetError("the server has ended the connection"))
+        else:
+            self._protocol.data_received(answer)
+
+    def _trace(self, sql: str, outcome: str) -> None:
+        self._network.trace(self.owner.name, " ".join(sql.split())[:60], outcome)

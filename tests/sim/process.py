@@ -1,0 +1,122 @@
+"""A simulated process of the service: the product's own supervisor and pools, and what its callers see of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from bookgen.actors.resources import Products, Writing
+from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.quota import Quota
+from bookgen.errors import Unavailable
+from bookgen.providers.text import TextModel
+from bookgen.store.database import Database
+from tests.sim.loop import Owner, SimulatedLoop
+from tests.sim.postgres import EPOCH
+
+T = TypeVar("T")
+
+CONNECTIONS = 4  # of each pool: few, so that work waits for them
+START_AGAIN_SECONDS = 1.0
+
+
+class ProcessEnded(Exception):
+    """The process ended before it answered."""
+
+
+class NoAnswer(Exception):
+    """The caller has waited long enough. What was asked may still be done."""
+
+
+class SimulatedProcess(Owner):
+    """`asked` are the requests that are not answered yet: the caller's side of each."""
+
+    def __init__(
+        self, name: str, pid: int, loop: SimulatedLoop, dsn: str, model: TextModel, writing: Writing, products: Products
+    ) -> None:
+        super().__init__(name)
+        self.pid = pid
+        self.asked: set[asyncio.Future[Any]] = set()
+        self.draining = False
+        self.crashes: list[str] = []
+        self.supervisor: Supervisor | None = None
+        self.database: Database | None = None
+        self._loop = loop
+        self._dsn = dsn
+        self._parts = (model, writing, products)
+        loop.add(self)
+
+    @property
+    def serving(self) -> bool:
+        return not (self.dead or self.draining) and self.supervisor is not None and self.supervisor.restored
+
+    @property
+    def books(self) -> set[int]:
+        """Those of whose runs something is in flight here."""
+        return {work.run.book_id for work in self.supervisor.chapters.by_run.values()} if self.supervisor else set()
+
+    def boot(self) -> None:
+        with self._loop.acting_as(self):
+            self._loop.create_task(self._serve())
+
+    async def _serve(self) -> None:
+        model, writing, products = self._parts
+        while True:
+            try:
+                self.database = await Database.open(
+                    self._dsn, http_connections=CONNECTIONS, run_connections=CONNECTIONS
+                )
+                break
+            except (Unavailable, OSError):
+                await asyncio.sleep(START_AGAIN_SECONDS)
+        self.supervisor = Supervisor(
+            self.database, writing=writing, products=products, model=model, quota=Quota(billing=True, clock=self._now)
+        )
+        await self.supervisor.start()
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(EPOCH + self._loop.time(), UTC)
+
+    async def drain(self, seconds: float) -> None:
+        """What SIGTERM causes, to its end."""
+        self.draining = True
+        if self.supervisor:
+            await self.supervisor.drain(seconds)
+        if self.database:
+            await self.database.close(patience=1.0)
+
+    def kill(self) -> None:
+        super().kill()
+        with self._loop.acting_as(self._loop.world):
+            for reply in list(self.asked):
+                if not reply.done():
+                    reply.set_exception(ProcessEnded())
+                    reply.exception()
+
+    def request(self, work: Callable[[], Awaitable[T]]) -> asyncio.Future[T]:
+        """Has `work` done in the process; the future is its caller's. ProcessEnded when the process ends meanwhile."""
+        reply: asyncio.Future[T] = self._loop.create_future()
+        self.asked.add(reply)
+        reply.add_done_callback(self.asked.discard)
+
+        async def serve() -> None:
+            try:
+                result = await work()
+            except Exception as error:
+                self._answer(reply, reply.set_exception, error)
+            else:
+                self._answer(reply, reply.set_result, result)
+
+        with self._loop.acting_as(self):
+            self._loop.call_soon(lambda: self._loop.create_task(serve()))
+        return reply
+
+    def _answer(self, reply: asyncio.Future[Any], settle: Callable[[Any], None], outcome: Any) -> None:
+        def arrive() -> None:
+            if not reply.done():
+                settle(outcome)
+
+        with self._loop.acting_as(self._loop.world):
+            self._loop.call_soon(arrive)

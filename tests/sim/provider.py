@@ -1,0 +1,129 @@
+"""The scripted model, which all processes share, and a writing that asks it as the real one does: part by part.
+
+Every reply has a number of its own, which it brings as its usage, so that the ledger shows which ones were entered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from bookgen.actors.resources import Writing
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Book, Digest, Usage
+from bookgen.providers.text import CALL_SECONDS, Message, StopReason, TextReply, TextRequest
+from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
+from bookgen.writing.steps import Steps
+from tests.sim.loop import Owner, SimulatedLoop
+
+PARTS = 2
+NAME = "scripted"
+
+
+@dataclass(eq=False, slots=True)
+class ModelCall:
+    """A model call. `outcome`: how it ended, as far as its process has heard; None while it is in flight."""
+
+    key: str
+    book: int
+    chapter: int
+    process: Owner
+    began: float
+    number: int
+    outcome: str | None = None
+
+
+class ScriptedProvider:
+    """Answers after a while. `failing`: the share of calls that fail, of which some may be tried again."""
+
+    name = NAME
+    call_seconds = CALL_SECONDS
+
+    def __init__(
+        self, loop: SimulatedLoop, chance: random.Random, trace: Callable[..., None], *, failing: float, pace: float
+    ) -> None:
+        self.calls: list[ModelCall] = []
+        self.failed_books: set[int] = set()
+        self.seen: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
+        self._loop = loop
+        self._chance = chance
+        self._trace = trace
+        self._failing = failing
+        self._pace = pace
+
+    @property
+    def writing(self) -> Writing:
+        return Writing(self.draft_outline, self.rework_chapters, self.write_chapter)
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        key = request.messages[-1].text
+        book, chapter = orjson.loads(key)[:2]
+        call = ModelCall(key, book, chapter, self._loop.current, self._loop.time(), len(self.calls) + 1)
+        self.calls.append(call)
+        self._trace(call.process.name, "asks the model", call.number, key)
+        seconds = self._chance.choice((0.2, 1, 4, 12)) * self._pace * self._chance.uniform(0.5, 1.5)
+        fails, retryable = self._chance.random() < self._failing, self._chance.random() < 0.7
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            call.outcome = "cancelled"
+            raise
+        if fails:
+            call.outcome = "failed"
+            self.failed_books.add(book)
+            raise UpstreamAIError(
+                "It failed.", stage=request.stage, retryable=retryable, chapter_number=chapter or None
+            )
+        call.outcome = "replied"
+        self._trace(call.process.name, "hears reply", call.number)
+        usage = Usage(calls=1, input_tokens=10, output_tokens=call.number)
+        return TextReply(f"Reply {call.number}.", StopReason.END, usage, self.name)
+
+    async def close(self) -> None:
+        pass
+
+    # Writing
+
+    async def write_chapter(
+        self, material: Material, number: int, steps: Steps, on_words: Callable[[int], None] | None = None
+    ) -> ChapterDraft:
+        """As many calls as a chapter has parts, each asked with what stands before it."""
+        book = material.book.id
+        self.seen[book, number].add(next(c.content for c in material.chapters if c.chapter_number == number))
+        before = [c.content for c in material.chapters if c.chapter_number < number]
+        texts: list[str] = []
+        for part in range(PARTS):
+            texts.append((await steps.reply(_ask("chapter", book, number, steps, part, before))).text)
+            if on_words:
+                on_words(len(texts) * 2)
+        text = " ".join(texts)
+        return ChapterDraft(text, len(text.split()), Digest(number, _hash(text), "Summary.", ("A fact.",), (), ()))
+
+    async def draft_outline(self, book: Book, steps: Steps) -> Outline:
+        reply = await steps.reply(_ask("outline", book.id, 0, steps, 0, []))
+        plans = (OutlineChapter(f"New {n} of {reply.text}", "Summary.", 500) for n in range(1, book.chapter_count + 1))
+        return Outline({"people": []}, tuple(plans))
+
+    async def rework_chapters(
+        self, material: Material, numbers: Sequence[int], instructions: str, steps: Steps
+    ) -> dict[int, OutlineChapter]:
+        reply = await steps.reply(_ask("rework", material.book.id, 0, steps, 0, [instructions]))
+        return {number: OutlineChapter(f"Other {number} of {reply.text}", "Summary.", 500) for number in numbers}
+
+
+def _ask(stage: str, book: int, chapter: int, steps: Steps, part: int, before: list[str]) -> TextRequest:
+    """`steps` of another run, or of another job, make another question, as what they are stored under does."""
+    work: Any = getattr(steps, "_work", None)
+    text = orjson.dumps([book, chapter, stage, part, str(work.salt), _hash("".join(before))]).decode()
+    return TextRequest(stage, (), (Message("user", text),), 100, chapter_number=chapter or None)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

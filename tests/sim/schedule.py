@@ -1,0 +1,235 @@
+"""One schedule: a few processes, their authors and their faults, all from one seed, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import hashlib
+import os
+import random
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+from bookgen.actors.messages import Resume
+from bookgen.actors.resources import Products
+from tests.sim import wire
+from tests.sim.author import SimulatedAuthor
+from tests.sim.cluster import RESTORE
+from tests.sim.environment import Machine, at_every_fault_point, simulated
+from tests.sim.loop import SimulatedLoop, Standstill
+from tests.sim.nemesis import Nemesis, PlannedFault, plan
+from tests.sim.network import Network
+from tests.sim.oracles import judge
+from tests.sim.postgres import Postgres
+from tests.sim.process import SimulatedProcess
+from tests.sim.provider import ScriptedProvider
+
+PROCESSES = 3
+SECONDS = 75.0  # of authors and faults
+PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 5.0  # after the last fault, until all is written
+BAD_NEWS = ("error", "critical", "exception")
+EXPECTED_NEWS = ("run_quarantined",)
+ACTIVE = "SELECT 1 FROM run WHERE status IN ('queued', 'running') UNION ALL SELECT 1 FROM book_job LIMIT 1"
+PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
+
+
+@dataclass
+class ScheduleVerdict:
+    """What a schedule has shown. `trace` is the hash of everything that happened, in order."""
+
+    seed: int
+    faults: list[PlannedFault]
+    findings: list[str]
+    trace: str
+    virtual_seconds: float
+    statements: int
+    steps: int
+    calls: int
+    completed: int
+    happened: Counter[str] = field(default_factory=Counter)
+    lines: list[str] = field(default_factory=list)
+
+
+class Schedule:
+    """`faults`: these of the plan only, by their numbers; None is all. `tell`: keep what happens as lines."""
+
+    def __init__(self, dsn: str, postgres: Postgres, seed: int, *, faults: Sequence[int] | None, tell: bool) -> None:
+        self.seed = seed
+        self.loop = SimulatedLoop(self._chance("loop"))
+        self.postgres = postgres
+        self.processes: list[SimulatedProcess] = []
+        self.authors: list[SimulatedAuthor] = []
+        self.lines: list[str] = []
+        self._dsn = dsn
+        self._tell = tell
+        self._hash = hashlib.sha256()
+        self._bad_news: list[str] = []
+        shape = self._chance("shape")
+        self._machine = Machine(shared=shape.random() < 0.3)
+        self._edits = shape.choice((0.0, 0.2, 0.4))
+        self._accounts = shape.choice((2, 3, 4, 6))
+        self._chapters = shape.choice((2, 3, 4))
+        failing = shape.choice((0.0, 0.0, 0.03, 0.1))
+        pace = shape.choice((0.3, 1.0, 1.5))
+        self.provider = ScriptedProvider(self.loop, self._chance("model"), self.trace, failing=failing, pace=pace)
+        drawn = plan(self._chance("faults"), SECONDS)
+        self.faults = drawn if faults is None else [drawn[number] for number in faults if number < len(drawn)]
+
+    def _chance(self, of: str) -> random.Random:
+        return random.Random(f"{self.seed} {of}")
+
+    def run(self) -> ScheduleVerdict:
+        pid = lambda: self.loop.current.pid if isinstance(self.loop.current, SimulatedProcess) else os_pid  # noqa: E731
+        os_pid, before = os.getpid(), self.postgres.statements
+        asyncio.set_event_loop(self.loop)
+        with simulated(self.loop, str(self.seed), self._machine, pid, self._hear):
+            try:
+                findings = self.loop.run_until_complete(self._live())
+            except Standstill as error:
+                findings = [str(error)]
+            finally:
+                self._clear()
+        happened = self.nemesis.happened + sum((author.happened for author in self.authors), Counter())
+        completed = self.postgres.rows("SELECT count(*) FROM run WHERE status = 'completed'")[0][0]
+        return ScheduleVerdict(
+            self.seed, self.faults, findings + self._bad_news + self.loop.complaints, self._hash.hexdigest()[:16],
+            self.loop.time(), self.postgres.statements - before, self.loop.steps, len(self.provider.calls),
+            int(completed or 0), happened, self.lines,
+        )  # fmt: skip
+
+    async def _live(self) -> list[str]:
+        books = self._stock()
+        self.nemesis = Nemesis(
+            self.loop, self.faults, lambda: self.processes, self._boot_later, self._ended, list(books),
+            self._chance("nemesis"), self.trace,
+        )  # fmt: skip
+        network = Network(self.loop, self.postgres, self.nemesis, self._chance("network"), self.trace)
+        self.nemesis.network = network
+        for account, owned in books.items():
+            chance = self._chance(f"author {account}")
+            self.authors.append(
+                SimulatedAuthor(account, owned, self.loop, self.postgres, lambda: self.processes, chance, self.trace,
+                       edits=self._edits)
+            )  # fmt: skip
+        with at_every_fault_point(self.nemesis.point):
+            for number in range(PROCESSES):
+                self._boot_later(number * self._chance("boot").uniform(0.0, 2.0))
+            nemesis = self.loop.create_task(self.nemesis.run())
+            await asyncio.gather(nemesis, *(author.run(SECONDS) for author in self.authors))
+            self.nemesis.calm()
+            await asyncio.sleep(max(0.0, self.nemesis.over_at - self.loop.time()))
+            await self._finish()
+            for author in self.authors:
+                for book in author.books:
+                    author.look(book)
+        return judge(self.postgres, self.provider, self.authors, self.nemesis, self.processes)
+
+    async def _finish(self) -> None:
+        """Everything is to go on now, and to come to its end."""
+        for _ in range(int(PATIENCE_SECONDS / LOOK_SECONDS)):
+            paused = {int(row[0] or 0) for row in self.postgres.rows(PAUSED)}
+            for author in self.authors:
+                for book in paused.intersection(author.books):
+                    await author.command(book, Resume())
+            await asyncio.sleep(LOOK_SECONDS)
+            if not paused and not self.postgres.rows(ACTIVE):
+                break
+        await asyncio.sleep(LOOK_SECONDS)  # what is entered late
+
+    def _stock(self) -> dict[int, list[int]]:
+        """Accounts, and the books of each."""
+        books: dict[int, list[int]] = {}
+        for account in range(1, self._accounts + 1):
+            self._put(f"INSERT INTO account (id, username, email) OVERRIDING SYSTEM VALUE VALUES ({account}, "
+                      f"'author{account}', 'author{account}@example.com')")  # fmt: skip
+            self._put(f"UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = 'pro') "
+                      f"WHERE account_id = {account}")  # fmt: skip
+            books[account] = [account * 10 + number for number in range(1 + account % 2)]
+            for book in books[account]:
+                self._put(
+                    f"""INSERT INTO book (id, account_id, title, chapter_count, target_word_count, trim_size,
+                                          content_language, status) OVERRIDING SYSTEM VALUE
+                        VALUES ({book}, {account}, 'A book', {self._chapters}, 1500, '6x9', 'en', 'outline')"""
+                )
+                self._put(
+                    f"""INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
+                        SELECT {book}, n, 'Chapter ' || n, 500 FROM generate_series(1, {self._chapters}) AS n"""
+                )
+        return books
+
+    def _put(self, sql: str) -> None:
+        if state := wire.sqlstate(self.postgres.monitor.ask(sql)):
+            raise RuntimeError(f"{state}: {sql}")
+
+    # Processes
+
+    def _boot_later(self, seconds: float) -> None:
+        with self.loop.acting_as(self.loop.world):
+            self.loop.call_later(seconds, self._boot)
+
+    def _boot(self) -> None:
+        async def paint_cover(*_: Any) -> None:
+            return None
+
+        async def nothing(*_: Any) -> None:
+            pass
+
+        number = len(self.processes) + 1
+        process = SimulatedProcess(
+            f"p{number}", 1000 + number, self.loop, self._dsn, self.provider, self.provider.writing,
+            Products(paint_cover, nothing, nothing),
+        )  # fmt: skip
+        self.processes.append(process)
+        self._machine.living.add(process.pid)
+        self.trace(process.name, "boots")
+        process.boot()
+
+    def _ended(self, process: SimulatedProcess) -> None:
+        self._machine.living.discard(process.pid)
+
+    # What is heard
+
+    def trace(self, *what: object) -> None:
+        line = f"{self.loop.time():.4f} {' | '.join(map(str, what))}"
+        self._hash.update(line.encode())
+        if self._tell:
+            self.lines.append(line)
+
+    def _hear(self, entry: dict[str, Any]) -> None:
+        owner = self.loop.current
+        self.trace(owner.name, "log", {key: str(value)[:100] for key, value in entry.items()})
+        if entry["level"] in BAD_NEWS and entry["event"] not in EXPECTED_NEWS:
+            error = entry.get("exc_info")
+            self._bad_news.append(f"{owner.name} logged {entry['event']}: {error!r}" if error else f"{entry}")
+
+    def _clear(self) -> None:
+        """Leaves nothing to the next schedule, neither in memory nor at the server."""
+        for process in self.processes:
+            process.kill()
+        for link in list(self.nemesis.network.links if self.nemesis.network else ()):
+            link.drop(heard=True)
+        for task in asyncio.all_tasks(self.loop):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+        self.loop.world.ready.clear()
+
+
+def run_schedule(
+    dsn: str, postgres: Postgres, seed: int, *, faults: Sequence[int] | None = None, tell: bool = False
+) -> ScheduleVerdict:
+    postgres.rows(RESTORE)
+    postgres.forget_statements()
+    schedule = Schedule(dsn, postgres, seed, faults=faults, tell=tell)
+    gc.disable()
+    try:
+        return schedule.run()
+    finally:
+        gc.enable()
+        with mock.patch.object(sys, "unraisablehook"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a killed process leaves behind
+            del schedule
+            gc.collect()

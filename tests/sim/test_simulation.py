@@ -1,0 +1,55 @@
+"""A few schedules of the simulation; `make simulate` runs as many as it is asked for."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.sim.loop import Owner, SimulatedLoop, Standstill
+from tests.sim.nemesis import KINDS, plan
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def simulate(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: a simulation takes the clock, chance and the logs away from all else."""
+    command = [sys.executable, "-m", "tests.sim", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.timeout(300)
+def test_a_seed_goes_the_same_way_twice_and_breaks_no_promise() -> None:
+    simulated = simulate("--seed", "3", "--twice")
+
+    assert simulated.returncode == 0, simulated.stdout + simulated.stderr
+    assert "1 schedules" in simulated.stdout
+
+
+def test_plans_of_faults_leave_out_no_kind_and_repeat_with_their_seed() -> None:
+    drawn = [plan(random.Random(f"{seed} faults"), 100.0) for seed in range(200)]
+
+    assert {fault.kind for faults in drawn for fault in faults} == set(KINDS)
+    assert drawn[7] == plan(random.Random("7 faults"), 100.0)
+
+
+def test_what_is_frozen_goes_on_later_and_what_is_killed_never_does() -> None:
+    loop = SimulatedLoop(random.Random(1))
+    frozen, killed = Owner("frozen"), Owner("killed")
+    said: list[tuple[str, float]] = []
+    for owner in (frozen, killed):
+        loop.add(owner)
+        with loop.acting_as(owner):
+            loop.call_later(1.0, lambda name=owner.name: said.append((name, loop.time())))
+    frozen.frozen = True
+    killed.kill()
+    loop.call_later(5.0, setattr, frozen, "frozen", False)
+
+    with pytest.raises(Standstill):
+        loop.run_forever()
+    loop.close()
+
+    assert said == [("frozen", 5.0)]

@@ -1,0 +1,108 @@
+"""The frames of PostgreSQL's protocol, as far as somebody in the middle has to know them."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+
+CANCEL = 80877102
+READY, NOTIFICATION, FAILURE = b"Z", b"A", b"E"
+UNASKED = b"ANS"  # what a server may say at any time
+SYNC = b"S\0\0\0\4"
+IDLE, IN_TRANSACTION, FAILED = b"I", b"T", b"E"
+START, END = "<start>", "<end>"
+
+
+def frames(data: bytes) -> tuple[list[bytes], bytes]:
+    """The whole typed messages in `data`, and what is left over."""
+    whole, at = [], 0
+    while len(data) - at >= 5:
+        end = at + 1 + int.from_bytes(data[at + 1 : at + 5], "big")
+        if len(data) < end:
+            break
+        whole.append(data[at:end])
+        at = end
+    return whole, data[at:]
+
+
+def message(kind: bytes, body: bytes) -> bytes:
+    return kind + struct.pack("!i", len(body) + 4) + body
+
+
+def query(sql: str) -> bytes:
+    return message(b"Q", sql.encode() + b"\0")
+
+
+def error(sqlstate: str, text: str, severity: str = "ERROR") -> bytes:
+    return message(FAILURE, f"S{severity}\0V{severity}\0C{sqlstate}\0M{text}\0\0".encode())
+
+
+def sqlstate(answer: bytes) -> str:
+    """Of the first error in an answer; empty when there is none."""
+    for frame in frames(answer)[0]:
+        if frame[:1] == FAILURE:
+            return next((part[1:].decode() for part in frame[5:].split(b"\0") if part[:1] == b"C"), "")
+    return ""
+
+
+def values(row: bytes) -> list[str | None]:
+    """Of a DataRow in the text format."""
+    (count,), at, found = struct.unpack("!h", row[5:7]), 7, []
+    for _ in range(count):
+        (length,) = struct.unpack("!i", row[at : at + 4])
+        at += 4
+        found.append(None if length < 0 else row[at : at + length].decode())
+        at += max(length, 0)
+    return found
+
+
+def answers(request: bytes) -> int | None:
+    """How many messages answer a request that ends with Flush; None for one that ReadyForQuery answers."""
+    asked, _ = frames(request)
+    if not asked or asked[-1][:1] != b"H":
+        return None
+    return sum(2 if frame[:1] == b"D" and frame[5:6] == b"S" else 1 for frame in asked[:-1])
+
+
+@dataclass(slots=True)
+class ClientStream:
+    """What a client has said so far: which statements it prepared, and what it asks of the server now."""
+
+    _rest: bytes = b""
+    _started: bool = False
+    _asked: list[bytes] = field(default_factory=list)
+    _prepared: dict[bytes, bytes] = field(default_factory=dict)
+
+    def says(self, data: bytes) -> list[tuple[str, bytes]]:
+        """The requests that are complete now: the SQL that each is about, and its bytes."""
+        self._rest += data
+        requests = []
+        if not self._started and len(self._rest) >= 4:
+            length = int.from_bytes(self._rest[:4], "big")
+            if len(self._rest) >= length:
+                packet, self._rest, self._started = self._rest[:length], self._rest[length:], True
+                requests.append((START, packet))
+        if self._started:
+            whole, self._rest = frames(self._rest)
+            for frame in whole:
+                self._asked.append(frame)
+                if frame[:1] in b"SQXH":
+                    requests.append((self._sql(), b"".join(self._asked)))
+                    self._asked = []
+        return requests
+
+    def _sql(self) -> str:
+        sql = b""
+        for frame in self._asked:
+            body = frame[5:]
+            match frame[:1]:
+                case b"Q":
+                    sql = body.rstrip(b"\0")
+                case b"X":
+                    sql = END.encode()
+                case b"P":
+                    name, sql, _ = body.split(b"\0", 2)
+                    self._prepared[name] = sql
+                case b"B":
+                    sql = self._prepared.get(body.split(b"\0", 2)[1], b"")
+        return sql.decode()
