@@ -103,6 +103,7 @@ class Overrides(TypedDict, total=False):
     images: ImageModel
     passwords: Passwords
     limiter: Limiter
+    pool: RenderPool
     least_free: int  # bytes on the disk of the embedded database, below which nothing may grow
 
 
@@ -196,7 +197,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     caps = _caps(config, model)
     least_free = overrides.get("least_free", LEAST_FREE)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
-    pool = RenderPool()
+    pool = overrides.get("pool") or RenderPool()
     publisher = Publisher(database, quota, pool, shortage)
     closing.push_async_callback(publisher.close)
     painter = Painter(images, pool)

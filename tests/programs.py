@@ -1,4 +1,4 @@
-"""`bookgen ARGUMENTS` as a process of its own, forked from one that has imported the service.
+"""`bookgen ARGUMENTS`, or a render worker, as a process of its own, forked from one that has imported the service.
 
 To import it is most of a start, and the suite starts hundreds. What is forked is killed, frozen and told like any other
 process: it has a number, a folder, an environment and streams of its own.
@@ -11,15 +11,19 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import reduction
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from bookgen.render.pool import Worker, clean_environment
+
 COMMANDS = ("account", "check", "migrate", "payments", "proof", "serve", "write")
 FORKING = multiprocessing.get_context("forkserver")
-FORKING.set_forkserver_preload(["uvloop", *(f"bookgen.commands.{name}" for name in COMMANDS)])
+FORKING.set_forkserver_preload(
+    ["uvloop", "bookgen.render.perform", "bookgen.render.worker", *(f"bookgen.commands.{name}" for name in COMMANDS)]
+)
 
 
 class Program:
@@ -35,8 +39,13 @@ class Program:
         cls, arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str], out: int, err: int
     ) -> Program:
         """`out`, `err`: descriptors of files or pipes. There is nothing to read on its standard input."""
-        streams = _Handed(out), _Handed(err)
-        process = FORKING.Process(target=_run, args=(list(arguments), str(folder), dict(environment), *streams))
+        with os.fdopen(os.open(os.devnull, os.O_RDONLY)) as nothing:
+            streams = [_Handed(each) for each in (nothing.fileno(), out, err)]
+            return await cls._forked(_command, streams, dict(environment), str(folder), list(arguments))
+
+    @classmethod
+    async def _forked(cls, become: Callable[..., None], *told: Any) -> Program:
+        process = FORKING.Process(target=become, args=told)
         await asyncio.to_thread(process.start)
         return cls(process)
 
@@ -84,15 +93,41 @@ class _Handed:
         os.close(self._descriptor)
 
 
-def _run(arguments: list[str], folder: str, environment: dict[str, str], out: _Handed, err: _Handed) -> None:
+async def forked_worker(memory: int) -> Worker:
+    """What `Worker.start` gives."""
+    its_in, ours_out = os.pipe()
+    ours_in, its_out = os.pipe()
+    with os.fdopen(its_in) as stdin, os.fdopen(its_out) as stdout:
+        streams = [_Handed(each) for each in (stdin.fileno(), stdout.fileno(), 2)]
+        program = await Program._forked(_worker, streams, clean_environment(), memory)
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await loop.connect_read_pipe(lambda: protocol, os.fdopen(ours_in, "rb"))
+    transport, _ = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(ours_out, "wb"))
+    return await Worker.of(program, asyncio.StreamWriter(transport, protocol, reader, loop), reader)
+
+
+def _command(streams: list[_Handed], environment: dict[str, str], folder: str, arguments: list[str]) -> None:
     from bookgen.commands.cli import main
 
-    _Handed(os.open(os.devnull, os.O_RDONLY)).become(0)
-    out.become(1)
-    err.become(2)
-    os.environ.clear()
-    os.environ.update(environment)
+    _become(streams, environment)
     os.chdir(folder)
+    sys.exit(main(arguments))
+
+
+def _worker(streams: list[_Handed], environment: dict[str, str], memory: int) -> None:
+    from bookgen.render.worker import main
+
+    _become(streams, environment)
+    sys.argv[1:] = [str(memory)]
+    main()
+
+
+def _become(streams: list[_Handed], environment: dict[str, str]) -> None:
+    for descriptor, stream in enumerate(streams):
+        stream.become(descriptor)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 (for as long as the process lives)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)
-    sys.exit(main(arguments))
+    os.environ.clear()
+    os.environ.update(environment)

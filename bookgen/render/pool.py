@@ -8,10 +8,11 @@ import os
 import pickle
 import sys
 from asyncio import StreamReader, StreamWriter
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
@@ -34,21 +35,29 @@ class RenderPool:
 
     The rest waits in a bounded queue, first come, first served: since each account has two places in it at most, no
     account's jobs go before another's next one for long.
-    The first job starts the first: a service that renders nothing has none of their memory.
+    The first job starts the first: a service that renders nothing has none of their memory. `start` takes the bytes
+    that a worker may have.
     """
 
     def __init__(
-        self, *, workers: int = 0, timeout: float = TIMEOUT, waiting: int = WAITING, memory: int = MEMORY
+        self,
+        *,
+        workers: int = 0,
+        timeout: float = TIMEOUT,
+        waiting: int = WAITING,
+        memory: int = MEMORY,
+        start: Callable[[int], Awaitable[Worker]] | None = None,
     ) -> None:
         self._size = workers or max(AT_ONCE + 1, min(4, os.cpu_count() or 1))
         self._timeout = timeout
         self._waiting = waiting
         self._memory = memory
+        self._start = start or Worker.start
         self._turns = asyncio.Semaphore(self._size)
         self._accounts = AccountTurns()
         self._queued = 0
-        self._idle: list[_Worker] = []
-        self._busy: set[_Worker] = set()
+        self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
 
     async def close(self) -> None:
         workers = [*self._idle, *self._busy]
@@ -76,10 +85,10 @@ class RenderPool:
 
     async def _run(self, job: Any) -> Any:
         data = await asyncio.to_thread(pickle.dumps, job, pickle.HIGHEST_PROTOCOL)
-        worker: _Worker | None = None
+        worker: Worker | None = None
         try:
             async with asyncio.timeout(self._timeout):
-                worker = self._idle.pop() if self._idle else await _Worker.start(self._memory)
+                worker = self._idle.pop() if self._idle else await self._start(self._memory)
                 self._busy.add(worker)
                 answer = await worker.ask(data)
         except TimeoutError:
@@ -93,7 +102,7 @@ class RenderPool:
                 await self._put_back(worker)
         return result_of(answer)
 
-    async def _put_back(self, worker: _Worker) -> None:
+    async def _put_back(self, worker: Worker) -> None:
         self._busy.discard(worker)
         if worker.usable and worker.jobs < JOBS_A_WORKER:
             self._idle.append(worker)
@@ -101,7 +110,7 @@ class RenderPool:
             await worker.kill()
 
 
-def _environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in INHERITED if name in os.environ} | {"PYTHONPATH": _search_path()}
 
 
@@ -111,10 +120,21 @@ def _search_path() -> str:
     return os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-class _Worker:
+class WorkerProcess(Protocol):
+    """A process that runs, as asyncio has it."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def kill(self) -> None: ...
+
+    async def wait(self) -> int: ...
+
+
+class Worker:
     """One process. `usable` is false from the moment a job goes in until its answer is out."""
 
-    def __init__(self, process: Process, stdin: StreamWriter, stdout: StreamReader) -> None:
+    def __init__(self, process: WorkerProcess, stdin: StreamWriter, stdout: StreamReader) -> None:
         self._process = process
         self._stdin = stdin
         self._stdout = stdout
@@ -122,7 +142,7 @@ class _Worker:
         self.jobs = 0
 
     @classmethod
-    async def start(cls, memory: int) -> _Worker:
+    async def start(cls, memory: int) -> Worker:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -131,12 +151,17 @@ class _Worker:
             stdin=PIPE,
             stdout=PIPE,
             stderr=None if sys.stderr else DEVNULL,
-            env=_environment(),
+            env=clean_environment(),
             start_new_session=True,  # a Ctrl-C in the terminal is for the service, which then closes us
         )
         if process.stdin is None or process.stdout is None:
             raise OSError("the worker has no pipes")
-        worker = cls(process, process.stdin, process.stdout)
+        return await cls.of(process, process.stdin, process.stdout)
+
+    @classmethod
+    async def of(cls, process: WorkerProcess, stdin: StreamWriter, stdout: StreamReader) -> Worker:
+        """The worker which that process becomes once it says that it is ready."""
+        worker = cls(process, stdin, stdout)
         try:
             await receive(worker._stdout.readexactly)
         except BaseException:
