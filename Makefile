@@ -15,7 +15,7 @@ INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos simulate contract outages models covers pages lock clean
+.PHONY: book test serve pythons chaos simulate contract mutants outages models covers pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -48,6 +48,12 @@ simulate: .venv/.test
 # The running service judged by its own OpenAPI document: every check, 20,000 requests.
 contract: .venv/.test
 	$(BIN)/python -m tests.http.judge
+
+# The files that guard accounts, payments and the API, changed in one place at a time: does a test notice?
+MUTANTS ?= 300
+mutants: .venv/.test
+	@$(INSTALL) -e ".[mutants]"
+	$(BIN)/python -m tests.mutants --mutants $(MUTANTS)
 
 # Outages of a second, a minute and an hour, on a virtual clock; every kind of server that is none of a cloud's.
 outages: .venv/.test
