@@ -95,6 +95,8 @@ CHECKLIST = {
     "an account keeps so many bytes": "test_storage what_grows_is_refused_where_nothing_fits_any_more",
     "former texts too": "test_storage former_texts_count_by_their_bytes",
     "however many copies are made at once": "test_storage of_copies_made_at_the_same_moment_only_those_are_kept_",
+    "runs end where the account is full": "test_storage a_run_that_has_filled_the_account_keeps_what_it_wrote_and_",
+    "finished files have a bound of their own": "test_exports an_accounts_files_are_kept_up_to_so_many_bytes_and_",
     "nothing grows on a disk almost full": "test_storage on_a_disk_that_is_almost_full_nothing_grows_and_",
     "and every write says whether it grows": "test_storage every_write_either_grows_or_is_known_to_be_small",
     "500 slow senders leave others unaffected": "test_floods slow_senders_leave_others_unaffected_and_are_cut_off",

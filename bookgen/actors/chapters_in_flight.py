@@ -25,6 +25,7 @@ from bookgen.actors.quarantine import Quarantine, back_off, suspected
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.work_in_flight import WorkInFlight
+from bookgen.billing.storage import require_room
 from bookgen.errors import Unavailable
 from bookgen.models import Book, Chapter, Run
 from bookgen.providers.text import CallsHalted
@@ -163,6 +164,7 @@ class ChaptersInFlight:
         async with self._place(work.run):
             given = known or await self._read(work.run)
             chapter = work.place(given)
+            await self._require_room(work.run)
             write_chapter = self._resources.writing.write_chapter
             try:
                 draft = await write_chapter(given, chapter.chapter_number, work.steps, work.hear_of)
@@ -171,6 +173,13 @@ class ChaptersInFlight:
             except BaseException:
                 await work.steps.settle()
                 raise
+
+    async def _require_room(self, run: Run) -> None:
+        """PlanUpgradeRequired when the account keeps all that its plan allows: what is written stays, and no call is
+        made for what there is no room for. Without billing it is looked at when a run starts."""
+        pool, quota = self._resources.pool, self._resources.quota
+        if quota.billing:
+            await self._resources.health.through_outages(lambda: require_room(pool, quota, run.account_id))
 
     async def _illustrate(self, work: ChapterWork, book: Book, chapter: Chapter, draft: ChapterDraft) -> None:
         """What a spread needs besides its text: the plan, which every later one goes by, and its picture."""

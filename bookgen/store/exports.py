@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 KEPT_PER_BOOK = 8
+KEPT_PER_ACCOUNT = 256_000_000  # bytes, and the newest file whatever its size
 
 FIND = "SELECT body FROM export_file WHERE book_id = $1 AND digest = $2"
 
@@ -25,17 +26,24 @@ KEEP = """
     ON CONFLICT (book_id, digest) DO NOTHING
 """
 
+# The length of a file is read from its header.
 FORGET_OLD = """
-    DELETE FROM export_file
-     WHERE book_id = $1
-       AND digest NOT IN (SELECT digest FROM export_file WHERE book_id = $1 ORDER BY created_at DESC, digest LIMIT $2)
+    DELETE FROM export_file e
+     USING (SELECT f.book_id, f.digest,
+                   row_number() OVER (PARTITION BY f.book_id ORDER BY f.created_at DESC, f.digest) AS place,
+                   row_number() OVER (ORDER BY f.created_at DESC, f.digest) AS place_of_all,
+                   sum(octet_length(f.body)) OVER (ORDER BY f.created_at DESC, f.digest) AS bytes
+              FROM export_file f JOIN book b ON b.id = f.book_id
+             WHERE b.account_id = (SELECT account_id FROM book WHERE id = $1)) AS kept
+     WHERE e.book_id = kept.book_id AND e.digest = kept.digest
+       AND (kept.place > $2 OR (kept.place_of_all > 1 AND kept.bytes > $3))
 """
 
 
 async def keep(db: DB, book_id: int, digest: str, kind: str, body: bytes) -> None:
-    """Keeps the file and lets the book's oldest go."""
+    """Keeps the file and lets the oldest of its book and of its account go."""
     await db.execute(KEEP, book_id, digest, kind, body)
-    await db.execute(FORGET_OLD, book_id, KEPT_PER_BOOK)
+    await db.execute(FORGET_OLD, book_id, KEPT_PER_BOOK, KEPT_PER_ACCOUNT)
 
 
 COUNT = """

@@ -30,9 +30,9 @@ async def kept(api: Api) -> int:
     return await storage.stored(api.services.database.http, api.account_id)
 
 
-async def filled(api: Api) -> dict:
+async def filled(api: Api, **fields: int) -> dict:
     """A book with which the account's megabyte is full but for a hundred bytes."""
-    book = await api.outlined()
+    book = await api.outlined(**fields)
     room = MEGABYTE - await kept(api) - 100
     assert (await save(api, book["chapters"][0]["id"], room)).status == 200
     return book
@@ -115,6 +115,26 @@ async def test_what_does_not_grow_is_saved_beyond_the_bound_and_a_deleted_book_m
 
     assert [change.status for change in changes] == [200, 200, 200]
     assert await kept(small) == 0
+
+
+async def test_a_run_that_has_filled_the_account_keeps_what_it_wrote_and_goes_on_once_there_is_room(small: Api) -> None:
+    book = await filled(small, chapter_count=3)
+    full, last, missing = (chapter["id"] for chapter in book["chapters"])
+    assert (await small.post(f"/books/{book['id']}/generate/")).status == 202
+
+    failure = (await small.until(book["id"], "error"))["failure"]
+
+    assert (failure["code"], failure["chapter_number"], failure["retryable"]) == ("PLAN_UPGRADE_REQUIRED", 3, True)
+    assert failure["message"] == "Your plan keeps 1 MB of text and pictures. Delete a book, or take a larger plan."
+    written = (await small.get(f"/chapters/{last}/")).body["content"]
+    assert written
+    assert not (await small.get(f"/chapters/{missing}/")).body["content"]
+    assert (await small.post(f"/books/{book['id']}/resume-generation/")).status == 402
+
+    await small.services.database.http.execute("UPDATE chapter SET content = 'Short.' WHERE id = $1", full)
+    assert (await small.post(f"/books/{book['id']}/resume-generation/")).status == 200
+    await small.until(book["id"], "completed")
+    assert (await small.get(f"/chapters/{last}/")).body["content"] == written
 
 
 async def test_pictures_count_as_well(small: Api) -> None:

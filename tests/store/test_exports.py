@@ -1,0 +1,61 @@
+"""Finished files are kept up to a bound for each book and each account; the oldest go first."""
+
+from __future__ import annotations
+
+import itertools
+
+import asyncpg
+import pytest
+
+from bookgen.store import exports
+
+BOOK = """
+    INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
+    VALUES ($1, 'A book', 2, 100, '6x9', 'en') RETURNING id
+"""
+_names = itertools.count(1)
+
+
+async def account_with(pool: asyncpg.Pool, books: int) -> list[int]:
+    name = f"keeper{next(_names)}"
+    account = await pool.fetchval(
+        "INSERT INTO account (username, email) VALUES ($1, $1 || '@example.com') RETURNING id", name
+    )
+    return [await pool.fetchval(BOOK, account) for _ in range(books)]
+
+
+async def kept(pool: asyncpg.Pool) -> set[str]:
+    return {row["digest"] for row in await pool.fetch("SELECT digest FROM export_file")}
+
+
+async def test_an_accounts_files_are_kept_up_to_so_many_bytes_and_the_oldest_go(
+    pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "KEPT_PER_ACCOUNT", 100)
+    first, second = await account_with(pool, 2)
+    (of_another,) = await account_with(pool, 1)
+    await exports.keep(pool, of_another, "another's", "pdf", b"x" * 90)
+
+    for at, book in enumerate((first, second, first, second)):
+        await exports.keep(pool, book, f"file {at}", "pdf", b"x" * 40)
+
+    assert await kept(pool) == {"another's", "file 2", "file 3"}
+
+
+async def test_the_newest_file_is_kept_whatever_its_size(pool: asyncpg.Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "KEPT_PER_ACCOUNT", 100)
+    (book,) = await account_with(pool, 1)
+    await exports.keep(pool, book, "small", "pdf", b"x" * 10)
+
+    await exports.keep(pool, book, "large", "pdf", b"x" * 1_000)
+
+    assert await kept(pool) == {"large"}
+
+
+async def test_a_books_files_are_kept_up_to_so_many(pool: asyncpg.Pool) -> None:
+    (book,) = await account_with(pool, 1)
+
+    for at in range(exports.KEPT_PER_BOOK + 2):
+        await exports.keep(pool, book, f"file {at:02}", "pdf", b"x")
+
+    assert await kept(pool) == {f"file {at:02}" for at in range(2, exports.KEPT_PER_BOOK + 2)}
