@@ -15,7 +15,8 @@ from bookgen.http.chapters_schemas import (
     shown_chapter,
 )
 from bookgen.http.edge import replies
-from bookgen.http.edge.contract import conditional, docs, grows, json_schema, refuses, response_schema
+from bookgen.http.edge.conditional import is_expected
+from bookgen.http.edge.contract import conditional, docs, grows, guarded, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SITE, SUPERVISOR
 from bookgen.http.edge.pieces import LARGE
 from bookgen.http.edge.routing import path_id
@@ -59,16 +60,37 @@ async def read_chapter(request: web.Request) -> web.Response:
     return await _shown(request, chapter)
 
 
-@docs(tags=["chapters"], summary="Save a chapter", description="A text that is overwritten is kept as a revision.")
+@docs(
+    tags=["chapters"],
+    summary="Save a chapter",
+    description=(
+        "A text that is overwritten is kept as a revision. With `If-Match` nobody's is overwritten unseen: 409 when "
+        "the chapter is no longer what you have read."
+    ),
+)
 @json_schema(ChapterChangesSchema)
 @response_schema(ChapterSchema)
-@refuses(errors.PlanUpgradeRequired)
+@refuses(errors.PlanUpgradeRequired, errors.Conflict)
 @grows
+@guarded
 async def change_chapter(request: web.Request) -> web.Response:
-    chapter_id, changes = path_id(request), request[BODY]
+    chapter_id, changes, account_id = path_id(request), request[BODY], request[ACCOUNT_ID]
+    read = await _read_before(request, chapter_id)
     async with request.app[DATABASE].http.acquire() as connection:
-        chapter = await editing.save_chapter(connection, request.app[QUOTA], request[ACCOUNT_ID], chapter_id, changes)
+        chapter = await editing.save_chapter(connection, request.app[QUOTA], account_id, chapter_id, changes, read=read)
     return await _shown(request, chapter)
+
+
+async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
+    """The chapter that the caller has changed, where If-Match names it. Conflict when it is another by now."""
+    if "If-Match" not in request.headers:
+        return None
+    chapter = await chapters.find(request.app[DATABASE].http, request[ACCOUNT_ID], chapter_id)
+    if chapter is None:
+        raise errors.NotFound
+    if not is_expected(request, await _encoded(request, chapter)):
+        raise errors.Conflict(editing.CHANGED)
+    return chapter
 
 
 @docs(
@@ -135,6 +157,10 @@ async def restore_revision(request: web.Request) -> web.Response:
 
 
 async def _shown(request: web.Request, chapter: Chapter) -> web.Response:
+    return replies.encoded(await _encoded(request, chapter))
+
+
+async def _encoded(request: web.Request, chapter: Chapter) -> bytes:
     found = await illustrations.of_chapter(request.app[DATABASE].http, chapter.id)
     pictures = by_chapter(found, request.app[SITE].public_url)
-    return replies.json(shown_chapter(chapter, pictures.get(chapter.id, ())))
+    return replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ())))

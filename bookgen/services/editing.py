@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from asyncpg import Connection
 
 MAX_CHAPTERS = 100
+CHANGED = "The chapter has changed since you read it."
 
 
 async def create_book(connection: Connection, quota: Quota, account_id: int, fields: Mapping[str, Any]) -> Book:
@@ -84,10 +85,12 @@ async def save_chapter(
     chapter_id: int,
     changes: Mapping[str, Any],
     origin: RevisionOrigin = RevisionOrigin.EDITOR,
+    read: Chapter | None = None,
 ) -> Chapter:
     """Changes fields of the chapter; a text that is overwritten is kept as a revision.
 
-    NotFound; PlanUpgradeRequired when its new budget makes the book too long, or its text is more than the plan keeps.
+    NotFound; Conflict when the chapter is no longer as it was `read`; PlanUpgradeRequired when its new budget makes the
+    book too long, or its text is more than the plan keeps.
     """
     async with connection.transaction():
         if "target_word_count" in changes:
@@ -95,6 +98,8 @@ async def save_chapter(
         former = await chapters.lock(connection, account_id, chapter_id)
         if former is None:
             raise NotFound
+        if read is not None and former != read:
+            raise Conflict(CHANGED)
         chapter = replace(former, **changes)
         rewritten = chapter.content != former.content
         if rewritten:

@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import pytest
@@ -53,6 +54,30 @@ async def test_text_is_kept_to_the_letter(api: Api, chapter: dict[str, Any]) -> 
     content = "  # A\n\nzwölf Boxkämpfer 👩‍🚀\r\n\n  \u202eend  \n"
 
     assert (await save(api, chapter, content=content))["content"] == content
+
+
+async def test_a_chapter_is_not_overwritten_by_who_has_read_another(api: Api, chapter: dict[str, Any]) -> None:
+    path = f"/chapters/{chapter['id']}/"
+    tag = (await api.get(path)).headers["ETag"]
+    await save(api, chapter, content="Somebody else's.")
+
+    refused = await api.patch(path, {"content": "Mine."}, headers={"If-Match": tag})
+    seen = await api.get(path)
+    saved = await api.patch(path, {"content": "Mine."}, headers={"If-Match": f'"another", W/{seen.headers["ETag"]}'})
+
+    assert (refused.status, refused.code) == (409, "CONFLICT")
+    assert seen.body["content"] == "Somebody else's."
+    assert saved.body["content"] == "Mine."
+
+
+async def test_of_several_who_have_read_the_same_chapter_one_saves(api: Api, chapter: dict[str, Any]) -> None:
+    path = f"/chapters/{chapter['id']}/"
+    read = {"If-Match": (await api.get(path)).headers["ETag"]}
+
+    replies = await asyncio.gather(*(api.patch(path, {"content": f"{n}."}, headers=read) for n in range(4)))
+
+    assert sorted(reply.status for reply in replies) == [200, 409, 409, 409]
+    assert len(await revisions(api, chapter)) == 1
 
 
 async def test_every_overwritten_text_is_kept_as_a_revision(api: Api, chapter: dict[str, Any]) -> None:

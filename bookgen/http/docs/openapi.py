@@ -110,6 +110,7 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
         *_query_parameters(route, plugin),
         *([wire_documents.PREFER] if contract.does_wait(route.handler) else ()),
         *([wire_documents.IF_NONE_MATCH] if contract.is_conditional(route.handler) else ()),
+        *([wire_documents.IF_MATCH] if contract.is_guarded(route.handler) else ()),
     ]:
         operation["parameters"] = parameters
     if body := _request_body(route, said):

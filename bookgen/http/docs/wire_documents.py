@@ -71,6 +71,13 @@ IF_NONE_MATCH: dict[str, Any] = {
     "description": "The ETag of the answer that you have: 304 without a body if it is still the same.",
     "schema": {"type": "string"},
 }
+IF_MATCH: dict[str, Any] = {
+    "in": "header",
+    "name": "If-Match",
+    "required": False,
+    "description": "The ETag of the answer that you change: 409 `CONFLICT` and no change if it is another by now.",
+    "schema": {"type": "string"},
+}
 
 
 def reference(name: str) -> dict[str, Any]:

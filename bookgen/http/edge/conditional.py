@@ -1,4 +1,4 @@
-"""Answers that the caller already has: ETag, If-None-Match, 304."""
+"""Answers that the caller already has, and changes to what the caller has read: ETag, If-None-Match, If-Match."""
 
 from __future__ import annotations
 
@@ -50,6 +50,12 @@ def unless_known(request: web.Request, response: web.StreamResponse) -> web.Stre
         return known.answer(response.headers)
     response.headers["ETag"] = known.tag
     return response
+
+
+def is_expected(request: web.Request, body: bytes) -> bool:
+    """Whether this is still the answer that If-Match names. RFC 9110's strong comparison would fail behind a proxy."""
+    given = request.headers.get("If-Match")
+    return given is None or _names(given, _tag(body))
 
 
 def _names(given: str, tag: str) -> bool:

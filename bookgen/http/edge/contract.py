@@ -57,6 +57,15 @@ def conditional(handler: _F) -> _F:
     return handler
 
 
+_GUARDED = "__guarded__"
+
+
+def guarded(handler: _F) -> _F:
+    """Says that a caller may name the answer that the change is made to."""
+    setattr(handler, _GUARDED, True)
+    return handler
+
+
 _WAITS = "__waits__"
 
 
@@ -81,6 +90,10 @@ def does_grow(handler: Handler) -> bool:
 
 def does_wait(handler: Handler) -> bool:
     return getattr(handler, _WAITS, False)
+
+
+def is_guarded(handler: Handler) -> bool:
+    return getattr(handler, _GUARDED, False)
 
 
 def is_conditional(handler: Handler) -> bool:

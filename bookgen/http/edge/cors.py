@@ -9,7 +9,7 @@ _EXPOSED = ", ".join([
     "X-API-Version-Latest", "Deprecation", "Sunset", "Link", "ETag", "Content-Disposition", "WWW-Authenticate",
     "Preference-Applied",
 ])  # fmt: skip
-_ACCEPTED = "Authorization, Content-Type, If-None-Match, Prefer, X-Request-Id, X-Browser-Fingerprint"
+_ACCEPTED = "Authorization, Content-Type, If-Match, If-None-Match, Prefer, X-Request-Id, X-Browser-Fingerprint"
 
 
 def headers(origin: str | None, allowed: Collection[str]) -> dict[str, str]:

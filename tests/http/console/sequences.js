@@ -1,6 +1,6 @@
-// Editors over the real API. What they send may never arrive, or arrive and never be answered; others write as well;
-// a page may be closed and another opened. In the end every word that was typed must be somewhere: in an editor, in
-// the chapter, in its former texts, or on the device.
+// Editors over the real API. What they send may never arrive, or arrive and never be answered; others write as well,
+// even between an editor's look at the chapter and its save; a page may be closed and another opened. In the end every
+// word that was typed must be somewhere: in an editor, in the chapter, in its former texts, or on the device.
 const [folder, chapter, token, from, count, done] = arguments;
 const store = new Map();
 const storage = {
@@ -15,24 +15,38 @@ const random = (most) => {
   state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
   return Math.floor((state / 2 ** 32) * most);
 };
-const call = async (method, path, body) => {
+const send = async (method, path, body, headers = {}) => {
   const reply = await fetch(`/api/v1/chapters/${chapter}/${path}`, {
-    method, headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    method, headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json", ...headers },
     body: body && JSON.stringify(body),
   });
-  if (!reply.ok) throw new Error(`${method} ${path} ${reply.status}`);
-  return reply.json();
+  if (!reply.ok) throw Object.assign(new Error(`${method} ${path} ${reply.status}`), { status: reply.status });
+  return reply;
 };
+const call = async (...asked) => (await send(...asked)).json();
 const gone = () => Object.assign(new Error("away"), { status: 0 });
-const read = async () => {
-  if (network !== "whole") throw gone();
-  return (await call("GET", "")).content;
+let written;
+const stranger = async () => {
+  const { content } = await call("GET", "");
+  await call("PATCH", "", { content: insert(content, `other${written++}`) });
 };
-const write = async (content) => {
-  if (network === "refused") throw gone();
-  const kept = (await call("PATCH", "", { content })).content;
-  if (network === "deaf") throw gone();
-  return kept;
+// A page's way to the chapter.
+const line = () => {
+  let tag;
+  const read = async () => {
+    if (network === "away") throw gone();
+    const reply = await send("GET", "");
+    tag = reply.headers.get("ETag");
+    return (await reply.json()).content;
+  };
+  const write = async (content) => {
+    if (network === "refused") throw gone();
+    if (network === "overtaken") await stranger();
+    const kept = (await call("PATCH", "", { content }, { "If-Match": tag })).content;
+    if (network === "deaf") throw gone();
+    return kept;
+  };
+  return { read, write };
 };
 const insert = (text, word) => {
   const words = text.split(" ");
@@ -47,14 +61,15 @@ const insert = (text, word) => {
     [state, network] = [seed, "whole"];
     store.clear();
     await call("PATCH", "", { content: `start${seed}` });
-    let [pages, written] = [0, 0];
+    let pages = 0;
+    written = 0;
     const words = [];
     const editors = [];
     const isOpen = async (page) => editors.some((one) => one.page === page);
     const visit = async () => {
       const served = (await call("GET", "")).content;
       const page = `page${seed}-${++pages}`;
-      const draft = new Draft({ account: 1, chapter, served, read, write, storage, isOpen, later: () => 0, page });
+      const draft = new Draft({ account: 1, chapter, served, ...line(), storage, isOpen, later: () => 0, page });
       editors.push(draft);
       await draft.open();
     };
@@ -68,17 +83,14 @@ const insert = (text, word) => {
         await draft.save();
       },
       async saveOverABadLine(draft) {
-        network = ["refused", "deaf"][random(2)];
+        network = ["away", "refused", "deaf", "overtaken"][random(4)];
         await draft.save();
         network = "whole";
       },
       async look(draft) {
         await draft.look();
       },
-      async stranger() {
-        const { content } = await call("GET", "");
-        await call("PATCH", "", { content: insert(content, `other${written++}`) });
-      },
+      stranger,
       async close(draft) {
         draft.close();
         editors.splice(editors.indexOf(draft), 1);

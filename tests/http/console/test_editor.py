@@ -53,6 +53,7 @@ async def stored(account: Api, chapter: dict[str, Any]) -> str:
 
 @pytest.mark.timeout(60 + SEQUENCES)
 async def test_no_word_is_lost_in_random_sequences(page: BrowserPage, account: Api, chapter: dict[str, Any]) -> None:
+    page.expected.append("409")
     folder = f"/console/{assets().version}"
 
     lost = []

@@ -54,13 +54,15 @@ export async function get(path, { wait = 0, signal: abort } = {}) {
 }
 
 /** Changes something; null where the service answers with no body. */
-export async function change(method, path, body) {
-  const reply = await send(method, path, { body });
+export async function change(method, path, body, headers) {
+  const reply = await send(method, path, { body, headers });
   return reply.status === 204 ? null : reply.json();
 }
 
 export const post = (path, body) => change("POST", path, body);
 export const patch = (path, body) => change("PATCH", path, body);
+/** Changes what `get` has read, or fails with CONFLICT when it is another by now. */
+export const patchRead = (path, body) => change("PATCH", path, body, { "If-Match": known.get(path).etag });
 export const remove = (path) => change("DELETE", path);
 
 /** A file: its name and its bytes. */

@@ -15,12 +15,13 @@ const VIEWS = {
   signin: () => import("./sign.js"),
   sample: () => import("./sample.js"),
   new: () => import("./idea.js"),
+  picture: () => import("./picture.js"),
   books: () => import("./book.js"),
   account: () => import("./account.js"),
   plan: () => import("./plan.js"),
   staff: () => import("./staff.js"),
 };
-const PUBLIC = new Set(["", "signin", "sample", "new"]);
+const PUBLIC = new Set(["", "signin", "sample", "new", "picture"]);
 
 function App() {
   const [view, ...rest] = useSignal(route).split("/");

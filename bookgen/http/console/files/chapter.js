@@ -1,10 +1,11 @@
 // A chapter: read, edited, written anew, and its former texts.
 
-import { get, patch, post } from "./api.js";
+import { get, patchRead, post } from "./api.js";
 import { inLanguage, words } from "./format.js";
 import { Editor } from "./editor.js";
 import { Formers } from "./formers.js";
 import { html, useKeys } from "./hooks.js";
+import { Pictures } from "./pictures.js";
 import { go } from "./router.js";
 import { Confirmed, Heading, Waiting } from "./ui.js";
 import { Prose } from "./prose.js";
@@ -45,6 +46,7 @@ function Reading({ book, chapter, status, reload }) {
     <article class="reading" ...${inLanguage(book)}>
       <p class="quiet">${chapter.chapter_number}</p>
       <${Heading} title=${chapter.title}>${chapter.title}<//>
+      <${Pictures} of=${chapter} />
       ${chapter.content ? html`<${Prose} text=${chapter.content} title=${chapter.title} />` : html`<p class="quiet" lang="en" dir="ltr">There is no text yet. ${chapter.summary}</p>`}
     </article>
     ${chapter.content && html`
@@ -59,6 +61,6 @@ function Editing({ book, chapter, reload }) {
     <div class="column">
     <${Heading} title=${`Editing ${chapter.title}`}><span class="unseen">Editing </span><span ...${inLanguage(book)}>${chapter.title}</span><//>
     <${Editor} book=${book} chapter=${chapter} left=${reload}
-      read=${async () => (await get(path)).data.content} write=${async (content) => (await patch(path, { content })).content} />
+      read=${async () => (await get(path)).data.content} write=${async (content) => (await patchRead(path, { content })).content} />
     </div>`;
 }

@@ -3,6 +3,7 @@
 import { count, inLanguage, words } from "./format.js";
 import { html, useKeys } from "./hooks.js";
 import { go } from "./router.js";
+import { isPictureBook, Spreads } from "./spreads.js";
 import { Heading } from "./ui.js";
 
 export default function Contents({ book }) {
@@ -13,8 +14,14 @@ export default function Contents({ book }) {
   return html`
     <${Heading}>Read and edit<//>
     ${first
-      ? html`<p><a class="button primary" href="#/books/${book.id}/chapters/${first.id}">Read from the beginning</a> <a class="button" href="#/books/${book.id}/preview">See the printed pages</a></p>`
+      ? html`<p class="row"><a class="button primary" href="#/books/${book.id}/chapters/${first.id}">Read from the beginning</a><a class="button" href="#/books/${book.id}/preview">See the printed pages</a></p>`
       : html`<p>There is no text yet. <a href="#/books/${book.id}/writing">To the writing</a></p>`}
+    ${isPictureBook(book) ? html`<${Spreads} book=${book} />` : html`<${Chapters} book=${book} />`}
+    <p class="quiet">${words(book.word_count)} in ${count(book.chapters.filter(({ content }) => content).length, isPictureBook(book) ? "spread" : "chapter")}.</p>`;
+}
+
+function Chapters({ book }) {
+  return html`
     <ol class="plain chapters">
       ${book.chapters.map((chapter) => html`
         <li key=${chapter.id} class=${chapter.content ? "done" : ""}>
@@ -22,6 +29,5 @@ export default function Contents({ book }) {
           <span><a href="#/books/${book.id}/chapters/${chapter.id}" ...${inLanguage(book)}>${chapter.title}</a></span>
           <span class="quiet">${chapter.content ? words(chapter.word_count) : "no text yet"}</span>
         </li>`)}
-    </ol>
-    <p class="quiet">${words(book.word_count)} in ${count(book.chapters.filter(({ content }) => content).length, "chapter")}.</p>`;
+    </ol>`;
 }

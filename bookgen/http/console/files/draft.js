@@ -27,8 +27,8 @@ const schedule = (work, milliseconds) => setTimeout(work, milliseconds);
 
 export class Draft {
   /**
-   * `read()` gives the text that the service has, `write(text)` stores one and gives it as stored; both throw errors
-   * with a `status`. `changed` is called whenever the draft looks different. `page` is this editor's own name,
+   * `read()` gives the text that the service has, `write(text)` stores one in the place of the text that was read last
+   * and gives it as stored; both throw errors with a `status`, `write` 409 where there is another text by now. `changed` is called whenever the draft looks different. `page` is this editor's own name,
    * `isOpen(page)` tells whether another lives.
    */
   constructor({ account, chapter, served, read, write, changed = () => {}, storage = localStorage, later = schedule, page = PAGE, isOpen = lives }) {
@@ -132,6 +132,8 @@ export class Draft {
       return this.#settle(there === text ? there : await this.write(text), text);
     } catch (error) {
       this.error = error;
+      const there = error.status === 409 ? await this.read().catch(() => this.base) : this.base;
+      if (!this.#isOurs(there)) return this.#conflict(there);
       if (error.status === 404) return this.#show("gone");
       this.#plan(RETRY_SECONDS);
       return this.#show("local");

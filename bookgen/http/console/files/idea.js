@@ -38,6 +38,7 @@ export default function NewBook() {
   return html`
     <div class="narrow wide">
       <${Heading}>A new book<//>
+      <p><a href="#/picture">A picture book for children instead</a></p>
       ${options && !options.can_create && html`<${Notice} kind="bad"><p>Your plan has no book left in this period, and there are no credits.
         <a href="#/plan">See your plan</a></p><//>`}
       <form onSubmit=${run}>
@@ -81,7 +82,7 @@ export function BookFields({ form, put, site, wrong, most, outlined = false }) {
     </details>`;
 }
 
-function languages(site, chosen) {
+export function languages(site, chosen) {
   const known = site?.languages ?? [{ value: chosen, label: chosen }];
   const all = known.some(({ value }) => value === chosen) ? known : [...known, { value: chosen, label: chosen }];
   return all.map(({ value, label }) => html`<option value=${value} selected=${value === chosen}>${label}</option>`);
@@ -95,7 +96,7 @@ export function asked(form) {
 
 const NUMBERS = new Set(["chapter_count", "target_word_count"]);
 
-function language() {
+export function language() {
   const own = navigator.language.split("-")[0];
   return ["de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sv", "tr", "ru", "uk", "el", "vi", "zh", "ja", "ko", "ar", "he", "hi"].includes(own) ? own : "en";
 }

@@ -4,23 +4,28 @@ import { post } from "./api.js";
 import { cost, count, duration, inLanguage, words } from "./format.js";
 import { html, useEffect, useRef, useState } from "./hooks.js";
 import { go } from "./router.js";
+import { Produce } from "./produce.js";
 import { current } from "./session.js";
+import { isOutlined, isPictureBook } from "./spreads.js";
 import { Action, Check, Confirmed, Field, Heading, Notice, Problem, spoken, useWork } from "./ui.js";
 
 export default function Outline({ book, status, set, reload }) {
   const running = status?.generation_status === "running";
-  if (book.chapters.length === 0) return html`<${FirstOutline} book=${book} set=${set} />`;
+  if (!isOutlined(book)) return html`<${FirstOutline} book=${book} set=${set} reload=${reload} />`;
   return running ? html`<${ReadOnly} book=${book} />` : html`<${Editor} key=${book.id} book=${book} status=${status} set=${set} reload=${reload} />`;
 }
 
-function FirstOutline({ book, set }) {
+function FirstOutline({ book, set, reload }) {
   const draft = async () => set(await post(`/books/${book.id}/generate-outline/`));
   return html`
     <${Heading}>Outline<//>
-    <p>Next comes the outline: ${count(book.chapter_count, "chapter")}, each with a title and what happens in it. You change it as you like before anything is written.</p>
-    ${book.description && html`<blockquote ...${inLanguage(book)}>${book.description}</blockquote>`}
+    ${isPictureBook(book)
+      ? html`<p>Next comes the plan: ${count(book.chapter_count, "spread")}, each with what happens on it. You change it as you like before anything is written or painted.</p>`
+      : html`<p>Next comes the outline: ${count(book.chapter_count, "chapter")}, each with a title and what happens in it. You change it as you like before anything is written.</p>`}
+    ${(book.description || book.theme) && html`<blockquote ...${inLanguage(book)}>${book.description || book.theme}</blockquote>`}
     <div class="row">
       <${Action} kind="primary" busy="Drafting the outline …" work=${draft}>Draft the outline<//>
+      <${Produce} book=${book} reload=${reload} />
       <a href="#/books/${book.id}/details">Change the idea first</a>
     </div>`;
 }
@@ -83,6 +88,7 @@ function Start({ book, written, reload }) {
   return html`
     <span class="row">
       <${Action} kind="primary" work=${begin}>${written ? `Write the other ${count(left, "chapter")}` : "Write the book"}<//>
+      <${Produce} book=${book} reload=${reload} />
       ${!written && html`<span class="quiet">${estimate(book)}</span>`}
     </span>`;
 }

@@ -35,6 +35,9 @@ function Books({ session }) {
 
 export const isActive = (book) => ["running", "paused"].includes(book.generation_progress?.generation_status);
 
+/** Behind another book of the account; a run may also wait for its model. */
+export const isQueued = (run) => run?.status_message.startsWith("Waiting for another book");
+
 function Spine({ book }) {
   const run = book.generation_progress;
   return html`
@@ -51,7 +54,7 @@ function Spine({ book }) {
 function state(book, run) {
   if (run?.generation_status === "error") return "Stuck: needs you";
   if (run?.generation_status === "paused") return `Paused at ${number(run.percentage)} %`;
-  if (book.status === "generating") return run?.status_message.startsWith("Waiting") ? "Waiting its turn" : `Writing, ${number(run?.percentage ?? 0)} %`;
+  if (book.status === "generating") return isQueued(run) ? "Waiting its turn" : `Writing, ${number(run?.percentage ?? 0)} %`;
   if (book.status === "completed") return words(book.word_count);
   if (book.status === "outline") return book.word_count ? `${words(book.word_count)} so far` : `Outline of ${count(book.chapters_count, "chapter")}`;
   return `Draft, ${since(book.created_at)}`;

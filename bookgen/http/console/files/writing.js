@@ -3,6 +3,9 @@
 import { post } from "./api.js";
 import { cost, count, duration, inLanguage, number, since, words } from "./format.js";
 import { html } from "./hooks.js";
+import { Phases, Produce, starting } from "./produce.js";
+import { isQueued } from "./shelf.js";
+import { isOutlined, isPictureBook, Spreads } from "./spreads.js";
 import { Action, Confirmed, Heading, Notice, Progress } from "./ui.js";
 import { estimate } from "./outline.js";
 
@@ -10,29 +13,33 @@ export default function Writing({ book, status, reload }) {
   return html`
     <${Heading}>Writing<//>
     ${status ? html`<${Run} book=${book} status=${status} reload=${reload} />` : html`<${NotYet} book=${book} reload=${reload} />`}
-    ${book.chapters.length > 0 && html`<${Chapters} book=${book} status=${status} />`}
+    ${book.chapters.length > 0 && (isPictureBook(book) ? html`<${Spreads} book=${book} />` : html`<${Chapters} book=${book} status=${status} />`)}
     <${Findings} book=${book} />`;
 }
 
 function NotYet({ book, reload }) {
-  if (book.chapters.length === 0) {
-    return html`<p>A book is written from its outline. <a href="#/books/${book.id}/outline">Draft the outline first</a></p>`;
+  if (!isOutlined(book)) {
+    return html`
+      <p>A book is written from its outline. <a href="#/books/${book.id}/outline">Draft the outline first</a></p>
+      <p><${Produce} book=${book} reload=${reload} /></p>`;
   }
   return html`
     <p>Nothing is written yet. ${estimate(book)}</p>
     <div class="row">
       <${Command} book=${book} name="generate" reload=${reload} kind="primary">Write the book<//>
+      <${Produce} book=${book} reload=${reload} />
       <a href="#/books/${book.id}/outline">Look over the outline first</a>
     </div>`;
 }
 
 function Run({ book, status, reload }) {
   const is = status.generation_status;
-  const waits = is === "running" && status.status_message.startsWith("Waiting");
+  const waits = is === "running" && isQueued(status);
   return html`
     <section class="run ${is}" aria-label="The run">
       <p class="state">${waits ? status.status_message : said(status)}</p>
       <${Progress} label="Chapters written, percent" value=${status.percentage} />
+      ${status.mode === "automated" && !waits && html`<${Phases} status=${status} />`}
       <dl class="facts">
         <div><dt>Chapters</dt><dd>${number(status.completed_chapters)} of ${number(status.total_chapters)}</dd></div>
         <div><dt>Words</dt><dd>${number(status.words_written)}</dd></div>
@@ -40,7 +47,7 @@ function Run({ book, status, reload }) {
         <div><dt>Cost so far</dt><dd>${spent(book.usage)}</dd></div>
       </dl>
       ${waits && html`<p>One book of an account is written at a time, in the order in which they were started. <a href="#/">See which</a></p>`}
-      ${is === "error" && html`<${Failed} book=${book} failure=${status.failure} reload=${reload} />`}
+      ${is === "error" && html`<${Failed} book=${book} status=${status} reload=${reload} />`}
       <${Controls} book=${book} status=${status} reload=${reload} />
       ${is === "running" && html`<p class="quiet">You may close this page: the writing goes on. Last change ${since(status.updated_at)}.</p>`}
     </section>`;
@@ -65,7 +72,7 @@ function Controls({ book, status, reload }) {
       return html`<div class="row"><${Command} ...${give} name="resume-generation" kind="primary">Go on writing<//>${stop}
         <a href="#/books/${book.id}/outline">Change what comes</a></div>`;
     case "stopped":
-      return html`<div class="row"><${Command} ...${give} name="generate" kind="primary">Go on writing<//></div>`;
+      return html`<div class="row"><${Command} ...${give} name=${starting(status)} kind="primary">Go on writing<//></div>`;
     case "error":
       return null;
     default:
@@ -82,7 +89,8 @@ const ADVICE = {
   PLAN_UPGRADE_REQUIRED: ["This needs another plan.", "See the plans", "#/plan"],
 };
 
-function Failed({ book, failure, reload }) {
+function Failed({ book, status, reload }) {
+  const { failure } = status;
   const [text, name, link] = ADVICE[failure?.code] ?? [];
   return html`
     <${Notice} kind="bad">
@@ -91,7 +99,7 @@ function Failed({ book, failure, reload }) {
         ? "Nothing is lost. Try again: it goes on with the chapter that failed, and finished ones are not written twice."
         : "The same call would fail again. Change what it trips over (often the summary of the chapter, or the idea) and write on.")}</p>
       <div class="row">
-        <${Command} book=${book} name=${failure?.retryable ? "resume-generation" : "generate"} reload=${reload} kind="primary">${failure?.retryable ? "Try again" : "Write on"}<//>
+        <${Command} book=${book} name=${failure?.retryable ? "resume-generation" : starting(status)} reload=${reload} kind="primary">${failure?.retryable ? "Try again" : "Write on"}<//>
         ${failure?.retryable === false && html`<a href="#/books/${book.id}/outline">Change the outline</a>`}
         ${link && html`<a href=${link}>${name}</a>`}
       </div>

@@ -1,0 +1,57 @@
+// A new picture book for children: who it is for and who is in it. What is typed is kept until the book is made.
+
+import { post } from "./api.js";
+import { html, useState } from "./hooks.js";
+import { language, languages } from "./idea.js";
+import { go } from "./router.js";
+import { current } from "./session.js";
+import { useSignal } from "./signal.js";
+import { settings } from "./site.js";
+import { Field, Heading, Problem, useWork } from "./ui.js";
+
+const KEY = "bookgen:picture";
+const AGES = { "0-3": "up to 3 years", "3-5": "3 to 5 years", "6-8": "6 to 8 years", "9-12": "9 to 12 years" };
+const PAGES = Array.from({ length: 17 }, (_, at) => 8 + 2 * at); // two for each spread
+const DEFAULTS = { title: "", age_range: "3-5", theme: "", characters: "", page_count: "24", content_language: language(), author_name: "" };
+
+export default function NewPictureBook() {
+  const session = useSignal(current);
+  const site = useSignal(settings);
+  const [form, fill] = useState(() => ({ ...DEFAULTS, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") }));
+  const put = ({ target }) => {
+    const next = { ...form, [target.name]: target.value };
+    fill(next);
+    localStorage.setItem(KEY, JSON.stringify(next));
+  };
+  const { run, busy, error } = useWork(async () => {
+    if (!session) return go("#/signin/new");
+    const book = await post("/books/childrens/", asked(form));
+    localStorage.removeItem(KEY);
+    return go(`#/books/${book.id}/outline`);
+  });
+  const field = (name) => ({ name, value: form[name], onInput: put, wrong: error?.fields[name] });
+  const choices = (options) => options.map(([value, label]) => html`<option value=${value} selected=${String(value) === form.page_count || value === form.age_range}>${label}</option>`);
+  return html`
+    <div class="narrow wide">
+      <${Heading}>A picture book for children<//>
+      <p>Each spread of two pages gets a few words for the age and one picture, on all of which the hero looks the same.</p>
+      <p><a href="#/new">A book of chapters instead</a></p>
+      <form onSubmit=${run}>
+        <${Field} label="Title" maxlength="200" required dir="auto" ...${field("title")} />
+        <${Field} as="textarea" rows="3" label="What is it about?" maxlength="500" dir="auto" ...${field("theme")} hint="What happens, or what it is to tell: being brave in the dark." />
+        <${Field} as="textarea" rows="3" label="Who is in it?" dir="auto" ...${field("characters")}
+          hint="One a line, the hero first, with what they look like. Pip, a small grey mouse with a red scarf." />
+        <div class="columns">
+          <${Field} as="select" label="For children of" ...${field("age_range")}>${choices(Object.entries(AGES))}<//>
+          <${Field} as="select" label="Pages" ...${field("page_count")}>${choices(PAGES.map((pages) => [pages, `${pages}, so ${pages / 2} pictures`]))}<//>
+          <${Field} as="select" label="Language" ...${field("content_language")}>${languages(site, form.content_language)}<//>
+          <${Field} label="Author’s name" maxlength="200" dir="auto" ...${field("author_name")} />
+        </div>
+        <${Problem} error=${error} />
+        <div class="row"><button class="primary" aria-busy=${busy}>${session ? "Make the draft" : "Sign in and go on"}</button>
+          <a href="#/">Back</a></div>
+      </form>
+    </div>`;
+}
+
+const asked = (form) => ({ ...form, page_count: Number(form.page_count), characters: form.characters.split("\n").filter((line) => line.trim()) });

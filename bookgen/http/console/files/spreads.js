@@ -1,0 +1,23 @@
+// The spreads of a picture book: each picture with its words.
+
+import { inLanguage } from "./format.js";
+import { html } from "./hooks.js";
+import { Pictures } from "./pictures.js";
+import { Prose } from "./prose.js";
+
+export const isPictureBook = (book) => book.kind === "childrens";
+
+/** A picture book has its spreads from the beginning, but nothing is known of them until they are planned. */
+export const isOutlined = (book) => book.chapters.length > 0 && !(isPictureBook(book) && book.chapters.every(({ summary }) => !summary));
+
+export function Spreads({ book }) {
+  return html`
+    <ol class="plain spreads">
+      ${book.chapters.map((spread) => html`
+        <li key=${spread.id} class="card">
+          <${Pictures} of=${spread} />
+          <div class=${spread.content ? "" : "quiet"} ...${inLanguage(book)}><${Prose} text=${spread.content || spread.summary} /></div>
+          <p><a href="#/books/${book.id}/chapters/${spread.id}">Spread ${spread.chapter_number}</a></p>
+        </li>`)}
+    </ol>`;
+}

@@ -1,0 +1,98 @@
+"""The whole book in one run, and a picture book, by keyboard alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from bookgen.actors.status import DOING
+from bookgen.http.console.static import assets
+from bookgen.providers.registry import ModelSettings, build_image_model
+from bookgen.providers.sdk import Access
+from tests.fakes.image_server import ImageServer
+from tests.http.conftest import Api, OpenApi
+from tests.http.console.conftest import OpenPage, sign_in
+from tests.http.console.test_axe import in_each_mode
+from tests.http.test_generation import HeldModel
+
+SPREADS = "document.querySelectorAll('.spreads img').length === 4"
+
+
+@pytest.fixture
+async def painting(open_api: OpenApi) -> AsyncIterator[Api]:
+    """A service whose pictures come from a server of their own."""
+    async with ImageServer() as server:
+        settings = ModelSettings(access={"openai": Access("key", server.url)})
+        yield await open_api(images=build_image_model("openai:gpt-image-2.5-flare", settings))
+
+
+async def test_a_picture_book_is_made_by_keyboard_alone(open_page: OpenPage, painting: Api) -> None:
+    page = await open_page(painting)
+    account = await sign_in(page, painting)
+    await page.open("new")
+    await page.tab_to("A picture book for children instead")
+    await page.keys(Keys.ENTER)
+
+    await page.sees("Each spread of two pages")
+    told = {"Title": "Pip", "What is it about?": "Being brave.", "Who is in it?": "Pip, a small mouse\nOtto, an owl"}
+    for field, text in told.items():
+        await page.tab_to(field)
+        await page.keys(text)
+    await page.tab_to("Pages")
+    await page.keys(Keys.HOME)
+    findings = await in_each_mode(page)
+    await page.tab_to("Make the draft")
+    await page.keys(Keys.ENTER)
+    await page.sees("Next comes the plan: 4 spreads")
+    await page.tab_to("Draft the outline")
+    await page.keys(Keys.ENTER)
+    await page.tab_to("Write the book")
+    await page.keys(Keys.ENTER)
+    await page.until("location.hash.endsWith('/writing')")
+    [book] = (await account.get("/books/")).body
+    await account.until(book["id"], "completed")
+    await page.look()
+
+    await page.tab_to("Read the book")
+    await page.keys(Keys.ENTER)
+    await page.until(SPREADS)
+    findings += await in_each_mode(page)
+    await page.tab_to("Spread 2")
+    await page.keys(Keys.ENTER)
+    await page.until("document.querySelector('article img')?.complete")
+    assert [each["name"] for each in book["characters"]] == ["Pip", "Otto"]
+    assert findings == []
+
+
+async def test_a_production_tells_its_phase_and_goes_on_as_one_after_a_stop(
+    open_page: OpenPage, open_api: OpenApi
+) -> None:
+    author = HeldModel()
+    api = await open_api(model=author)
+    page = await open_page(api)
+    account = await sign_in(page, api)
+    book = await account.outlined()
+    await page.open(f"books/{book['id']}/writing")
+
+    await page.press("Make the whole book")
+    await page.press("Make it")
+    await author.asked.wait()
+    await page.until("document.querySelector('.phases [aria-current]')?.textContent === 'Text'")
+    await page.press("Stop")
+    await page.until("document.querySelector('dialog')")
+    await page.script("document.querySelector('dialog .primary').click()")
+    await page.sees("Stopped.")
+    await page.press("Go on writing")
+    await page.sees("Pause")
+
+    status = (await account.get(f"/books/{book['id']}/generation-status/")).body
+    assert (status["generation_status"], status["mode"]) == ("running", "automated")
+
+
+def test_the_page_knows_the_phases_by_what_the_status_says() -> None:
+    told = re.findall(r'\["[A-Z]\w+", "([a-z ]+)"\]', assets().files["produce.js"].plain.decode())
+
+    assert told == list(DOING.values())
