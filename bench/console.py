@@ -3,8 +3,9 @@
     python -m bench.console [--books 200] [--chapters 40] [--slowdown 4]
 
 A real Chromium loads each view anew before the running service, at its own speed and slowed down as Lighthouse slows a
-desktop down to a phone. `paint` is the first contentful paint, `whole` the largest; `busy` is CPU time of the main thread, of it `script`; `blocked` is what tasks took beyond
-50 ms each, all from the start of the load until the page rests; `KB` is what came over the wire.
+desktop down to a phone. `paint` is the first contentful paint, `whole` the largest; `busy` is CPU time of the main
+thread, of it `script`; `blocked` is what tasks took beyond 50 ms each, all from the start of the load until the page
+rests; `KB` is what came over the wire.
 """
 
 from __future__ import annotations
@@ -64,11 +65,12 @@ look();
 TOLD = """
 const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
 return { ...watched, paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
-         bytes: entries.reduce((sum, { transferSize }) => sum + transferSize, 0), elements: document.querySelectorAll("*").length };
+         bytes: entries.reduce((sum, { transferSize }) => sum + transferSize, 0),
+         elements: document.querySelectorAll("*").length };
 """
 
 
-class View(NamedTuple):
+class MeasuredView(NamedTuple):
     name: str
     path: str
     cold: bool  # with an empty cache
@@ -85,7 +87,7 @@ async def fill(dsn: str, account_id: int, books: int, chapters: int) -> int:
     return int(book)
 
 
-async def measured(page: BrowserPage, view: View) -> dict[str, Any]:
+async def measured(page: BrowserPage, view: MeasuredView) -> dict[str, Any]:
     cdp = page.driver.execute_cdp_cmd
     await page.visit("healthz")
     if view.cold:
@@ -99,7 +101,7 @@ async def measured(page: BrowserPage, view: View) -> dict[str, Any]:
     return {**told, "busy": 1000 * spent["TaskDuration"], "script": 1000 * spent["ScriptDuration"]}
 
 
-def line(view: View, slowdown: int, told: dict[str, Any]) -> str:
+def line(view: MeasuredView, slowdown: int, told: dict[str, Any]) -> str:
     names = ("paint", "whole", "busy", "script", "blocked", "longest")
     times = " ".join(f"{told[name]:>8.0f}" for name in names)
     return f"{view.name:<34} {slowdown:>3}x {told['bytes'] / 1000:>7.1f} {told['elements']:>8} {times}"
@@ -117,7 +119,7 @@ async def measure(dsn: str, given: argparse.Namespace) -> None:
         await page.width(1280)
         print(f"{given.books} books of {given.chapters} chapters; milliseconds")
         print(f"{'':<34} {'':>4} {'KB':>7} {'elements':>8}    paint    whole     busy   script  blocked  longest")
-        first = View("first visit, nothing cached", "", cold=True)
+        first = MeasuredView("first visit, nothing cached", "", cold=True)
         for slowdown in (1, given.slowdown):
             page.driver.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": slowdown})
             print(line(first, slowdown, await measured(page, first)), flush=True)
@@ -127,10 +129,10 @@ async def measure(dsn: str, given: argparse.Namespace) -> None:
         await page.keys(Keys.ENTER)
         await page.until("location.hash === '#/'")
         for view in (
-            View("shelf, nothing cached", "", cold=True),
-            View("shelf", "", cold=False),
-            View("a book's chapters", f"books/{book}/read", cold=False),
-            View("a book's outline", f"books/{book}/outline", cold=False),
+            MeasuredView("shelf, nothing cached", "", cold=True),
+            MeasuredView("shelf", "", cold=False),
+            MeasuredView("a book's chapters", f"books/{book}/read", cold=False),
+            MeasuredView("a book's outline", f"books/{book}/outline", cold=False),
         ):
             for slowdown in (1, given.slowdown):
                 page.driver.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": slowdown})
