@@ -77,7 +77,7 @@ console-figures: .venv/.test
 
 # Pages of the book in out/ as pictures, for the README.
 pages: .venv/.test
-	$(BIN)/python docs/pages.py out docs
+	$(BIN)/python docs/pages.py out docs/pages.png
 
 # The locks anew from pyproject.toml, with the hash of every file: what `make` installs from.
 lock:

@@ -1,4 +1,4 @@
-"""A cover and two facing pages as a picture: python docs/pages.py FOLDER_OF_THE_PDF FOLDER_OF_THE_PICTURE"""
+"""A cover and two facing pages as a picture: python docs/pages.py FOLDER_OF_THE_PDF PICTURE.png"""
 
 import sys
 from pathlib import Path
@@ -19,7 +19,7 @@ def main(source: Path, target: Path) -> None:
     for picture, gap in ((cover, MARGIN), (left, GAP), (right, MARGIN)):
         sheet.paste(picture, (x, MARGIN))
         x += picture.width + gap
-    sheet.quantize(128).save(target / "pages.png", optimize=True)
+    sheet.quantize(128).save(target, optimize=True)
 
 
 def _opening(pdf: pypdfium2.PdfDocument) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from tests.canaries import keep_logs, kept
 from tests.programs import Program
 
 ROOT = Path(__file__).parent.parent
-START_SECONDS = 60
+START_SECONDS = 240
 DEFAULTS = {"BOOKGEN_PORT": 0, "BOOKGEN_LOG_LEVEL": "debug"}
 
 

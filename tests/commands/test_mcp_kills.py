@@ -27,7 +27,7 @@ from tests.service import ServiceProcess, environment
 BOOKS = int(os.environ.get("MCP_BOOKS", "1"))
 SEED = int(os.environ.get("MCP_SEED") or random.randrange(10**9))
 A_BOOK_TAKES = 3.0  # seconds, until it is known
-PATIENCE_SECONDS = 300
+PATIENCE_SECONDS = 600
 # Its number is kept where the test finds it.
 KILLABLE = ("/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"')
 
@@ -57,7 +57,7 @@ class Agent:
 
     async def _made(self, title: str) -> bool:
         try:
-            async with Client(self._process, read_timeout_seconds=30) as client:
+            async with Client(self._process, read_timeout_seconds=60) as client:
                 book = await ask(client, "make_book", title=title, idea="A widow smuggles salt.", chapters=2, words=400)
                 status = await ask(client, "write", book_id=book["id"])
                 while status["generation_status"] == "running":

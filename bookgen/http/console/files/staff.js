@@ -9,7 +9,7 @@ const always = () => true;
 
 export default function Staff() {
   const { data, error } = useResource("/admin/overview/", always);
-  if (!data) return html`<${Waiting} error=${error} />`;
+  if (!data) return html`<${Heading}>The service<//><${Waiting} error=${error} />`;
   const { accounts, books, runs, actors, usage } = data;
   return html`
     <${Heading}>The service<//>

@@ -1,0 +1,58 @@
+"""The service at a glance, for its staff alone."""
+
+from __future__ import annotations
+
+from selenium.webdriver.common.keys import Keys
+
+from tests.http.conftest import PASSWORD, Api
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
+
+FACTS = """
+return Object.fromEntries([...document.querySelectorAll("section.card")].map((card) => [
+  card.querySelector("h2").innerText,
+  Object.fromEntries([...card.querySelectorAll("dt")].map((one) => [one.innerText, one.nextElementSibling.innerText])),
+]));
+"""
+ROWS = "return [...document.querySelectorAll('tbody tr')].map((row) => [...row.children].map((one) => one.innerText))"
+
+
+async def test_staff_see_accounts_books_runs_and_spending(page: BrowserPage, visitor: Api) -> None:
+    author = await visitor.as_new_account("eve")
+    await author.written()
+    await author.book()
+    staff = await sign_in(page, visitor)
+    await visitor.services.database.http.execute("UPDATE account SET is_staff = username = 'ada'")
+    told = (await staff.get("/admin/overview/")).body
+
+    await sign_in_again(page)
+    await page.press("Staff")
+    await page.sees("Model calls")
+    facts, rows = await page.script(FACTS), await page.script(ROWS)
+
+    assert facts["Accounts"] == {"in all": "2", "blocked": "0"}
+    assert facts["Books"] == {"in all": "2", "completed": "1", "draft": "1"} | facts["Books"]
+    assert facts["Runs"]["completed"] == "1"
+    assert [row[:2] for row in rows] == [["offline", str(told["usage"]["calls"])], ["All", str(told["usage"]["calls"])]]
+
+
+async def sign_in_again(page: BrowserPage) -> None:
+    await page.open("account")
+    await page.press("Sign out")
+    await page.sees("An idea goes in")
+    await page.open("signin")
+    await page.fill("E-mail address or username", "ada")
+    await page.fill("Password", PASSWORD)
+    await page.keys(Keys.ENTER)
+    await page.until("location.hash === '#/'")
+
+
+async def test_others_do_not_see_the_service(page: BrowserPage, visitor: Api) -> None:
+    page.expected.append("403")
+    await sign_in(page, visitor)
+    await page.misses("Staff")
+
+    await page.open("staff")
+
+    await page.until("document.querySelector('[role=alert]')")
+    await page.misses("Model calls")
