@@ -40,7 +40,7 @@ from bookgen.providers.mail import build_mailer
 from bookgen.providers.prices import prices
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
 from bookgen.providers.sdk import Access
-from bookgen.providers.text import TextModel, Timed
+from bookgen.providers.text import ShownSpeed, TextModel, Timed
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from bookgen.services.artwork import Artwork
@@ -239,7 +239,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model, Ledger(database.http, _price, caps.day)),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),
-        estimate=Estimates(model.name, _price, speed=lambda: model.shown_speed if isinstance(model, Timed) else None),
+        estimate=Estimates(model.name, _price, speed=_speed(model)),
         unready=lambda: supervisor.unready,
         shortage=shortage,
     )
@@ -327,6 +327,12 @@ def _warn_of_idle_caps(caps: CostCaps, model: TextModel) -> None:
 def _price(model: str, usage: Usage) -> int | None:
     price = prices().of(model)
     return None if price is None else price.of(usage)
+
+
+def _speed(model: TextModel) -> Callable[[], ShownSpeed | None]:
+    """What tells the model's speed. Asked for with every book, so that what kind of model it is is found out before."""
+    timed = model if isinstance(model, Timed) else None
+    return lambda: timed.shown_speed if timed else None
 
 
 def _public_url(config: Config) -> str:

@@ -17,11 +17,12 @@ _HAN_KANA = (
 _SEA = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _HAN_KANA_CHARACTER = re.compile(f"[{_HAN_KANA}]")
 _SEA_CHARACTER = re.compile(f"[{_SEA}]")
+_UNSPACED = re.compile(f"[{_HAN_KANA}{_SEA}]")
 # Vowel signs, points and joiners: to Python no part of a word, to a reader of Hindi, Arabic or Hebrew they are one.
 MARKS = "\u200c\u200d" + "".join(
-    chr(code)
-    for code in range(0x300, 0x10000)
-    if unicodedata.category(chr(code)).startswith("M") and not re.match(f"[{_HAN_KANA}{_SEA}]", chr(code))
+    character
+    for character in map(chr, (*range(0x300, 0x3400), *range(0xA000, 0xAC00), *range(0xD7B0, 0x10000)))
+    if unicodedata.category(character).startswith("M") and not _UNSPACED.match(character)
 )
 _LETTERS = rf"[^\W_{_HAN_KANA}{_SEA}]"
 _JOINT = r"['’\-‐.׳״]|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])"

@@ -15,7 +15,7 @@ from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.registry import Registry
 from bookgen.actors.resources import Resources
-from bookgen.store import processes
+from bookgen.store import notifications, processes
 
 log = structlog.get_logger()
 
@@ -42,6 +42,7 @@ class Lease:
         started, boot_id = asyncio.get_running_loop().time(), self._resources.boot_id
         pool, pid = self._resources.lease_pool, os.getpid()
         await processes.register(pool, boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
+        await notifications.tell_of_joining(pool)
         if boot_id == self._resources.boot_id:
             self._set_fence(started)
             self.held = True

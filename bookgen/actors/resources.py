@@ -93,6 +93,11 @@ class Resources:
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
+    _patient: Patient | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked for at every poll; to hold a model against a Protocol takes longer than the rest of the answer.
+        self._patient = self.model if isinstance(self.model, Patient) else None
 
     @property
     def call_seconds(self) -> float:
@@ -102,4 +107,4 @@ class Resources:
     @property
     def outage(self) -> Outage | None:
         """What the runs wait for while the model is away."""
-        return self.model.outage if isinstance(self.model, Patient) else None
+        return self._patient.outage if self._patient else None

@@ -1,4 +1,4 @@
-"""GenerationStatus of the books of this process, kept encoded while it can't have changed."""
+"""GenerationStatus of the books of this process, kept encoded until it changes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from bookgen.actors.registry import Key
 from bookgen.actors.resources import Resources
 from bookgen.errors import NotFound
 from bookgen.models import Run, RunStatus
+from bookgen.providers.text import Outage
 from bookgen.store import progress
+from bookgen.store.progress import RunProgress
 
-KEEP_SECONDS = 2.0
+FORGET_SECONDS = 60.0  # after the last time that it was asked for
 # How often whoever waits for a change looks for one that was not told: in the outline or the queue, or by another
 # process, which tells of commands but not of every chapter.
 LOOK_SECONDS = 30.0
@@ -27,39 +29,54 @@ LOOK_SECONDS_AMONG_OTHERS = 1.0
 
 @dataclass(slots=True, eq=False)
 class Kept:
-    """An encoded status. Empty while it is being read."""
+    """A status as it was read, and encoded with what no row tells. Nothing while it is being read."""
 
+    report: RunProgress | None = None
+    words: int = 0
+    outage: Outage | None = None
     body: bytes = b""
-    until: float = 0.0
+    asked_at: float = 0.0
 
 
 class Statuses:
-    """The one place that keeps encoded statuses: of runs that this process alone writes, until they change."""
+    """The one place that keeps encoded statuses: of runs that this process alone writes, until they change.
+
+    Three ways lead to a change, and each drops what is kept: the run moves on (`changed`), its owner asks for a change
+    of anything in this process (`account_changed`), and another process comes, which may change what it likes.
+    """
 
     def __init__(self, pool: asyncpg.Pool, resources: Resources, chapters: ChaptersInFlight) -> None:
         self._pool = pool
         self._resources = resources
         self._chapters = chapters
-        self._kept: dict[Key, Kept] = {}
+        self._kept: dict[int, dict[int, Kept]] = {}  # by account, then by book
         self.changes = Changes()
 
     async def read(self, account_id: int, book_id: int) -> bytes:
         """The body of GenerationStatus. NotFound when there is no such book or it never had a run."""
-        key, now = (account_id, book_id), _now()
-        if (kept := self._kept.get(key)) and now < kept.until:
-            return kept.body
-        kept = self._kept[key] = Kept()
+        kept = self._kept.get(account_id, {}).get(book_id)
+        if kept and kept.report and self._is_ours(kept.report.run):
+            return self._encoded(kept, kept.report)
+        kept = self._kept.setdefault(account_id, {})[book_id] = Kept()
         try:
             found = await progress.of_book(self._pool, account_id, book_id)
             if found is None:
                 raise NotFound
-            body = status.encode(found, self._chapters.words_in_flight(found.run), self._resources.outage)
-            if self._kept.get(key) is kept and self._is_ours(found.run):  # and nothing has changed since it was asked
-                kept.body, kept.until = body, _now() + KEEP_SECONDS
+            body = self._encoded(kept, found)
+            if self._is_ours(found.run):
+                kept.report = found  # of use only if nothing has changed since it was asked for
             return body
         finally:
-            if self._kept.get(key) is kept and not kept.body:
-                del self._kept[key]
+            if not kept.report:
+                self._drop(account_id, book_id, kept)
+
+    def _encoded(self, kept: Kept, report: RunProgress) -> bytes:
+        """The body, encoded anew if more words have come or the model has gone or come back."""
+        words, outage = self._chapters.words_in_flight(report.run), self._resources.outage
+        if not kept.body or words != kept.words or outage != kept.outage:
+            kept.words, kept.outage, kept.body = words, outage, status.encode(report, words, outage)
+        kept.asked_at = _now()
+        return kept.body
 
     async def read_other(
         self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float
@@ -88,14 +105,33 @@ class Statuses:
 
     def changed(self, key: Key) -> None:
         """What is kept of the book is not true any more."""
-        self._kept.pop(key, None)
-        self.changes.tell(key[1])
+        account_id, book_id = key
+        self._drop(account_id, book_id, self._kept.get(account_id, {}).get(book_id))
+        self.changes.tell(book_id)
+
+    def account_changed(self, account_id: int) -> None:
+        """Nor may be what is kept of any book of the account: it has asked for a change of something."""
+        self._kept.pop(account_id, None)
+
+    def forget_all(self) -> None:
+        """Another process may have changed any book."""
+        self._kept.clear()
 
     def forget_old(self) -> None:
-        now = _now()
-        for key, kept in list(self._kept.items()):
-            if kept.body and kept.until <= now:
-                del self._kept[key]
+        """What nobody has asked for lately takes room for nothing."""
+        oldest = _now() - FORGET_SECONDS
+        for account_id, books in list(self._kept.items()):
+            for book_id, kept in list(books.items()):
+                if kept.body and kept.asked_at < oldest:
+                    self._drop(account_id, book_id, kept)
+
+    def _drop(self, account_id: int, book_id: int, kept: Kept | None) -> None:
+        """Forgets this very one, not what another reader has put in its place."""
+        books = self._kept.get(account_id, {})
+        if kept is not None and books.get(book_id) is kept:
+            del books[book_id]
+            if not books:
+                del self._kept[account_id]
 
     def _is_ours(self, run: Run) -> bool:
         mine = run.owner == self._resources.boot_id and run.status is RunStatus.RUNNING

@@ -29,6 +29,7 @@ from bookgen.models import Run, Usage
 from bookgen.providers.text import TextModel
 from bookgen.store import processes, reservations, runs, slots
 from bookgen.store.database import Database
+from bookgen.store.notifications import JOINED
 
 log = structlog.get_logger()
 
@@ -118,6 +119,10 @@ class Supervisor:
         return self.resources.other_processes > 0 and await self.convergence.check_chapters_in_flight()
 
     def _notified(self, book_id: int) -> None:
+        if book_id == JOINED:
+            self.resources.other_processes += 1  # until they are counted at the next renewal
+            self.statuses.forget_all()
+            return
         for actor in self.registry:
             if actor.book_id == book_id:
                 self.statuses.changed(actor.key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from aiohttp import web
@@ -17,6 +17,7 @@ from bookgen.http.books_schemas import (
     BookListedSchema,
     BookSchema,
     BookTitleSchema,
+    estimated,
     shown_in_list,
     shown_whole,
 )
@@ -24,16 +25,19 @@ from bookgen.http.chapter_pieces import in_pieces
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
+from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.contract import conditional, docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, ESTIMATE, QUOTA, SITE, SUPERVISOR
-from bookgen.http.edge.pieces import LARGE
+from bookgen.http.edge.pieces import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
-from bookgen.models import Book
+from bookgen.http.kept_books import KEPT_BOOKS, KeptBook
+from bookgen.models import Book, Chapter
 from bookgen.services import editing
 from bookgen.store import accounts, books, chapters, covers, illustrations, stats
 from bookgen.store import progress as runs
+from bookgen.store.chapters import Sketch
 from bookgen.store.database import DB
 
 
@@ -93,7 +97,21 @@ async def create_book(request: web.Request) -> web.Response:
 @response_schema(BookSchema)
 @conditional
 async def read_book(request: web.Request) -> web.Response:
-    return await whole_book(request, path_id(request))
+    book_id = path_id(request)
+    found = await books.version(request.app[DATABASE].http, request[ACCOUNT_ID], book_id)
+    if found is None:
+        raise errors.NotFound
+    if found.running:  # what is in flight is told by no row
+        return await whole_book(request, book_id)
+    kept = request.app[KEPT_BOOKS].find(book_id, found.version)
+    if kept is None:
+        loaded = await _load(request, book_id)
+        if loaded.large:
+            return _answer(request, loaded)
+        sketches = [replace(each, content="") for each in loaded.chapters]
+        kept = KeptBook(found.version, replies.dump(loaded.shown), loaded.book, sketches)
+        request.app[KEPT_BOOKS].keep(book_id, kept)
+    return _kept_answer(request, kept)
 
 
 @docs(
@@ -138,8 +156,28 @@ async def duplicate_book(request: web.Request) -> web.Response:
     return await whole_book(request, copy.id, code=201)
 
 
+@dataclass(frozen=True, slots=True)
+class LoadedBook:
+    """A book in its detail form but for its estimate; a `large` one without its chapters, which are sketches."""
+
+    book: Book
+    chapters: Sequence[Chapter]
+    sketches: Sequence[Sketch]
+    artwork: BookArtwork
+    shown: dict[str, Any]
+
+    @property
+    def large(self) -> bool:
+        return bool(self.sketches)
+
+
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
     """The book in its detail form; NotFound unless it is the caller's."""
+    return _answer(request, await _load(request, book_id), code=code)
+
+
+async def _load(request: web.Request, book_id: int) -> LoadedBook:
+    """NotFound unless it is the caller's."""
     async with request.app[DATABASE].http.acquire() as connection:
         book = await books.find(connection, request[ACCOUNT_ID], book_id)
         if book is None:
@@ -150,14 +188,31 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
         usage = asdict(await stats.book_usage(connection, book_id)) | {"currency": request.app[SITE].currency}
         findings = await chapters.findings(connection, book_id)
         artwork = await _artwork(connection, book, request.app[SITE].public_url)
-    estimate = request.app[ESTIMATE](book, written) if written else None
     progress = await progress_of(request, book_id)
-    shown = shown_whole(book, written, progress, findings, usage, estimate, artwork)
-    if not large:
+    return LoadedBook(
+        book, written, sketches, artwork, shown_whole(book, written, progress, findings, usage, artwork, large=large)
+    )
+
+
+def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web.Response:
+    shown = loaded.shown | _estimated(request, loaded.book, loaded.chapters)
+    if not loaded.large:
         return replies.json(shown, status=code)
-    del shown["chapters"]
-    before, pictures = replies.dump(shown)[:-1] + b',"chapters":[', artwork.illustrations
-    return in_pieces(request, sketches, pictures, before=before, after=b"]}", status=code)
+    before = replies.dump(shown)[:-1] + b',"chapters":['
+    return in_pieces(request, loaded.sketches, loaded.artwork.illustrations, before=before, after=b"]}", status=code)
+
+
+def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:
+    """A kept book with the estimate of this moment, or 304 for a caller who has both."""
+    rest = b"," + replies.dump(_estimated(request, kept.book, kept.sketches))[1:]
+    known = Known(request)
+    if known.by_tag(tag_of(kept.version.encode() + rest)):
+        return known.answer({})
+    return replies.encoded(kept.encoded[:-1] + rest, headers={"ETag": known.tag})
+
+
+def _estimated(request: web.Request, book: Book, written: Sequence[Chapter]) -> dict[str, Any]:
+    return estimated(request.app[ESTIMATE](book, written) if written else None)
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:

@@ -200,18 +200,27 @@ def shown_whole(
     progress: dict[str, Any] | None,
     quality: Sequence[Mapping[str, Any]],
     usage: Mapping[str, Any],
-    estimate: Estimate | None,
     artwork: BookArtwork,
+    *,
+    large: bool = False,
 ) -> dict[str, Any]:
-    """The detail form."""
+    """The detail form but for what is `estimated`; of a `large` book without its chapters."""
     words = sum(chapter.word_count for chapter in chapters)
-    return {
+    whole = {
         **shown_in_list(book, len(chapters), words, progress, artwork.cover_image_url),
-        "chapters": [shown_chapter(chapter, artwork.illustrations.get(chapter.id, ())) for chapter in chapters],
         "covers": artwork.covers,
         "character_sheet_url": artwork.character_sheet_url,
         "quality": quality,
         "usage": usage,
+    }
+    if not large:
+        whole["chapters"] = [shown_chapter(each, artwork.illustrations.get(each.id, ())) for each in chapters]
+    return whole
+
+
+def estimated(estimate: Estimate | None) -> dict[str, Any]:
+    """What a full run would take, of a book that has an outline."""
+    return {
         "estimated_cost_micros": estimate and estimate.cost_micros,
         "estimated_seconds": estimate and estimate.seconds,
     }

@@ -82,10 +82,11 @@ async def produce(request: web.Request) -> web.Response:
 @waits
 async def generation_status(request: web.Request) -> web.Response:
     statuses, account_id, book_id = request.app[SUPERVISOR].statuses, request[ACCOUNT_ID], path_id(request)
+    known = Known(request)
     with request.app[WAITING].admitted(request, account_id) as seconds:
         if not seconds:
-            return replies.encoded(await statuses.read(account_id, book_id))
-        known = Known(request)
+            now = await statuses.read(account_id, book_id)
+            return known.answer({}) if known(now) else replies.encoded(now)
         body = await statuses.read_other(account_id, book_id, known, seconds)
     applied = {"Preference-Applied": f"wait={seconds}"}
     return known.answer(applied) if body is None else replies.encoded(body, headers=applied)

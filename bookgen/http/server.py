@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from aiohttp import web
 
-from bookgen.http.docs import openapi
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -17,6 +16,7 @@ from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
+from bookgen.http.kept_books import KEPT_BOOKS, KeptBooks
 from bookgen.http.routes import OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")
@@ -47,8 +47,15 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[TABLE] = table
     app[keys.WAITING] = Waiters()
     app[keys.OUTGOING] = Outgoing()
-    app[keys.DOCUMENT] = lambda: openapi.encoded(tuple(routes), services.site.public_url)
+    app[KEPT_BOOKS] = KeptBooks()
+    app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app
+
+
+def _document(routes: tuple[Route, ...], public_url: str) -> bytes:
+    from bookgen.http.docs import openapi  # apispec's generator, which no other request needs
+
+    return openapi.encoded(routes, public_url)
 
 
 class BoundedRunner(web.AppRunner):

@@ -90,6 +90,7 @@ class RetryingModel:
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
         self._gate = BusyGate()
         self._waits = waits
+        self._timed = provider if isinstance(provider, Timed) else None  # to find it out costs more than to ask it
         self.outage: Outage | None = None
 
     @property
@@ -98,7 +99,7 @@ class RetryingModel:
 
     @property
     def shown_speed(self) -> ShownSpeed | None:
-        return self._provider.shown_speed if isinstance(self._provider, Timed) else None
+        return self._timed.shown_speed if self._timed else None
 
     @property
     def call_seconds(self) -> float:

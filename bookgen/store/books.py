@@ -55,6 +55,41 @@ async def find(db: DB, account_id: int, book_id: int) -> Book | None:
     return row and book_of(row)
 
 
+# A row's `xmin` is the transaction that wrote it: of two versions of a row it is never the same. Rows of the ledger are
+# only ever added.
+VERSION = """
+    SELECT coalesce(r.status = 'running', false) AS running,
+           concat_ws(
+               '/', b.xmin, r.xmin,
+               (SELECT count(*) FROM run q
+                 WHERE q.account_id = b.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq),
+               (SELECT string_agg(concat(c.id, '.', c.xmin), ',' ORDER BY c.id) FROM chapter c WHERE c.book_id = b.id),
+               'covers', (SELECT string_agg(concat(c.id, '.', c.xmin), ',' ORDER BY c.id)
+                            FROM cover c WHERE c.book_id = b.id),
+               'pictures', (SELECT string_agg(concat(i.id, '.', i.xmin), ',' ORDER BY i.id)
+                              FROM chapter c JOIN illustration i ON i.chapter_id = c.id WHERE c.book_id = b.id),
+               'calls', (SELECT count(*) FROM model_call m WHERE m.book_id = b.id)) AS version
+      FROM book b
+      LEFT JOIN LATERAL (SELECT run.status, run.xmin, run.queue_seq
+                           FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
+     WHERE b.id = $2 AND b.account_id = $1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BookVersion:
+    """What tells a book and all that was made for it from what they were before. `running`: a run writes it."""
+
+    running: bool
+    version: str
+
+
+async def version(db: DB, account_id: int, book_id: int) -> BookVersion | None:
+    """The book's version, told from its rows and without reading its texts."""
+    row = await db.fetchrow(VERSION, account_id, book_id)
+    return row and BookVersion(**row)
+
+
 LOCK = f"{FIND} FOR NO KEY UPDATE"
 
 

@@ -11,7 +11,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from bookgen.actors import notifications as listening
-from bookgen.actors import statuses
 from bookgen.actors.messages import Generate, Pause, Resume, Stop, WriteNext
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
@@ -225,9 +224,8 @@ async def test_the_owner_shows_at_once_what_another_process_did(begun: BeginRun,
 
 
 async def test_word_from_another_process_makes_the_owner_look_before_it_shows_the_status(
-    begun: BeginRun, start: Start, monkeypatch: pytest.MonkeyPatch
+    begun: BeginRun, start: Start
 ) -> None:
-    monkeypatch.setattr(statuses, "KEEP_SECONDS", 3600.0)
     owner, other = await start(), await start()  # of which the first does not know yet
     account, book = await begun(owner)
     assert b'"running"' in await owner.statuses.read(account, book)

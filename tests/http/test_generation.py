@@ -5,6 +5,8 @@ import pytest
 
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
+from bookgen.store.database import Database
+from bookgen.store.notifications import JOINED
 from tests.http.conftest import Api, OpenApi
 
 
@@ -146,3 +148,34 @@ async def test_an_edit_while_the_chapter_is_written_wins_over_the_model(
 async def test_deleting_a_running_book_ends_its_run(api: Api, running: dict[str, Any]) -> None:
     assert (await api.delete(f"/books/{running['id']}/")).status == 204
     assert (await api.get(f"/books/{running['id']}/generation-status/")).status == 404
+
+
+async def test_a_status_is_kept_until_its_owner_asks_for_a_change_or_another_process_comes(
+    api: Api, running: dict[str, Any], database: Database, open_api: OpenApi
+) -> None:
+    path, second = f"/books/{running['id']}/generation-status/", running["chapters"][1]["id"]
+
+    async def title() -> str:
+        return str((await api.get(path)).body["outline"][1]["title"])
+
+    before = await title()
+    await database.http.execute("UPDATE chapter SET title = 'Told to nobody' WHERE id = $1", second)
+    assert await title() == before
+
+    assert (await api.patch(f"/chapters/{second}/", {"title": "By its author"})).status == 200
+    assert await title() == "By its author"
+
+    await database.http.execute("UPDATE chapter SET title = 'By another process' WHERE id = $1", second)
+    api.services.supervisor._notified(JOINED)
+    assert await title() == "By another process"
+
+
+async def test_words_that_have_come_are_in_the_next_status(
+    api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/books/{running['id']}/generation-status/"
+    before = (await api.get(path)).body["words_written"]
+
+    monkeypatch.setattr(api.services.supervisor.chapters, "words_in_flight", lambda run: 120)
+
+    assert (await api.get(path)).body["words_written"] == before + 120

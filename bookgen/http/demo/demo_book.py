@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bookgen.http.books_schemas import BookArtwork, BookCreationSchema, shown_whole
+from bookgen.http.books_schemas import BookArtwork, BookCreationSchema, estimated, shown_whole
 from bookgen.http.edge import replies
 from bookgen.http.edge.schemas import load
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, Usage
@@ -25,9 +25,8 @@ def body() -> bytes:
     told = json.loads((FOLDER / "book.json").read_text("utf-8"))
     chapters = [_chapter(number, entry) for number, entry in enumerate(told.pop("chapters"), 1)]
     book = _book(told, len(chapters), sum(chapter.word_count for chapter in chapters))
-    return replies.dump(
-        shown_whole(book, chapters, None, (), asdict(Usage()) | {"currency": "USD"}, None, BookArtwork())
-    )
+    usage = asdict(Usage()) | {"currency": "USD"}
+    return replies.dump(shown_whole(book, chapters, None, (), usage, BookArtwork()) | estimated(None))
 
 
 def _book(told: dict[str, Any], chapter_count: int, words: int) -> Book:

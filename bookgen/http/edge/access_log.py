@@ -23,8 +23,8 @@ def record(
     failure: Exception | None,
 ) -> None:
     status, template = response.status, route.path if route else NO_ROUTE
-    telemetry.ANSWERS.labels(request.method if route else "-", template, status).inc()
-    telemetry.ANSWER_TIMES.labels(template).observe(seconds)
+    telemetry.answers(request.method if route else "-", template, status).inc()
+    telemetry.answer_times(template).observe(seconds)
     if route is not None and route.quiet and status < 400:
         return
     line = {

@@ -12,12 +12,13 @@ from aiohttp import web
 
 from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, unmatched
 from bookgen.http.edge.contract import Endpoint
-from bookgen.http.edge.keys import BODY, QUERY, REQUEST_ID, SITE
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, REQUEST_ID, SITE, SUPERVISOR
 from bookgen.http.edge.routing import Handler
 from bookgen.http.edge.schemas import load
 
 TABLE: web.AppKey[Mapping[web.AbstractRoute, Endpoint]] = web.AppKey("table")
 
+SAFE = ("GET", "HEAD")  # methods that change nothing
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PROCESS = secrets.token_hex(5)
 _numbers = itertools.count(1)
@@ -48,6 +49,8 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
     except Exception as error:
         failure = error
         response = _refusal(request, error)
+    if request.method not in SAFE and ACCOUNT_ID in request:
+        app[SUPERVISOR].statuses.account_changed(request[ACCOUNT_ID])
     headers.add_to(response, request, app)
     access_log.record(request, route, response, time.perf_counter() - began, failure)
     return response

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-import wordfreq
-
 from bookgen.words import count_words
 from bookgen.writing import sentences
 from bookgen.writing.picture_book.ages import Reading
@@ -80,14 +78,19 @@ def _is_known(unit: str, listed: str, common: float, excused: set[str]) -> bool:
     return _frequency(unit, listed) >= common
 
 
+# To import wordfreq takes a quarter of all that a service imports at its start, and only picture books need it.
 @lru_cache(maxsize=20_000)
 def _frequency(unit: str, listed: str) -> float:
+    import wordfreq
+
     return float(wordfreq.zipf_frequency(unit, listed, wordlist="small"))
 
 
 @lru_cache
 def _listed(language: str) -> str:
     """The language of the list to look in; empty where there is none."""
+    import wordfreq
+
     primary = _primary(language)
     return primary if primary in wordfreq.available_languages("small") and primary not in _NEEDS_A_TOKENIZER else ""
 

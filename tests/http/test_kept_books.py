@@ -1,0 +1,89 @@
+"""A whole book that is kept is, at every read, what the database holds."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from bookgen.http.kept_books import KEPT_BOOKS, KeptBook, KeptBooks
+from bookgen.store.database import Database
+from tests.http.conftest import Api, OpenApi, Reply
+
+CALL = "INSERT INTO model_call (book_id, stage, model, cost_micros) VALUES ($1, 'chapter', 'offline', 7)"
+PICTURE = """
+    WITH picture AS (
+        INSERT INTO media (key, book_id, body, width, height) VALUES (repeat('k', 32), $1, '', 10, 10))
+    INSERT INTO illustration (chapter_id, caption, alt_text, prompt, image_key, position, width, height)
+    SELECT min(id), '', 'A lamp', '', repeat('k', 32), 0, 10, 10 FROM chapter WHERE book_id = $1
+"""
+
+
+@pytest.fixture
+async def book(api: Api) -> dict[str, Any]:
+    return await api.written()
+
+
+async def read(api: Api, book: dict[str, Any], **options: Any) -> Reply:
+    return await api.get(f"/books/{book['id']}/", **options)
+
+
+async def test_a_kept_book_is_what_a_process_answers_that_keeps_none_whatever_was_changed(
+    api: Api, book: dict[str, Any], open_api: OpenApi, database: Database
+) -> None:
+    other = await open_api()
+    path, chapter = f"/books/{book['id']}", f"/chapters/{book['chapters'][0]['id']}"
+    changes = [
+        lambda: api.patch(f"{chapter}/", {"content": "Rewritten by its author."}),
+        lambda: api.patch(f"{chapter}/", {"title": "Another title"}),
+        lambda: api.patch(f"{path}/", {"subtitle": "With a subtitle"}),
+        lambda: api.post(f"{path}/generate-cover/", {"count": 1}),
+        lambda: api.post(f"{path}/regenerate-chapters/", {"chapter_ids": [book["chapters"][1]["id"]]}),
+        lambda: database.http.execute("UPDATE chapter SET summary = 'By another process'"),
+        lambda: database.http.execute(CALL, book["id"]),
+        lambda: database.http.execute(PICTURE, book["id"]),
+        lambda: database.http.execute("DELETE FROM illustration"),
+        lambda: database.http.execute("UPDATE run SET words_written = words_written + 1"),
+    ]
+    tags = [(await read(api, book)).headers["ETag"]]
+
+    for change in changes:
+        await change()
+        kept = await read(api, book)
+        other.client.app[KEPT_BOOKS]._forget(book["id"])
+        as_it_is = await Api(other.client, other.services, other.tokens, api.access, api.account_id).get(f"{path}/")
+        assert kept.body == as_it_is.body
+        tags.append(kept.headers["ETag"])
+
+    assert all(before != after for before, after in pairwise(tags))
+
+
+async def test_who_has_the_book_is_told_so_until_it_changes(api: Api, book: dict[str, Any]) -> None:
+    tag = (await read(api, book)).headers["ETag"]
+
+    assert (await read(api, book, headers={"If-None-Match": tag})).status == 304
+    await api.patch(f"/books/{book['id']}/", {"genre": "Fable"})
+    assert (await read(api, book, headers={"If-None-Match": tag})).body["genre"] == "Fable"
+
+
+async def test_a_kept_book_is_absent_for_everybody_else(api: Api, book: dict[str, Any]) -> None:
+    await read(api, book)
+
+    assert (await read(await api.as_new_account("grace"), book)).status == 404
+
+
+def test_books_beyond_the_bound_are_forgotten_the_one_unread_for_longest_first() -> None:
+    def kept(version: str) -> KeptBook:
+        return KeptBook(version, bytes(40), None, ())  # type: ignore[arg-type]
+
+    books = KeptBooks(most_bytes=100)
+    books.keep(1, kept("1"))
+    books.keep(2, kept("2"))
+    assert books.find(1, "1")
+
+    books.keep(3, kept("3"))
+
+    assert books.find(1, "1")
+    assert books.find(2, "2") is None
+    assert books.find(3, "an older one") is None
