@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, cast
+from urllib.request import getproxies
 
 import aiohttp
 import httpx2
@@ -127,7 +128,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
                 connector=aiohttp.TCPConnector(limit=self._connections, ssl=self._trust),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
-                trust_env=True,
+                trust_env=bool(getproxies()),  # with it aiohttp looks for a .netrc at every request
             )
         return self._session
 

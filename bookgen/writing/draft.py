@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message
-from bookgen.words import count_words
+from bookgen.words import measure
 from bookgen.writing import budget, context
 from bookgen.writing.language import language
 from bookgen.writing.material import Material
@@ -24,7 +24,7 @@ class WorkingDraft:
     digests: Sequence[Digest]
     avoid: Sequence[str] = ()
     text: str = ""
-    words: int = 0  # of the text
+    length: float = 0.0  # of the text, in words
     problem: str = ""  # why the last reply could not be used, or not whole
     is_sample: bool = False  # no model writes it
     same_paragraph: bool = False  # the last reply broke off in the middle of a paragraph
@@ -37,13 +37,17 @@ class WorkingDraft:
         return self.material.book
 
     @property
+    def words(self) -> int:
+        return round(self.length)
+
+    @property
     def aim(self) -> int:
         return budget.aim_for(self.chapter, self.material.chapters)
 
     def add(self, kept: str, *, same_paragraph: bool) -> None:
         """Put the sentences kept of a reply after the text. `same_paragraph`: what follows them belongs to theirs."""
         self.text = join(self.text, kept, same_paragraph=self.same_paragraph)
-        self.words = count_words(self.text)
+        self.length += measure(kept)
         self.same_paragraph = same_paragraph
 
     def system(self) -> tuple[Block, ...]:

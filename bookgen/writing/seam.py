@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from bookgen.writing.units import UNIT, by_character, units
 
@@ -15,11 +16,12 @@ MOST_BY_CHANCE = 8  # words, twice as many characters: so many may begin a new s
 def without_overlap(before: str, piece: str) -> str:
     """`piece` without its beginning where that repeats the end of `before`; empty when all of it does."""
     tail = units(before[-LONGEST_OVERLAP:])
-    if not tail:
+    beginning = tuple(match[0].casefold() for match in islice(UNIT.finditer(piece), SHORTEST_OVERLAP))
+    if len(beginning) < SHORTEST_OVERLAP or not _contains(tail, beginning):
         return piece
     found = list(UNIT.finditer(piece[:LONGEST_OVERLAP]))
     head = tuple(match[0].casefold() for match in found)
-    if len(head) >= SHORTEST_OVERLAP and len(piece) <= LONGEST_OVERLAP and _contains(tail, head):
+    if len(piece) <= LONGEST_OVERLAP and _contains(tail, head):
         return ""
     by_chance = MOST_BY_CHANCE * (2 if by_character(head[:40]) else 1)
     for count in range(min(len(tail), len(head)), SHORTEST_OVERLAP - 1, -1):

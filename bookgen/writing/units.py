@@ -26,4 +26,6 @@ def _units(text: str) -> tuple[str, ...]:
 
 
 def by_character(said: Sequence[str]) -> bool:
+    if "".join(said).isascii():
+        return False
     return sum(len(unit) == 1 and not unit.isascii() for unit in said) > len(said) / 2

@@ -1,0 +1,47 @@
+"""The scripted model server, started as a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+import urllib.request
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from bench.service.processes import ROOT
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProcess:
+    """A running `bench.service.model`."""
+
+    port: int
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What has a service write by it, as much at once as it is asked for."""
+        return {"BOOKGEN_MODEL": "openai:bench", "OPENAI_BASE_URL": f"http://127.0.0.1:{self.port}/v1"}
+
+    async def stats(self) -> dict[str, Any]:
+        return await asyncio.to_thread(self._stats)
+
+    def _stats(self) -> dict[str, Any]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats") as answer:
+            told: dict[str, Any] = json.load(answer)
+            return told
+
+
+@contextlib.asynccontextmanager
+async def model_process(*, ms: float = 0, piece: int = 0) -> AsyncIterator[ModelProcess]:
+    command = [sys.executable, "-m", "bench.service.model", f"--ms={ms}", f"--piece={piece}"]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT)
+    if process.stdout is None:
+        raise RuntimeError("the model server has no output")
+    try:
+        yield ModelProcess(int(await process.stdout.readline()))
+    finally:
+        process.terminate()
+        await process.wait()

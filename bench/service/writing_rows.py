@@ -1,0 +1,211 @@
+"""Writing: what a chapter and a call cost, many books at once, a kill; beside DBOS with the same calls."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import statistics
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from bench.service import data
+from bench.service.bench import Bench
+from bench.service.model_process import ModelProcess, model_process
+from bench.service.processes import ROOT, ServerProcess, service
+from bench.service.runs import BookSizes, BookWriter, WrittenBooks, start_all
+from bench.service.scorecard import Scorecard
+
+LONG, SHORT, CALL = BookSizes(8, 4, 3_000), BookSizes(16, 4, 1_000), BookSizes(32, 6, 250)
+QUICK = {LONG: BookSizes(4, 2, 3_000), SHORT: BookSizes(4, 2, 1_000), CALL: BookSizes(8, 3, 250)}
+TOKEN = 5  # characters of an event
+PARTS = (1, 820, 2, 750, 3, 700, 4, 730)  # of a chapter of 3,000 words, as ours is asked for: number, words
+SETTLED = 0.2  # seconds between two looks at a recovery
+MOST_SECONDS = 300.0
+INTERRUPTED = "SELECT count(*) FROM run WHERE status = 'running' AND call_started_at IS NOT NULL"
+
+
+async def measure(bench: Bench, scores: Scorecard) -> None:
+    folder = bench.folder / "writing"
+    folder.mkdir()
+    own = await bench.database("writing_ours")
+    await data.migrate(own, folder)
+    books, seconds = (50, 1.0) if bench.options.quick else (1_000, 10.0)
+    rows = WritingRows(bench, scores, folder, own)
+    await rows.costs()
+    await rows.beside_dbos()
+    await rows.hundred_books()
+    await rows.many_books(books, seconds)
+    await rows.killed(books)
+
+
+class WritingRows:
+    """The rows, one after the other, on one database."""
+
+    def __init__(self, bench: Bench, scores: Scorecard, folder: Path, dsn: str) -> None:
+        self._bench, self._scores, self._folder, self._dsn = bench, scores, folder, dsn
+
+    async def costs(self) -> None:
+        """CPU time of the service alone, as the bars are meant; PostgreSQL's stands beside it."""
+        print("\nCPU of writing, medians of the rounds; service + PostgreSQL")
+        async with self._author(piece=TOKEN) as author:
+            tokens = await self._rounds(author, LONG)
+            self._show_cost("chapter of 3,000 words, an event a token", tokens, lambda each: each.chapters)
+        async with self._author() as author:
+            long, short, call = [await self._rounds(author, shape) for shape in (LONG, SHORT, CALL)]
+        self._show_cost("chapter of 3,000 words, large events", long, lambda each: each.chapters)
+        self._show_cost("chapter of 1,000 words, large events", short, lambda each: each.chapters)
+        self._show_cost("call of 250 words", call, lambda each: each.calls)
+        at_most = self._scores.at_most
+        at_most("CPU of a chapter of 3,000 words, an event a token", _ms(tokens, lambda each: each.chapters), 150, "ms")
+        at_most("CPU of a chapter of 3,000 words, large events", _ms(long, lambda each: each.chapters), 60, "ms")
+        at_most("CPU of one call of 250 words", _ms(call, lambda each: each.calls), 6, "ms")
+
+    async def beside_dbos(self) -> None:
+        """Chapters of 18 KB with no model time, in turn. DBOS makes the same calls and checks nothing."""
+        shape = self._sized(LONG)
+        ours, theirs = list[WrittenBooks](), list[dict[str, float]]()
+        dsn = await self._bench.database("writing_dbos")
+        async with self._author() as author:
+            for _ in range(self._bench.options.rounds):
+                ours.append(await author.write(shape))
+                theirs.append(await self._dbos("write", dsn, author.model, shape))
+        pairs = list(zip(ours, theirs, strict=True))
+        rates = [one.chapters / one.wall / (other["chapters"] / other["wall"]) for one, other in pairs]
+        costs = [other["cpu"] / other["chapters"] / (one.server / one.chapters) for one, other in pairs]
+        rate, cost = (statistics.median(each) for each in (rates, costs))
+        print(f"\nchapters of 18 KB, no model time\n  ours / DBOS: chapters a second {rate:.2f}; by CPU {cost:.2f}")
+        print(f"  ours {statistics.median(each.chapters / each.wall for each in ours):.1f} chapters/s")
+        self._scores.at_least("chapters a second of 18 KB / DBOS", rate, 1)
+
+    async def hundred_books(self) -> None:
+        shape, ms = BookSizes(100, 4, 1_000), 50
+        async with self._author(ms=ms) as author:
+            written = await author.write(shape)
+        self._show_many(
+            f"{shape.books} books of {shape.chapters} chapters, calls of {ms} ms", written, ms / 1000, shape
+        )
+
+    async def many_books(self, books: int, seconds: float) -> None:
+        shape = BookSizes(books, 2, 1_000)
+        async with self._author(ms=seconds * 1000) as author:
+            written = await author.write(shape)
+        over = self._show_many(f"{books:,} books, calls of {seconds:.0f} s", written, seconds, shape)
+        self._scores.at_most(f"{books:,} books, calls of {seconds:.0f} s: wall / ideal", over, 1.1, "x")
+        self._scores.at_most("  starts answered 503", written.unavailable, 0)
+        self._scores.at_most("  database_lost", written.lost, 0)
+        self._scores.at_most("  a start's p99", written.start(0.99), 0.5, "s")
+
+    async def killed(self, books: int) -> None:
+        """From exec to the moment at which every run that was killed has its call in flight again."""
+        async with model_process(ms=MOST_SECONDS * 1000) as model:
+            async with self._service(model, books) as server:
+                author = BookWriter(server, model, await asyncpg.connect(self._dsn), self._bench.postmaster)
+                made = await author.make(BookSizes(books, 2, 1_000))
+                await start_all(server.port, made)
+                await _until(lambda: _in_flight(model, books))
+                os.killpg(server.pid, signal.SIGKILL)
+                await server.process.wait()
+                await _until(lambda: _in_flight(model, 0))
+            began = time.perf_counter()
+            async with self._service(model, books) as server:
+                ready = time.perf_counter() - began
+                await _until(lambda: _in_flight(model, books))
+                took = time.perf_counter() - began
+            await author.database.execute(
+                "DELETE FROM account WHERE id = ANY($1::bigint[])", [each for _, each in made]
+            )
+            await author.database.close()
+            theirs = await self._dbos_recovery(model, books)
+        print(f"\n{books:,} runs after kill -9, from exec to all calls in flight")
+        print(f"  ours {took:.2f} s, ready after {ready:.2f} s; DBOS {theirs:.2f} s")
+        self._scores.at_most(f"{books:,} runs after kill -9, all calls in flight", took, 5, "s")
+        self._scores.at_least("  DBOS / ours", theirs / took, 5)
+
+    async def _dbos_recovery(self, model: ModelProcess, books: int) -> float:
+        dsn = await self._bench.database("writing_dbos_killed")
+        process = await self._dbos_process("write", dsn, model, BookSizes(books, 1, 250))
+        await _until(lambda: _in_flight(model, books))
+        process.kill()
+        await process.wait()
+        await _until(lambda: _in_flight(model, 0))
+        began = time.perf_counter()
+        process = await self._dbos_process("recover", dsn, model, BookSizes(books, 1, 250))
+        await _until(lambda: _in_flight(model, books))
+        took = time.perf_counter() - began
+        process.kill()
+        await process.wait()
+        return took
+
+    async def _dbos(self, what: str, dsn: str, model: ModelProcess, shape: BookSizes) -> dict[str, float]:
+        process = await self._dbos_process(what, dsn, model, shape)
+        output, _ = await process.communicate()
+        told: dict[str, float] = json.loads(output.splitlines()[-1])
+        return told
+
+    async def _dbos_process(
+        self, what: str, dsn: str, model: ModelProcess, shape: BookSizes
+    ) -> asyncio.subprocess.Process:
+        url = f"http://127.0.0.1:{model.port}"
+        asked = json.dumps([*PARTS, 5, 200] if shape.words > 1_000 else [1, shape.words])
+        command = [str(self._bench.options.peers_python), "-m", "bench.service.peers.dbos_peer", what, dsn, url]
+        command += [str(shape.books), str(shape.chapters), asked]
+        return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT)
+
+    @contextlib.asynccontextmanager
+    async def _author(self, **model: Any) -> AsyncIterator[BookWriter]:
+        async with model_process(**model) as running, self._service(running, 1_000) as server:
+            database = await asyncpg.connect(self._dsn)
+            author = BookWriter(server, running, database, self._bench.postmaster)
+            await author.write(BookSizes(2, 2, 250))  # the SDK is imported, connections know their statements
+            yield author
+            await database.close()
+
+    def _service(self, model: ModelProcess, at_once: int) -> contextlib.AbstractAsyncContextManager[ServerProcess]:
+        bounds = {"BOOKGEN_CHAPTERS_AT_ONCE": str(at_once), "BOOKGEN_MODEL_CONCURRENCY": str(at_once)}
+        more = {"BOOKGEN_LOG_FORMAT": "json", "BOOKGEN_MODEL_TIMEOUT": "3600", **bounds, **model.settings}
+        return service(self._folder, self._dsn, **more)
+
+    async def _rounds(self, author: BookWriter, shape: BookSizes) -> list[WrittenBooks]:
+        return [await author.write(self._sized(shape)) for _ in range(self._bench.options.rounds)]
+
+    def _sized(self, shape: BookSizes) -> BookSizes:
+        return QUICK[shape] if self._bench.options.quick else shape
+
+    def _show_cost(self, what: str, written: Sequence[WrittenBooks], of: Callable[[WrittenBooks], int]) -> None:
+        database = statistics.median(each.database / of(each) for each in written) * 1000
+        print(f"  {what:<44}{_ms(written, of):8.1f} +{database:6.1f} ms", flush=True)
+
+    def _show_many(self, what: str, written: WrittenBooks, seconds: float, shape: BookSizes) -> float:
+        """How many times as long it took as the calls of one book in a row."""
+        over = written.wall / (seconds * written.calls / shape.books)
+        print(
+            f"\n{what}\n  wall / ideal {over:.2f}, {_ms([written], lambda each: each.calls):.1f} ms of CPU a call, "
+            f"starts p50 {written.start(0.5):.2f} s, p99 {written.start(0.99):.2f} s, {written.unavailable} x 503, "
+            f"{written.lost} x database_lost, {written.failed} failed",
+            flush=True,
+        )
+        return over
+
+
+def _ms(written: Sequence[WrittenBooks], of: Callable[[WrittenBooks], int]) -> float:
+    """Milliseconds of the service's CPU for each of what `of` counts."""
+    return statistics.median(each.server / of(each) for each in written) * 1000
+
+
+async def _in_flight(model: ModelProcess, calls: int) -> bool:
+    return bool((await model.stats())["in_flight"] == calls)
+
+
+async def _until(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + MOST_SECONDS
+    while not await condition():
+        if time.monotonic() > deadline:
+            raise SystemExit("The calls do not get in flight.")
+        await asyncio.sleep(SETTLED)
