@@ -30,23 +30,17 @@ const stranger = async () => {
   const { content } = await call("GET", "");
   await call("PATCH", "", { content: insert(content, `other${written++}`) });
 };
-// A page's way to the chapter.
-const line = () => {
-  let tag;
-  const read = async () => {
-    if (network === "away") throw gone();
-    const reply = await send("GET", "");
-    tag = reply.headers.get("ETag");
-    return (await reply.json()).content;
-  };
-  const write = async (content) => {
-    if (network === "refused") throw gone();
-    if (network === "overtaken") await stranger();
-    const kept = (await call("PATCH", "", { content }, { "If-Match": tag })).content;
-    if (network === "deaf") throw gone();
-    return kept;
-  };
-  return { read, write };
+const read = async () => {
+  if (network === "away") throw gone();
+  const reply = await send("GET", "");
+  return { text: (await reply.json()).content, tag: reply.headers.get("ETag") };
+};
+const write = async (content, tag) => {
+  if (network === "refused") throw gone();
+  if (network === "overtaken") await stranger();
+  const kept = (await call("PATCH", "", { content }, { "If-Match": tag })).content;
+  if (network === "deaf") throw gone();
+  return kept;
 };
 const insert = (text, word) => {
   const words = text.split(" ");
@@ -69,7 +63,7 @@ const insert = (text, word) => {
     const visit = async () => {
       const served = (await call("GET", "")).content;
       const page = `page${seed}-${++pages}`;
-      const draft = new Draft({ account: 1, chapter, served, ...line(), storage, isOpen, later: () => 0, page });
+      const draft = new Draft({ account: 1, chapter, served, read, write, storage, isOpen, later: () => 0, page });
       editors.push(draft);
       await draft.open();
     };

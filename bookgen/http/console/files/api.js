@@ -32,7 +32,7 @@ session.current.subscribe((now) => {
 
 export const remembered = (path) => known.get(path)?.data;
 
-/** Reads. The same object as before while the service says that nothing changed. */
+/** Reads. The same object as before while the service says that nothing changed; `tag` names what was read. */
 export async function get(path, { wait = 0, signal: abort } = {}) {
   const before = known.get(path);
   const headers = {};
@@ -41,10 +41,11 @@ export async function get(path, { wait = 0, signal: abort } = {}) {
   for (let tries = 0; ; tries++) {
     try {
       const reply = await send("GET", path, { headers, abort });
-      if (reply.status === 304) return { data: before.data, waited: reply.headers.has("Preference-Applied") };
+      if (reply.status === 304) return { data: before.data, tag: before.etag, waited: reply.headers.has("Preference-Applied") };
       const data = await reply.json();
-      known.set(path, { etag: reply.headers.get("ETag"), data });
-      return { data, waited: reply.headers.has("Preference-Applied") };
+      const tag = reply.headers.get("ETag");
+      known.set(path, { etag: tag, data });
+      return { data, tag, waited: reply.headers.has("Preference-Applied") };
     } catch (error) {
       const seconds = error.status >= 500 ? BACKOFF_SECONDS[tries] : undefined;
       if (!seconds || wait) throw error;
@@ -60,9 +61,8 @@ export async function change(method, path, body, headers) {
 }
 
 export const post = (path, body) => change("POST", path, body);
-export const patch = (path, body) => change("PATCH", path, body);
-/** Changes what `get` has read, or fails with CONFLICT when it is another by now. */
-export const patchRead = (path, body) => change("PATCH", path, body, { "If-Match": known.get(path).etag });
+/** With the tag of what was read it fails with CONFLICT when that is another by now. */
+export const patch = (path, body, tag) => change("PATCH", path, body, tag && { "If-Match": tag });
 export const remove = (path) => change("DELETE", path);
 
 /** A file: its name and its bytes. */

@@ -1,6 +1,6 @@
 // A chapter: read, edited, written anew, and its former texts.
 
-import { get, patchRead, post } from "./api.js";
+import { get, patch, post } from "./api.js";
 import { inLanguage, words } from "./format.js";
 import { Editor } from "./editor.js";
 import { Formers } from "./formers.js";
@@ -57,10 +57,14 @@ function Reading({ book, chapter, status, reload }) {
 
 function Editing({ book, chapter, reload }) {
   const path = `/chapters/${chapter.id}/`;
+  const read = async () => {
+    const { data, tag } = await get(path);
+    return { text: data.content, tag };
+  };
+  const write = async (content, tag) => (await patch(path, { content }, tag)).content;
   return html`
     <div class="column">
     <${Heading} title=${`Editing ${chapter.title}`}><span class="unseen">Editing </span><span ...${inLanguage(book)}>${chapter.title}</span><//>
-    <${Editor} book=${book} chapter=${chapter} left=${reload}
-      read=${async () => (await get(path)).data.content} write=${async (content) => (await patchRead(path, { content })).content} />
+    <${Editor} book=${book} chapter=${chapter} left=${reload} read=${read} write=${write} />
     </div>`;
 }

@@ -27,8 +27,8 @@ const schedule = (work, milliseconds) => setTimeout(work, milliseconds);
 
 export class Draft {
   /**
-   * `read()` gives the text that the service has, `write(text)` stores one in the place of the text that was read last
-   * and gives it as stored; both throw errors with a `status`, `write` 409 where there is another text by now. `changed` is called whenever the draft looks different. `page` is this editor's own name,
+   * `read()` gives the text that the service has and its tag, `write(text, tag)` stores one in the place of that and
+   * gives it as stored; both throw errors with a `status`, `write` 409 where there is another text by now. `changed` is called whenever the draft looks different. `page` is this editor's own name,
    * `isOpen(page)` tells whether another lives.
    */
   constructor({ account, chapter, served, read, write, changed = () => {}, storage = localStorage, later = schedule, page = PAGE, isOpen = lives }) {
@@ -83,7 +83,7 @@ export class Draft {
   /** Looks whether the service has another text by now. */
   async look() {
     if (this.working || this.state === "conflict" || this.state === "gone") return;
-    const there = await this.read();
+    const { text: there } = await this.read();
     if (this.working || this.#isOurs(there)) return;
     if (this.dirty) this.#conflict(there);
     else this.#settle(there, there);
@@ -125,15 +125,15 @@ export class Draft {
     const text = this.text;
     this.#show("saving");
     try {
-      const there = await this.read();
+      const { text: there, tag } = await this.read();
       if (!this.#isOurs(there)) return this.#conflict(there);
       this.sent.push(text);
       this.#keep();
-      return this.#settle(there === text ? there : await this.write(text), text);
+      return this.#settle(there === text ? there : await this.write(text, tag), text);
     } catch (error) {
       this.error = error;
-      const there = error.status === 409 ? await this.read().catch(() => this.base) : this.base;
-      if (!this.#isOurs(there)) return this.#conflict(there);
+      const now = error.status === 409 ? await this.read().catch(() => null) : null;
+      if (now && !this.#isOurs(now.text)) return this.#conflict(now.text);
       if (error.status === 404) return this.#show("gone");
       this.#plan(RETRY_SECONDS);
       return this.#show("local");
