@@ -32,7 +32,7 @@ from bookgen.http.edge.pieces import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
-from bookgen.http.kept_books import KEPT_BOOKS, KeptBook
+from bookgen.http.kept_answers import KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptList
 from bookgen.models import Book, Chapter
 from bookgen.services import editing
 from bookgen.store import accounts, books, chapters, covers, illustrations, stats
@@ -49,8 +49,16 @@ from bookgen.store.database import DB
 @response_schema(BookListedSchema(many=True))
 @conditional
 async def list_books(request: web.Request) -> web.Response:
-    listed = await books.recent(request.app[DATABASE].http, request[ACCOUNT_ID])
-    return replies.json(await with_progress(request, listed))
+    db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
+    version, known = await books.version_of_list(db, account_id), Known(request)
+    if known.by_tag(tag_of(version.encode())):
+        return known.answer({})
+    kept = request.app[KEPT_LISTS].find(account_id, version)
+    if kept is None:
+        listed = await with_progress(request, await books.recent(db, account_id))
+        kept = KeptList(version, replies.dump(listed))
+        request.app[KEPT_LISTS].keep(account_id, kept)
+    return replies.encoded(kept.encoded, headers={"ETag": known.tag})
 
 
 @docs(

@@ -16,7 +16,15 @@ from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
-from bookgen.http.kept_books import KEPT_BOOKS, KeptBooks
+from bookgen.http.kept_answers import (
+    KEPT_BOOKS,
+    KEPT_LISTS,
+    MOST_BYTES_OF_BOOKS,
+    MOST_BYTES_OF_LISTS,
+    KeptAnswers,
+    KeptBook,
+    KeptList,
+)
 from bookgen.http.routes import OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")
@@ -47,7 +55,8 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[TABLE] = table
     app[keys.WAITING] = Waiters()
     app[keys.OUTGOING] = Outgoing()
-    app[KEPT_BOOKS] = KeptBooks()
+    app[KEPT_BOOKS] = KeptAnswers[KeptBook](MOST_BYTES_OF_BOOKS)
+    app[KEPT_LISTS] = KeptAnswers[KeptList](MOST_BYTES_OF_LISTS)
     app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app
 

@@ -90,6 +90,24 @@ async def version(db: DB, account_id: int, book_id: int) -> BookVersion | None:
     return row and BookVersion(**row)
 
 
+VERSION_OF_LIST = """
+    SELECT concat_ws(
+               '/', string_agg(concat_ws('.', b.id, b.xmin, r.xmin, k.chapters, k.words, c.id), ',' ORDER BY b.id),
+               (SELECT string_agg(concat(q.queue_seq), ',' ORDER BY q.queue_seq)
+                  FROM run q WHERE q.account_id = $1 AND q.status = 'queued'))
+      FROM book b
+     CROSS JOIN LATERAL (SELECT count(*) AS chapters, sum(word_count) AS words FROM chapter WHERE book_id = b.id) k
+      LEFT JOIN LATERAL (SELECT run.xmin FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
+      LEFT JOIN cover c ON c.book_id = b.id AND c.is_selected
+     WHERE b.account_id = $1
+"""
+
+
+async def version_of_list(db: DB, account_id: int) -> str:
+    """What tells the account's books in their list form, with their progress and covers, from what they were before."""
+    return str(await db.fetchval(VERSION_OF_LIST, account_id))
+
+
 LOCK = f"{FIND} FOR NO KEY UPDATE"
 
 

@@ -1,4 +1,4 @@
-"""A whole book that is kept is, at every read, what the database holds."""
+"""A whole book or a list that is kept is, at every read, what the database holds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.http.kept_books import KEPT_BOOKS, KeptBook, KeptBooks
+from bookgen.http.kept_answers import KEPT_BOOKS, KEPT_LISTS, KeptAnswers, KeptList
 from bookgen.store.database import Database
 from tests.http.conftest import Api, OpenApi, Reply
 
@@ -33,6 +33,7 @@ async def test_a_kept_book_is_what_a_process_answers_that_keeps_none_whatever_wa
     api: Api, book: dict[str, Any], open_api: OpenApi, database: Database
 ) -> None:
     other = await open_api()
+    fresh = Api(other.client, other.services, other.tokens, api.access, api.account_id)
     path, chapter = f"/books/{book['id']}", f"/chapters/{book['chapters'][0]['id']}"
     changes = [
         lambda: api.patch(f"{chapter}/", {"content": "Rewritten by its author."}),
@@ -51,9 +52,10 @@ async def test_a_kept_book_is_what_a_process_answers_that_keeps_none_whatever_wa
     for change in changes:
         await change()
         kept = await read(api, book)
-        other.client.app[KEPT_BOOKS]._forget(book["id"])
-        as_it_is = await Api(other.client, other.services, other.tokens, api.access, api.account_id).get(f"{path}/")
-        assert kept.body == as_it_is.body
+        other.client.app[KEPT_BOOKS].forget(book["id"])
+        other.client.app[KEPT_LISTS].forget(api.account_id)
+        assert kept.body == (await fresh.get(f"{path}/")).body
+        assert (await api.get("/books/")).body == (await fresh.get("/books/")).body
         tags.append(kept.headers["ETag"])
 
     assert all(before != after for before, after in pairwise(tags))
@@ -73,17 +75,23 @@ async def test_a_kept_book_is_absent_for_everybody_else(api: Api, book: dict[str
     assert (await read(await api.as_new_account("grace"), book)).status == 404
 
 
-def test_books_beyond_the_bound_are_forgotten_the_one_unread_for_longest_first() -> None:
-    def kept(version: str) -> KeptBook:
-        return KeptBook(version, bytes(40), None, ())  # type: ignore[arg-type]
+async def test_who_has_the_list_is_told_so_until_it_changes(api: Api, book: dict[str, Any]) -> None:
+    tag = (await api.get("/books/")).headers["ETag"]
 
-    books = KeptBooks(most_bytes=100)
-    books.keep(1, kept("1"))
-    books.keep(2, kept("2"))
-    assert books.find(1, "1")
+    assert (await api.get("/books/", headers={"If-None-Match": tag})).status == 304
+    covers = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
+    await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": covers[0]["id"]})
+    assert (await api.get("/books/", headers={"If-None-Match": tag})).body[0]["cover_image_url"]
 
-    books.keep(3, kept("3"))
 
-    assert books.find(1, "1")
-    assert books.find(2, "2") is None
-    assert books.find(3, "an older one") is None
+def test_answers_beyond_the_bound_are_forgotten_the_one_unread_for_longest_first() -> None:
+    kept = KeptAnswers[KeptList](most_bytes=100)
+    kept.keep(1, KeptList("1", bytes(40)))
+    kept.keep(2, KeptList("2", bytes(40)))
+    assert kept.find(1, "1")
+
+    kept.keep(3, KeptList("3", bytes(40)))
+
+    assert kept.find(1, "1")
+    assert kept.find(2, "2") is None
+    assert kept.find(3, "an older one") is None
