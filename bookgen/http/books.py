@@ -109,7 +109,7 @@ async def read_book(request: web.Request) -> web.Response:
     found = await books.version(request.app[DATABASE].http, request[ACCOUNT_ID], book_id)
     if found is None:
         raise errors.NotFound
-    if found.running:  # what is in flight is told by no row
+    if found.active:  # what is in flight is told by no row
         return await whole_book(request, book_id)
     kept = request.app[KEPT_BOOKS].find(book_id, found.version)
     if kept is None:

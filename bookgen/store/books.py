@@ -58,7 +58,7 @@ async def find(db: DB, account_id: int, book_id: int) -> Book | None:
 # A row's `xmin` is the transaction that wrote it: of two versions of a row it is never the same. Rows of the ledger are
 # only ever added.
 VERSION = """
-    SELECT coalesce(r.status = 'running', false) AS running,
+    SELECT coalesce(r.status IN ('running', 'paused'), false) AS active,
            concat_ws(
                '/', b.xmin, r.xmin,
                (SELECT count(*) FROM run q
@@ -78,9 +78,12 @@ VERSION = """
 
 @dataclass(frozen=True, slots=True)
 class BookVersion:
-    """What tells a book and all that was made for it from what they were before. `running`: a run writes it."""
+    """What tells a book and all that was made for it from what they were before.
 
-    running: bool
+    `active`: a run writes it, or finishes a chapter before it rests.
+    """
+
+    active: bool
     version: str
 
 
