@@ -13,6 +13,7 @@ import structlog
 from bookgen.actors.actor import spawn
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
+from bookgen.actors.provider_limits import ProviderLimits
 from bookgen.actors.registry import Registry
 from bookgen.actors.resources import Resources
 from bookgen.store import notifications, processes
@@ -29,8 +30,15 @@ FENCE_SECONDS = 20.0
 class Lease:
     """Registers this process and renews its lease. Once lost, what the process writes finds no way in."""
 
-    def __init__(self, resources: Resources, chapters: ChaptersInFlight, registry: Registry[BookActor]) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        chapters: ChaptersInFlight,
+        registry: Registry[BookActor],
+        limits: ProviderLimits,
+    ) -> None:
         self._resources = resources
+        self._limits = limits
         self._chapters = chapters
         self._registry = registry
         self._fence: asyncio.TimerHandle | None = None
@@ -61,7 +69,7 @@ class Lease:
                 self._lost()
             await self.take()
             return
-        self._resources.other_processes = others
+        self._limits.count_others(others)
         self._set_fence(started)
 
     async def give_up(self) -> None:

@@ -1,4 +1,5 @@
-"""Listens for notifications of other processes that a run's row has changed. One may get lost; polling finds it too."""
+"""Listens for notifications of other processes: a run's row has changed, which polling finds too where one gets lost,
+or a provider is busy."""
 
 from __future__ import annotations
 
@@ -9,18 +10,23 @@ from typing import Any
 import asyncpg
 import structlog
 
-from bookgen.store.notifications import CHANNEL
+from bookgen.store.notifications import BUSY, CHANNEL
 
 log = structlog.get_logger()
 
 RECONNECT_SECONDS = 1.0
 
 
-async def listen(dsn: str, on_change: Callable[[int], None]) -> None:
-    """Calls `on_change` with the book of every notification, on a connection of its own, until cancelled."""
+async def listen(dsn: str, on_change: Callable[[int], None], on_busy: Callable[[str, float], None]) -> None:
+    """Calls `on_change` with the book of every notification of a change, and `on_busy` with the model and the seconds
+    of one of a busy provider, on a connection of its own, until cancelled."""
 
     def heard(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
         on_change(int(payload))
+
+    def heard_busy(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
+        seconds, _, model = payload.partition(" ")
+        on_busy(model, float(seconds))
 
     while True:
         try:
@@ -29,6 +35,7 @@ async def listen(dsn: str, on_change: Callable[[int], None]) -> None:
                 gone = asyncio.Event()
                 connection.add_termination_listener(lambda _connection, gone=gone: gone.set())
                 await connection.add_listener(CHANNEL, heard)
+                await connection.add_listener(BUSY, heard_busy)
                 await gone.wait()
             finally:
                 connection.terminate()

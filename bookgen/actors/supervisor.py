@@ -17,6 +17,7 @@ from bookgen.actors.jobs import Jobs
 from bookgen.actors.lease import RENEW_AGAIN_SECONDS, RENEW_SECONDS, Lease
 from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChanged
 from bookgen.actors.notifications import listen
+from bookgen.actors.provider_limits import ProviderLimits
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.reports import Reports
 from bookgen.actors.resources import PaintsSpreads, Products, Resources, Writing, no_price
@@ -75,7 +76,8 @@ class Supervisor:
         self.statuses = Statuses(database.http, self.resources, self.chapters)
         self.registry = Registry(self._make_actor)
         self.crashes = Crashes(self.resources, self.transactions, self.chapters, self.statuses, self.registry)
-        self.lease = Lease(self.resources, self.chapters, self.registry)
+        self.limits = ProviderLimits(self.resources)
+        self.lease = Lease(self.resources, self.chapters, self.registry, self.limits)
         self.convergence = Convergence(self.resources, self.transactions, self.chapters, self.registry, self.crashes)
         self.restored = False
         self._database = database
@@ -95,7 +97,7 @@ class Supervisor:
             spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)),
             spawn(every(SWEEP_SECONDS, self.sweep, self.resources)),
             spawn(every(LOOK_SECONDS, self._look, self.resources)),
-            spawn(listen(self._database.direct_dsn, self._notified)),
+            spawn(listen(self._database.direct_dsn, self._notified, self.limits.heard)),
             spawn(self.reports.run()),
         ]
 
@@ -120,7 +122,7 @@ class Supervisor:
 
     def _notified(self, book_id: int) -> None:
         if book_id == JOINED:
-            self.resources.other_processes += 1  # until they are counted at the next renewal
+            self.limits.count_others(self.resources.other_processes + 1)  # until the next renewal counts them
             self.statuses.forget_all()
             return
         for actor in self.registry:

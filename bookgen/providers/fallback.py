@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import structlog
@@ -11,6 +12,7 @@ from bookgen.providers.text import (
     CallsHalted,
     Outage,
     Patient,
+    Shared,
     ShownSpeed,
     Spent,
     StopReason,
@@ -27,6 +29,8 @@ log = structlog.get_logger(__name__)
 class FallbackModel:
     def __init__(self, first: TextModel, second: TextModel) -> None:
         self._first, self._second = first, second
+        self._shared = [model for model in (first, second) if isinstance(model, Shared)]
+        self._on_busy: Callable[[str, float], None] = lambda name, seconds: None
 
     @property
     def name(self) -> str:
@@ -47,6 +51,24 @@ class FallbackModel:
     @property
     def names(self) -> tuple[str, ...]:
         return self._first.name, self._second.name
+
+    @property
+    def on_busy(self) -> Callable[[str, float], None]:
+        return self._on_busy
+
+    @on_busy.setter
+    def on_busy(self, tell: Callable[[str, float], None]) -> None:
+        self._on_busy = tell
+        for model in self._shared:
+            model.on_busy = tell
+
+    def share(self, processes: int) -> None:
+        for model in self._shared:
+            model.share(processes)
+
+    def hold_back(self, name: str, seconds: float) -> None:
+        for model in self._shared:
+            model.hold_back(name, seconds)
 
     async def complete(self, request: TextRequest) -> TextReply:
         try:

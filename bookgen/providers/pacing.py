@@ -73,8 +73,21 @@ class Pacing:
     def __init__(self, *, concurrency: int, requests_per_minute: int = 0, learns: bool = False) -> None:
         self._turnstile = FairQueue()
         self._slots = Slots(concurrency, learns=learns)
-        self._interval = 60 / requests_per_minute if requests_per_minute else 0.0
-        self._provider = AsyncLimiter(1, self._interval) if requests_per_minute else None
+        self._requests_per_minute = requests_per_minute
+        self._processes = 1
+        self._bound_requests()
+
+    def share(self, processes: int) -> None:
+        """Bounds this one of so many processes to its part of the calls at once and of the requests a minute."""
+        if processes != self._processes:
+            self._processes = processes
+            self._slots.share(processes)
+            self._bound_requests()
+
+    def _bound_requests(self) -> None:
+        a_minute = self._requests_per_minute
+        self._interval = 60 / a_minute * self._processes if a_minute else 0.0
+        self._provider = AsyncLimiter(1, self._interval) if a_minute else None
         self._accounts: OrderedDict[int | None, AsyncLimiter] = OrderedDict()
 
     @asynccontextmanager

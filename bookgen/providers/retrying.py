@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -92,6 +92,14 @@ class RetryingModel:
         self._waits = waits
         self._timed = provider if isinstance(provider, Timed) else None  # to find it out costs more than to ask it
         self.outage: Outage | None = None
+        self.on_busy: Callable[[str, float], None] = lambda name, seconds: None
+
+    def share(self, processes: int) -> None:
+        self._pacing.share(processes)
+
+    def hold_back(self, name: str, seconds: float) -> None:
+        if name == self.name:
+            self._gate.shut(min(seconds, self._rules.longest_wait))
 
     @property
     def name(self) -> str:
@@ -177,6 +185,7 @@ class RetryingModel:
             if failed.failure is FailureKind.BUSY:
                 asked = self._rules.busy_delay if failed.retry_after is None else failed.retry_after
                 self._gate.shut(min(asked, self._rules.longest_wait))
+                self.on_busy(self.name, asked)
             costs_a_try = not probe and failed.failure is not FailureKind.BUSY
             if not costs_a_try:
                 patience.spend(asyncio.get_running_loop().time() - tried)

@@ -30,6 +30,7 @@ class Slots:
 
     def __init__(self, most: int, *, learns: bool) -> None:
         self._most, self._shown = most, 0 if learns else most
+        self._processes = 1
         self._in_use: set[Slot] = set()
         self._ended = 0
         self._full_until = 0.0
@@ -39,7 +40,12 @@ class Slots:
     def limit(self) -> int:
         """The calls that may go out at once now."""
         full = asyncio.get_running_loop().time() < self._full_until
-        return min(max(self._shown + (not full), 1), self._most)
+        return min(max(self._shown + (not full), 1), max(self._most // self._processes, 1))
+
+    def share(self, processes: int) -> None:
+        """Leaves each of so many processes its part of the most; what a server serves, each finds out for itself."""
+        self._processes = processes
+        self._freed.set()
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[Slot]:

@@ -183,6 +183,20 @@ def bound_of(model: object) -> float:
     return model.call_seconds if isinstance(model, Bounded) else CALL_SECONDS
 
 
+@runtime_checkable
+class Shared(Protocol):
+    """A model whose provider's limits hold for all processes of the service together. `on_busy` is told the name of
+    the model and the seconds for which its provider wants no call."""
+
+    on_busy: Callable[[str, float], None]
+
+    def share(self, processes: int) -> None:
+        """Keeps to the part of one of so many processes."""
+
+    def hold_back(self, name: str, seconds: float) -> None:
+        """Makes no call of the model `name` for so long: another process was told so."""
+
+
 class TextModel(Protocol):
     """Raises UpstreamAIError for every failure, after its own retries; cancelling closes the connection.
 

@@ -10,6 +10,8 @@ import asyncpg
 CHANNEL = "bookgen_run"
 JOINED = 0  # in place of a book
 
+BUSY = "bookgen_busy"  # a provider's limit was met
+
 NOTIFY = "SELECT pg_notify($1, $2)"
 
 
@@ -21,3 +23,8 @@ async def notify(connection: asyncpg.Connection, book_id: int) -> None:
 async def tell_of_joining(pool: asyncpg.Pool) -> None:
     """Tells all processes that another one has come, which may change any book."""
     await pool.execute(NOTIFY, CHANNEL, str(JOINED))
+
+
+async def tell_of_busy(pool: asyncpg.Pool, model: str, seconds: float) -> None:
+    """Tells all processes that the model's provider wants no call for so long."""
+    await pool.execute(NOTIFY, BUSY, f"{seconds:.3f} {model}")

@@ -261,7 +261,7 @@ async def test_word_is_listened_for_again_when_the_connection_broke_before_it_co
 
     monkeypatch.setattr(asyncpg.Connection, "add_listener", break_first)
     monkeypatch.setattr(listening, "RECONNECT_SECONDS", 0.01)
-    task = asyncio.create_task(listening.listen(database.direct_dsn, heard.put_nowait))
+    task = asyncio.create_task(listening.listen(database.direct_dsn, heard.put_nowait, lambda *_: None))
 
     async with asyncio.timeout(10):
         while heard.empty():

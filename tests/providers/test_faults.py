@@ -10,12 +10,13 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import StopReason
 from bookgen.providers.transport import Deadlines
 from tests.fakes.model_script import fault
-from tests.providers.calls import PROVIDERS, chapter_request, steady, used
+from tests.providers.calls import PROVIDERS, chapter_request, chat, steady, used
 from tests.providers.documented import FAULTS, Documented, outcome
 
 ANY = pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
@@ -72,6 +73,28 @@ async def test_calls_that_queued_before_a_provider_was_busy_wait_with_the_others
     assert len(server.requests) == 5
     assert server.arrivals[1] - server.arrivals[0] >= 0.3
     await model.close()
+
+
+async def test_a_model_of_another_process_that_is_told_of_a_busy_provider_waits_too(server) -> None:
+    server.script(fault("status", status=429, retry_after=0.3))
+    hears, other, told = steady(chat(server)), steady(chat(server)), asyncio.Event()
+    here, elsewhere = FallbackModel(hears, hears), FallbackModel(other, other)
+
+    def tell(name: str, seconds: float) -> None:
+        elsewhere.hold_back("openai:another", 60)
+        elsewhere.hold_back(name, seconds)
+        told.set()
+
+    here.on_busy = tell
+    calling = asyncio.create_task(here.complete(chapter_request()))
+    await told.wait()
+    await elsewhere.complete(chapter_request())
+    await calling
+
+    assert min(server.arrivals[1:]) - server.arrivals[0] >= 0.29
+    assert max(server.arrivals) - server.arrivals[0] < 30
+    await here.close()
+    await elsewhere.close()
 
 
 @ANY

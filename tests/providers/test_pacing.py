@@ -82,3 +82,33 @@ async def test_one_accounts_burst_leaves_room_in_the_minute_for_others() -> None
 async def _hold(queue: FairQueue, account: int) -> bool:
     async with queue.place(account):
         return True
+
+
+async def test_a_process_among_others_keeps_to_its_part_of_the_calls_at_once() -> None:
+    pacing, running, most = Pacing(concurrency=7), 0, list[int]()
+
+    async def call(account: int) -> None:
+        nonlocal running
+        async with pacing.slot(account):
+            running += 1
+            most.append(running)
+            await asyncio.sleep(0)
+            running -= 1
+
+    for processes in (3, 100, 1):
+        pacing.share(processes)
+        most.clear()
+        await asyncio.gather(*(call(number) for number in range(20)))
+        assert max(most) == max(7 // processes, 1)
+
+
+async def test_a_process_among_others_keeps_to_its_part_of_the_minute() -> None:
+    pacing = Pacing(concurrency=8, requests_per_minute=60_000)
+    pacing.share(20)  # one in 20 ms
+
+    began = asyncio.get_running_loop().time()
+    for _ in range(4):
+        async with pacing.slot(1):
+            pass
+
+    assert asyncio.get_running_loop().time() - began >= 0.055
