@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from uuid import uuid4
+
 import asyncpg
 import pytest
 
@@ -51,3 +54,22 @@ async def test_what_was_paid_twice_for_one_step_is_entered_twice(pool: asyncpg.P
 
     assert await pool.fetchval(ENTERED) == 12
     assert await steps.find(pool, asked.book_id, "key") == {"text": "First."}
+
+
+@pytest.mark.parametrize("status", ["stopped", "completed"])
+async def test_a_reply_that_comes_when_its_run_is_over_is_entered_and_not_kept(
+    pool: asyncpg.Pool, asked: Asked, status: str
+) -> None:
+    run_id = uuid4()
+    await pool.execute(
+        "INSERT INTO run (id, book_id, account_id, status, mode, total) VALUES ($1, $2, $3, $4, 'full', 1)",
+        run_id,
+        asked.book_id,
+        asked.account_id,
+        status,
+    )
+
+    await steps.save(pool, Step("key", {"text": "Late."}, replace(asked, run_id=run_id)))
+
+    assert await pool.fetchval(ENTERED) == 7
+    assert await steps.find(pool, asked.book_id, "key") is None
