@@ -15,7 +15,7 @@ INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos simulate contract mutants outages models covers console-figures proofing pages lock clean
+.PHONY: book test serve pythons chaos simulate planted contract mutants outages models covers console-figures proofing pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -44,6 +44,10 @@ SCHEDULES ?= 2000
 SEED ?= 1
 simulate: .venv/.test
 	$(BIN)/python -m tests.sim --schedules $(SCHEDULES) --seed $(SEED) --workers 2 --table
+
+# Bugs that are put into the service on purpose: the simulation has to find each of them within so many schedules.
+planted: .venv/.test
+	$(BIN)/python -m tests.sim --planted all --schedules $(SCHEDULES) --seed $(SEED) --workers 2
 
 # The running service judged by its own OpenAPI document: every check, 20,000 requests.
 contract: .venv/.test

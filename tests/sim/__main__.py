@@ -3,35 +3,59 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import time
 from collections import Counter
 
 from tests.sim.cluster import cluster
+from tests.sim.planted import PLANTED
 from tests.sim.schedule import ScheduleVerdict
 from tests.sim.shrinking import fewest_faults
+from tests.sim.sometimes import never, table
 from tests.sim.workers import Workers
+
+ENOUGH = 1000  # schedules, in which everything is to happen
 
 
 def main() -> int:
     chosen = _arguments().parse_args()
-    failed, happened, began = 0, Counter[str](), time.perf_counter()
+    return _hunt(chosen) if chosen.planted else _simulate(chosen)
+
+
+def _hunt(chosen: argparse.Namespace) -> int:
+    bugs = [bug.name for bug in PLANTED if chosen.planted == "all" or re.search(chosen.planted, bug.name)]
+    missed = 0
+    with cluster() as dsn, Workers(dsn, chosen.workers) as workers:
+        for hunt in workers.hunt(bugs, chosen.seed, chosen.schedules):
+            found = f"{hunt.schedules:5}" if hunt.finding else "    –"
+            print(f"{found} {hunt.bug}: {(hunt.finding or 'not found')[:150]}", flush=True)
+            missed += hunt.finding is None
+    print(f"{len(bugs) - missed} of {len(bugs)} planted bugs found within {chosen.schedules} schedules each")
+    return 1 if missed else 0
+
+
+def _simulate(chosen: argparse.Namespace) -> int:
+    failed: list[ScheduleVerdict] = []
+    happened, began = Counter[str](), time.perf_counter()
     seeds = range(chosen.seed, chosen.seed + chosen.schedules)
     with cluster() as dsn, Workers(dsn, chosen.workers) as workers:
         for verdict in workers.run(seeds, chosen.faults, chosen.tell):
             if chosen.twice and (again := workers.run_one(verdict.seed, chosen.faults)).trace != verdict.trace:
                 verdict.findings.append(f"the same seed went another way: {verdict.trace}, then {again.trace}")
             _show(verdict, chosen.verbose or chosen.tell)
-            if verdict.findings and not chosen.tell:
-                _explain(verdict, fewest_faults(workers, verdict) if chosen.faults is None else None)
-            failed += bool(verdict.findings)
+            failed += [verdict] if verdict.findings else []
             happened += verdict.happened
+        for verdict in failed:
+            _explain(verdict, fewest_faults(workers, verdict) if chosen.faults is None else chosen.faults)
     if chosen.table:
-        for what, times in sorted(happened.items()):
-            print(f"{times:8} {what}")
-    print(f"{len(seeds)} schedules in {time.perf_counter() - began:.0f} s, {failed} failed")
-    return 1 if failed else 0
+        print("\n".join(table(happened)))
+    print(f"{len(seeds)} schedules in {time.perf_counter() - began:.0f} s, {len(failed)} failed")
+    missing = never(happened) if len(seeds) >= ENOUGH else []
+    if missing:
+        print(f"Never happened: {', '.join(missing)}.")
+    return 1 if failed or missing else 0
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -40,6 +64,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--schedules", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1, help="processes that run schedules")
     parser.add_argument("--faults", type=_numbers, help="only these of a seed's faults, by their numbers: 0,3")
+    parser.add_argument(
+        "--planted", help="planted bugs that are to be found: an expression that their names match, or all"
+    )
     parser.add_argument("--twice", action="store_true", help="run each seed twice, which must be the same")
     parser.add_argument("--tell", action="store_true", help="print everything that happens")
     parser.add_argument("--table", action="store_true", help="print how often what happened")
@@ -65,12 +92,13 @@ def _show(verdict: ScheduleVerdict, verbose: bool) -> None:
     sys.stdout.flush()
 
 
-def _explain(verdict: ScheduleVerdict, faults: list[int] | None) -> None:
+def _explain(verdict: ScheduleVerdict, faults: list[int]) -> None:
     """The faults that it takes, the commit, and the line that shows it again."""
-    for number in faults or []:
+    print(f"seed {verdict.seed} at {_commit()}: {verdict.findings[0]}")
+    for number in faults:
         print(f"    fault {number}: {verdict.faults[number]}")
-    only = "" if faults is None else f" --faults {','.join(map(str, faults)) or ','}"
-    print(f"    at {_commit()}: python -m tests.sim --tell --seed {verdict.seed}{only}", flush=True)
+    chosen = ",".join(map(str, faults)) or ","
+    print(f"    python -m tests.sim --tell --seed {verdict.seed} --faults {chosen}", flush=True)
 
 
 def _commit() -> str:

@@ -24,7 +24,7 @@ from bookgen.actors.messages import (
     Stop,
 )
 from bookgen.billing.quota import Quota
-from bookgen.errors import BookgenError, Unavailable
+from bookgen.errors import BookgenError, GenerationInProgress, Unavailable
 from bookgen.models import Run
 from bookgen.services import editing
 from tests.sim.loop import SimulatedLoop
@@ -34,7 +34,9 @@ from tests.sim.process import ProcessEnded, SimulatedProcess
 PATIENCE_SECONDS, DOUBT_SECONDS = 30.0, 60.0
 COMMANDS: tuple[Command, ...] = (Generate(), Generate(), Generate(), Pause(), Resume(), Resume(), Stop())
 NEWEST = "SELECT id, status FROM run WHERE book_id = {} ORDER BY queue_seq DESC LIMIT 1"
+WRITING = "SELECT id, chapter_number FROM chapter WHERE book_id = {} AND status = 'writing'"
 CHAPTERS = "SELECT id, chapter_number FROM chapter WHERE book_id = {} ORDER BY chapter_number"
+ACTIVE = ("queued", "running", "paused")
 # What the run that was answered with may have become by itself.
 STILL = {
     "Generate": {"queued", "running", "completed", "error"},
@@ -57,7 +59,8 @@ class AuthorsWords:
 class SimulatedAuthor:
     """`findings`: answers that were not true, and errors that no caller should see. `words`: the newest, by chapter.
 
-    `cleared`: how often a chapter of a book was emptied, so that it is written again.
+    `edited`: books of which a chapter or the outline was changed by hand, or by a job. `cleared`: how often a chapter
+    of a book was emptied, so that it is written again.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class SimulatedAuthor:
         self.happened: Counter[str] = Counter()
         self.words: dict[int, AuthorsWords] = {}
         self.cleared: Counter[int] = Counter()
+        self.edited: set[int] = set()
         self.books = books
         self._account = account
         self._loop = loop
@@ -120,6 +124,8 @@ class SimulatedAuthor:
         run = await self._ask(book, name, lambda p: lambda: p.supervisor.ask(self._account, book, command))
         state = before[0][1] if before else "none"
         self.happened[f"{name} when {state}"] += 1
+        if name == "Generate" and state not in ACTIVE and isinstance(run, GenerationInProgress) and not doubt:
+            self.findings.append(f"Generate of book {book}, whose run was {state}, was refused for its own run")
         if isinstance(run, Run):
             self.happened[f"{name} answered"] += 1
             if not doubt:
@@ -136,12 +142,15 @@ class SimulatedAuthor:
         if isinstance(job, DraftOutline):  # replaces all that is written
             self.words = {chapter: words for chapter, words in self.words.items() if words.book != book}
         name = type(job).__name__
+        self.edited.add(book)
         if await self._ask(book, name, lambda p: lambda: p.supervisor.run_job(self._account, book, job)) is None:
             self.happened[f"{name} done"] += 1
 
     async def _edit(self, book: int) -> None:
-        chapter, number = map(int, self._chance.choice(self._postgres.rows(CHAPTERS.format(book))))
+        chapters = self._postgres.rows(WRITING.format(book)) if self._chance.random() < 0.7 else []
+        chapter, number = map(int, self._chance.choice(chapters or self._postgres.rows(CHAPTERS.format(book))))
         self._written += 1
+        self.edited.add(book)
         text = self._chance.choice((f"Words {self._written} of author {self._account}.",) * 4 + ("",))
 
         def edit(process: SimulatedProcess) -> Callable[[], Awaitable[Any]]:

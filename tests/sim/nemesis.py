@@ -135,6 +135,12 @@ class Nemesis:
         self._away: dict[Owner, float] = {}
         self._armed: list[PlannedFault] = []
         self._calm = False
+        self._quiet = True
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing has gone wrong yet."""
+        return self._quiet
 
     # The weather
 
@@ -340,5 +346,6 @@ class Nemesis:
                 self._hit(process, seconds)
 
     def _note(self, what: str, owner: Owner | None, *more: object) -> None:
+        self._quiet = False
         self.happened[what] += 1
         self._trace("FAULT", what, owner.name if owner else "", *more)

@@ -38,7 +38,7 @@ INVARIANTS = {
         SELECT r.id FROM run r JOIN chapter c USING (book_id)
          WHERE r.status = 'completed' AND c.content = '' AND c.content_version = 0
            AND NOT EXISTS (SELECT FROM run n WHERE n.book_id = r.book_id AND n.queue_seq > r.queue_seq)
-           AND NOT EXISTS (SELECT FROM model_call m WHERE m.book_id = r.book_id AND m.stage = 'outline')""",
+           AND NOT EXISTS (SELECT FROM model_call m WHERE m.book_id = r.book_id AND m.stage <> 'chapter')""",
     "two chapters have one number": "SELECT book_id FROM chapter GROUP BY book_id, chapter_number HAVING count(*) > 1",
     "a chapter is being written by nobody": """
         SELECT c.id FROM chapter c WHERE c.status = 'writing'
@@ -50,7 +50,7 @@ INVARIANTS = {
          WHERE b.status <> CASE r.status WHEN 'completed' THEN 'completed' WHEN 'stopped' THEN 'outline'
                                          WHEN 'error' THEN 'outline' ELSE 'generating' END
            AND NOT (r.status = 'completed' AND b.status = 'outline'
-                    AND EXISTS (SELECT FROM model_call m WHERE m.book_id = b.id AND m.stage = 'outline'))""",
+                    AND EXISTS (SELECT FROM model_call m WHERE m.book_id = b.id AND m.stage <> 'chapter'))""",
     "a job is still under way": "SELECT book_id, kind, owner FROM book_job",
     "a run of which replies are stored is over for good": """
         SELECT DISTINCT s.run_id, r.status FROM step s JOIN run r ON r.id = s.run_id
@@ -64,6 +64,7 @@ INVARIANTS = {
                                    + 4 * u.ai_edits_used""",
 }
 FAILURES = "SELECT id, book_id, failure ->> 'code', crash_count FROM run WHERE status = 'error'"
+WRITTEN_TWICE = "SELECT id, book_id, written, total FROM run WHERE written > total"
 ENTERED = "SELECT output_tokens, count(*) FROM model_call GROUP BY 1"
 CHAPTER = "SELECT content FROM chapter WHERE id = {}"
 QUARANTINED_FROM = 3  # deaths of its process
@@ -80,6 +81,7 @@ def judge(
     found = [f"{what}: {rows[:3]}" for what, sql in INVARIANTS.items() if (rows := postgres.rows(sql))]
     found += _failures(postgres, provider, nemesis)
     found += _ledger(postgres, provider)
+    found += _written(postgres, set[int]().union(*(author.edited for author in authors)))
     found += _waste(provider, nemesis, sum((author.cleared for author in authors), Counter()))
     for author in authors:
         found += author.findings + _words(postgres, provider, author)
@@ -113,6 +115,13 @@ def _ledger(postgres: Postgres, provider: ScriptedProvider) -> list[str]:
         if call.outcome != "replied" and times:
             found.append(f"reply {call.number} of book {call.book} is entered, and never came")
     return found
+
+
+def _written(postgres: Postgres, edited: set[int]) -> list[str]:
+    """Where nobody else has changed a book, a run writes each chapter once, and replaces none of its own."""
+    rows = postgres.rows(WRITTEN_TWICE)
+    return [f"run {run_id} of book {book} wrote {n} chapters of {total}" for run_id, book, n, total in rows
+            if int(book or 0) not in edited]  # fmt: skip
 
 
 def _waste(provider: ScriptedProvider, nemesis: Nemesis, cleared: Counter[int]) -> list[str]:

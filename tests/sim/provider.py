@@ -41,13 +41,23 @@ class ModelCall:
 
 
 class ScriptedProvider:
-    """Answers after a while. `failing`: the share of calls that fail, of which some may be tried again."""
+    """Answers after a while, and tells `asked` of each call.
+
+    `failing`: the share of calls that fail, of which some may be tried again.
+    """
 
     name = NAME
     call_seconds = CALL_SECONDS
 
     def __init__(
-        self, loop: SimulatedLoop, chance: random.Random, trace: Callable[..., None], *, failing: float, pace: float
+        self,
+        loop: SimulatedLoop,
+        chance: random.Random,
+        trace: Callable[..., None],
+        asked: Callable[[ModelCall], None],
+        *,
+        failing: float,
+        pace: float,
     ) -> None:
         self.calls: list[ModelCall] = []
         self.failed_books: set[int] = set()
@@ -55,6 +65,7 @@ class ScriptedProvider:
         self._loop = loop
         self._chance = chance
         self._trace = trace
+        self._asked = asked
         self._failing = failing
         self._pace = pace
 
@@ -68,6 +79,7 @@ class ScriptedProvider:
         call = ModelCall(key, book, chapter, self._loop.current, self._loop.time(), len(self.calls) + 1)
         self.calls.append(call)
         self._trace(call.process.name, "asks the model", call.number, key)
+        self._asked(call)
         seconds = self._chance.choice((0.2, 1, 4, 12)) * self._pace * self._chance.uniform(0.5, 1.5)
         fails, retryable = self._chance.random() < self._failing, self._chance.random() < 0.7
         try:

@@ -25,9 +25,9 @@ from tests.sim.loop import SimulatedLoop, Standstill
 from tests.sim.nemesis import Nemesis, PlannedFault, plan
 from tests.sim.network import Network
 from tests.sim.oracles import judge
-from tests.sim.postgres import Postgres
+from tests.sim.postgres import EPOCH, Postgres
 from tests.sim.process import SimulatedProcess
-from tests.sim.provider import ScriptedProvider
+from tests.sim.provider import ModelCall, ScriptedProvider
 
 PROCESSES = 3
 SECONDS = 75.0  # of authors and faults
@@ -35,6 +35,12 @@ PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 5.0  # after the last fault, until all 
 BAD_NEWS = ("error", "critical", "exception")
 EXPECTED_NEWS = ("run_quarantined",)
 ACTIVE = "SELECT 1 FROM run WHERE status IN ('queued', 'running') UNION ALL SELECT 1 FROM book_job LIMIT 1"
+RESTING = """
+    SELECT status, extract(epoch FROM updated_at)
+      FROM (SELECT * FROM run WHERE book_id = {} ORDER BY queue_seq DESC LIMIT 1) AS newest
+     WHERE status IN ('paused', 'stopped') AND NOT EXISTS (SELECT FROM book_job j WHERE j.book_id = newest.book_id)
+"""
+HEARD_SECONDS = 3.0  # in which a process hears of what another was told
 PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
 
 
@@ -76,7 +82,9 @@ class Schedule:
         self._chapters = shape.choice((2, 3, 4))
         failing = shape.choice((0.0, 0.0, 0.03, 0.1))
         pace = shape.choice((0.3, 1.0, 1.5))
-        self.provider = ScriptedProvider(self.loop, self._chance("model"), self.trace, failing=failing, pace=pace)
+        self.provider = ScriptedProvider(
+            self.loop, self._chance("model"), self.trace, self._asked, failing=failing, pace=pace
+        )
         drawn = plan(self._chance("faults"), SECONDS)
         self.faults = drawn if faults is None else [drawn[number] for number in faults if number < len(drawn)]
 
@@ -200,6 +208,14 @@ class Schedule:
         if self._tell:
             self.lines.append(line)
 
+    def _asked(self, call: ModelCall) -> None:
+        """As long as nothing has gone wrong, no call is made for a run that was told to rest."""
+        if not self.nemesis.quiet:
+            return
+        for status, since in self.postgres.rows(RESTING.format(call.book)):
+            if EPOCH + self.loop.time() - float(since or 0) > HEARD_SECONDS:
+                self._bad_news.append(f"call {call.number} of book {call.book} was made while its run was {status}")
+
     def _hear(self, entry: dict[str, Any]) -> None:
         owner = self.loop.current
         self.trace(owner.name, "log", {key: str(value)[:100] for key, value in entry.items()})
@@ -221,15 +237,16 @@ class Schedule:
 def run_schedule(
     dsn: str, postgres: Postgres, seed: int, *, faults: Sequence[int] | None = None, tell: bool = False
 ) -> ScheduleVerdict:
+    """Runs the schedule of `seed` on the database of `dsn`, which `postgres` speaks to."""
     postgres.rows(RESTORE)
     postgres.forget_statements()
     schedule = Schedule(dsn, postgres, seed, faults=faults, tell=tell)
-    gc.disable()
-    try:
-        return schedule.run()
-    finally:
-        gc.enable()
-        with mock.patch.object(sys, "unraisablehook"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what a killed process leaves behind
+    with mock.patch.object(sys, "unraisablehook"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what a killed process leaves behind
+        gc.disable()
+        try:
+            return schedule.run()
+        finally:
+            gc.enable()
             del schedule
             gc.collect()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
 from tests.sim.cluster import make_database, open_postgres
+from tests.sim.planted import planted
 from tests.sim.postgres import Postgres
 from tests.sim.schedule import ScheduleVerdict, run_schedule
 
@@ -31,6 +33,11 @@ class Workers:
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
 
+    def hunt(self, bugs: Iterable[str], first: int, schedules: int) -> Iterator[Hunt]:
+        """How each of the planted bugs fares, in their order."""
+        one = partial(_hunt, first=first, schedules=schedules)
+        return self._pool.map(one, bugs) if self._pool else map(one, bugs)
+
     def run(self, seeds: Iterable[int], faults: Sequence[int] | None, tell: bool) -> Iterator[ScheduleVerdict]:
         """The verdicts, in the order of the seeds."""
         one = partial(_run, faults=faults, tell=tell)
@@ -38,6 +45,15 @@ class Workers:
 
     def run_one(self, seed: int, faults: Sequence[int] | None) -> ScheduleVerdict:
         return next(self.run([seed], faults, False))
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """The schedules that it took to find a planted bug, and what was seen of it; None when it was not found."""
+
+    bug: str
+    schedules: int
+    finding: str | None
 
 
 def _start(cluster_dsn: str) -> None:
@@ -49,3 +65,11 @@ def _start(cluster_dsn: str) -> None:
 def _run(seed: int, faults: Sequence[int] | None, tell: bool) -> ScheduleVerdict:
     assert _own is not None
     return run_schedule(*_own, seed, faults=faults, tell=tell)
+
+
+def _hunt(bug: str, first: int, schedules: int) -> Hunt:
+    with planted(bug):
+        for seed in range(first, first + schedules):
+            if findings := _run(seed, None, False).findings:
+                return Hunt(bug, seed - first + 1, findings[0])
+    return Hunt(bug, schedules, None)

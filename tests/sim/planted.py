@@ -1,0 +1,290 @@
+"""Bugs that are put into the product on purpose: a simulation that does not find them is worth nothing.
+
+Each is a fence dropped, a statement that forgets something, or a mend taken back, as somebody might do by mistake.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+from uuid import uuid4
+
+import asyncpg
+
+from bookgen.actors import (
+    actor,
+    book,
+    chapters_in_flight,
+    convergence,
+    decide,
+    jobs,
+    lease,
+    steps,
+    supervisor,
+    transaction,
+)
+from bookgen.actors.health import Health
+from bookgen.errors import Unavailable
+from bookgen.store import books, chapters, holds, material, model_calls, outages, runs
+from bookgen.store import jobs as stored_jobs
+from bookgen.store import steps as stored_steps
+
+READ_ONLY, STALLED, FULL = "25006", "57014", "53100"
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedBug:
+    """What it is, and what puts it in."""
+
+    name: str
+    patches: Callable[[], list[Any]]
+
+
+def sql(module: Any, constant: str, old: str, new: str) -> Callable[[], list[Any]]:
+    """A statement that says something else."""
+
+    def patches() -> list[Any]:
+        statement = getattr(module, constant)
+        assert old in statement, (constant, old)
+        return [mock.patch.object(module, constant, statement.replace(old, new))]
+
+    return patches
+
+
+def instead(owner: Any, attribute: str, replacement: Any) -> Callable[[], list[Any]]:
+    return lambda: [mock.patch.object(owner, attribute, replacement)]
+
+
+async def nothing(*_: Any, **__: Any) -> None:
+    pass
+
+
+async def always(*_: Any, **__: Any) -> bool:
+    return True
+
+
+def idle(*_: Any, **__: Any) -> None:
+    pass
+
+
+def without(effect: decide.Effect) -> Callable[[], list[Any]]:
+    """Decisions that lack an effect."""
+    real = decide.decide
+
+    def forgetful(*arguments: Any) -> decide.Decision:
+        decision = real(*arguments)
+        return decide.Decision(decision.run, decision.effects - {effect})
+
+    return instead(transaction, "decide", forgetful)
+
+
+def taken_for_a_bug(state: str) -> Callable[[], list[Any]]:
+    """An error of the server's that crashes the actor, as if the statement were wrong."""
+    real = outages.is_passing
+    return instead(outages, "is_passing", lambda error: outages.sqlstate(error) != state and real(error))
+
+
+def stale_plans_are_bugs(error: BaseException) -> bool:
+    return not isinstance(error, asyncpg.InvalidCachedStatementError) and outages_is_passing(error)
+
+
+outages_is_passing = outages.is_passing
+
+
+async def steer_anew_each_time(self: book.BookActor, command: Any) -> Any:
+    committed = await self._resources.health.through_outages(
+        lambda: self._transactions.steer(*self.key, command, uuid4()), seconds=book.COMMAND_SECONDS
+    )
+    self._moved(committed)
+    return committed.run
+
+
+async def answer_before_the_commit(self: book.BookActor, command: Any) -> Any:
+    """The first try decides what is answered; that it was rolled back is not heard."""
+    known: list[Any] = []
+    carry_out = self._transactions._carry_out
+
+    async def overheard(*arguments: Any) -> Any:
+        known.append(await carry_out(*arguments))
+        return known[-1]
+
+    with mock.patch.object(self._transactions, "_carry_out", overheard):
+        try:
+            committed = await self._transactions.steer(*self.key, command, uuid4())
+        except Unavailable:
+            if not known:
+                raise
+            return known[-1].run
+    self._moved(committed)
+    return committed.run
+
+
+async def crash_for_a_command(self: actor.Actor, message: Any, answer: Any) -> None:
+    try:
+        result = await self.receive(message)
+    except Exception as error:
+        if answer is not None:
+            actor._answer(answer, error=error)
+        raise
+    if answer is not None:
+        actor._answer(answer, result)
+
+
+async def drop_what_was_fenced_off(self: Any, work: Any, written: Any) -> Any:
+    saved = await self._checkpoints.commit(work.checkpoint(written))
+    work.steps.unstored = None
+    return saved
+
+
+def lose_without_a_trace(self: Any, work: Any) -> None:
+    work.steps.unstored = None
+    self.cancel(work)
+
+
+async def forget_what_an_outage_interrupts(self: Any, message: Any) -> None:
+    """As `_despite_outages` without its second try."""
+    with contextlib.suppress(Unavailable):
+        match message:
+            case book.RowChanged():
+                self._follow(await runs.newest(self._resources.pool, self.book_id))
+            case book.WriteNext(run=run):
+                await self._write_next(run)
+            case book.TaskEnded(task=task):
+                await self._ended(task)
+
+
+async def give_up_at_once(self: Health, operation: Any, **_: Any) -> Any:
+    return await operation()
+
+
+def another_number_each_time(calls: Any) -> Any:
+    return ([uuid4() for _ in calls], *values_of(calls)[1:])
+
+
+values_of = model_calls.values_of
+
+
+def lose_and_claim_on(self: lease.Lease) -> None:
+    """Goes on under a name that has no lease yet."""
+    lost(self)
+    self.held = True
+
+
+lost = lease.Lease._lost
+
+
+async def sweep_that_says_nothing(self: supervisor.Supervisor) -> None:
+    await swept(self)
+
+
+swept = supervisor.Supervisor.sweep
+
+
+_STATUSES = "r.status IN ('queued', 'running', 'paused')"
+
+PLANTED = [
+    PlantedBug(
+        "a chapter is let in under any epoch and call",
+        sql(runs, "CHECKPOINT", "r.epoch = $2 AND r.call_no = $3", "(r.epoch = $2 AND r.call_no = $3 OR true)"),
+    ),
+    PlantedBug("a chapter is let in by any state", sql(runs, "CHECKPOINT", f"AND {_STATUSES}", "")),
+    PlantedBug(
+        "a chapter replaces an author's words",
+        sql(runs, "CHECKPOINT", "c.content_version = $5 AS same", "(c.content_version = $5 OR true) AS same"),
+    ),
+    PlantedBug("a chapter's reply is not entered", sql(runs, "CHECKPOINT", "AS call\n", "AS call WHERE false\n")),
+    PlantedBug("a run is begun under any epoch", sql(runs, "BEGIN", "AND r.epoch =", "AND r.epoch >= 0 AND 0 <=")),
+    PlantedBug("a claim keeps the epoch", sql(runs, "CLAIM", "SET epoch = r.epoch + 1", "SET epoch = r.epoch")),
+    PlantedBug("a claim takes from the living", sql(runs, "CLAIM", "p.lease_until <= now()", "p.lease_until > now()")),
+    PlantedBug("nothing is claimed", instead(runs, "claim", lambda *_: _none())),
+    PlantedBug("the calls of the dead are believed in", instead(runs, "forget_calls", nothing)),
+    PlantedBug(
+        "a run is promoted beside another",
+        sql(runs, "PROMOTE", "AND NOT EXISTS", "AND $3::float8 > 0 OR false AND NOT EXISTS"),
+    ),
+    PlantedBug(
+        "a free slot is given to nobody",
+        lambda: [*without(decide.Effect.PROMOTE)(), mock.patch.object(convergence.Convergence, "_promote", nothing)],
+    ),
+    PlantedBug(
+        "what nobody writes is not begun", instead(convergence.Convergence, "_begin_what_nobody_writes", nothing)
+    ),
+    PlantedBug(
+        "what nobody finishes is not settled", instead(convergence.Convergence, "_settle_what_nobody_finishes", nothing)
+    ),
+    PlantedBug(
+        "no chapter in flight is looked after", instead(convergence.Convergence, "check_chapters_in_flight", nothing)
+    ),
+    PlantedBug("the last chapter ends no run", instead(book.BookActor, "_nothing_to_begin", nothing)),
+    PlantedBug("a hold is not released", without(decide.Effect.RELEASE)),
+    PlantedBug("a hold is not taken", without(decide.Effect.HOLD)),
+    PlantedBug("a run is not paid for", without(decide.Effect.CONSUME)),
+    PlantedBug("a hold outlives what it paid for", instead(holds, "remove", nothing)),
+    PlantedBug("a consumption is counted each time", instead(holds, "consume", always)),
+    PlantedBug("chapters are being written for ever", without(decide.Effect.SETTLE)),
+    PlantedBug("stored replies are kept for ever", without(decide.Effect.CLOSE_STEPS)),
+    PlantedBug("a run's words are counted again", sql(runs, "COUNT_WORDS", "- before.words_counted", "")),
+    PlantedBug("the book's status is not set", instead(books, "set_status", nothing)),
+    PlantedBug("chapters are not settled", instead(chapters, "settle", nothing)),
+    PlantedBug(
+        "a run is taken over under its epoch",
+        instead(transaction, "taken_by", lambda run, owner: decide.replace(run, owner=owner, call_started_at=None)),
+    ),
+    PlantedBug("a repeated command is decided again", instead(book.BookActor, "_steer", steer_anew_each_time)),
+    PlantedBug("an answer goes before the commit", instead(book.BookActor, "_steer", answer_before_the_commit)),
+    PlantedBug("a failing command crashes the actor", instead(actor.Actor, "_handle", crash_for_a_command)),
+    PlantedBug("a server that takes no writes is a bug", taken_for_a_bug(READ_ONLY)),
+    PlantedBug("a statement's time that is over is a bug", taken_for_a_bug(STALLED)),
+    PlantedBug("a full disk is a bug", taken_for_a_bug(FULL)),
+    PlantedBug("a deadlock is a bug", taken_for_a_bug("40P01")),
+    PlantedBug("a stale plan is a bug", instead(outages, "is_passing", stale_plans_are_bugs)),
+    PlantedBug("an outage is not waited out", instead(Health, "through_outages", give_up_at_once)),
+    PlantedBug(
+        "an outage makes an actor forget", instead(book.BookActor, "_despite_outages", forget_what_an_outage_interrupts)
+    ),
+    PlantedBug("a reply is not stored before the next call", instead(steps.StoredSteps, "settle", nothing)),
+    PlantedBug("a stored reply is not looked for", lambda: [mock.patch.object(steps.StoredSteps, "_stored", nothing)]),
+    PlantedBug(
+        "what was fenced off is not entered",
+        instead(chapters_in_flight.ChaptersInFlight, "commit", drop_what_was_fenced_off),
+    ),
+    PlantedBug(
+        "what was lost is not entered", instead(chapters_in_flight.ChaptersInFlight, "lose", lose_without_a_trace)
+    ),
+    PlantedBug(
+        "a call is entered at each try",
+        lambda: [
+            mock.patch.object(module, "values_of", another_number_each_time)
+            for module in (runs, stored_steps, model_calls)
+        ],
+    ),
+    PlantedBug(
+        "a rewritten chapter replaces an author's words",
+        sql(material, "REWRITE", "content_version = $5 AS same", "(content_version = $5 OR true) AS same"),
+    ),
+    PlantedBug("a job that failed keeps the book", instead(jobs.Jobs, "_end", nothing)),
+    PlantedBug("a job is saved whoever has the book", instead(stored_jobs, "end", always)),
+    PlantedBug("a lost lease is gone on with", instead(lease.Lease, "_lost", lose_and_claim_on)),
+    PlantedBug("a lease is never fenced", instead(lease.Lease, "_ran_out", idle)),
+    PlantedBug("a renewal that failed is left at that", instead(supervisor, "RENEW_AGAIN_SECONDS", None)),
+    PlantedBug(
+        "a sweep that did not ask says all is well", instead(supervisor.Supervisor, "sweep", sweep_that_says_nothing)
+    ),
+    PlantedBug("a paused run makes further calls", instead(book.BookActor, "halt", idle)),
+    PlantedBug("a stopped run's call goes on", instead(book.BookActor, "cancel", idle)),
+]
+
+
+async def _none() -> list[Any]:
+    return []
+
+
+def planted(name: str) -> contextlib.ExitStack:
+    """Puts the bug of that name in, until the stack is closed."""
+    stack = contextlib.ExitStack()
+    for patch in next(bug for bug in PLANTED if bug.name == name).patches():
+        stack.enter_context(patch)
+    return stack

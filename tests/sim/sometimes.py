@@ -1,0 +1,45 @@
+"""What has to happen sometimes, over many schedules, for the simulation to have tried it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.sim.nemesis import AIMS, CUT_AFTER, CUT_BEFORE, POINTS, SQLSTATES
+
+COMMANDS = ("Generate", "Pause", "Resume", "Stop")
+STATES = ("none", "queued", "running", "paused", "stopped", "completed", "error")
+OUTRIGHT = (
+    "kill",
+    "freeze",
+    "partition",
+    "drain whole",
+    "drain killed",
+    "restart",
+    "failover",
+    "clock",
+    "disk",
+    "migrate",
+)
+LOCKED = ("account_slot", "run", "process")
+DONE = ("edit done", "RewriteChapter done", "ReworkChapters done", "DraftOutline done")
+
+EXPECTED = (
+    *OUTRIGHT,
+    *(f"lock {table}" for table in LOCKED),
+    *(f"point {point}" for point in POINTS),
+    *(f"{how} at {point}" for point in POINTS for how in ("kill", "freeze")),
+    *(f"strike {aim}" for aim in AIMS),
+    *(f"strike {how}" for how in (CUT_BEFORE, CUT_AFTER, *SQLSTATES)),
+    *(f"{command} when {state}" for command in COMMANDS for state in STATES),
+    *(f"{command} answered" for command in COMMANDS),
+    *DONE,
+)
+
+
+def table(happened: Counter[str]) -> list[str]:
+    """How often each came to pass, the rarest first."""
+    return [f"{happened[what]:8} {what}" for what in sorted(EXPECTED, key=lambda what: (happened[what], what))]
+
+
+def never(happened: Counter[str]) -> list[str]:
+    return [what for what in EXPECTED if not happened[what]]
