@@ -17,7 +17,8 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from bookgen.render.pool import Worker, clean_environment
+from bookgen.processes import clean_environment
+from bookgen.render.pool import Worker
 
 COMMANDS = ("account", "check", "migrate", "payments", "proof", "serve", "write")
 FORKING = multiprocessing.get_context("forkserver")

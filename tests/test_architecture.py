@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "bookgen"
 
-NOUNS = {"models", "errors", "words", "threads"}
+NOUNS = {"models", "errors", "words", "threads", "processes"}
 PROTOCOLS = {"providers.text", "providers.images"}
 OUTSIDE = {"providers.google", "providers.mail"}
 # What callers may choose from: data that stands beside what is made of it.
@@ -20,6 +20,7 @@ SERVICES = {"accounts", "services", "support"}
 MAY_IMPORT = {
     "words": set(),
     "threads": set(),
+    "processes": set(),
     "errors": set(),
     "models": {"errors", "words"},
     "config": {"errors"},

@@ -15,7 +15,8 @@ from bookgen.store.suggestions import NewSuggestion
 from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.placing import fingerprint
-from bookgen.writing.proofreading.reading import Survey, read_chapter, survey
+from bookgen.writing.proofreading.reading import read_chapter
+from bookgen.writing.proofreading.survey import Survey, survey
 
 
 @dataclass(frozen=True, slots=True)

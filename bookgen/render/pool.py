@@ -11,12 +11,12 @@ from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import Any, Protocol
 
 import structlog
 
 from bookgen.errors import RenderingFailed, RenderTimeout
+from bookgen.processes import clean_environment
 from bookgen.render.answers import LENGTH, WorkerAnswer, receive, result_of
 from bookgen.render.turns import AT_ONCE, AccountTurns
 
@@ -26,8 +26,6 @@ MEMORY = 2 * 1024**3
 TIMEOUT = 60.0
 JOBS_A_WORKER = 200  # then it is replaced, so that no leak grows for ever
 WAITING = 32
-# What a worker inherits: where programs, libraries and files for a moment are, and in which language. No secret.
-INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
 
 
 class RenderPool:
@@ -108,16 +106,6 @@ class RenderPool:
             self._idle.append(worker)
         else:
             await worker.kill()
-
-
-def clean_environment() -> dict[str, str]:
-    return {name: os.environ[name] for name in INHERITED if name in os.environ} | {"PYTHONPATH": _search_path()}
-
-
-def _search_path() -> str:
-    """The worker finds the package wherever this process has found it."""
-    own = str(Path(__file__).parents[2])
-    return os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 class WorkerProcess(Protocol):

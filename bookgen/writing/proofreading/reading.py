@@ -1,47 +1,17 @@
-"""Reads a book as a proofreader: rules over the whole of it, then the model chapter by chapter, as one list."""
+"""Reads a book as a proofreader: the survey of the whole, then the model chapter by chapter, as one list."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bookgen.models import Book, Chapter, Severity, SuggestionType
-from bookgen.writing.proofreading import edits, rules
-from bookgen.writing.proofreading.book import BookText
+from bookgen.writing.proofreading import edits
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.merge import merged
+from bookgen.writing.proofreading.survey import Survey
 from bookgen.writing.steps import Steps
-from bookgen.writing.voice import has_refrains
 from bookgen.writing.window import fitted
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """What rules and a checker see in a book, by chapter id; a checker's with whether each has proved right."""
-
-    rules: Mapping[int, Sequence[Correction]]
-    checker: Mapping[int, Sequence[tuple[Correction, bool]]]
-    names: tuple[str, ...]
-
-
-async def survey(book: Book, chapters: Sequence[Chapter]) -> Survey:
-    """In a thread: a long book takes seconds."""
-    return await asyncio.to_thread(_survey, book, chapters)
-
-
-def _survey(book: Book, chapters: Sequence[Chapter]) -> Survey:
-    text = BookText.of(book, chapters)
-    checker: defaultdict[int, list[tuple[Correction, bool]]] = defaultdict(list)
-    if text.primary == "en":
-        from bookgen.writing.proofreading import english  # the checker takes a second and 100 MB to load
-
-        for chapter_id, correction, proven in english.corrections(text, book.content_language):
-            checker[chapter_id].append((correction, proven))
-    found = rules.check(text, refrains=has_refrains(book.genre))
-    return Survey(found, checker, tuple(sorted(text.names)))
 
 
 async def read_chapter(

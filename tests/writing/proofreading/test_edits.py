@@ -15,7 +15,7 @@ from bookgen.words import tokens
 from bookgen.writing.proofreading import edits, reading
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.edits import Window
-from bookgen.writing.proofreading.reading import Survey
+from bookgen.writing.proofreading.survey import Survey
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTENT = "The lamp whent out.\n\nShe said it's light was gone, and the lamp was cold. *Nobody* came."
