@@ -103,10 +103,11 @@ async def save_chapter(
         chapter = replace(former, **changes)
         rewritten = chapter.content != former.content
         if rewritten:
-            await revisions.keep(connection, former, origin)
             chapter = _counted(chapter)
-        saved = await chapters.save(connection, chapter, rewritten=rewritten)
-        await books.touch(connection, chapter.book_id)
+        overwritten = rewritten and former.content.strip()
+        saved = await chapters.save(
+            connection, chapter, rewritten=rewritten, replaced_by=origin if overwritten else None
+        )
         if "target_word_count" in changes:
             await _require_budgets(connection, quota, account_id, chapter.book_id)
         if (rewritten and chapter.content) or len(chapter.summary) > len(former.summary):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from bookgen.models import Chapter
+from bookgen.models import Chapter, RevisionOrigin
 from bookgen.store.rows import columns, field_names, mapper, parameters
 
 if TYPE_CHECKING:
@@ -130,18 +130,30 @@ async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
 
 SAVED = ("title", "summary", "target_word_count", "content", "word_count", "status")
 
+# One statement: the text that is overwritten need not come here and go back to be kept.
 SAVE = f"""
+    WITH kept AS (
+        INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
+        SELECT id, $3, content, word_count FROM chapter WHERE id = $1 AND $3::text IS NOT NULL
+    ), touched AS (
+        UPDATE book SET updated_at = now() FROM chapter WHERE chapter.id = $1 AND book.id = chapter.book_id
+    )
     UPDATE chapter AS c
-       SET ({columns(SAVED)}) = ({parameters(SAVED, 3)}), updated_at = now(),
+       SET ({columns(SAVED)}) = ({parameters(SAVED, 4)}), updated_at = now(),
            content_version = c.content_version + $2::int, quality = CASE WHEN $2::int = 1 THEN '[]' ELSE c.quality END
      WHERE id = $1
-    RETURNING {COLUMNS}
+    RETURNING content_version, updated_at
 """
 
 
-async def save(db: DB, chapter: Chapter, *, rewritten: bool) -> Chapter:
-    """Writes an author's chapter. One that is `rewritten` has a new version, and nothing is known of its quality."""
-    return chapter_of(await db.fetchrow(SAVE, chapter.id, int(rewritten), *attrgetter(*SAVED)(chapter)))
+async def save(db: DB, chapter: Chapter, *, rewritten: bool, replaced_by: RevisionOrigin | None = None) -> Chapter:
+    """Writes an author's chapter, which the transaction has locked, and says that its book has changed.
+
+    One that is `rewritten` has a new version, and nothing is known of its quality. Its former text is kept as a
+    revision where `replaced_by` says what replaces it.
+    """
+    row = await db.fetchrow(SAVE, chapter.id, int(rewritten), replaced_by, *attrgetter(*SAVED)(chapter))
+    return replace(chapter, **row)
 
 
 WORDS_BEYOND_TARGET = """

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bookgen.models import Chapter, RevisionOrigin
-
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
@@ -26,15 +24,6 @@ class Revision:
     content: str | None = None
     title: str | None = None
     summary: str | None = None
-
-
-KEEP = "INSERT INTO chapter_revision (chapter_id, origin, content, word_count) VALUES ($1, $2, $3, $4)"
-
-
-async def keep(db: DB, chapter: Chapter, origin: RevisionOrigin) -> None:
-    """Keeps the chapter's text, which is about to be overwritten; an empty one is none."""
-    if chapter.content.strip():
-        await db.execute(KEEP, chapter.id, origin, chapter.content, chapter.word_count)
 
 
 OF_CHAPTER = """
