@@ -26,23 +26,16 @@ _DIALECTS = {
     "en-ca": Dialect.CANADIAN,
     "en-in": Dialect.INDIAN,
 }
-_TYPES = {
-    "Spelling": SuggestionType.SPELLING,
-    "Typo": SuggestionType.SPELLING,
-    "Punctuation": SuggestionType.PUNCTUATION,
-    "Grammar": SuggestionType.GRAMMAR,
-    "Agreement": SuggestionType.GRAMMAR,
-}
-# Readability, style and the like are opinions: a book has its own.
-_UNWANTED = frozenset({"Readability", "Style", "Enhancement", "Formatting", "Redundancy", "WordOrder"})
-_PROVEN_MESSAGES = re.compile(r"Incorrect indefinite article|`have` rather than `of`|definite article")
-_JOINS = re.compile("['’‘-]")
+# What the checker is asked for, out of its nine hundred rules: the rest is opinions, or was wrong too often in novels.
+_RULES = frozenset({"SpellCheck", "AnA", "ModalOf"})
+_JOINS = re.compile("['’‘\u00ad-]")
 _PLAIN_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
 def corrections(book: BookText, tag: str) -> Iterator[tuple[int, Correction, bool]]:
     """Chapter id, correction, and whether it may be shown on the checker's word alone. Takes seconds: off the loop."""
     linter = Linter(_DIALECTS.get(tag.lower().replace("_", "-"), Dialect.AMERICAN))
+    linter.set_lint_config({rule: rule in _RULES for rule in linter.get_lint_config()})
     linter.import_words(sorted(_own_words(book)))
     for chapter_id, text in book.texts.items():
         told = narration(text)
@@ -59,11 +52,10 @@ def _own_words(book: BookText) -> set[str]:
 def _correction(text: ChapterText, lint: Lint) -> Correction | None:
     fixes = [fix for fix in lint.suggestions if fix.kind is not SuggestionKind.INSERT_AFTER]
     start, end = lint.span.start, lint.span.end
-    if lint.lint_kind in _UNWANTED or not fixes or "\0" in text.prose[start:end]:
+    if not fixes or "\0" in text.prose[start:end]:
         return None
-    kind = _TYPES.get(lint.lint_kind, SuggestionType.GRAMMAR)
-    severity = Severity.MAJOR if kind is not SuggestionType.PUNCTUATION else Severity.MINOR
-    return text.correction(start, end, fixes[0].replacement_text, kind, severity, lint.message, CHECKER)
+    kind = SuggestionType.SPELLING if lint.lint_kind == "Spelling" else SuggestionType.GRAMMAR
+    return text.correction(start, end, fixes[0].replacement_text, kind, Severity.MAJOR, lint.message, CHECKER)
 
 
 def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:
@@ -74,8 +66,8 @@ def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:
         return False
     if lint.lint_kind == "Spelling":
         return bool(_PLAIN_WORD.fullmatch(word)) and len(word) >= SHORTEST and _is_slip(word, correction.replacement)
-    silent = word.lower() == "an" and told[end:].lstrip().startswith("h")  # "an honour", and once "an hotel"
-    return bool(_PROVEN_MESSAGES.search(lint.message)) and not silent
+    # "An honour", and once "an hotel".
+    return word.lower() != "an" or not told[end:].lstrip().startswith("h")
 
 
 def _is_slip(word: str, meant: str) -> bool:
