@@ -10,7 +10,7 @@ from random import uniform
 import asyncpg
 
 from bookgen.actors import status
-from bookgen.actors.changes import Changes
+from bookgen.actors.changes import Change, Changes
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.registry import Key
 from bookgen.actors.resources import Resources
@@ -94,7 +94,7 @@ class Statuses:
                 if self._chapters.draining or _now() >= deadline:
                     return None
 
-    async def _look_again(self, changed: asyncio.Event, most: float) -> None:
+    async def _look_again(self, changed: Change, most: float) -> None:
         """Waits until a change is told of, or it is time to look for one that was not; not for all at one moment."""
         seconds = LOOK_SECONDS_AMONG_OTHERS if self._resources.other_processes else LOOK_SECONDS
         timer = asyncio.get_running_loop().call_later(min(most, seconds * uniform(0.5, 1)), changed.set)
