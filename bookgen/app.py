@@ -61,6 +61,8 @@ from bookgen.writing.kinds import draft_outline, write_chapter
 from bookgen.writing.rework import rework_chapters
 
 MICROS = 1_000_000
+# How long a thread that computes may keep the interpreter from the event loop.
+SWITCH_SECONDS = 0.001
 # Daily cost caps while anybody may register and nobody pays.
 STRANGERS_ACCOUNT_DAY = Decimal("5.00")
 STRANGERS_DAY = Decimal("50.00")
@@ -86,6 +88,7 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         closing.push_async_callback(runner.cleanup)
         await serving.listen(runner, bound)
         await closing.enter_async_context(service.working())
+        sys.setswitchinterval(SWITCH_SECONDS)
         gc.collect()
         gc.freeze()  # what is alive now stays alive: the collector need not walk it again
         stop = closing.enter_context(serving.StopSignal().listening())

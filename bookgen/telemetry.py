@@ -38,7 +38,7 @@ COST_CAPS_REACHED = Counter("bookgen_cost_caps_reached_total", "Model calls that
 LOOP_LAG = Histogram(
     "bookgen_event_loop_lag_seconds",
     "How late the event loop gets to what is due, measured four times a second.",
-    buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 1, 5, 20),
+    buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 1, 5, 20),
 )
 TASKS = Gauge("bookgen_event_loop_tasks", "Tasks that have not ended.")
 OPEN_CONNECTIONS = Gauge("bookgen_http_open_connections", "Connections that are open.")

@@ -7,6 +7,7 @@ apostrophe, a hyphen or a full stop between digits.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 # How many characters are one word: in Chinese and Japanese each is, in the others as many as an English word says.
 CHARACTERS_PER_WORD = {"han_kana": 1.0, "thai_lao_khmer_myanmar": 4.5}
@@ -30,6 +31,8 @@ _SPACED_WORD = re.compile(rf"{_LETTERS}+(?:[{MARKS}]+{_LETTERS}*|(?:{_JOINT})(?=
 # Finds the same where no character is of a script without spaces, in a fraction of the time.
 _WORD_OF_OTHERS = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*|(?:{_JOINT})(?=\w)[^\W_]+)*")
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:['.-][A-Za-z0-9]+)*")
+PIECE = 32_768
+_BETWEEN_WORDS = re.compile(rf"[\s\[\](){{}}<>|*#!?,;:]|[{_HAN_KANA}](?=[{_HAN_KANA}])")
 _MAYBE_UNSPACED = re.compile("[\u0e00-\u17ff\u3005-\U0003ffff]")
 
 
@@ -39,7 +42,24 @@ def count_words(text: str) -> int:
 
 
 def measure(text: str) -> float:
-    """The length of `text` in words, not rounded: the lengths of its pieces add up to it."""
+    """The length of `text` in words, not rounded: the lengths of its pieces add up to it.
+
+    A long text is read piece by piece, since a search holds the interpreter, and all threads with it, to its end.
+    """
+    return sum(map(_measured, _pieces(text))) if len(text) > PIECE else _measured(text)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text, cut about every PIECE characters where no word goes on."""
+    start = 0
+    while start < len(text):
+        cut = _BETWEEN_WORDS.search(text, start + PIECE)
+        end = cut.end() if cut else len(text)
+        yield text[start:end]
+        start = end
+
+
+def _measured(text: str) -> float:
     if text.isascii():
         return float(len(_ASCII_WORD.findall(text)))
     if not _MAYBE_UNSPACED.search(text):

@@ -111,6 +111,7 @@ CHECKLIST = {
     "and nowhere else": "test_limits without_trusted_proxies_the_header_counts_for_nothing",
     "IPv6 is counted by network": "test_limits ipv6_callers_are_counted_by_their_network",
     "the limiter's memory is bounded": "test_limits memory_stays_bounded_however_many_callers_come",
+    "nor do writes that wait for each other": "test_floods an_accounts_writes_that_wait_for_each_other_leave_",
     "10,000 addresses": "test_floods ten_times_as_many_addresses_as_are_remembered_",
     "the slash rule leads to no other host": "test_contract the_slash_rule_never_leads_to_another_host",
     "rendering has a time": "test_pool a_job_that_takes_too_long_is_given_up_and_its_worker_replaced",

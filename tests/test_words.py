@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bookgen import words
 from bookgen.words import count_words, measure
 from bookgen.writing.units import units
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "count"),
     [
         ("", 0),
         ("The quick brown fox", 4),
@@ -36,13 +37,21 @@ from bookgen.writing.units import units
         ("她有 3 盏 lamps", 5),
     ],
 )
-def test_words_are_counted_as_readers_count_them(text, words):
-    assert count_words(text) == words
+def test_words_are_counted_as_readers_count_them(text, count):
+    assert count_words(text) == count
 
 
 @given(st.text(), st.text())
 def test_a_text_is_as_long_as_its_paragraphs_together(one, other):
     assert measure(f"{one}\n\n{other}") == pytest.approx(measure(one) + measure(other))
+
+
+@given(st.text(st.sampled_from("ab9 '’\"-._é\u0301אב雪ไ[\n"), max_size=60))
+def test_a_long_text_that_is_read_piece_by_piece_is_as_long_as_read_at_once(text):
+    at_once = measure(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "PIECE", 3)
+        assert measure(text) == pytest.approx(at_once)
 
 
 @given(st.text())

@@ -16,6 +16,7 @@ from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
+from bookgen.http.edge.writes import Writes
 from bookgen.http.kept_answers import (
     KEPT_BOOKS,
     KEPT_LISTS,
@@ -57,6 +58,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[keys.OUTGOING] = Outgoing()
     app[KEPT_BOOKS] = KeptAnswers[KeptBook](MOST_BYTES_OF_BOOKS)
     app[KEPT_LISTS] = KeptAnswers[KeptList](MOST_BYTES_OF_LISTS)
+    app[keys.WRITES] = Writes()
     app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bookgen import threads
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_CHAPTERS = 100
 CHANGED = "The chapter has changed since you read it."
+COUNTED_AT_ONCE = 20_000  # characters, on the event loop
 
 
 async def create_book(connection: Connection, quota: Quota, account_id: int, fields: Mapping[str, Any]) -> Book:
@@ -92,6 +94,7 @@ async def save_chapter(
     NotFound; Conflict when the chapter is no longer as it was `read`; PlanUpgradeRequired when its new budget makes the
     book too long, or its text is more than the plan keeps.
     """
+    words = await _count_words(changes.get("content", ""))
     async with connection.transaction():
         if "target_word_count" in changes:
             await slots.lock(connection, account_id)
@@ -103,7 +106,7 @@ async def save_chapter(
         chapter = replace(former, **changes)
         rewritten = chapter.content != former.content
         if rewritten:
-            chapter = _counted(chapter)
+            chapter = _with_count(chapter, words)
         overwritten = rewritten and former.content.strip()
         saved = await chapters.save(
             connection, chapter, rewritten=rewritten, replaced_by=origin if overwritten else None
@@ -179,10 +182,15 @@ def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
     return sum(len(each.title) + len(each.summary) for each in outline)
 
 
-def _counted(chapter: Chapter) -> Chapter:
+async def _count_words(text: str) -> int:
+    """In a thread where it takes long."""
+    return count_words(text) if len(text) <= COUNTED_AT_ONCE else await threads.compute(count_words, text)
+
+
+def _with_count(chapter: Chapter, words: int) -> Chapter:
     """The chapter with the word count and the status of its text."""
     status = ChapterStatus.COMPLETED if chapter.content.strip() else ChapterStatus.PENDING
-    return replace(chapter, word_count=count_words(chapter.content), status=status)
+    return replace(chapter, word_count=words, status=status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
 from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, unmatched
 from bookgen.http.edge.contract import Endpoint
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, REQUEST_ID, SITE, SUPERVISOR
-from bookgen.http.edge.routing import Handler
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, REQUEST_ID, SITE, SUPERVISOR, WRITES
+from bookgen.http.edge.routing import Handler, Route
 from bookgen.http.edge.schemas import load
+from bookgen.limits import LimitClass
 
 TABLE: web.AppKey[Mapping[web.AbstractRoute, Endpoint]] = web.AppKey("table")
 
@@ -40,7 +43,8 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
             if endpoint.grows:
                 admission.require_disk(app)
             await _validate(request, endpoint)
-            response = await handler(request)
+            async with _turn(request, endpoint.route):
+                response = await handler(request)
             if endpoint.conditional:
                 response = conditional.unless_known(request, response)
         else:
@@ -54,6 +58,13 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
     headers.add_to(response, request, app)
     access_log.record(request, route, response, time.perf_counter() - began, failure)
     return response
+
+
+def _turn(request: web.Request, route: Route) -> AbstractAsyncContextManager[None]:
+    """What a handler holds: a write of an account waits for those before it."""
+    if route.public or route.limit is not LimitClass.WRITE:
+        return contextlib.nullcontext()
+    return request.app[WRITES].turn(request[ACCOUNT_ID])
 
 
 def request_id(request: web.BaseRequest) -> str:

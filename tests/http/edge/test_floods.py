@@ -12,12 +12,17 @@ from aiohttp import web
 from bookgen.http import server
 from bookgen.http.edge import connection
 from bookgen.http.edge.connection_counts import ConnectionCounts
+from bookgen.http.edge.writes import AT_ONCE
 from bookgen.http.server import build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
+from bookgen.store.database import Database
 from tests.http.conftest import Api, OpenApi
 
 SLOW_SOCKETS = 500
 ADDRESSES = 2_000
+LOCK_WAITERS = """
+    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
 
 
 async def test_slow_senders_leave_others_unaffected_and_are_cut_off(
@@ -59,6 +64,25 @@ async def test_a_request_in_progress_outlives_the_deadline_of_its_head(
 
         assert (await reader.read()).startswith(b"HTTP/1.1 400")
         writer.close()
+
+
+async def test_an_accounts_writes_that_wait_for_each_other_leave_connections_to_others(
+    api: Api, database: Database
+) -> None:
+    chapter = (await api.outlined())["chapters"][0]["id"]
+    other = await api.as_new_account("bob")
+    async with database.runs.acquire() as connection, connection.transaction():
+        await connection.execute("SELECT FROM chapter WHERE id = $1 FOR UPDATE", chapter)
+        saving = [
+            asyncio.create_task(api.patch(f"/chapters/{chapter}/", {"content": f"{number}"})) for number in range(20)
+        ]
+        while await database.lease.fetchval(LOCK_WAITERS) < AT_ONCE:
+            pass
+
+        async with asyncio.timeout(10):
+            assert (await other.get("/books/")).status == 200
+        assert await database.lease.fetchval(LOCK_WAITERS) == AT_ONCE
+    assert [(await save).status for save in saving] == [200] * 20
 
 
 async def test_an_address_has_so_many_connections_and_another_address_its_own(
