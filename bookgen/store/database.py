@@ -29,6 +29,7 @@ BOUNDS = {
     "plan_cache_mode": "force_generic_plan",
 }
 SESSION = NAMED | BOUNDS
+CONNECT_SECONDS = 5.0
 STATEMENTS = 100  # prepared ones that a connection keeps
 # The session bounds what the server does. This bounds how long one that has fallen silent is listened to: it may be
 # frozen, or behind a network that drops everything.
@@ -119,7 +120,9 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
         with passing_as_unavailable():
             await self._turn(patience)
             try:
-                connection = await super()._acquire(patience)
+                # It has its turn, so that a connection is free, or is made within CONNECT_SECONDS: no task of its own
+                # need bound this, which would cost more than the statement.
+                connection = await super()._acquire(None)
             except BaseException:
                 self._turns.release()
                 raise
@@ -128,7 +131,7 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
 
     async def release(self, connection: Any, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 (asyncpg's)
         try:
-            await super().release(connection, timeout=timeout)
+            await super().release(connection, timeout=self._patience if timeout is None else timeout)
         finally:
             if id(connection) in self._lent:
                 self._lent.remove(id(connection))
@@ -179,7 +182,7 @@ async def open_pool(
         connection_class=Connection,
         record_class=asyncpg.Record,
         init=_teach_jsonb,
-        timeout=5.0,
+        timeout=CONNECT_SECONDS,
         command_timeout=silence,
         statement_cache_size=STATEMENTS if statement_cache else 0,
         server_settings=NAMED if pooled else SESSION,

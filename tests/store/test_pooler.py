@@ -70,7 +70,7 @@ async def test_what_bounds_a_session_is_the_roles_behind_a_pooler(behind: Databa
 
 async def test_the_lease_and_notifications_go_past_the_pooler(behind: Database) -> None:
     heard: asyncio.Queue[int] = asyncio.Queue()
-    listener = asyncio.create_task(listening.listen(behind.direct_dsn, heard.put_nowait))
+    listener = asyncio.create_task(listening.listen(behind.direct_dsn, heard.put_nowait, lambda *_: None))
     try:
         async with asyncio.timeout(10):
             while heard.empty():  # until it listens
