@@ -15,7 +15,7 @@ INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos simulate planted contract mutants outages models covers console-figures proofing pages lock clean
+.PHONY: book test serve pythons chaos simulate planted contract mutants outages models covers wraps console-figures proofing pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -66,6 +66,10 @@ outages: .venv/.test
 # Ten thousand covers judged from their boxes and their pixels.
 covers: .venv/.test
 	$(BIN)/python -m tests.render.cover.judge
+
+# Print wraps of every trim, paper and page count: the boxes by two readers, the inks, and the barcodes of a tenth.
+wraps: .venv/.test
+	$(BIN)/python -m tests.render.wraps
 
 # The proofreader on two million words of novels in twelve languages, and on three thousand mistakes planted in them.
 # NOVELS is a folder with checkouts of github.com/COST-ELTeC/ELTeC-deu and the others of bench/proofing/corpus.py.
