@@ -447,6 +447,22 @@ async def test_the_link_of_a_registration_ends_what_was_registered_while_a_purch
     assert await credits.balance(pool, squatter) == 5
 
 
+async def test_whoever_is_signed_in_and_follows_the_link_keeps_the_account_and_has_what_waits(
+    pool, make_account, buy_credits, deliver
+):
+    holder = await make_account()
+    email = await pool.fetchval("UPDATE account SET password_hash = 'the holder''s' RETURNING email")
+    await buy_credits(None, email=email)
+    await deliver()
+
+    async with pool.acquire() as connection, connection.transaction():
+        handed_over = await proof.confirm(connection, holder, email, by_holder=True, now=datetime.now(UTC))
+
+    assert not handed_over
+    assert await pool.fetchval("SELECT password_hash FROM account") == "the holder's"
+    assert await credits.balance(pool, holder) == 5
+
+
 async def test_what_waits_for_an_address_that_may_be_taken_back_goes_to_who_proves_it_later(
     pool, make_account, buy_credits, deliver
 ):

@@ -1,0 +1,21 @@
+"""How many outlines of a period cost no AI edit."""
+
+from __future__ import annotations
+
+from bookgen.billing import outlines
+
+
+async def test_what_is_in_flight_counts_beside_what_was_had(pool, quota, make_account) -> None:
+    account = await make_account()
+    for _ in range(14):
+        await outlines.count_free(pool, quota, account)
+
+    assert await outlines.is_free(pool, quota, account, 0)
+    assert not await outlines.is_free(pool, quota, account, 0, in_flight=1)
+    assert not await outlines.is_free(pool, quota, account, 0, in_flight=2)
+
+
+async def test_the_fourth_outline_of_a_book_is_never_free(pool, quota, make_account) -> None:
+    account = await make_account()
+
+    assert [await outlines.is_free(pool, quota, account, made) for made in (0, 2, 3, 4)] == [True, True, False, False]
