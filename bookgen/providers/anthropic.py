@@ -66,6 +66,7 @@ class AnthropicProvider(SdkProvider):
             except Exception as error:
                 if not self._learned(error, sent):
                     raise
+        partial.headers = stream.response.headers
         async with stream:
             return await _listen(stream.response, partial)
 

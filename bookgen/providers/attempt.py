@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -65,6 +65,7 @@ class PartialReply:
     in_company: bool = False  # whether another call was under way when it began
     unchecked: int = 0  # characters since the last look for a loop
     stopped: bool = False  # by us, before its end
+    headers: Mapping[str, str] = field(default_factory=dict)  # of the reply
     written: int = 0  # characters, also those that are no part of the text: thoughts, rounds of a loop
 
     def add(self, piece: str) -> None:

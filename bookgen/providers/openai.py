@@ -73,6 +73,7 @@ class OpenAIProvider(SdkProvider):
             if request.schema is not None:
                 protocol.json.confirm()
                 partial.json_mode = protocol.json.mode
+            partial.headers = stream.response.headers
             async with stream:
                 return await protocol.listen(stream, partial)
         raise RuntimeError("the server rejects one field after the other")

@@ -84,6 +84,10 @@ class Pacing:
             self._slots.share(processes)
             self._bound_requests()
 
+    def allow(self, calls: int) -> None:
+        """So many calls at once from now on, of all processes."""
+        self._slots.allow(calls)
+
     def _bound_requests(self) -> None:
         a_minute = self._requests_per_minute
         self._interval = 60 / a_minute * self._processes if a_minute else 0.0

@@ -16,6 +16,7 @@ from bookgen.providers.openai import THE_ONLY_ONE, OpenAIProvider
 from bookgen.providers.openai_images import OpenAIImageProvider, OpenAIImages
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.prices import prices
+from bookgen.providers.rate_limits import MOST
 from bookgen.providers.retrying import RetryingModel, RetryRules
 from bookgen.providers.sdk import Access, SdkProvider
 from bookgen.providers.text import TextModel
@@ -32,7 +33,7 @@ PROVIDERS: Mapping[str, type[SdkProvider]] = {"anthropic": AnthropicProvider, "o
 class ModelSettings:
     """`access` by provider. Seconds: `timeout`, None for bounds by the speed that a server shows; `retry_delay`, the
     first of 2, 4, 8 … between tries; `outage`, how long a run waits for a provider that is away. `concurrency` None:
-    CONCURRENCY, which a server of one's own has to show."""
+    CONCURRENCY, which a server of one's own has to show and a cloud's told limits stand for."""
 
     access: Mapping[str, Access] = field(default_factory=dict)
     timeout: float | None = None
@@ -105,12 +106,16 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
         model or _default(name, access),
         access,
         deadlines=None if settings.timeout is None else Deadlines.of(settings.timeout),
-        connections=settings.concurrency or CONCURRENCY,
+        connections=settings.concurrency or MOST,
     )
-    return _retrying(provider, settings, waits=waits, learns=settings.concurrency is None and provider.is_own_server)
+    learns = settings.concurrency is None and provider.is_own_server
+    follows = settings.concurrency is None and not provider.is_own_server
+    return _retrying(provider, settings, waits=waits, learns=learns, follows=follows)
 
 
-def _retrying(provider: Provider, settings: ModelSettings, *, waits: bool, learns: bool = False) -> RetryingModel:
+def _retrying(
+    provider: Provider, settings: ModelSettings, *, waits: bool, learns: bool = False, follows: bool = False
+) -> RetryingModel:
     return RetryingModel(
         provider,
         pacing=Pacing(
@@ -120,4 +125,5 @@ def _retrying(provider: Provider, settings: ModelSettings, *, waits: bool, learn
         ),
         rules=RetryRules(tries=settings.retries, first_delay=settings.retry_delay, outage=settings.outage),
         waits=waits,
+        follows=follows,
     )

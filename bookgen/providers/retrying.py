@@ -23,6 +23,7 @@ from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.text import (
     CallsHalted,
+    Limited,
     Outage,
     PromptTooLong,
     ShownSpeed,
@@ -84,13 +85,16 @@ class RetryingModel:
         breaker: CircuitBreaker | None = None,
         rules: RetryRules | None = None,
         waits: bool = True,
+        follows: bool = False,
     ) -> None:
-        """`waits`: whether to sit out an outage. Not where another model stands ready."""
+        """`waits`: whether to sit out an outage. Not where another model stands ready. `follows`: as many calls at once
+        as the provider's limits have room for, where it tells them."""
         self._provider, self._pacing = provider, pacing
         self._breaker, self._rules = breaker or CircuitBreaker(), rules or RetryRules()
         self._gate = BusyGate()
         self._waits = waits
         self._timed = provider if isinstance(provider, Timed) else None  # to find it out costs more than to ask it
+        self._limited = provider if follows and isinstance(provider, Limited) else None
         self.outage: Outage | None = None
         self.on_busy: Callable[[str, float], None] = lambda name, seconds: None
 
@@ -196,6 +200,8 @@ class RetryingModel:
             raise
         self._breaker.succeeded()
         self.outage = None
+        if self._limited and (calls := self._limited.calls_at_once):
+            self._pacing.allow(calls)
         return reply
 
     async def _within_budget(self, request: TextRequest, spent: list[Spent]) -> TextReply:

@@ -19,6 +19,7 @@ from bookgen.models import Usage
 from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, Looped, PartialReply
 from bookgen.providers.failures import MOST_DETAIL, failure_of, filtered, said, too_long
 from bookgen.providers.prices import prices
+from bookgen.providers.rate_limits import RateLimits
 from bookgen.providers.speed import Speed
 from bookgen.providers.text import ShownSpeed, StopReason, TextReply, TextRequest
 from bookgen.providers.transport import OF_THIS_CALL, BoundedClient, Deadlines
@@ -72,6 +73,7 @@ class SdkProvider(ABC):
         self._last_bound = (deadlines or Deadlines()).total
         self._speed = Speed(Deadlines(), own=self.is_own_server)
         self._window = ContextWindow(own=self.is_own_server)
+        self._rate_limits = RateLimits()
         self._more_room = 0  # tokens beyond what was asked for, since the model thinks longer than foreseen
         self._opening: asyncio.Task[Any] | None = None
 
@@ -91,6 +93,7 @@ class SdkProvider(ABC):
                 async with asyncio.timeout(deadlines.total):
                     stop = await self._ask(client, request, partial)
             self._learn_speed(request, partial)
+            self._learn_rate_limits(request, partial)
             self._learn_window(request, partial, stop)
             return self._reply(request, partial, stop)
         except Looped:
@@ -144,6 +147,14 @@ class SdkProvider(ABC):
         written = self._usage(request, partial).output_tokens
         prompt = 0 if partial.in_company else _tokens(_characters(request))
         self._speed.answered(prompt, waited, written, seconds)
+
+    def _learn_rate_limits(self, request: TextRequest, partial: PartialReply) -> None:
+        seconds = asyncio.get_running_loop().time() - partial.started
+        self._rate_limits.answered(partial.headers, self._usage(request, partial), seconds)
+
+    @property
+    def calls_at_once(self) -> int | None:
+        return self._rate_limits.calls
 
     @property
     def is_own_server(self) -> bool:

@@ -42,6 +42,12 @@ class Slots:
         full = asyncio.get_running_loop().time() < self._full_until
         return min(max(self._shown + (not full), 1), max(self._most // self._processes, 1))
 
+    def allow(self, calls: int) -> None:
+        """Takes another number for that which was set."""
+        if calls != self._most:
+            self._most = self._shown = calls
+            self._freed.set()
+
     def share(self, processes: int) -> None:
         """Leaves each of so many processes its part of the most; what a server serves, each finds out for itself."""
         self._processes = processes

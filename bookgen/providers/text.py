@@ -167,6 +167,15 @@ class Timed(Protocol):
     def shown_speed(self) -> ShownSpeed | None: ...
 
 
+@runtime_checkable
+class Limited(Protocol):
+    """A provider that notes what its server tells of its limits. `calls_at_once`: so many have room in them; None where
+    nothing is told."""
+
+    @property
+    def calls_at_once(self) -> int | None: ...
+
+
 CALL_SECONDS = 180.0  # which bound a call unless something else is set or seen
 
 

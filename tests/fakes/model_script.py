@@ -9,8 +9,8 @@ OVER_THE_WINDOW: refuses it in those words, and ends a reply where the window or
 (text told as reasoning_content or thinking), `think_tags` (true: the reasoning stands in the text between <think>
 tags), `reasoning_tokens` (told as a part of the output's), `commentary` (said in a message before the answer, by
 Responses alone), `deltas` (false: Responses tell the text at the end alone), `protocols` (others answer 404),
-`rejects` (fields that answer 400), `reject_style` ("openai" names the field in `param`, "plain" in the message alone,
-"pydantic" as FastAPI servers do with 422, or one of IN_REAL_WORDS).
+`headers` (of each reply that streams), `rejects` (fields that answer 400), `reject_style` ("openai" names the field in
+`param`, "plain" in the message alone, "pydantic" as FastAPI servers do with 422, or one of IN_REAL_WORDS).
 
 A step of the script is one fault, used up by the first `times` (1) calls that match its `stage`, `chapter_number` and
 `protocol` (absent: any). Without a match a call is answered well.
@@ -84,6 +84,7 @@ class Settings:
     reasoning_tokens: int = 0
     commentary: str = ""
     deltas: bool = True
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
     protocols: list[str] = dataclasses.field(default_factory=lambda: ["anthropic", "responses", "chat"])
     rejects: list[str] = dataclasses.field(default_factory=list)
     reject_style: str = "openai"

@@ -218,7 +218,7 @@ class ModelServer:
     async def _streamed(
         self, request: web.Request, wire: Any, call: Call, reply: WireReply, options: dict[str, Any]
     ) -> web.StreamResponse:
-        stream = Stream(request)
+        stream = Stream(request, self.settings.headers)
         await stream.open()
         told = wire.name == "anthropic"  # the only one that tells the input's tokens before the text
         started = {**reply.usage, "output": 1} if told and reply.usage is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +38,9 @@ class ErrorEvent(Exception):
 class Stream:
     """Server-sent events on one response."""
 
-    def __init__(self, request: web.Request) -> None:
+    def __init__(self, request: web.Request, headers: Mapping[str, str]) -> None:
         self._request = request
-        self._response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        self._response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **headers})
 
     async def open(self) -> None:
         await self._response.prepare(self._request)

@@ -1,0 +1,59 @@
+"""How many calls at once the limits of a provider have room for, by what its answers tell of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from bookgen.models import Usage
+
+LEAST, MOST = 1, 256  # calls at once
+SHARE = 0.8  # of a limit: others may call with the same key
+MEMORY = 0.3  # of the newest call in the mean
+
+# The headers that tell what a minute may have, and how much of it a call takes.
+_TAKES: Mapping[str, Callable[[Usage], int]] = {
+    "x-ratelimit-limit-requests": lambda usage: 1,
+    "x-ratelimit-limit-tokens": lambda usage: usage.input_tokens + usage.cache_read_tokens + usage.output_tokens,
+    "anthropic-ratelimit-requests-limit": lambda usage: 1,
+    "anthropic-ratelimit-input-tokens-limit": lambda usage: usage.input_tokens + usage.cache_write_tokens,
+    "anthropic-ratelimit-output-tokens-limit": lambda usage: usage.output_tokens,
+}
+
+
+class RateLimits:
+    """A minute's calls times the minutes of a call are the calls at once. Learns from each that was answered."""
+
+    def __init__(self) -> None:
+        self._limits: dict[str, float] = {}
+        self._taken: dict[str, float] = {}
+        self._seconds = 0.0
+
+    def answered(self, headers: Mapping[str, str], usage: Usage, seconds: float) -> None:
+        """Notes what a call of so many seconds was told, and took."""
+        self._seconds = _mean(self._seconds, seconds)
+        for name, takes in _TAKES.items():
+            limit = _limit(headers.get(name, ""))
+            if limit is not None:
+                self._limits[name] = limit
+                self._taken[name] = _mean(self._taken.get(name, 0.0), takes(usage))
+
+    @property
+    def calls(self) -> int | None:
+        """None where the provider tells nothing of its limits."""
+        a_minute = [limit / taken for name, limit in self._limits.items() if (taken := self._taken[name])]
+        if not a_minute or not self._seconds:
+            return None
+        return min(max(int(min(a_minute) * SHARE * self._seconds / 60), LEAST), MOST)
+
+
+def _limit(told: str) -> float | None:
+    try:
+        limit = float(told)
+    except ValueError:
+        return None
+    return limit if limit > 0 and math.isfinite(limit) else None
+
+
+def _mean(before: float, seen: float) -> float:
+    return seen if not before else before + MEMORY * (seen - before)

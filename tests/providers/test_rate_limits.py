@@ -1,0 +1,91 @@
+"""As many calls at once as the limits that a provider tells have room for."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bookgen.models import Usage
+from bookgen.providers.pacing import Pacing
+from bookgen.providers.rate_limits import MOST, RateLimits
+from bookgen.providers.retrying import RetryingModel
+from bookgen.providers.text import StopReason, TextReply, TextRequest
+from tests.providers.calls import PROVIDERS, chapter_request
+
+USED = Usage(calls=1, input_tokens=3_000, output_tokens=1_000, cache_read_tokens=6_000)
+MINUTE_AND_A_QUARTER = 75.0  # seconds of a call: four fifths of a limit are as many calls at once as it has a minute
+
+
+@pytest.mark.parametrize(
+    ("headers", "calls"),
+    [
+        ({}, None),
+        ({"x-ratelimit-limit-requests": "50"}, 50),
+        ({"x-ratelimit-limit-requests": "500", "x-ratelimit-limit-tokens": "200000"}, 20),
+        ({"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-output-tokens-limit": "8000"}, 8),
+        ({"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-input-tokens-limit": "30000"}, 10),
+        ({"x-ratelimit-limit-requests": "30000"}, MOST),
+        ({"x-ratelimit-limit-requests": "0.1"}, 1),
+        ({"x-ratelimit-limit-requests": "many", "x-ratelimit-limit-tokens": "nan"}, None),
+        ({"x-ratelimit-limit-requests": "0"}, None),
+    ],
+)
+def test_the_narrowest_limit_counts(headers, calls) -> None:
+    limits = RateLimits()
+
+    limits.answered(headers, USED, MINUTE_AND_A_QUARTER)
+
+    assert limits.calls == calls
+
+
+def test_longer_calls_are_more_at_once() -> None:
+    short, long = RateLimits(), RateLimits()
+    for limits, seconds in ((short, 15.0), (long, 60.0)):
+        limits.answered({"x-ratelimit-limit-requests": "100"}, USED, seconds)
+
+    assert (short.calls, long.calls) == (20, 80)
+
+
+@pytest.mark.parametrize("make", PROVIDERS.values(), ids=PROVIDERS)
+async def test_a_provider_hears_its_limits_from_the_answers(server, make) -> None:
+    provider = make(server)
+
+    await provider.attempt(chapter_request())
+    untold = provider.calls_at_once
+    server.configure(headers={"x-ratelimit-limit-requests": "60000000"})
+    await provider.attempt(chapter_request())
+
+    assert (untold, provider.calls_at_once) == (None, MOST)
+    await provider.close()
+
+
+class LimitedProvider:
+    """Answers when as many calls are under way as it has room for."""
+
+    name = "limited"
+    calls_at_once: int | None = 3
+
+    def __init__(self) -> None:
+        self.running = self.most = 0
+
+    async def attempt(self, request: TextRequest) -> TextReply:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        await asyncio.sleep(0.001)
+        self.running -= 1
+        return TextReply("Text.", StopReason.END, USED, self.name)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("follows", "most"), [(True, 3), (False, 5)])
+async def test_a_model_makes_as_many_calls_at_once_as_its_provider_has_room_for(follows, most) -> None:
+    provider = LimitedProvider()
+    model = RetryingModel(provider, pacing=Pacing(concurrency=5), follows=follows)
+    await model.complete(chapter_request())
+
+    await asyncio.gather(*(model.complete(chapter_request()) for _ in range(12)))
+
+    assert provider.most == most
