@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bookgen.models import Book, Chapter, Estimate, Usage
+from bookgen.models import Book, BookKind, Chapter, Estimate, Usage
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import tokens
 from bookgen.writing import context
@@ -27,6 +27,9 @@ EXTRA_CALLS = 0.12  # writing calls beyond the plan: lengths missed, cut replies
 EXTRA_WORDS = 0.05  # written and not kept
 LEAST_CACHED = 1_024  # tokens: a shorter prefix is not cached
 
+PICTURE_TOKENS = 1_056  # of a square picture in the quality that is asked for
+PICTURE_PROMPT = 250
+
 SECONDS_A_CALL = 2.0
 TOKENS_A_SECOND = 60.0
 OFFLINE_SECONDS_A_CALL = 0.05
@@ -34,15 +37,31 @@ OFFLINE_SECONDS_A_CALL = 0.05
 MOST_BOOKS = 2_000
 
 
-def estimate(book: Book, chapters: Sequence[Chapter], model_name: str, prices: Prices) -> Estimate:
-    """What a full run over `chapters` takes with `model_name`."""
+def estimate(
+    book: Book, chapters: Sequence[Chapter], model_name: str, prices: Prices, image_model_name: str = ""
+) -> Estimate:
+    """What a full run over `chapters` takes with `model_name`, and with the image model if it is a picture book.
+
+    Without an image model pictures are drawn by us, for nothing.
+    """
     static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
     total, cost, known = Usage(), 0, True
     for place, chapter in enumerate(chapters):
         for usage in _chapter(book, chapter, static, place, len(chapters)):
             price = _priced(usage, model_name, prices)
             total, cost, known = total + usage, cost + (price or 0), known and price is not None
+    if book.kind is BookKind.CHILDRENS and image_model_name:
+        pictures = _pictures(len(chapters))
+        price = _priced(pictures, image_model_name, prices)
+        total, cost, known = total + pictures, cost + (price or 0), known and price is not None
     return Estimate(cost if known else None, _seconds(model_name, total), total.calls, total)
+
+
+def _pictures(spreads: int) -> Usage:
+    """A picture of each spread, and the character sheet that each of them is made after."""
+    calls = spreads + 1
+    read = calls * PICTURE_PROMPT + spreads * PICTURE_TOKENS
+    return Usage(calls=calls, input_tokens=read, output_tokens=calls * PICTURE_TOKENS, images=calls)
 
 
 def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
@@ -113,9 +132,11 @@ class Estimates:
         prices: Prices,
         most: int = MOST_BOOKS,
         *,
+        image_model_name: str = "",
         speed: Callable[[], ShownSpeed | None] = lambda: None,
     ) -> None:
         self._model_name = model_name
+        self._image_model_name = image_model_name
         self._speed = speed
         self._prices = prices
         self._most = most
@@ -132,4 +153,4 @@ class Estimates:
         return replace(found, seconds=_seconds(self._model_name, found.usage, self._speed()))
 
     def work_out(self, book: Book, chapters: Sequence[Chapter]) -> Estimate:
-        return estimate(book, chapters, self._model_name, self._prices)
+        return estimate(book, chapters, self._model_name, self._prices, self._image_model_name)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from bookgen.models import Usage
+from bookgen.models import BookKind, Usage
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import count_words
 from bookgen.writing.estimate import Estimates, estimate
@@ -62,6 +62,22 @@ def test_a_longer_book_takes_longer_and_costs_more():
 
     assert large.seconds > 8 * small.seconds
     assert large.cost_micros > 8 * small.cost_micros
+
+
+def test_the_pictures_of_a_childrens_book_are_paid_with_it():
+    told = some_material(4, words=50)
+    childrens = replace(told.book, kind=BookKind.CHILDRENS)
+
+    drawn = estimate(childrens, told.chapters, "anthropic:any", price)
+    painted = estimate(childrens, told.chapters, "anthropic:any", price, "openai:painter")
+    unpriced = estimate(childrens, told.chapters, "anthropic:any", lambda *_: None, "openai:painter")
+
+    assert painted.usage.images == 5
+    assert painted.cost_micros > drawn.cost_micros + 5 * 1_000 * 10
+    assert unpriced.cost_micros is None
+    assert estimate(told.book, told.chapters, "anthropic:any", price, "openai:painter") == estimate(
+        told.book, told.chapters, "anthropic:any", price
+    )
 
 
 def test_the_offline_model_is_quick():
