@@ -47,8 +47,8 @@ def _simulate(chosen: argparse.Namespace) -> int:
             _show(verdict, chosen.verbose or chosen.tell)
             failed += [verdict] if verdict.findings else []
             happened += verdict.happened
-        for verdict in failed:
-            _explain(verdict, fewest_faults(workers, verdict) if chosen.faults is None else chosen.faults)
+        for verdict in failed if chosen.faults is None else ():
+            _explain(verdict, fewest_faults(workers, verdict))
     if chosen.table:
         print("\n".join(table(happened)))
     print(f"{len(seeds)} schedules in {time.perf_counter() - began:.0f} s, {len(failed)} failed")

@@ -139,7 +139,7 @@ class SimulatedAuthor:
              DraftOutline())
         )  # fmt: skip
         self._promised.pop(book, None)
-        if isinstance(job, DraftOutline):  # replaces all that is written
+        if not isinstance(job, RewriteChapter):  # a new outline empties what it changes
             self.words = {chapter: words for chapter, words in self.words.items() if words.book != book}
         name = type(job).__name__
         self.edited.add(book)

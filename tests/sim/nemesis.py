@@ -54,6 +54,7 @@ SQLSTATES = (
 )  # fmt: skip
 # A lease that was renewed ten seconds ago outlives this.
 SHORT_SECONDS = 6.0
+LEASE_SECONDS = 30.0
 WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b")
 
 
@@ -103,7 +104,9 @@ def _plain(sql: str) -> str:
 class Nemesis:
     """Carries the plan out, and is the weather on the way to the database meanwhile.
 
-    `hits` counts by book what may cost it a model call. `happened` counts what came to pass.
+    `hits` counts by book what may cost it a model call, `claimed_around` what may cost each book one: when the server's
+    clock jumps by more than a lease, all processes take all others for dead, and whoever was robbed looks a second
+    later. `happened` counts what came to pass.
     """
 
     def __init__(
@@ -121,6 +124,7 @@ class Nemesis:
         self.down_until = self.read_only_until = self.full_until = 0.0
         self.clock = 0.0
         self.hits: Counter[int] = Counter()
+        self.claimed_around = 0
         self.happened: Counter[str] = Counter()
         self.killed: Counter[int] = Counter()
         self.over_at = 0.0
@@ -218,7 +222,7 @@ class Nemesis:
             case "clock", _:
                 self._note("clock", None, fault.detail)
                 self.clock += float(fault.detail)
-                self._hit_all()
+                self.claimed_around += 2 * len(living) if float(fault.detail) > LEASE_SECONDS else 0
             case "disk", _:
                 self._note("disk", None, fault.seconds)
                 self.full_until = max(self.full_until, self._loop.time() + fault.seconds)

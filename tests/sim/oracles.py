@@ -135,7 +135,7 @@ def _waste(provider: ScriptedProvider, nemesis: Nemesis, cleared: Counter[int]) 
     return [
         f"{count} calls of book {book} were repeated, and {nemesis.hits[book]} faults hit it"
         for book, count in wasted.items()
-        if count > nemesis.hits[book] + PARTS * cleared[book]
+        if count > nemesis.hits[book] + nemesis.claimed_around + PARTS * cleared[book]
     ]
 
 
