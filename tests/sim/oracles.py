@@ -51,7 +51,7 @@ INVARIANTS = {
                                          WHEN 'error' THEN 'outline' ELSE 'generating' END
            AND NOT (r.status = 'completed' AND b.status = 'outline'
                     AND EXISTS (SELECT FROM model_call m WHERE m.book_id = b.id AND m.stage <> 'chapter'))""",
-    "a job is still under way": "SELECT book_id, kind, owner FROM book_job",
+    "a job is still under way": "SELECT book_id, kind, owner FROM book_job JOIN process ON boot_id = owner",
     "a run of which replies are stored is over for good": """
         SELECT DISTINCT s.run_id, r.status FROM step s JOIN run r ON r.id = s.run_id
          WHERE r.status IN ('completed', 'stopped')""",

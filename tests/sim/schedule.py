@@ -34,7 +34,10 @@ SECONDS = 75.0  # of authors and faults
 PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 5.0  # after the last fault, until all is written
 BAD_NEWS = ("error", "critical", "exception")
 EXPECTED_NEWS = ("run_quarantined",)
-ACTIVE = "SELECT 1 FROM run WHERE status IN ('queued', 'running') UNION ALL SELECT 1 FROM book_job LIMIT 1"
+ACTIVE = """
+    SELECT 1 FROM run WHERE status IN ('queued', 'running')
+     UNION ALL SELECT 1 FROM book_job JOIN process ON boot_id = owner
+"""
 RESTING = """
     SELECT status, extract(epoch FROM updated_at)
       FROM (SELECT * FROM run WHERE book_id = {} ORDER BY queue_seq DESC LIMIT 1) AS newest
