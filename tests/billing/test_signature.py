@@ -1,0 +1,28 @@
+"""A signature holds for five minutes in either direction, to the second."""
+
+from __future__ import annotations
+
+import hmac
+from hashlib import sha256
+
+import pytest
+
+from bookgen.billing.signature import require_signature
+from bookgen.errors import InvalidInput
+
+BODY, SECRET, NOW = b'{"id": "evt_1"}', "whsec_of_this_test", 1_800_000_000
+
+
+def signed(at: int) -> str:
+    return f"t={at},v1={hmac.new(SECRET.encode(), f'{at}.'.encode() + BODY, sha256).hexdigest()}"
+
+
+@pytest.mark.parametrize("off", [-300, 0, 300])
+def test_a_signature_of_the_last_or_the_next_five_minutes_holds(off: int) -> None:
+    require_signature(BODY, signed(NOW + off), [SECRET], NOW)
+
+
+@pytest.mark.parametrize("off", [-301, 301])
+def test_one_a_second_beyond_is_refused(off: int) -> None:
+    with pytest.raises(InvalidInput, match="too old or from the future"):
+        require_signature(BODY, signed(NOW + off), [SECRET], NOW)
