@@ -128,12 +128,15 @@ class Tools:
         answer: Annotated[ElicitationResult[Approval], Resolve(approval)],
         produce: Annotated[bool, Field(description="Also proofread it, make its cover and its files.")] = False,
     ) -> JSON:
-        """Start writing, or go on with what was paused or failed. Answers at once with the task's id."""
+        """Start writing, or go on with what is not completed. Answers at once with the task's id."""
         if not isinstance(answer, AcceptedElicitation) or not answer.data.start:
             raise ToolError("The reader does not want it written now. Ask what should change in the outline.")
         book = await self._client.books.get(book_id)
         await book.outline()
-        await (book.start_production() if produce else book.start())
+        if produce:
+            await book.start_production()
+        elif book.status != "completed":
+            await book.start()
         return await self.status(book_id)
 
     async def status(self, book_id: BookId, wait_seconds: Annotated[int, Field(ge=0, le=LONGEST_WAIT)] = 0) -> JSON:
