@@ -52,7 +52,7 @@ LOADED = (
 
 ACCOUNTS = ("accounts/test_sign_in", "accounts/test_proof", "accounts/test_links", "accounts/test_abuse")
 PAYMENTS = ("billing/test_webhook", "billing/test_quota", "billing/test_addons", "billing/test_checkout")
-EDGE = ("http/edge/test_edge", "http/test_contract", "http/edge/test_floods", "http/test_large_answers")
+EDGE = ("http/edge/test_edge", "http/test_contract", "http/edge/test_floods", "http/answers/test_large_answers")
 # File of the package: its tests, those that tell most first.
 TESTS: Mapping[str, Sequence[str]] = {
     "accounts/blocking": ("accounts/test_blocking", "commands/test_account"),
@@ -82,7 +82,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     "http/edge/connection": ("http/edge/test_edge", "http/edge/test_floods", "http/test_contract"),
     "http/edge/headers": ("http/edge/test_edge", "http/edge/test_serving"),
     "http/edge/middleware": EDGE,
-    "http/edge/pieces": ("http/test_large_answers", "http/test_exports"),
+    "http/edge/pieces": ("http/answers/test_large_answers", "http/test_exports"),
 }
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.http.answers.chapter_pieces import in_pieces
+from bookgen.http.answers.kept import KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptList
 from bookgen.http.books_schemas import (
     DEFAULT_WORDS,
     BookArtwork,
@@ -21,7 +23,6 @@ from bookgen.http.books_schemas import (
     shown_in_list,
     shown_whole,
 )
-from bookgen.http.chapter_pieces import in_pieces
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
@@ -32,7 +33,6 @@ from bookgen.http.edge.pieces import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
-from bookgen.http.kept_answers import KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptList
 from bookgen.models import Book, Chapter
 from bookgen.services import editing
 from bookgen.store import accounts, books, chapters, covers, illustrations, stats

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.actors.messages import RewriteChapter
-from bookgen.http.chapter_pieces import in_pieces
+from bookgen.http.answers.chapter_pieces import in_pieces
 from bookgen.http.chapters_schemas import (
     ChapterChangesSchema,
     ChapterSchema,

@@ -6,6 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from aiohttp import web
 
+from bookgen.http.answers.kept import (
+    KEPT_BOOKS,
+    KEPT_LISTS,
+    MOST_BYTES_OF_BOOKS,
+    MOST_BYTES_OF_LISTS,
+    KeptAnswers,
+    KeptBook,
+    KeptList,
+)
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -17,15 +26,6 @@ from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
 from bookgen.http.edge.writes import Writes
-from bookgen.http.kept_answers import (
-    KEPT_BOOKS,
-    KEPT_LISTS,
-    MOST_BYTES_OF_BOOKS,
-    MOST_BYTES_OF_LISTS,
-    KeptAnswers,
-    KeptBook,
-    KeptList,
-)
 from bookgen.http.routes import OUTSIDE, ROUTES
 
 PREFIXES = ("/api/v1", "/api")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bookgen.http.kept_answers import KEPT_BOOKS, KEPT_LISTS, KeptAnswers, KeptList
+from bookgen.http.answers.kept import KEPT_BOOKS, KEPT_LISTS, KeptAnswers, KeptList
 from bookgen.store.database import Database
 from tests.http.conftest import Api, OpenApi, Reply
 
