@@ -15,17 +15,17 @@ What a run's state may become, and by what:
 `save` writes what `actors.decide` has decided, under the locks of `book_state.lock`, and only along `TRANSITIONS`.
 The other statements leave the state as it is. Each may write a run while it is
 
-    statement       in the state             fenced by                       it writes
-    begin           running                  epoch                           the call number, the announced chapter
-    begin_phase     running                  epoch and phase                 the call number, no chapter
-    checkpoint      queued, running, paused  epoch and call number           progress, the chapter announced next
-    claim           running                  the owner's lease has run out   epoch, owner, crash count
-    forget_calls    queued, paused           the owner's lease has run out   epoch, owner, no call in flight
-    hand_over       running                  epoch, owner                    epoch, no owner, no call in flight
-    release         queued, running, paused  owner                           no owner, no call in flight
-    PROGRESS        any                      the reply is new                crash count
-    recount         paused                   the locks of `book_state.lock`  the number of chapters
-    count_words     any                      the locks of `book_state.lock`  the words that the account's usage counts
+    statement     in the state                    fenced by                       it writes
+    begin         running                         epoch                           the call number, the announced chapter
+    begin_phase   running                         epoch and phase                 the call number, no chapter
+    checkpoint    queued, running, paused         epoch and call number           progress, the chapter announced next
+    claim         running                         the owner's lease has run out   epoch, owner, crash count
+    forget_calls  queued, paused                  the owner's lease has run out   epoch, owner, no call in flight
+    hand_over     running                         epoch, owner                    epoch, no owner, no call in flight
+    release       queued, running, paused         owner                           no owner, no call in flight
+    PROGRESS      queued, running, paused, error  the reply is new                crash count
+    recount       paused                          the locks of `book_state.lock`  the number of chapters
+    count_words   any                             the locks of `book_state.lock`  the words that its usage counts
 """
 
 from __future__ import annotations

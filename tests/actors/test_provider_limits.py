@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from bookgen.store.database import Database
-from tests.actors.conftest import Model, supervising, until
+from tests.actors.conftest import Model, supervising
 
 
 class LimitedModel(Model):
@@ -30,7 +30,8 @@ async def test_each_process_keeps_to_its_part_of_the_limits(database: Database) 
 
     async with supervising(database, here, here.write_chapter) as supervisor:
         async with supervising(database, elsewhere, elsewhere.write_chapter):
-            await until(lambda: here.processes == 2)
+            await supervisor.lease.renew()
+            assert here.processes == 2
             assert elsewhere.processes == 2
         await supervisor.lease.renew()
         assert here.processes == 1
@@ -40,10 +41,11 @@ async def test_what_one_process_hears_of_a_busy_provider_all_do(database: Databa
     here, elsewhere = LimitedModel(), LimitedModel()
 
     async with (
-        supervising(database, here, here.write_chapter),
+        supervising(database, here, here.write_chapter) as supervisor,
         supervising(database, elsewhere, elsewhere.write_chapter),
     ):
-        await until(lambda: here.processes == 2)
+        await supervisor.lease.renew()
+        assert here.processes == 2
         async with asyncio.timeout(10):
             while elsewhere.held_back.empty():  # until it listens
                 here.on_busy("openai:scripted", 2.5)

@@ -87,7 +87,7 @@ async def test_what_is_safe_is_corrected_and_a_cover_that_is_selected_is_kept(
 ) -> None:
     proofreader.edits = [edit("spelld", "spelled")]
     book = await with_texts(painting, "en")
-    words = f"{FIRST}\n\nIt kept its colour, and they were spelld alike."
+    words = f"{FIRST}\n\nIt kept a diffrent colour, and they were spelld alike."
     await painting.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": words})
     (cover,) = (await painting.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
     await painting.post(f"/books/{book['id']}/select-cover/", {"cover_id": cover["id"]})
@@ -100,7 +100,7 @@ async def test_what_is_safe_is_corrected_and_a_cover_that_is_selected_is_kept(
     (report,) = (await painting.get(f"/proofreading-reports/?book={book['id']}")).body
     found = (await painting.get(f"/proofreading-reports/{report['id']}/suggestions/")).body["results"]
     statuses = {each["original_text"]: each["status"] for each in found}
-    assert statuses == {"the the": "pending", "said ,": "applied", "colour": "pending", "spelld": "applied"}
+    assert statuses == {"the the": "pending", "said ,": "applied", "diffrent": "pending", "spelld": "applied"}
     newest, *_ = (await painting.get(f"/chapters/{first['id']}/revisions/")).body
     assert newest["origin"] == "proofreading"
     assert len(server.requests) == await images_used(painting) == 1

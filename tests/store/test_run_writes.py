@@ -206,7 +206,7 @@ WRITTEN_IN: dict[Callable[[asyncpg.Pool, Run], Awaitable[None]], set[RunStatus]]
     forget_calls: {QUEUED, PAUSED},
     hand_over: {RUNNING},
     release: {QUEUED, RUNNING, PAUSED},
-    progress: set(RunStatus),
+    progress: set(RunStatus) - {RunStatus.STOPPED, RunStatus.COMPLETED},
     recount: {PAUSED},
     count_words: set(RunStatus),
     promote: {QUEUED},

@@ -36,6 +36,7 @@ WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
     errors.QuotaExceeded: (HTTPStatus.TOO_MANY_REQUESTS, "QUOTA_EXCEEDED"),
     errors.RateLimited: (HTTPStatus.TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED"),
     errors.UpstreamAIError: (HTTPStatus.BAD_GATEWAY, "UPSTREAM_AI_ERROR"),
+    errors.CostCapReached: (HTTPStatus.BAD_GATEWAY, "UPSTREAM_AI_ERROR"),
     errors.Unavailable: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
     errors.RenderingFailed: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
     errors.RenderTimeout: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
