@@ -1,7 +1,8 @@
 """The survey of a book by rules and a checker, in a process of its own: `python -m` with this module's name.
 
 A novel takes seconds, and the checker holds the interpreter for two of them while it starts. The book comes in on
-stdin, pickled by the service; the survey goes out on stdout.
+stdin, pickled by the service. The survey goes out on stdout as JSON: the process has read what strangers wrote, and
+whatever it says, reading it makes no more of it than corrections.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from asyncio.subprocess import PIPE
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from bookgen.models import Book, Chapter
+import orjson
+
+from bookgen.models import Book, Chapter, Severity, SuggestionType
 from bookgen.processes import clean_environment
 from bookgen.writing.proofreading import rules
 from bookgen.writing.proofreading.book import BookText
@@ -32,6 +36,30 @@ class Survey:
     rules: Mapping[int, Sequence[Correction]]
     checker: Mapping[int, Sequence[tuple[Correction, bool]]]
     names: tuple[str, ...]
+
+    def packed(self) -> bytes:
+        return orjson.dumps(self, option=orjson.OPT_NON_STR_KEYS)
+
+    @classmethod
+    def read(cls, answer: bytes) -> Survey:
+        """RuntimeError when the answer is no survey."""
+        try:
+            told = orjson.loads(answer)
+            return cls(
+                {int(number): [_correction(each) for each in found] for number, found in told["rules"].items()},
+                {
+                    int(number): [(_correction(each), bool(proven)) for each, proven in found]
+                    for number, found in told["checker"].items()
+                },
+                tuple(map(str, told["names"])),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RuntimeError(f"A survey cannot be read: {error!r}") from error
+
+
+def _correction(told: Mapping[str, Any]) -> Correction:
+    kinds = {"type": SuggestionType(told["type"]), "severity": Severity(told["severity"])}
+    return Correction(**{**told, **kinds})
 
 
 async def survey(book: Book, chapters: Sequence[Chapter]) -> Survey:
@@ -54,8 +82,7 @@ async def survey(book: Book, chapters: Sequence[Chapter]) -> Survey:
             await process.wait()
     if process.returncode:
         raise RuntimeError(f"The survey of book {book.id} ended with {process.returncode}.")
-    found: Survey = await asyncio.to_thread(pickle.loads, answer)
-    return found
+    return await asyncio.to_thread(Survey.read, answer)
 
 
 def survey_of(book: Book, chapters: Sequence[Chapter]) -> Survey:
@@ -74,10 +101,7 @@ def main() -> None:
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints to the log and not into the answer
     book, chapters = pickle.load(sys.stdin.buffer)
-    # The module runs under another name than it is imported by, and the service must know what it unpickles.
-    from bookgen.writing.proofreading import survey as known
-
-    target.write(pickle.dumps(known.survey_of(book, chapters), pickle.HIGHEST_PROTOCOL))
+    target.write(survey_of(book, chapters).packed())
     target.flush()
 
 

@@ -1,0 +1,33 @@
+"""The survey of a book comes back from its process as it was made there, and as nothing but data."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from bench.render import corpus
+from bookgen.writing.proofreading.survey import Survey, survey, survey_of
+
+BOOK, CHAPTERS = corpus.book(corpus.Corpus("survey", chapters=2, words=600))
+
+
+async def test_a_survey_comes_back_from_its_process_as_it_was_made() -> None:
+    chapters = [replace(CHAPTERS[0], content="He kept the the letter, and was diffrent.")]
+
+    made = await survey(BOOK, chapters)
+
+    assert made == survey_of(BOOK, chapters)
+    assert any(made.rules.values())
+    assert any(made.checker.values())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"{}", b"[]", b'{"rules": {"1": [{}]}, "checker": {}, "names": []}', pickle.dumps(print)],
+    ids=["nothing", "an empty object", "a list", "no correction", "a pickle"],
+)
+def test_what_is_no_survey_is_not_taken_for_one(answer: bytes) -> None:
+    with pytest.raises(RuntimeError, match="cannot be read"):
+        Survey.read(answer)
