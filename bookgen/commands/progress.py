@@ -136,7 +136,7 @@ def _now(status: Status) -> str:
 
 
 def _finding(finding: Mapping[str, Any]) -> str:
-    excerpt = f" “{finding['excerpt'][:60]}”" if finding["excerpt"] else ""
+    excerpt = f" “{finding['excerpt'][:60].strip('“”')}”" if finding["excerpt"] else ""
     return f"  Chapter {finding['chapter_number']}: {finding['detail']}{excerpt}"
 
 
