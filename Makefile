@@ -65,7 +65,7 @@ outages: .venv/.test
 
 # Ten thousand covers judged from their boxes and their pixels.
 covers: .venv/.test
-	$(BIN)/python -m tests.render.cover.judge
+	$(BIN)/python -m tests.render.cover
 
 # Print wraps of every trim, paper and page count: the boxes by two readers, the inks, and the barcodes of a tenth.
 wraps: .venv/.test

@@ -11,7 +11,7 @@ from PIL import Image, ImageChops
 from bookgen.errors import InvalidInput
 from bookgen.providers.sample.phrases import phrases
 from bookgen.render.cover.drawing import Drawing
-from bookgen.render.cover.raster import raster
+from bookgen.render.pdf.raster import raster
 from bookgen.render.scenes import figures, make, places
 from bookgen.render.scenes.brush import Brush
 from bookgen.render.scenes.figures import CHILD, KINDS, draw_figure, figure

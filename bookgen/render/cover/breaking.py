@@ -157,9 +157,10 @@ def _cheapest(
     """The cost of everything up to a line that ends before unit `end`, and where that line starts."""
     last = units[end - 1]
     cost = last.cost if end < len(units) else 0.0
+    reached = reach[end - 1] + last.ended
     best: tuple[float, int] | None = None
     for start in range(end - 1, -1, -1):
-        width = reach[end - 1] + last.ended - reach[start]
+        width = reached - reach[start]
         if width > widest:
             break
         known = before.get(start)

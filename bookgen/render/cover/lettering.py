@@ -168,7 +168,8 @@ class Typesetter:
                     x += item[0]
                     continue
                 tracking = self.face.tracking if spaced(item) else 0.0
-                for number, (glyph, glyph_x, glyph_y) in enumerate(style.glyphs(item)):
+                shaped = style.glyphs(item)
+                for number, (glyph, glyph_x, glyph_y) in enumerate(shaped):
                     place = x + glyph_x + tracking * number
                     glyphs.append((style.face, glyph, place, glyph_y, style.scale))
                     extents = style.face.hb_font.get_glyph_extents(glyph)
@@ -179,7 +180,7 @@ class Typesetter:
                     right = max(right, place + (extents.x_bearing + extents.width) * factor)
                     top = max(top, glyph_y + extents.y_bearing * factor)
                     bottom = min(bottom, glyph_y + (extents.y_bearing + extents.height) * factor)
-                x += style.word(item)[0] + tracking * len(style.glyphs(item))
+                x += style.word(item)[0] + tracking * len(shaped)
         if left == math.inf:  # nothing but spaces and marks without ink
             left = right = top = bottom = 0.0
         return GlyphOutline(tuple(glyphs), left, max(right, left + 1.0), max(top, bottom + 1.0), bottom)

@@ -9,8 +9,8 @@ from PIL import Image
 from bookgen.render.cover.front import draw_front, draw_scene, family_of, scene_of
 from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob
 from bookgen.render.cover.over_picture import lettered
-from bookgen.render.cover.raster import raster
 from bookgen.render.model import Picture
+from bookgen.render.pdf.raster import raster
 from bookgen.render.received import received
 
 WIDTH, HEIGHT = 1600, 2560  # pixels: what shops ask of an e-book's cover

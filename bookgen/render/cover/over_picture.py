@@ -11,8 +11,8 @@ from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contra
 from bookgen.render.cover.drawing import Box, Drawing
 from bookgen.render.cover.job import Copy
 from bookgen.render.cover.palettes import Palette
-from bookgen.render.cover.raster import letters
 from bookgen.render.cover.sheet import PlacedLine, Sheet, Typography
+from bookgen.render.pdf.raster import letters
 
 _LIGHT: Colour = (250, 246, 236)
 _DARK: Colour = (18, 18, 24)

@@ -1,4 +1,4 @@
-"""Colours and drawings in the four inks of a press."""
+"""Colours and drawings in the four inks of a press, or in the three lights of a screen."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bookgen.render.cover.colour import Colour
 from bookgen.render.cover.drawing import Drawing
 
 _SEGMENTS = re.compile(r"([MLQCZ])([^MLQCZ]*)")
+_OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
 
 
 def inks(colour: Colour) -> str:
@@ -23,37 +24,38 @@ def rgb(colour: Colour) -> str:
     return " ".join(f"{value / 255:.3f}" for value in colour)
 
 
-def operators(drawing: Drawing, x: float, y: float, scale: float) -> Iterator[str]:
+def operators(drawing: Drawing, x: float, y: float, scale: float, *, for_screen: bool = False) -> Iterator[str]:
     """The drawing with its lower left corner at (x, y), so many points a pixel; its own heights count downwards."""
+    shares, fill, stroke = (rgb, "rg", "RG") if for_screen else (inks, "k", "K")
     yield f"q {scale:.5f} 0 0 {-scale:.5f} {x:.2f} {y + drawing.height * scale:.2f} cm"
     for shape in drawing.shapes:
         if shape.line:
-            yield f"{inks(shape.colour)} K {shape.line:.2f} w {_path(shape.path)} S"
+            yield f"{shares(shape.colour)} {stroke} {shape.line:.2f} w {_path(shape.path)} S"
         else:
-            yield f"{inks(shape.colour)} k {_path(shape.path)} f"
+            yield f"{shares(shape.colour)} {fill} {_path(shape.path)} f"
     for lettering in drawing.letterings:
-        yield f"{inks(lettering.ink)} k {_path(lettering.path)} f"
+        yield f"{shares(lettering.ink)} {fill} {_path(lettering.path)} f"
     yield "Q"
 
 
 def _path(path: str) -> str:
     """SVG's path data as PDF's, whose curves are all cubic."""
     out: list[str] = []
-    x = y = 0.0
+    before = ""
     for command, text in _SEGMENTS.findall(path):
-        numbers = [float(number) for number in text.split()]
-        if command == "Z":
-            out.append("h")
-        elif command in "ML":
-            out.append(f"{text} {command.lower()}")
-        elif command == "C":
-            out.append(f"{text} c")
-        for at in range(0, len(numbers) if command == "Q" else 0, 4):
-            left, top, right, end = numbers[at : at + 4]
-            curve = [x + (left - x) * 2 / 3, y + (top - y) * 2 / 3]
-            curve += [right + (left - right) * 2 / 3, end + (top - end) * 2 / 3, right, end]
-            out.append(" ".join(f"{number:.2f}" for number in curve) + " c")
-            x, y = right, end
-        if numbers:
-            x, y = numbers[-2:]
+        if command == "Q":
+            out += _cubics(before, text)
+        else:
+            out.append(f"{text} {_OPERATORS[command]}")
+        before = text or before
     return " ".join(out)
+
+
+def _cubics(before: str, text: str) -> Iterator[str]:
+    """Quadratic curves as cubic ones, from where the segment `before` them ends."""
+    x, y = map(float, before.split()[-2:])
+    numbers = map(float, text.split())
+    for left, top, right, end in zip(numbers, numbers, numbers, numbers, strict=True):
+        near, far = (x + left * 2) / 3, (right + left * 2) / 3
+        yield f"{near:.2f} {(y + top * 2) / 3:.2f} {far:.2f} {(end + top * 2) / 3:.2f} {right:.1f} {end:.1f} c"
+        x, y = right, end

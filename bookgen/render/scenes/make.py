@@ -11,7 +11,7 @@ from bookgen.render.cover.colour import WHITE, colour, mix
 from bookgen.render.cover.drawing import Box, Drawing
 from bookgen.render.cover.job import FinishedPicture
 from bookgen.render.cover.make import jpeg
-from bookgen.render.cover.raster import raster
+from bookgen.render.pdf.raster import raster
 from bookgen.render.received import received
 from bookgen.render.scenes import things
 from bookgen.render.scenes.brush import Brush

@@ -1,28 +1,20 @@
-"""Judges many covers from their boxes and from their pixels: `python -m tests.render.cover.judge [COUNT [FIRST]]`.
-
-`make covers` judges ten thousand, from book 0 on. What is looked for stands in `faults`; the exit code is 1 when one
-was found.
-"""
+"""What is wrong with a cover: from its boxes, and from its pixels."""
 
 from __future__ import annotations
 
 import itertools
-import sys
-import time
-from collections import Counter
 from collections.abc import Iterator
 
 import imagehash
 import numpy as np
+from PIL import Image, ImageChops
 
 from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contrast
 from bookgen.render.cover.drawing import Box, Drawing, Lettering
-from bookgen.render.cover.families import FAMILIES
 from bookgen.render.cover.front import draw_front, family_of
-from bookgen.render.cover.job import Copy, CoverJob
-from bookgen.render.cover.make import HEIGHT, WIDTH, make_cover
-from bookgen.render.cover.raster import raster
-from tests.render.cover.books import WORDS, book
+from bookgen.render.cover.job import Copy
+from bookgen.render.cover.make import HEIGHT, WIDTH
+from bookgen.render.pdf.raster import letters, raster
 
 THUMBNAIL = 160
 LEAST_CAPITAL = 9  # pixels in the thumbnail
@@ -59,10 +51,11 @@ def boxes(drawing: Drawing, copy: Copy) -> Iterator[str]:
 
 def pixels(drawing: Drawing) -> Iterator[str]:
     """The ink that a text really leaves, and what is really around it."""
-    art = _pixels(_only(drawing))
-    taken = np.zeros(art.shape[:2], bool)
+    art = raster(Drawing(drawing.width, drawing.height, drawing.shapes), LOOKED_AT)
+    colours = np.asarray(art)
+    taken = np.zeros(colours.shape[:2], bool)
     for each in drawing.letterings:
-        ink = np.abs(_pixels(_only(drawing, each)).astype(int) - art).max(axis=2) > SEEN
+        ink = _ink(art, drawing, each)
         if not ink.any():
             yield f"the {each.role} leaves no ink"
             continue
@@ -73,7 +66,7 @@ def pixels(drawing: Drawing) -> Iterator[str]:
             yield f"the {each.role} runs off the page"
         if not _box(ink, drawing).within(each.box.inset(-4 * drawing.width / LOOKED_AT)):
             yield f"the {each.role} has ink outside of its box"
-        around = _shades(art[_grown(ink)])
+        around = _shades(colours[_grown(ink)])
         worst = min((contrast(each.ink, shade) for shade in around), default=21.0)
         if worst < _least(each) - 0.2:
             yield f"the {each.role} stands on a contrast of {worst:.1f}"
@@ -97,12 +90,13 @@ def _least(each: Lettering) -> float:
     return TITLE_CONTRAST if each.role == "title" else CONTRAST
 
 
-def _only(drawing: Drawing, *letterings: Lettering) -> Drawing:
-    return Drawing(drawing.width, drawing.height, drawing.shapes, list(letterings))
-
-
-def _pixels(drawing: Drawing) -> np.ndarray:
-    return np.asarray(raster(drawing, LOOKED_AT))
+def _ink(art: Image.Image, drawing: Drawing, lettering: Lettering) -> np.ndarray:
+    """Where one sees a text on the art."""
+    layer = letters(Drawing(drawing.width, drawing.height, [], [lettering]), LOOKED_AT)
+    page = art.copy()
+    page.paste(layer, mask=layer.getchannel("A"))
+    red, green, blue = ImageChops.difference(art, page).split()
+    return np.asarray(ImageChops.lighter(ImageChops.lighter(red, green), blue)) > SEEN
 
 
 def _box(ink: np.ndarray, drawing: Drawing) -> Box:
@@ -122,31 +116,3 @@ def _shades(pixels: np.ndarray) -> list[Colour]:
     """Each colour among the pixels once."""
     red, green, blue = pixels.astype(int).T
     return [(shade >> 16, shade >> 8 & 255, shade & 255) for shade in set((red << 16 | green << 8 | blue).tolist())]
-
-
-def main(count: int, first: int) -> int:
-    found: Counter[str] = Counter()
-    closest, slowest, total = 64, 0.0, 0.0
-    timed = 0
-    for number in range(first, first + count):
-        seed, copy, genre = book(number)
-        family = FAMILIES[number % len(FAMILIES)]
-        drawing = draw_front(copy, seed=seed, family=family, variant=number % 4, width=WIDTH, height=HEIGHT)
-        for fault in faults(drawing, copy):
-            found[fault] += 1
-            print(f"{seed} {family.name} {copy.language} {len(copy.title)} characters: {fault}")
-        if number % 20 == 0:
-            closest = min(closest, alike(seed, copy, genre))
-            started = time.process_time()
-            make_cover(CoverJob(copy, seed, genre, number))
-            seconds = time.process_time() - started
-            slowest, total, timed = max(slowest, seconds), total + seconds, timed + 1
-    print(f"{count} covers, {len(FAMILIES)} families, {len(WORDS)} scripts: {sum(found.values())} faults")
-    print(f"CPU of a cover with its thumbnail: {total / max(timed, 1):.2f} s, the slowest of {timed} {slowest:.2f} s")
-    print(f"The most similar two variants of one of {timed} books differ in {closest} of 64 bits")
-    return int(bool(found) or closest < NEAR)
-
-
-if __name__ == "__main__":
-    asked = [int(each) for each in sys.argv[1:]]
-    raise SystemExit(main(*asked, *(10_000, 0)[len(asked) :]))

@@ -1,0 +1,98 @@
+"""Judges many covers: `python -m tests.render.cover [--from 0] [--count 10000]`, what `make covers` runs.
+
+A fault is printed with the book's number, which draws that cover again; a line now and then says how far it is, so
+that a run that was ended goes on with `--from`. The exit code is 1 when there was a fault, when two variants of a book
+look alike, or when a cover costs too much.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from bookgen.render.cover.families import FAMILIES
+from bookgen.render.cover.front import draw_front
+from bookgen.render.cover.job import CoverJob
+from bookgen.render.cover.make import HEIGHT, WIDTH, make_cover
+from tests.render.cover.books import WORDS, book
+from tests.render.cover.judge import NEAR, alike, faults
+
+SAMPLED = 10  # each so manieth book has its three variants compared, and its files made against the clock
+SAID = 200  # books from one line of progress to the next
+SECONDS = 1.0  # of CPU that a cover may cost
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was seen so far. `cost` in seconds of CPU, of each cover that was made with its thumbnail."""
+
+    judged: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    covers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    nearest: int = 64
+    cost: list[float] = field(default_factory=list)
+
+    def judge(self, number: int) -> None:
+        seed, copy, _ = book(number)
+        family = FAMILIES[number % len(FAMILIES)]
+        drawing = draw_front(copy, seed=seed, family=family, variant=number % 4, width=WIDTH, height=HEIGHT)
+        self.judged += 1
+        self.covers["family", family.name] += 1
+        self.covers["script", list(WORDS)[number % len(WORDS)]] += 1
+        for fault in faults(drawing, copy):
+            self.faults[family.name] += 1
+            print(f"book {number}, {family.name}, {copy.language}, {len(copy.title)} characters: {fault}", flush=True)
+        if number % SAMPLED == 0:
+            self._sample(number)
+
+    def _sample(self, number: int) -> None:
+        seed, copy, genre = book(number)
+        bits = alike(seed, copy, genre)
+        self.nearest = min(self.nearest, bits)
+        if bits < NEAR:
+            print(f"book {number}: two of its variants differ in {bits} of 64 bits", flush=True)
+        started = time.process_time()
+        make_cover(CoverJob(copy, seed, genre, number))
+        self.cost.append(time.process_time() - started)
+
+    @property
+    def dear(self) -> int:
+        """How many covers cost more than they may."""
+        return sum(seconds > SECONDS for seconds in self.cost)
+
+    def table(self) -> str:
+        cost = sorted(self.cost)
+        rows = [
+            ("covers judged", f"{self.judged}"),
+            ("families, each at least", f"{len(FAMILIES)}, {min(self._counts('family'))}"),
+            ("scripts, each at least", f"{len(WORDS)}, {min(self._counts('script'))}"),
+            ("faults by boxes and pixels", f"{self.faults.total()}"),
+            ("books with their variants compared", f"{len(cost)}, the nearest differ in {self.nearest} of 64 bits"),
+        ]
+        if cost:
+            spread = f"median {cost[len(cost) // 2]:.2f}, 99 of 100 below {cost[len(cost) * 99 // 100]:.2f}"
+            rows.append(("seconds of CPU for a cover", f"{spread}, the dearest {cost[-1]:.2f}, {self.dear} over 1"))
+        return "\n".join(f"{name:36}{value}" for name, value in rows)
+
+    def _counts(self, kind: str) -> list[int]:
+        return [count for (of, _), count in self.covers.items() if of == kind]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.render.cover", description="Judges seeded covers.")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first book's number")
+    parser.add_argument("--count", type=int, default=10_000, help="how many books")
+    asked = parser.parse_args()
+    found, end = Findings(), asked.first + asked.count
+    for number in range(asked.first, end):
+        found.judge(number)
+        if found.judged % SAID == 0 and number + 1 < end:
+            print(f"up to book {number}: {found.faults.total()} faults; goes on with --from {number + 1}", flush=True)
+    print(found.table())
+    return int(bool(found.faults) or found.nearest < NEAR or found.dear > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
