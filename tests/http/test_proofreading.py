@@ -13,8 +13,12 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import StopReason, TextReply, TextRequest
+from bookgen.store import chapters
+from bookgen.store import suggestions as store
+from bookgen.store.suggestions import NEW, NewSuggestion
 from bookgen.writing.proofreading.edits import STAGE
 from tests.http.conftest import Api, OpenApi
+from tests.writing.proofreading import judge
 
 FIRST = "The lamp went out over the the water.\n\nShe said , at last, that it was cold."
 SECOND = "Nobody answered her. The boat was gone, and with it the last light of the year."
@@ -169,6 +173,44 @@ async def test_an_edit_before_a_suggestion_moves_it(author: Api, book: dict[str,
     assert (outcome["applied"], outcome["stale"]) == (2, 0)
     expected = FIRST.replace("the the", "the").replace("said ,", "said,")
     assert await content_of(author, book) == f"A new beginning.\n\n{expected}"
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_random_chapters_change_where_their_suggestions_stand_and_nowhere_else(
+    author: Api, book: dict[str, Any], seed: int
+) -> None:
+    case, path = judge.made(seed), f"/chapters/{book['chapters'][0]['id']}/"
+    report = await reported(author, book, chapter_ids=[book["chapters"][1]["id"]])
+    written = (await author.patch(path, {"content": case.content})).body["content"]
+    stored = await chapters.find(author.services.database.http, author.account_id, book["chapters"][0]["id"])
+    assert stored is not None
+    made = [judge.suggestion(each.id, written, each.start_offset, each.end_offset, each.suggested_text)
+            for each in case.standing]  # fmt: skip
+    named = [{name: getattr(each, name) for name in NEW} for each in made]
+    told = {"chapter_id": stored.id, "content_version": stored.content_version}
+    async with author.services.database.http.acquire() as connection:
+        await store.add(connection, report["id"], [NewSuggestion(**{**each, **told}) for each in named])
+
+    for _ in range(4):
+        if case.rng.random() < 0.5:
+            place = case.rng.randint(0, len(written))
+            await author.patch(path, {"content": f"{written[:place]}{case.text(2)} {written[place:]}"})
+        standing = await suggestions(author, report, "?status=pending")
+        before = await content_of(author, book)
+        assert all(before[each["start"] : each["end"]] == each["original_text"] for each in standing)
+
+        chosen = [each["id"] for each in standing if case.rng.random() < 0.5]
+        await author.post(f"/proofreading-reports/{report['id']}/apply/", {"suggestion_ids": chosen})
+
+        applied = {each["id"] for each in await suggestions(author, report, "?status=applied")}
+        written = await content_of(author, book)
+        assert written == changed(before, [each for each in standing if each["id"] in applied])
+
+
+def changed(content: str, applied: list[dict[str, Any]]) -> str:
+    for each in sorted(applied, key=lambda suggestion: -suggestion["start"]):
+        content = content[: each["start"]] + each["suggested_text"] + content[each["end"] :]
+    return content
 
 
 async def test_what_was_dismissed_is_not_suggested_again(author: Api, book: dict[str, Any]) -> None:

@@ -14,14 +14,18 @@ def find(content: str, quote: str, prefix: str = "", suffix: str = "") -> int | 
     if len(exact) == 1 and (prefix or suffix or len(places) == 1):
         return exact[0]
     if len(places) == 1 and len(quote) >= CERTAIN:
-        place = places[0]
-        if _before(content, place, prefix[-CERTAIN:]) or _after(content, place, quote, suffix[:CERTAIN]):
+        place, near, next_to = places[0], prefix[-CERTAIN:], suffix[:CERTAIN]
+        before = len(near) == CERTAIN and _before(content, place, near)
+        if before or (len(next_to) == CERTAIN and _after(content, place, quote, next_to)):
             return place
     return None
 
 
 def find_again(content: str, start: int, quote: str, prefix: str, suffix: str) -> int | None:
-    """The offset of a passage that was at `start` when it was last seen."""
+    """The offset of a passage that was at `start`; its prefix and suffix are short where the text began or ended."""
+    whole = f"{prefix}{quote}{suffix}"
+    if len(whole) < 2 * CERTAIN and content != whole:
+        return None
     in_place = content.startswith(quote, start) and _before(content, start, prefix)
     if in_place and _after(content, start, quote, suffix):
         return start

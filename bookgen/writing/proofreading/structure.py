@@ -17,6 +17,8 @@ _NO_PROSE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 
+_MARKDOWN = MarkdownIt("commonmark").enable("table")
+
 
 def blocks(content: str) -> Iterator[tuple[int, str]]:
     """The paragraphs, headings and lists of a text, each with its offset."""
@@ -45,7 +47,7 @@ def keeps_structure(content: str, start: int, end: int, replacement: str) -> boo
 
 @lru_cache(maxsize=256)
 def _shape(block: str) -> tuple[object, ...]:
-    return tuple(_shapes(MarkdownIt("commonmark").enable("table").parse(block)))
+    return tuple(_shapes(_MARKDOWN.parse(block)))
 
 
 def _shapes(tokens: list[Token]) -> Iterator[object]:
