@@ -1,11 +1,13 @@
 import io
 import json
 import logging
+from collections.abc import Callable, Iterator
 
 import pytest
 import structlog
 
-from tests.canaries import CANARY
+from bookgen import telemetry
+from tests.canaries import CANARY, log_as_the_service_does
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyX2lkIjoxfQ.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg"
 
@@ -60,3 +62,49 @@ def test_lines_of_libraries_are_redacted_as_well(log_lines: io.StringIO) -> None
 
     assert JWT not in log_lines.getvalue()
     assert json.loads(log_lines.getvalue())["level"] == "warning"
+
+
+def test_the_line_of_a_request_has_its_fields_and_hides_a_token_that_its_caller_named_it_after(
+    log_lines: io.StringIO,
+) -> None:
+    telemetry.log_request(JWT, {"method": "GET", "route": "/books/", "status": 200, "ms": 1.5, "account_id": 7})
+
+    line = json.loads(log_lines.getvalue())
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "request", "logger": "bookgen.http", "level": "info", "request_id": "[hidden]",
+        "method": "GET", "route": "/books/", "status": 200, "ms": 1.5, "account_id": 7,
+    }  # fmt: skip
+
+
+def test_the_line_of_a_request_is_left_out_below_its_level_and_readable_on_a_terminal(
+    logging_as: Callable[..., io.StringIO],
+) -> None:
+    quiet = logging_as("json", "warning")
+    telemetry.log_request("id-1", {"status": 200})
+    assert not quiet.getvalue()
+
+    readable = logging_as("console", "info")
+    telemetry.log_request("id-1", {"status": 200})
+    assert "status" in readable.getvalue()
+    assert "id-1" in readable.getvalue()
+    assert not readable.getvalue().startswith("{")
+
+
+def test_a_log_that_cannot_be_written_fails_no_request(logging_as: Callable[..., io.StringIO]) -> None:
+    logging_as("json", "info").close()
+
+    telemetry.log_request("id-1", {"status": 200})
+
+
+@pytest.fixture
+def logging_as() -> Iterator[Callable[..., io.StringIO]]:
+    """Logs in this form and level to what is given back, until the test is over."""
+
+    def logged(form: str, level: str) -> io.StringIO:
+        stream = io.StringIO()
+        telemetry.configure_logs(form, level, stream)
+        return stream
+
+    yield logged
+    log_as_the_service_does()

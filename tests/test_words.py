@@ -54,6 +54,11 @@ def test_a_long_text_that_is_read_piece_by_piece_is_as_long_as_read_at_once(text
         assert measure(text) == pytest.approx(at_once)
 
 
+@given(st.text(st.sampled_from("aB1'.-_ ,\"\n’‘“”–—…"), max_size=40))
+def test_printed_english_has_as_many_words_as_the_same_beside_another_script(text):
+    assert measure(text) + 1 == measure(f"{text}\né")
+
+
 @given(st.text())
 def test_every_text_has_a_length(text):
     assert count_words(text) >= 0

@@ -22,14 +22,13 @@ from bookgen.billing.storage import require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, RevisionOrigin, Run, RunStatus
 from bookgen.store import book_state, books, chapters, jobs, outlines, revisions, runs, slots, storage
-from bookgen.words import count_words
+from bookgen.words import PIECE, count_words
 
 if TYPE_CHECKING:
     from asyncpg import Connection
 
 MAX_CHAPTERS = 100
 CHANGED = "The chapter has changed since you read it."
-COUNTED_AT_ONCE = 20_000  # characters, on the event loop
 
 
 async def create_book(connection: Connection, quota: Quota, account_id: int, fields: Mapping[str, Any]) -> Book:
@@ -183,8 +182,8 @@ def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
 
 
 async def _count_words(text: str) -> int:
-    """In a thread where it takes long."""
-    return count_words(text) if len(text) <= COUNTED_AT_ONCE else await threads.compute(count_words, text)
+    """In a thread where it takes long: a piece holds the interpreter, wherever it is read."""
+    return count_words(text) if len(text) <= PIECE else await threads.compute(count_words, text)
 
 
 def _with_count(chapter: Chapter, words: int) -> Chapter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -102,12 +103,13 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
     comes back, for then the database may be silent.
     """
 
-    __slots__ = ("_lent", "_moved_at", "_patience", "_turns")
+    __slots__ = ("_free", "_lent", "_moved_at", "_patience", "_waiting")
 
     def __init__(self, *args: Any, patience: float, max_size: int, **kwargs: Any) -> None:
         super().__init__(*args, max_size=max_size, **kwargs)
         self._patience = patience
-        self._turns = asyncio.Semaphore(max_size)  # asyncpg's own queue lets whoever comes just then go first
+        self._free = max_size
+        self._waiting: deque[asyncio.Future[None]] = deque()  # asyncpg's own lets whoever comes just then go first
         self._lent: set[int] = set()
         self._moved_at = 0.0
 
@@ -124,26 +126,29 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
                 # need bound this, which would cost more than the statement.
                 connection = await super()._acquire(None)
             except BaseException:
-                self._turns.release()
+                self._pass_on()
                 raise
         self._lent.add(id(connection))
         return connection
 
     async def release(self, connection: Any, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 (asyncpg's)
         try:
-            await super().release(connection, timeout=self._patience if timeout is None else timeout)
+            if not _given_back(connection):
+                await super().release(connection, timeout=self._patience if timeout is None else timeout)
         finally:
             if id(connection) in self._lent:
                 self._lent.remove(id(connection))
                 self._moved_at = asyncio.get_running_loop().time()
-                self._turns.release()
+                self._pass_on()
 
     async def _turn(self, patience: float) -> None:
-        if not self._turns.locked():
-            await self._turns.acquire()
+        if self._free:
+            self._free -= 1
             return
-        clock = asyncio.get_running_loop().time
-        began, turn = clock(), asyncio.ensure_future(self._turns.acquire())
+        loop = asyncio.get_running_loop()
+        clock, turn = loop.time, loop.create_future()
+        began = clock()
+        self._waiting.append(turn)
         try:
             while not turn.done():
                 until = min(max(self._moved_at, began) + patience, began + max(patience, QUEUE_SECONDS))
@@ -151,9 +156,40 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
                     raise PoolExhausted
                 await asyncio.wait((turn,), timeout=until - clock())
         except BaseException:
-            if not turn.cancel():  # it has come just now
-                self._turns.release()
+            if turn.done():  # it has come just now
+                self._pass_on()
+            else:
+                self._waiting.remove(turn)
             raise
+
+    def _pass_on(self) -> None:
+        """Gives a turn that is over to whoever has waited longest."""
+        if self._waiting:
+            self._waiting.popleft().set_result(None)
+        else:
+            self._free += 1
+
+
+def _given_back(connection: Any) -> bool:
+    """Gives a connection back that is at rest; False for one whose release has something to wait for.
+
+    asyncpg releases every connection in a task of its own, which takes longer than a statement.
+    """
+    held, holder = connection._con, connection._holder
+    if (
+        held is None
+        or held.is_closed()
+        or held.is_in_transaction()
+        or held._protocol._is_cancelling()
+        or held._protocol.queries_count >= holder._max_queries
+        or holder._generation != holder._pool._generation
+    ):
+        return False
+    held._on_release()
+    holder._timeout = None
+    holder._release()
+    holder._setup_inactive_callback()
+    return True
 
 
 async def open_pool(

@@ -184,3 +184,41 @@ async def test_closing_cuts_connections_that_do_not_come_home(dsn: str) -> None:
 async def test_an_unreachable_server_is_unavailable_at_opening() -> None:
     with pytest.raises(Unavailable):
         await open_pool("postgresql://nobody@127.0.0.1:1/nothing", size=1)
+
+
+async def test_a_turn_that_comes_to_one_who_has_just_given_up_goes_to_the_next(dsn: str) -> None:
+    pool = await open_pool(dsn, size=1)
+
+    async def use() -> None:
+        async with pool.acquire():
+            pass
+
+    held = await pool.acquire()
+    gone, next_one = asyncio.create_task(use()), asyncio.create_task(use())
+    await asyncio.sleep(0)
+    await pool.release(held)  # its turn has come, and it has not heard of it
+    gone.cancel()
+    await asyncio.wait_for(next_one, 5)
+    assert gone.cancelled()
+
+    held = await pool.acquire()
+    waiting = asyncio.create_task(use())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait((waiting,))
+    await pool.release(held)
+    await asyncio.wait_for(use(), 5)
+    await pool.close()
+
+
+async def test_a_connection_given_back_inside_a_transaction_is_rolled_back(dsn: str) -> None:
+    pool = await open_pool(dsn, size=1)
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)  # asyncpg tells of it
+
+    held = await pool.acquire()
+    await held.execute("BEGIN")
+    await pool.release(held)
+
+    async with pool.acquire() as connection:
+        assert not connection.is_in_transaction()
+    await pool.close()

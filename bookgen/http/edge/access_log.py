@@ -10,7 +10,7 @@ from bookgen.http.edge import errors
 from bookgen.http.edge.keys import ACCOUNT_ID, REQUEST_ID
 from bookgen.http.edge.routing import Route
 
-log = structlog.get_logger("bookgen.http")
+log = structlog.get_logger(telemetry.REQUESTS.name)
 
 NO_ROUTE = "(none)"
 
@@ -27,8 +27,7 @@ def record(
     telemetry.answer_times(template).observe(seconds)
     if route is not None and route.quiet and status < 400:
         return
-    line = {
-        "request_id": request[REQUEST_ID],
+    fields = {
         "method": request.method,
         "route": template,
         "status": status,
@@ -36,6 +35,6 @@ def record(
         "account_id": request.get(ACCOUNT_ID),
     }
     if failure is not None and errors.is_unforeseen(failure):
-        log.error("request_failed", **line, exc_info=failure)
+        log.error("request_failed", request_id=request[REQUEST_ID], **fields, exc_info=failure)
     else:
-        log.info("request", **line)
+        telemetry.log_request(request[REQUEST_ID], fields)
