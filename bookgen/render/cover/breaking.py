@@ -27,6 +27,8 @@ com het een van op te voor met w z na od ze we u k s v ke ku se po pri det ett o
 """
 _LEANING = frozenset(_LEANING_WORDS.split())
 _PARTICLES = frozenset("のはをにがでとへもや的之与和與的了")
+# Japanese has its particles between the words: where there is none, a line would end within one.
+_WITHIN_JAPANESE, _WITHIN_CHINESE = 60.0, 8.0
 _ENDS = ":：;；—–.!?！？。"
 _PAUSES = ",，、،"
 
@@ -58,6 +60,7 @@ class Units:
 
     def __init__(self, typeface: Typeface, language: str, face: DisplayFace, kind: Mapping[str, Any]) -> None:
         self._typeface, self._kind = typeface, kind
+        self._within = _WITHIN_JAPANESE if language.split("-")[0].lower() == "ja" else _WITHIN_CHINESE
         self._hyphens = Hyphens(language)
         self._tracking = face.tracking
 
@@ -71,7 +74,8 @@ class Units:
     def _word(self, word: str, widest: float) -> list[Unit]:
         if not word.isascii() and any(map(is_wide, word)) and not _is_korean(word):
             cut = [part for part, _ in units(word)]
-            whole = [self._unit(part, 0.0, _between(part, after)) for part, after in itertools.pairwise([*cut, ""])]
+            ends = itertools.pairwise([*cut, ""])
+            whole = [self._unit(part, 0.0, _between(part, after, self._within)) for part, after in ends]
             return [*whole[:-1], self._unit(cut[-1], SPACE_WIDTH, _behind(cut[-1]))]
         unit = self._unit(word, SPACE_WIDTH, _behind(word))
         if unit.width <= widest or has_rtl(word):
@@ -181,13 +185,13 @@ def _behind(word: str) -> float:
     return 70.0 if word.casefold().strip("«»“”\"'(¿¡") in _LEANING else 0.0
 
 
-def _between(part: str, after: str) -> float:
-    """What a line's end between ideographs costs."""
+def _between(part: str, after: str, within: float) -> float:
+    """What a line's end between ideographs costs; `within` if nothing says that a word ends there."""
     if part[-1] in _ENDS + _PAUSES:
         return -8.0
     if after[:1] in _PARTICLES:
         return 25.0
-    return 0.0 if part[-1] in _PARTICLES else 8.0
+    return 0.0 if part[-1] in _PARTICLES else within
 
 
 def _is_korean(word: str) -> bool:

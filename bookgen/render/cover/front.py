@@ -31,7 +31,7 @@ def draw_front(copy: Copy, *, seed: str, family: Family, variant: int, width: fl
         drawing = Drawing(width, height)
         chance = random.Random(f"{seed} {family.name} {variant}")
         palette, typography = chance.choice(family.palettes), chance.choice(family.typography)
-        each.compose(Sheet(drawing, copy, palette, typography, chance))
+        each.compose(Sheet(drawing, copy, palette, typography, chance, variant))
         if _title_height(drawing) >= LEAST_CAPITAL * width:
             break
     return drawing

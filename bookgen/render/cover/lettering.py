@@ -20,7 +20,8 @@ from bookgen.render.layout.bidi import Item, Segments, is_rtl, visual
 
 _AIR = 70.0  # least between the ink of two lines, per mille of the size
 _BY_SENSE, _EVEN = 100.0, 2000.0  # what an uneven line costs; the second where letters would be too small
-_FEWER = 1.12  # a line more has to make the letters so much larger
+_FEWER = 1.12  # a line more has to make the letters so much larger,
+_TORN = 0.004  # and by so much again for each point that its dearest break costs
 
 _Glyph = tuple[Face, int, float, float, float]  # its x and y per mille of the size, and its scale
 
@@ -84,11 +85,12 @@ class SetText:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines without a size: everything per mille of it."""
+    """Lines without a size: everything per mille of it. `torn`: what the dearest of its breaks costs."""
 
     lines: tuple[GlyphOutline, ...]
     pitch: float
     capital: float
+    torn: float
 
     def fitted(self, measure: float, height: float, largest: float) -> SetText:
         ink = self.lines[0].top - self.lines[-1].bottom + self.pitch * (len(self.lines) - 1)
@@ -122,7 +124,8 @@ class Typesetter:
                 if block is None:
                     continue
                 found = block.fitted(measure, height, largest)
-                if best is None or found.size > best.size * (_FEWER if best.size >= least else 1.0):
+                worth = _FEWER + _TORN * block.torn if best and best.size >= least else 1.0
+                if best is None or found.size > best.size * worth:
                     best = found
             if best is not None and best.size >= least:
                 break
@@ -155,7 +158,8 @@ class Typesetter:
         rtl = is_rtl(text)
         outlines = tuple(self._outline(line, rtl) for line in lines)
         needed = [below.top - above.bottom + _AIR for above, below in itertools.pairwise(outlines)]
-        return _Block(outlines, max([self.face.lead * 1000, *needed]), self._capital(text, outlines))
+        torn = max([0.0, *(line[-1].cost for line in lines[:-1])])
+        return _Block(outlines, max([self.face.lead * 1000, *needed]), self._capital(text, outlines), torn)
 
     def _outline(self, line: Sequence[Unit], rtl: bool) -> GlyphOutline:
         glyphs: list[_Glyph] = []

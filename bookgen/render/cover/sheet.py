@@ -69,13 +69,22 @@ class PlacedLine:
 
 
 class Sheet:
-    """`chance` is seeded by the book, so that the same book has the same cover. `unit`: a hundredth of the width."""
+    """`chance` is seeded by the book, so that the same book has the same cover. `unit`: a hundredth of the width.
+
+    `variant` counts the book's covers: a family that stands in for others composes each in another way.
+    """
 
     def __init__(
-        self, drawing: Drawing, copy: Copy, palette: Palette, typography: Typography, chance: random.Random
+        self,
+        drawing: Drawing,
+        copy: Copy,
+        palette: Palette,
+        typography: Typography,
+        chance: random.Random,
+        variant: int = 0,
     ) -> None:
         self.drawing, self.copy, self.palette = drawing, copy, palette
-        self.typography, self.chance = typography, chance
+        self.typography, self.chance, self.variant = typography, chance, variant
         self.unit = drawing.width / 100
         self._typesetters: dict[DisplayFace, Typesetter] = {}
 

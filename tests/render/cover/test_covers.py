@@ -12,14 +12,17 @@ from bookgen.render.cover.faces import PLAYFAIR
 from bookgen.render.cover.families import FAMILIES
 from bookgen.render.cover.front import draw_front, family_of
 from bookgen.render.cover.job import Copy, CoverJob
+from bookgen.render.cover.lettering import Typesetter
 from bookgen.render.cover.make import make_cover
 from bookgen.render.cover.palettes import DARK, LIGHT
+from bookgen.render.cover.sheet import LEAST_CAPITAL
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.pdf.inks import operators
 from bookgen.render.pool import RenderPool
 from tests.render.cover.books import WORDS, book
 from tests.render.cover.judge import NEAR, alike, boxes, draw, pixels
 
+A_TITLE_FOR_POSTERS_ALONE = 5000  # the number of a book whose title fills the sheet
 HARBOUR = Copy("The Patient Harbour", "A novel of copper and weather", "Ingrid Lindqvist", "en")
 
 
@@ -70,7 +73,7 @@ def test_the_same_book_has_the_same_covers_in_every_process() -> None:
 
 
 def test_three_variants_of_a_book_are_three_compositions() -> None:
-    for number in range(6):
+    for number in (0, 1, 2, 3, A_TITLE_FOR_POSTERS_ALONE):
         seed, copy, genre = book(number)
         assert len({family_of(seed, genre, variant).name for variant in range(3)}) == 3
         assert alike(seed, copy, genre) >= NEAR
@@ -128,3 +131,20 @@ async def test_a_worker_process_makes_a_cover_and_its_thumbnail() -> None:
 def test_a_letter_that_no_font_has_is_refused_by_its_name() -> None:
     with pytest.raises(InvalidInput, match="no available font"):
         make_cover(CoverJob(Copy("A \U0001e2c0 sign", "", "", "en"), "seed", "", 0))
+
+
+@pytest.mark.parametrize(
+    ("title", "language", "lines"),
+    [
+        ("L’été des hirondelles", "fr", ["L’été", "des hirondelles"]),
+        ("銀河鉄道の夜", "ja", ["銀河鉄道", "の夜"]),
+    ],
+)
+def test_larger_letters_do_not_pay_for_a_line_that_ends_within_a_phrase(title, language, lines) -> None:
+    least = 1600 * LEAST_CAPITAL / 0.7
+
+    text = Typesetter(PLAYFAIR, language).fitted(title, 1350, 900, 352, least)
+
+    assert len(text.lines) == len(lines)
+    longest = max(lines, key=len)
+    assert len(max(text.lines, key=lambda line: len(line.glyphs)).glyphs) == len(longest.replace(" ", ""))

@@ -1,24 +1,44 @@
-"""The title itself is the picture."""
+"""The title itself is the picture, between the bands of one of three frames."""
 
 from __future__ import annotations
 
 from bookgen.render.cover.colour import mix
 from bookgen.render.cover.drawing import Box
-from bookgen.render.cover.sheet import Sheet
+from bookgen.render.cover.sheet import PlacedLine, Sheet
+
+_BAND, _HALF_BAND = 6.5, 3.0  # units
 
 
 def poster(sheet: Sheet) -> None:
     drawing, page, palette, unit = sheet.drawing, sheet.page, sheet.palette, sheet.unit
-    placed = sheet.place(share=0.74, largest=0.42, align=0, margin=6, top=11, foot=5.5)
-    drawing.rectangle(page, palette.ground)
     first, second, _, _ = palette.accents
-    drawing.rectangle(Box(0, 0, page.right, 6.5 * unit), first)
+    drawing.rectangle(page, palette.ground)
+    match sheet.variant % 3:
+        case 0:
+            placed = sheet.place(share=0.74, largest=0.42, align=0, margin=6, top=11, foot=5.5)
+            drawing.rectangle(Box(0, 0, page.right, _BAND * unit), first)
+        case 1:
+            placed = sheet.place(
+                share=0.74, largest=0.42, align=0, margin=6, top=5.5, foot=11, head="foot", author="top"
+            )
+            drawing.rectangle(Box(0, page.bottom - _BAND * unit, page.right, page.bottom), first)
+        case _:
+            placed = sheet.place(share=0.74, largest=0.42, margin=6, top=8, foot=8)
+            drawing.rectangle(Box(0, 0, page.right, _HALF_BAND * unit), first)
+            drawing.rectangle(Box(0, page.bottom - _HALF_BAND * unit, page.right, page.bottom), second)
     if placed.free.height > 14 * unit:
-        bottom = placed.free.bottom - 2 * unit
-        count = min(6, int((bottom - placed.free.top) / (7 * unit)))
-        for number in range(count):
-            thick = unit * (3.2 - 0.45 * number)
-            top = bottom - number * 7 * unit - thick
-            left = 0.0 if number % 2 == sheet.chance.randrange(2) else page.width * 0.07
-            drawing.rectangle(Box(left, top, page.right, top + thick), mix(first, second, number / 5))
+        _bars(sheet, placed)
     sheet.letter(placed, author=second)
+
+
+def _bars(sheet: Sheet, placed: PlacedLine) -> None:
+    """Thinner and thinner towards the title."""
+    drawing, page, unit = sheet.drawing, sheet.page, sheet.unit
+    first, second, _, _ = sheet.palette.accents
+    bottom = placed.free.bottom - 2 * unit
+    count = min(6, int((bottom - placed.free.top) / (7 * unit)))
+    for number in range(count):
+        thick = unit * (3.2 - 0.45 * number)
+        top = bottom - number * 7 * unit - thick
+        left = 0.0 if number % 2 == sheet.chance.randrange(2) else page.width * 0.07
+        drawing.rectangle(Box(left, top, page.right, top + thick), mix(first, second, number / 5))

@@ -38,7 +38,7 @@ def swiss(sheet: Sheet) -> None:
             drawing.circle((left + half * 1.5, top + half * 1.5), half * 0.3, palette.ink)
         case _:
             bar = free.height / 7
-            lengths = [0.95, 0.62, 0.8, 0.38]
+            lengths = [0.86, 0.6, 0.74, 0.38]
             chance.shuffle(lengths)
             for number, (long, shade) in enumerate(zip(lengths, (first, second, third, quiet), strict=True)):
                 top = free.top + bar * (0.3 + number * 1.6)
