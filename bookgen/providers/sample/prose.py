@@ -104,6 +104,9 @@ class _Teller(ABC):
         candidates = [self.sentence(role) for _ in range(8)]
         return min(filter(None, candidates), key=lambda sentence: abs(count_words(sentence) - words), default="")
 
+    def run(self, *roles: str, **words: str) -> Iterator[str]:
+        return (self.sentence(role, **words) for role in roles)
+
     def sentence(self, role: str, **words: str) -> str:
         return self.fresh(lambda: self.filled(role, **words), owned=role not in self.UNIQUE)
 
@@ -194,9 +197,6 @@ class _Storyteller(_Teller):
             case "turn":
                 yield self.run("turn", "action")
 
-    def run(self, *roles: str, **words: str) -> Iterator[str]:
-        return (self.sentence(role, **words) for role in roles)
-
     def talk(self) -> Iterator[Iterator[str]]:
         """A question and what it leads to, line about."""
         speakers = [self.words["hero"], self.words["friend"]]
@@ -250,9 +250,6 @@ class _Essayist(_Teller):
                 yield self.run(*roles)
             if self.asked - self.written > CARD_WORDS:
                 yield iter([self.card()])
-
-    def run(self, *roles: str, **words: str) -> Iterator[str]:
-        return (self.sentence(role, **words) for role in roles)
 
     def card(self) -> str:
         items = filter(None, [self.sentence("list_item") for _ in range(3)])
