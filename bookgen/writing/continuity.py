@@ -24,18 +24,10 @@ LONGEST_CHAPTER = 18_000  # tokens of a chapter that a digest is made from
 MAX_TOKENS = 2_500
 TOKENS_A_THREAD = 400  # of a context window, for each thread that is told
 
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "summary": {"type": "string"},
-        "facts": _TEXTS,
-        "threads_opened": _TEXTS,
-        "threads_closed": _TEXTS,
-    },
-    "required": ["summary", "facts", "threads_opened", "threads_closed"],
-    "additionalProperties": False,
-}
+_TEXTS = structured.list_of(structured.TEXT)
+SCHEMA = structured.object_of(
+    {"summary": structured.TEXT, "facts": _TEXTS, "threads_opened": _TEXTS, "threads_closed": _TEXTS}
+)
 
 READER = """\
 You keep the continuity of a book. You read one finished chapter and note, in {language}, what whoever writes the \
@@ -87,9 +79,7 @@ async def digests_before(
     """
     digests: list[Digest] = []
     asked: list[Digest] = []
-    for chapter in material.chapters:
-        if chapter.chapter_number >= chapter_number or not chapter.content.strip():
-            continue
+    for chapter in material.written_before(chapter_number):
         digest = stored_digest(material, chapter)
         if digest is None:
             digest = await digest_of(material.book, chapter, chapter.content, open_threads(digests), steps)

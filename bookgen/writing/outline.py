@@ -14,14 +14,7 @@ from bookgen.writing.budget import spread
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
-from bookgen.writing.outline_form import (
-    asked,
-    read_chapters,
-    read_first,
-    rescue_chapters,
-    rescue_first,
-    schema,
-)
+from bookgen.writing.outline_form import asked, read_chapters, read_first, rescue_chapters, rescue_first, schema
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import CutShort, StuckReply
 from bookgen.writing.window import SMALL, WINDOW, smaller
@@ -115,23 +108,14 @@ class _Plan:
         first, last = len(self.chapters) + 1, self._last()
         if self.bible:
             request = self._next_request(first, last)
-            self.chapters += await structured.ask(
-                request,
-                steps,
-                partial(read_chapters, first=first, last=last),
-                planning.check(request),
-                rescue=partial(rescue_chapters, first=first, last=last),
-            )
-            return
-        request = self._first_request(last)
-        self.bible, chapters = await structured.ask(
-            request,
-            steps,
-            partial(read_first, last=last),
-            planning.check(request),
-            rescue=partial(rescue_first, last=last),
-        )
-        self.chapters += chapters
+            read = partial(read_chapters, first=first, last=last)
+            rescue = partial(rescue_chapters, first=first, last=last)
+            self.chapters += await structured.ask(request, steps, read, planning.check(request), rescue=rescue)
+        else:
+            request = self._first_request(last)
+            read_all, rescue_all = partial(read_first, last=last), partial(rescue_first, last=last)
+            found = await structured.ask(request, steps, read_all, planning.check(request), rescue=rescue_all)
+            self.bible, self.chapters = found
 
     def ask_for_less(self) -> bool:
         """Whether a smaller piece than the last one is left to ask for."""

@@ -11,51 +11,22 @@ from bookgen.writing import structured
 from bookgen.writing.echo import echoed
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
-from bookgen.writing.structured import Copied, Malformed
+from bookgen.writing.structured import TEXT, Copied, Malformed, list_of, object_of
 
 BIBLE_LISTS = ("people", "places", "terms")
 MOST_ENTRIES = 24  # of each list
 _ALSO_CALLED = {"name": "title", "chapter_title": "title", "description": "summary", "synopsis": "summary"}
 
-_ENTRIES = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "description": {"type": "string"}},
-        "required": ["name", "description"],
-        "additionalProperties": False,
-    },
-}
-_CHAPTER = {
-    "type": "object",
-    "properties": {"title": {"type": "string"}, "summary": {"type": "string"}},
-    "required": ["title", "summary"],
-    "additionalProperties": False,
-}
-_BIBLE = {
-    "type": "object",
-    "properties": {
-        "premise": {"type": "string"},
-        "voice": {"type": "string"},
-        "arc": {"type": "array", "items": {"type": "string"}},
-        "people": _ENTRIES,
-        "places": _ENTRIES,
-        "terms": _ENTRIES,
-    },
-    "required": ["premise", "voice", "arc", "people", "places", "terms"],
-    "additionalProperties": False,
-}
+_CHAPTER = object_of({"title": TEXT, "summary": TEXT})
+_ENTRIES = list_of(object_of({"name": TEXT, "description": TEXT}))
+_BIBLE = object_of({"premise": TEXT, "voice": TEXT, "arc": list_of(TEXT), **dict.fromkeys(BIBLE_LISTS, _ENTRIES)})
 
 
 def schema(numbers: Sequence[int], *, bible: bool) -> Mapping[str, Any]:
     """The form of a reply. Each chapter is a key of its own: no provider's schema mode can hold a list to a length."""
     keys = {f"chapter_{number}": _CHAPTER for number in numbers}
-    parts = ({"bible": _BIBLE} if bible else {}) | ({"chapters": _object(keys)} if keys else {})
-    return _object(parts)
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    parts = ({"bible": _BIBLE} if bible else {}) | ({"chapters": object_of(keys)} if keys else {})
+    return object_of(parts)
 
 
 def example(numbers: Sequence[int], *, bible: bool) -> str:
@@ -160,7 +131,7 @@ def read_chapters(reply: Mapping[str, Any], first: int, last: int) -> list[tuple
 
 def read_numbered(reply: Mapping[str, Any], wanted: Sequence[int]) -> dict[int, tuple[str, str]]:
     """The chapters `wanted` by number, each exactly once."""
-    records = structured.records_of({"chapters": _as_records(reply.get("chapters"))}, "chapters")
+    records = _records(reply.get("chapters"))
     numbers = [_number(record.get("number", record.get("chapter_number"))) for record in records]
     if isinstance(keyed := reply.get("chapters"), Mapping):
         numbers = [_number(key) for key in keyed]
@@ -192,14 +163,16 @@ def _refuse_sameness(chapters: Mapping[int, tuple[str, str]]) -> None:
             raise Malformed(f"the chapters {other} and {number} have the same summary")
 
 
-def _as_records(chapters: object) -> object:
-    """Chapters that are told as "Title: summary" as records."""
-    if isinstance(chapters, Mapping):
-        return [_as_record(chapter) for chapter in chapters.values()]
-    return [_as_record(chapter) for chapter in chapters] if isinstance(chapters, list) else chapters
+def _records(chapters: object) -> list[Mapping[str, Any]]:
+    """Chapters in a list or under keys, each a record or told as "Title: summary"."""
+    listed = list(chapters.values()) if isinstance(chapters, Mapping) else chapters
+    records = [_as_record(chapter) for chapter in listed] if isinstance(listed, list) else None
+    if records is None or not all(isinstance(record, Mapping) for record in records):
+        raise Malformed('"chapters" is not a list of objects')
+    return records
 
 
-def _as_record(chapter: object) -> object:
+def _as_record(chapter: Any) -> Any:
     if not isinstance(chapter, str):
         return chapter
     title, _, summary = _NUMBERED_TITLE.sub("", chapter).partition(":")

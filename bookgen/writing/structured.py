@@ -27,6 +27,18 @@ _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL |
 _FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 
 
+TEXT: Mapping[str, Any] = {"type": "string"}
+
+
+def object_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object that has all these fields and no others."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def list_of(items: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
 class UnusableReply(UpstreamAIError):
     """The model did not answer in the form that was asked for."""
 
@@ -256,13 +268,3 @@ def texts_of(record: Mapping[str, Any], key: str, *, most: int, longest: int = 3
 
 def _line(text: str) -> str:
     return " ".join(printable(text).split())
-
-
-def records_of(record: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    value = record.get(key)
-    if isinstance(value, Mapping):
-        # A few models number a list's items as keys.
-        value = list(value.values())
-    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        raise Malformed(f'"{key}" is not a list of objects')
-    return value
