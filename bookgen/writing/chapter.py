@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bookgen import threads
-from bookgen.errors import NotFound, UpstreamAIError
+from bookgen.errors import UpstreamAIError
 from bookgen.models import Chapter, Digest
 from bookgen.providers.text import CallsHalted, Message, PromptTooLong, StopReason, TextReply, TextRequest
 from bookgen.words import count_words
@@ -56,7 +56,7 @@ async def write_chapter(
     A chapter that has a text is written afresh. `on_words` is told the words written so far. The number of
     calls is bounded whatever the model answers.
     """
-    chapter = _chapter(material, chapter_number)
+    chapter = material.chapter(chapter_number)
     digests, earlier = await continuity.digests_before(material, chapter_number, steps)
     draft = WorkingDraft(material, chapter, digests, await quality.avoid(material, chapter))
     content = await _write(draft, steps, on_words or (lambda words: None))
@@ -73,13 +73,6 @@ async def write_chapter(
     if digest is None:
         findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
     return ChapterDraft(content, count_words(content), digest, tuple(findings), earlier)
-
-
-def _chapter(material: Material, chapter_number: int) -> Chapter:
-    for chapter in material.chapters:
-        if chapter.chapter_number == chapter_number:
-            return chapter
-    raise NotFound
 
 
 def _more_to_write(material: Material, chapter: Chapter) -> bool:

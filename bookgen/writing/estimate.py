@@ -45,16 +45,16 @@ def estimate(
     Without an image model pictures are drawn by us, for nothing.
     """
     static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
-    total, cost, known = Usage(), 0, True
-    for place, chapter in enumerate(chapters):
-        for usage in _chapter(book, chapter, static, place, len(chapters)):
-            price = _priced(usage, model_name, prices)
-            total, cost, known = total + usage, cost + (price or 0), known and price is not None
+    asked = [
+        (model_name, usage)
+        for place, chapter in enumerate(chapters)
+        for usage in _chapter(book, chapter, static, place, len(chapters))
+    ]
     if book.kind is BookKind.CHILDRENS and image_model_name:
-        pictures = _pictures(len(chapters))
-        price = _priced(pictures, image_model_name, prices)
-        total, cost, known = total + pictures, cost + (price or 0), known and price is not None
-    return Estimate(cost if known else None, _seconds(model_name, total), total.calls, total)
+        asked.append((image_model_name, _pictures(len(chapters))))
+    known = [cost for name, usage in asked if (cost := _priced(usage, name, prices)) is not None]
+    total = sum((usage for _, usage in asked), Usage())
+    return Estimate(sum(known) if len(known) == len(asked) else None, _seconds(model_name, total), total.calls, total)
 
 
 def _pictures(spreads: int) -> Usage:

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from bookgen.writing.material import Finding
+from bookgen.writing.sentences import PARAGRAPH
 
-PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bookgen.errors import NotFound
 from bookgen.models import Book, BookKind
 from bookgen.writing import chapter as prose
 from bookgen.writing import outline
@@ -24,7 +23,4 @@ async def write_chapter(
 ) -> ChapterDraft:
     if material.book.kind is BookKind.PROSE:
         return await prose.write_chapter(material, chapter_number, steps, on_words)
-    for chapter in material.chapters:
-        if chapter.chapter_number == chapter_number:
-            return await spread.write_spread(material, chapter, steps)
-    raise NotFound
+    return await spread.write_spread(material, material.chapter(chapter_number), steps)

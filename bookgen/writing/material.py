@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bookgen.errors import NotFound
 from bookgen.models import Book, Chapter, Digest
 
 
@@ -31,6 +32,17 @@ class Material:
     book: Book
     chapters: tuple[Chapter, ...]
     digests: Mapping[int, Digest] = field(default_factory=dict)
+
+    def chapter(self, number: int) -> Chapter:
+        """The chapter of that number. NotFound."""
+        for chapter in self.chapters:
+            if chapter.chapter_number == number:
+                return chapter
+        raise NotFound
+
+    def written_before(self, number: int) -> list[Chapter]:
+        """The chapters before that number that have a text."""
+        return [each for each in self.chapters if each.chapter_number < number and each.content.strip()]
 
 
 @dataclass(frozen=True, slots=True)

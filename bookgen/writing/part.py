@@ -180,11 +180,7 @@ def _task(chapter: Chapter, most: int) -> str:
 
 def _tail(draft: WorkingDraft) -> str:
     """The last words of the chapter before, from the beginning of a sentence."""
-    before = [
-        each
-        for each in draft.material.chapters
-        if each.chapter_number < draft.chapter.chapter_number and each.content.strip()
-    ]
+    before = draft.material.written_before(draft.chapter.chapter_number)
     if not before:
         return ""
     content = before[-1].content.rstrip()

@@ -74,11 +74,7 @@ def _length(content: str, chapter: Chapter) -> list[Flaw]:
 
 
 def texts_before(material: Material, chapter: Chapter) -> list[str]:
-    return [
-        each.content
-        for each in material.chapters
-        if each.chapter_number < chapter.chapter_number and each.content.strip()
-    ]
+    return [each.content for each in material.written_before(chapter.chapter_number)]
 
 
 async def avoid(material: Material, chapter: Chapter) -> list[str]:

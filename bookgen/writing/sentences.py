@@ -29,7 +29,7 @@ _ABBREVIATION = re.compile(
 )
 _UNSPACED_THAI = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff]")
 _CLAUSE_SPACE = re.compile(r"(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])(?=\s)|(?<=[\u0e01-\u0eff\u1780-\u17ff\"”’)])$")
-_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
+PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _ENDLESS_LINE = re.compile(r"\s*(?:[-*+]\s|\d+[.)]\s|[|>]|```|\*\*\*\s*$|---\s*$|\* \* \*\s*$)")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 
@@ -61,6 +61,11 @@ def clause_ends(text: str) -> Iterator[int]:
         yield match.start()
 
 
+def _cut_ends(text: str) -> Iterator[int]:
+    """The offsets at which text of any script may be cut."""
+    return clause_ends(text) if has_no_stops(text) else ends(text)
+
+
 def has_no_stops(text: str) -> bool:
     """Thai and Lao prose has no full stops: its sentences are told apart by spaces."""
     last = text[-400:]
@@ -69,18 +74,18 @@ def has_no_stops(text: str) -> bool:
 
 def split(text: str) -> list[str]:
     """The sentences of `text`, trimmed, in order; paragraphs end sentences too."""
-    return [sentence for paragraph in _PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)]
+    return [sentence for paragraph in PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)]
 
 
 def backwards(text: str) -> Iterator[str]:
     """What `split` gives, from the last to the first, without reading more than is asked for."""
-    for paragraph in reversed(_PARAGRAPH.split(text)):
+    for paragraph in reversed(PARAGRAPH.split(text)):
         yield from reversed(_of_paragraph(paragraph))
 
 
 def first(text: str) -> str:
     """The first of what `split` gives; empty where it gives none."""
-    return next((sentence for paragraph in _PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)), "")
+    return next((sentence for paragraph in PARAGRAPH.split(text) for sentence in _of_paragraph(paragraph)), "")
 
 
 def last(text: str) -> str:
@@ -91,8 +96,7 @@ def last(text: str) -> str:
 def _of_paragraph(paragraph: str) -> tuple[str, ...]:
     found: list[str] = []
     start = 0
-    marks = clause_ends(paragraph) if has_no_stops(paragraph) else ends(paragraph)
-    for end in (*marks, len(paragraph)):
+    for end in (*_cut_ends(paragraph), len(paragraph)):
         if piece := paragraph[start:end].strip():
             found.append(piece)
         start = end
@@ -120,7 +124,7 @@ LONGEST_VERSE = 72
 
 def _is_verse(text: str) -> bool:
     """Whether the last paragraph has short lines: there a line may end without a stop."""
-    lines = _PARAGRAPH.split(text.rstrip())[-1].split("\n")
+    lines = PARAGRAPH.split(text.rstrip())[-1].split("\n")
     return len(lines) > 1 and all(len(line) <= LONGEST_VERSE for line in lines)
 
 
@@ -154,11 +158,10 @@ def cut_to(text: str, words: int, *, slack: float) -> str:
 def _cuts(text: str) -> Iterator[tuple[int, float, bool]]:
     """Each place where `text` may be cut: offset, words before it, whether a paragraph ends there."""
     start, count = 0, 0.0
-    marks = clause_ends(text) if has_no_stops(text) else ends(text)
-    for end in marks:
+    for end in _cut_ends(text):
         count += measure(text[start:end])
         start = end
-        ends_paragraph = not text[end:].strip() or bool(_PARAGRAPH.match(text, end))
+        ends_paragraph = not text[end:].strip() or bool(PARAGRAPH.match(text, end))
         paragraph = text[text.rfind("\n\n", 0, end) + 1 : end]
         if ends_paragraph or not inside_quotation(paragraph):
             yield end, count, ends_paragraph

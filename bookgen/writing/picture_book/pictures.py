@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bookgen.models import Book, Chapter
-from bookgen.writing.material import Scene
+from bookgen.models import Book
 
 MOST_SHEET = 2_400  # characters
 
@@ -37,12 +36,6 @@ Keep faces and hands away from the edges.
 def sheet(book: Book) -> str:
     """The prompt for the picture of the hero that every later picture goes by."""
     return SHEET.format(figures=figures(book), look=_look(book))
-
-
-def scene(book: Book, chapter: Chapter, picture: str, alt: str) -> Scene:
-    """What is to be painted for a spread."""
-    shown = picture.strip() or f"{chapter.title}. {chapter.summary}"
-    return Scene(picture=shown, alt=alt)
 
 
 def prompt(book: Book, picture: str) -> str:

@@ -7,11 +7,11 @@ language only by means that are not installed here (Chinese, Japanese, Korean) o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from bookgen.words import count_words
 from bookgen.writing import sentences
+from bookgen.writing.material import Finding
 from bookgen.writing.picture_book.ages import Reading
 from bookgen.writing.units import units
 
@@ -23,23 +23,15 @@ _NEEDS_A_TOKENIZER = frozenset({"zh", "ja", "ko"})
 _LEAST_LETTERS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Difficulty:
-    """Why a text is too hard: `kind` is `sentence_length`, `text_length` or `vocabulary`."""
+def difficulties(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Finding]:
+    """What makes `text` too hard for its readers, the worst first: `sentence_length`, `vocabulary`, `text_length`.
 
-    kind: str
-    excerpt: str
-    detail: str
-
-
-def difficulties(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Difficulty]:
-    """What makes `text` too hard for its readers, the worst first. `known`: texts whose words need no excuse."""
+    `known`: texts whose words need no excuse.
+    """
     found = [*_long_sentences(text, reading, language), *_rare_words(text, reading, language, known)]
     words = count_words(text)
     if words > reading.words * TOO_MUCH:
-        found.append(
-            Difficulty("text_length", text[:200], f"It has {words} words; a spread has about {reading.words}.")
-        )
+        found.append(Finding("text_length", text[:200], f"It has {words} words; a spread has about {reading.words}."))
     return found
 
 
@@ -48,17 +40,17 @@ def judges_words(language: str) -> bool:
     return bool(_listed(language))
 
 
-def _long_sentences(text: str, reading: Reading, language: str) -> list[Difficulty]:
+def _long_sentences(text: str, reading: Reading, language: str) -> list[Finding]:
     most = reading.longest * (UNSPACED_SENTENCE if _primary(language) in ("zh", "ja") else 1)
     counted = ((count_words(each), each) for each in sentences.split(text))
     return [
-        Difficulty("sentence_length", each[:200], f"This sentence has {words} words; for the age at most {most:g}.")
+        Finding("sentence_length", each[:200], f"This sentence has {words} words; for the age at most {most:g}.")
         for words, each in sorted(counted, reverse=True)
         if words > most
     ]
 
 
-def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Difficulty]:
+def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]) -> list[Finding]:
     listed = _listed(language)
     said = [unit for unit in units(text) if len(unit) >= _LEAST_LETTERS]
     if not listed or len(said) < FEWEST_WORDS:
@@ -68,7 +60,7 @@ def _rare_words(text: str, reading: Reading, language: str, known: Iterable[str]
     if len(rare) <= len(said) * reading.new:
         return []
     shown = ", ".join(sorted(set(rare), key=rare.index)[:SHOWN])
-    return [Difficulty("vocabulary", shown, f"{len(rare)} of {len(said)} words are rare for the age: {shown}.")]
+    return [Finding("vocabulary", shown, f"{len(rare)} of {len(said)} words are rare for the age: {shown}.")]
 
 
 def _is_known(unit: str, listed: str, common: float, excused: set[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bookgen.models import Book, Chapter
 from bookgen.providers.text import Block, Message, TextRequest
@@ -11,17 +11,16 @@ from bookgen.threads import compute
 from bookgen.words import count_words
 from bookgen.writing import brief, clean, context, echo, nonsense, structured
 from bookgen.writing.language import language
-from bookgen.writing.material import ChapterDraft, Finding, Material, Outline
+from bookgen.writing.material import ChapterDraft, Finding, Material, Outline, Scene
 from bookgen.writing.picture_book.ages import Reading
-from bookgen.writing.picture_book.pictures import scene
 from bookgen.writing.picture_book.plan import author, draft_spreads, reading_of
-from bookgen.writing.picture_book.readability import Difficulty, difficulties
+from bookgen.writing.picture_book.readability import difficulties
 from bookgen.writing.printable import printable
 from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
 
 MAX_TOKENS, LEAST_TOKENS = 1_500, 500  # the fewest where the context window is small
-MOST_ALT = 300  # characters
+MOST_ALT, MOST_PICTURE = 300, 1_200  # characters
 
 STORY = """\
 {author}
@@ -59,19 +58,10 @@ That text is too hard for children of {ages} years:
 
 Write it again, simpler and no longer: break long sentences, say it with everyday words. Send the whole object again."""
 
-_FORM = {
-    "type": "object",
-    "properties": {key: {"type": "string"} for key in ("text", "picture", "alt")},
-    "required": ["text", "picture", "alt"],
-    "additionalProperties": False,
-}
+_FORM = structured.object_of(dict.fromkeys(("text", "picture", "alt"), structured.TEXT))
 
 
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    text: str
-    picture: str
-    alt: str
+_Spread = tuple[str, Scene]  # its text, and what its picture shows
 
 
 async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> ChapterDraft:
@@ -84,15 +74,8 @@ async def write_spread(material: Material, chapter: Chapter, steps: Steps) -> Ch
         plan = await draft_spreads(material.book, steps, material.chapters)
         material, chapter = planned(material, plan), planned_chapter(chapter, plan)
     request = _request(material, chapter)
-    spread, found = await _readable(material.book, chapter, request, steps)
-    return ChapterDraft(
-        content=spread.text,
-        word_count=count_words(spread.text),
-        digest=None,
-        findings=tuple(Finding(each.kind, each.excerpt, each.detail) for each in found),
-        plan=plan,
-        scene=scene(material.book, chapter, spread.picture, spread.alt),
-    )
+    (text, scene), found = await _readable(material.book, chapter, request, steps)
+    return ChapterDraft(text, count_words(text), None, tuple(found), plan=plan, scene=scene)
 
 
 def planned(material: Material, plan: Outline) -> Material:
@@ -108,25 +91,23 @@ def planned_chapter(chapter: Chapter, plan: Outline) -> Chapter:
     return replace(chapter, title=given.title, summary=given.summary)
 
 
-async def _readable(
-    book: Book, chapter: Chapter, request: TextRequest, steps: Steps
-) -> tuple[_Spread, list[Difficulty]]:
+async def _readable(book: Book, chapter: Chapter, request: TextRequest, steps: Steps) -> tuple[_Spread, list[Finding]]:
     """The spread, or its simpler version where that is less hard, with what is hard about it still."""
     reading, known = reading_of(book), _known(book)
 
-    async def hard(text: str) -> list[Difficulty]:
+    async def hard(text: str) -> list[Finding]:
         return await compute(difficulties, text, reading, book.content_language, known)
 
     instructed = echo.instructions(request)
     spread, is_sample = await _ask(book, chapter, request, steps, instructed)
-    found = [] if is_sample else await hard(spread.text)
+    found = [] if is_sample else await hard(spread[0])
     if not found:
         return spread, []
     try:
-        simpler, _ = await _ask(book, chapter, _simpler(request, spread, found, book), steps, instructed)
+        simpler, _ = await _ask(book, chapter, _simpler(request, spread[0], found, book), steps, instructed)
     except (structured.UnusableReply, ModelRefused):
         return spread, found
-    still = await hard(simpler.text)
+    still = await hard(simpler[0])
     return (simpler, still) if len(still) <= len(found) else (spread, found)
 
 
@@ -140,13 +121,14 @@ async def _ask(
         text = clean.prose(_lines(reply.get("text")), chapter, opening=True)
         if not text:
             raise structured.Malformed('it has no text under "text"')
-        alt = structured.text_of(reply, "alt", longest=MOST_ALT)
-        return _Spread(text, structured.text_of(reply, "picture", longest=1_200), alt)
+        picture = structured.text_of(reply, "picture", longest=MOST_PICTURE)
+        return text, Scene(picture, structured.text_of(reply, "alt", longest=MOST_ALT))
 
     def check(spread: _Spread) -> None:
         nonlocal is_sample
         is_sample = False
-        if problem := nonsense.problem_with(spread.text, book.content_language, echo.echoed(spread.text, instructed)):
+        text, _ = spread
+        if problem := nonsense.problem_with(text, book.content_language, echo.echoed(text, instructed)):
             raise structured.Malformed(problem)
 
     return await structured.ask(request, steps, read, check), is_sample
@@ -173,9 +155,8 @@ def _entries(value: object) -> list[str]:
 
 def _request(material: Material, chapter: Chapter) -> TextRequest:
     book, reading, tongue = material.book, reading_of(material.book), language(material.book.content_language)
-    before = [each for each in material.chapters if each.chapter_number < chapter.chapter_number and each.content]
-    told = "\n\n".join(f"{each.chapter_number}. {each.content}" for each in before)
     number, count = chapter.chapter_number, len(material.chapters)
+    told = "\n\n".join(f"{each.chapter_number}. {each.content}" for each in material.written_before(number))
     task = TASK.format(
         told=context.data(told or "Nothing yet."),
         number=number,
@@ -225,7 +206,7 @@ def _position(chapters: Sequence[Chapter], number: int) -> str:
     return f"{opening}After it comes: {following.title}. {following.summary}"
 
 
-def _simpler(request: TextRequest, spread: _Spread, found: Sequence[Difficulty], book: Book) -> TextRequest:
+def _simpler(request: TextRequest, text: str, found: Sequence[Finding], book: Book) -> TextRequest:
     problems = "\n".join(f"- {each.detail} ({each.excerpt})" for each in found)
     again = SIMPLER.format(ages=book.age_range, problems=problems)
-    return replace(request, messages=(*request.messages, Message("assistant", spread.text), Message("user", again)))
+    return replace(request, messages=(*request.messages, Message("assistant", text), Message("user", again)))
