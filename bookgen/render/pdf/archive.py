@@ -9,7 +9,7 @@ from typing import Any
 from reportlab.pdfbase import pdfdoc
 
 from bookgen.render.model import Manuscript
-from bookgen.render.pdf.canvas import BareCanvas
+from bookgen.render.pdf.canvas import BareCanvas, dictionary, stream
 from bookgen.render.trim import RULES
 
 _PRODUCER = "ReportLab PDF Library - (opensource)"
@@ -95,37 +95,25 @@ def make_pressable(canvas: BareCanvas) -> None:
     info = _PressInfo()
     vars(info).update(vars(document.info))
     document.info = info
-    intent = {
-        "Type": pdfdoc.PDFName("OutputIntent"),
-        "S": pdfdoc.PDFName("GTS_PDFX"),
-        "OutputConditionIdentifier": pdfdoc.PDFString(RULES["press"]["output_condition"]),
-        "OutputCondition": pdfdoc.PDFString("Offset printing on coated paper after SWOP"),
-        "RegistryName": pdfdoc.PDFString("http://www.color.org"),
-        "Info": pdfdoc.PDFString(RULES["press"]["output_condition"]),
-    }
-    document.Catalog.OutputIntents = pdfdoc.PDFArray([pdfdoc.PDFDictionary(intent)])
+    printing = pdfdoc.PDFString("Offset printing on coated paper after SWOP")
+    registry = pdfdoc.PDFString("http://www.color.org")
+    condition = RULES["press"]["output_condition"]
+    _intend(canvas, "/GTS_PDFX", condition, OutputCondition=printing, RegistryName=registry)
 
 
 def make_archival(canvas: BareCanvas, manuscript: Manuscript) -> None:
     document = canvas.document
-    catalog = document.Catalog
-    colours = pdfdoc.PDFStream()
-    colours.content = _SRGB.read_bytes()
-    colours.filters = [pdfdoc.PDFZCompress]
-    colours.dictionary.dict["N"] = 3
-    intent = {
-        "Type": pdfdoc.PDFName("OutputIntent"),
-        "S": pdfdoc.PDFName("GTS_PDFA1"),
-        "OutputConditionIdentifier": pdfdoc.PDFString("sRGB"),
-        "Info": pdfdoc.PDFString("sRGB"),
-        "DestOutputProfile": document.Reference(colours, "icc"),
-    }
-    catalog.OutputIntents = pdfdoc.PDFArray([pdfdoc.PDFDictionary(intent)])
-    metadata = pdfdoc.PDFStream()
-    metadata.content = _xmp(manuscript)
-    metadata.filters = None
-    metadata.dictionary.dict.update(Type=pdfdoc.PDFName("Metadata"), Subtype=pdfdoc.PDFName("XML"))
-    catalog.Metadata = document.Reference(metadata, "xmp")
+    colours = stream(_SRGB.read_bytes(), N=3)
+    _intend(canvas, "/GTS_PDFA1", "sRGB", DestOutputProfile=document.Reference(colours, "icc"))
+    metadata = pdfdoc.PDFStream(dictionary(Type="/Metadata", Subtype="/XML"), _xmp(manuscript))
+    document.Catalog.Metadata = document.Reference(metadata, "xmp")
+
+
+def _intend(canvas: BareCanvas, standard: str, condition: str, **more: Any) -> None:
+    """Says after which standard, and for which condition of printing or showing, the colours are meant."""
+    named = pdfdoc.PDFString(condition)
+    intent = dictionary(Type="/OutputIntent", S=standard, OutputConditionIdentifier=named, Info=named, **more)
+    canvas.document.Catalog.OutputIntents = pdfdoc.PDFArray([intent])
 
 
 def _xmp(manuscript: Manuscript) -> bytes:

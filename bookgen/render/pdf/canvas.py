@@ -48,6 +48,16 @@ def _set_up_reportlab() -> None:
 _set_up_reportlab()
 
 
+def dictionary(**values: Any) -> Any:
+    """Names among the values are texts with their slash: "/Font"."""
+    return pdfdoc.PDFDictionary(values)
+
+
+def stream(content: bytes, **values: Any) -> Any:
+    """Compressed, with these entries in its dictionary."""
+    return pdfdoc.PDFStream(dictionary(**values), content, [pdfdoc.PDFZCompress])
+
+
 class BareCanvas(Canvas):
     """A canvas whose pages hold only what is put there."""
 
@@ -77,20 +87,17 @@ class BareCanvas(Canvas):
 
     def add_link(self, key: int, box: tuple[float, float, float, float], link: Link) -> None:
         """An annotation of the present page; `key` is its name and its place among the structure's parents."""
-        annotation: Any = pdfdoc.PDFDictionary(
-            {
-                "Type": pdfdoc.PDFName("Annot"),
-                "Subtype": pdfdoc.PDFName("Link"),
-                "Rect": pdfdoc.PDFArray(list(box)),
-                "Border": pdfdoc.PDFArray([0, 0, 0]),
-                "F": _PRINTS,
-                "Contents": pdfdoc.PDFString(link.href or link.title),
-                "StructParent": key,
-            }
+        annotation = dictionary(
+            Type="/Annot",
+            Subtype="/Link",
+            Rect=pdfdoc.PDFArray(list(box)),
+            Border=pdfdoc.PDFArray([0, 0, 0]),
+            F=_PRINTS,
+            Contents=pdfdoc.PDFString(link.href or link.title),
+            StructParent=key,
         )
         if link.href:
-            action = {"S": pdfdoc.PDFName("URI"), "URI": pdfdoc.PDFString(link.href)}
-            annotation["A"] = pdfdoc.PDFDictionary(action)
+            annotation["A"] = dictionary(S="/URI", URI=pdfdoc.PDFString(link.href))
         else:
             annotation["Dest"] = self._bookmarkReference(link.anchor)  # type: ignore[attr-defined]
         self._addAnnotation(annotation, str(key))  # type: ignore[attr-defined]

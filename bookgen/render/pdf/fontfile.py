@@ -10,7 +10,7 @@ import uharfbuzz as hb
 from reportlab.pdfbase import pdfdoc
 
 from bookgen.render.fonts.face import Face
-from bookgen.render.pdf.canvas import BareCanvas
+from bookgen.render.pdf.canvas import BareCanvas, dictionary, stream
 
 _DROPPED = ("GSUB", "GPOS", "GDEF", "STAT", "DSIG", "meta")
 _SYMBOLIC = 4
@@ -34,17 +34,16 @@ class EmbeddedFont:
         glyphs = sorted(self._face.text_of)
         data = subset(self._face, sorted({self._face.glyph_of.get(glyph, glyph) for glyph in glyphs}))
         font = hb.Face(hb.Blob(data))
-        base = f"{_tag(data)}+{_postscript_name(font, self._face)}"
+        base = pdfdoc.PDFName(f"{_tag(data)}+{_postscript_name(font, self._face)}")
         descriptor = self._descriptor(document, font, data, base)
-        composite = _dictionary(
-            Type=_name("Font"),
-            Subtype=_name("Type0"),
-            BaseFont=_name(base),
-            Encoding=_name("Identity-H"),
-            DescendantFonts=pdfdoc.PDFArray(
-                [self._reference(document, self._cid_font(document, base, descriptor, glyphs), "cid")]
-            ),
-            ToUnicode=self._reference(document, _stream(to_unicode(self._face)), "unicode"),
+        descendant = self._reference(document, self._cid_font(document, base, descriptor, glyphs), "cid")
+        composite = dictionary(
+            Type="/Font",
+            Subtype="/Type0",
+            BaseFont=base,
+            Encoding="/Identity-H",
+            DescendantFonts=pdfdoc.PDFArray([descendant]),
+            ToUnicode=self._reference(document, stream(to_unicode(self._face)), "unicode"),
         )
         key = self.name[1:]
         document.idToObject["BasicFonts"].dict[key] = document.Reference(composite, key)
@@ -56,48 +55,47 @@ class EmbeddedFont:
         scale = 1000.0 / font.upem
         ascent, descent = _numbers(font, "hhea", 4, "hh")
         italic, thousandth = _numbers(font, "post", 4, "hH")
-        values = {
-            "Type": _name("FontDescriptor"),
-            "FontName": _name(base),
-            "Flags": _SYMBOLIC,
-            "ItalicAngle": round(italic + thousandth / 65536),
-            "FontBBox": pdfdoc.PDFArray([round(value * scale) for value in _numbers(font, "head", 36, "hhhh")]),
-            "Ascent": round(ascent * scale),
-            "Descent": round(descent * scale),
-            "StemV": 80,
-            "CapHeight": round(self._face.cap_height * 1000),
-        }
+        descriptor = dictionary(
+            Type="/FontDescriptor",
+            FontName=base,
+            Flags=_SYMBOLIC,
+            ItalicAngle=round(italic + thousandth / 65536),
+            FontBBox=pdfdoc.PDFArray([round(value * scale) for value in _numbers(font, "head", 36, "hhhh")]),
+            Ascent=round(ascent * scale),
+            Descent=round(descent * scale),
+            StemV=80,
+            CapHeight=round(self._face.cap_height * 1000),
+        )
         if self._face.has_outlines_in_cff:
-            program = _stream(bytes(font.reference_table("CFF ").data), Subtype=_name("CIDFontType0C"))
-            values["FontFile3"] = self._reference(document, program, "file")
+            program = stream(bytes(font.reference_table("CFF ").data), Subtype="/CIDFontType0C")
+            descriptor["FontFile3"] = self._reference(document, program, "file")
         else:
-            values["FontFile2"] = self._reference(document, _stream(data, Length1=len(data)), "file")
-        return self._reference(document, pdfdoc.PDFDictionary(values), "descriptor")
+            descriptor["FontFile2"] = self._reference(document, stream(data, Length1=len(data)), "file")
+        return self._reference(document, descriptor, "descriptor")
 
     def _cid_font(self, document: Any, base: str, descriptor: Any, glyphs: list[int]) -> Any:
         outlines = self._face.has_outlines_in_cff
-        values = {
-            "Type": _name("Font"),
-            "Subtype": _name("CIDFontType0" if outlines else "CIDFontType2"),
-            "BaseFont": _name(base),
-            "CIDSystemInfo": _dictionary(
-                Registry=pdfdoc.PDFString("Adobe"), Ordering=pdfdoc.PDFString("Identity"), Supplement=0
-            ),
-            "FontDescriptor": descriptor,
-            "DW": 0,
-            "W": self._widths(glyphs),
-        }
+        adobe, identity = pdfdoc.PDFString("Adobe"), pdfdoc.PDFString("Identity")
+        font = dictionary(
+            Type="/Font",
+            Subtype="/CIDFontType0" if outlines else "/CIDFontType2",
+            BaseFont=base,
+            CIDSystemInfo=dictionary(Registry=adobe, Ordering=identity, Supplement=0),
+            FontDescriptor=descriptor,
+            DW=0,
+            W=self._widths(glyphs),
+        )
         if not outlines:
-            values["CIDToGIDMap"] = self._glyph_map(document)
-        return pdfdoc.PDFDictionary(values)
+            font["CIDToGIDMap"] = self._glyph_map(document)
+        return font
 
     def _glyph_map(self, document: Any) -> Any:
         """Numbers are glyphs, but for the additional ones."""
         additional = self._face.glyph_of
         if not additional:
-            return _name("Identity")
+            return "/Identity"
         glyphs = (additional.get(number, number) for number in range(max(additional) + 1))
-        return self._reference(document, _stream(b"".join(glyph.to_bytes(2, "big") for glyph in glyphs)), "glyphs")
+        return self._reference(document, stream(b"".join(glyph.to_bytes(2, "big") for glyph in glyphs)), "glyphs")
 
     def _widths(self, glyphs: list[int]) -> Any:
         out: list[Any] = []
@@ -106,10 +104,8 @@ class EmbeddedFont:
             end = at
             while end + 1 < len(glyphs) and glyphs[end + 1] == glyphs[end] + 1:
                 end += 1
-            out += [
-                glyphs[at],
-                pdfdoc.PDFArray([round(self._face.advance(glyph), 1) for glyph in glyphs[at : end + 1]]),
-            ]
+            widths = [round(self._face.advance(glyph), 1) for glyph in glyphs[at : end + 1]]
+            out += [glyphs[at], pdfdoc.PDFArray(widths)]
             at = end + 1
         return pdfdoc.PDFArray(out)
 
@@ -160,19 +156,3 @@ def _numbers(font: Any, table: str, at: int, kinds: str) -> tuple[int, ...]:
     """Big-endian numbers of one of the file's tables; zeros if it has none."""
     data = bytes(font.reference_table(table).data or b"")[at : at + struct.calcsize(kinds)]
     return struct.unpack(f">{kinds}", data) if data else (0,) * len(kinds)
-
-
-def _name(text: str) -> Any:
-    return pdfdoc.PDFName(text)
-
-
-def _dictionary(**values: Any) -> Any:
-    return pdfdoc.PDFDictionary(values)
-
-
-def _stream(content: bytes, **values: Any) -> Any:
-    stream = pdfdoc.PDFStream()
-    stream.content = content
-    stream.filters = [pdfdoc.PDFZCompress]
-    stream.dictionary.dict.update(values)
-    return stream

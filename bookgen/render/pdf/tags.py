@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from reportlab.pdfbase import pdfdoc
 
 from bookgen.render.layout.rows import Element
-from bookgen.render.pdf.canvas import BareCanvas
+from bookgen.render.pdf.canvas import BareCanvas, dictionary
 
 Box = tuple[float, float, float, float]
 
@@ -56,36 +57,49 @@ class Tags:
     def write(self, canvas: BareCanvas, root: Element) -> None:
         document = canvas.document
         names = _Names()
-        tree = _dictionary(Type=_name("StructTreeRoot"), RoleMap=_dictionary(Title=_name("H1")))
+        tree = dictionary(Type="/StructTreeRoot", RoleMap=dictionary(Title="/H1"))
         document.Catalog.StructTreeRoot = document.Reference(tree, "StructTreeRoot")
         top = self._element(document, root, "StructTreeRoot", names)
-        tree.dict["K"] = pdfdoc.PDFArray([pdfdoc.PDFObjectReference(top)])
-        for page in self._owners:
+        tree["K"] = pdfdoc.PDFArray([pdfdoc.PDFObjectReference(top)])
+        owners: list[str] = []  # from each page's marked stretches, and from each annotation, to their elements
+        for page, elements in sorted(self._owners.items()):
             leaf = document.idToObject[_page(page)]
-            leaf.StructParents = page
-            leaf.Tabs = _name("S")
-        owners: dict[int, list[str] | str] = {
-            page: [names.of(element) for element in owners] for page, owners in sorted(self._owners.items())
-        }
-        owners |= {key: names.of(link) for key, link in enumerate(self._annotated, self._pages)}
-        tree.dict["ParentTree"] = document.Reference(_Owners(owners), "ParentTree")
-        tree.dict["ParentTreeNextKey"] = self._pages + len(self._annotated)
+            leaf.StructParents, leaf.Tabs = page, "/S"
+            owners.append(f"{page}[{' '.join(_to(document, names.of(element)) for element in elements)}]")
+        for key, link in enumerate(self._annotated, self._pages):
+            owners.append(f"{key} {_to(document, names.of(link))}")
+        tree["ParentTree"] = document.Reference(_Written(f"<</Nums[{' '.join(owners)}]>>"), "ParentTree")
+        tree["ParentTreeNextKey"] = self._pages + len(self._annotated)
         if names.notes:
-            tree.dict["IDTree"] = document.Reference(_NoteTree(names.notes), "IDTree")
-        document.Catalog.MarkInfo = _dictionary(Marked="true")
+            notes = " ".join(f"({name}) {_to(document, name)}" for name in sorted(names.notes))
+            tree["IDTree"] = document.Reference(_Written(f"<</Names[{notes}]>>"), "IDTree")
+        document.Catalog.MarkInfo = dictionary(Marked="true")
 
     def _element(self, document: Any, element: Element, parent: str, names: _Names) -> str:
         """The name of the element's object."""
         name = names.of(element)
         if element.role == "Note":
             names.notes.append(name)
-        content, annotations = self._content.get(id(element), []), self._annotations.get(id(element), [])
-        node = _StructureElement(element, name, parent, content, annotations)
+        node = _Written()
         document.Reference(node, name)
+        content = self._content.get(id(element), [])
+        first = content[0][0] if content else None
+        kids: list[tuple[tuple[int, int], str]] = []
+        for page, number in content:
+            elsewhere = f"<</Type/MCR/Pg {_to(document, _page(page))}/MCID {number}>>"
+            kids.append(((page, number), str(number) if page == first else elsewhere))
         for kid in element.kids:
             if self._stands(kid):
                 place = self._content.get(id(kid), [(0, 0)])[0]
-                node.kids.append((place, self._element(document, kid, name, names)))
+                kids.append((place, _to(document, self._element(document, kid, name, names))))
+        if content:  # a link stands in the midst of its paragraph
+            kids.sort()
+        parts = [part for _, part in kids]
+        for page, key in self._annotations.get(id(element), []):
+            annotation = _to(document, document.annotationName(str(key)))
+            parts.append(f"<</Type/OBJR/Pg {_to(document, _page(page))}/Obj {annotation}>>")
+        on = f"/Pg {_to(document, _page(first))}" if first is not None else ""
+        node.body = _body(document, element, f"/P {_to(document, parent)}{on}", name, parts)
         return name
 
     def _stands(self, element: Element) -> bool:
@@ -104,77 +118,23 @@ class _Names:
         return self._names.setdefault(id(element), f"SE{len(self._names):07d}")
 
 
-class _StructureElement(pdfdoc.PDFObject):
-    """A structure element that writes itself: there are thousands, too many for a dictionary object each."""
+class _Written(pdfdoc.PDFObject):
+    """An object as it stands in the file: there are thousands, too many for a dictionary object each."""
 
-    def __init__(
-        self,
-        element: Element,
-        name: str,
-        parent: str,
-        content: list[tuple[int, int]],
-        annotations: list[tuple[int, int]],
-    ) -> None:
-        self._element = element
-        self._name = name
-        self._parent = parent
-        self._content = content
-        self._annotations = annotations
-        self.kids: list[tuple[tuple[int, int], str]] = []
+    def __init__(self, body: str = "") -> None:
+        self.body = body.encode("ascii")
 
-    def format(self, document: Any) -> bytes:
-        first = self._content[0][0] if self._content else None
-        kids = [
-            (
-                (page, number),
-                str(number) if page == first else f"<</Type/MCR/Pg {_to(document, _page(page))}/MCID {number}>>",
-            )
-            for page, number in self._content
-        ]
-        kids += [(place, _to(document, kid)) for place, kid in self.kids]
-        if self._content and self.kids:  # a link stands in the midst of its paragraph
-            kids.sort()
-        parts = [part for _, part in kids]
-        parts += [
-            f"<</Type/OBJR/Pg {_to(document, _page(page))}/Obj {_to(document, document.annotationName(str(key)))}>>"
-            for page, key in self._annotations
-        ]
-        shown = parts[0] if len(parts) == 1 else f"[{' '.join(parts)}]"
-        page = f"/Pg {_to(document, _page(first))}" if first is not None else ""
-        element = self._element
-        own = f"<</Type/StructElem/S/{element.role}/P {_to(document, self._parent)}{page}/K {shown}"
-        own += f"/ID({self._name})" * (element.role == "Note") + f"/A<<{element.attributes}>>" * bool(
-            element.attributes
-        )
-        alt = b"/Alt " + pdfdoc.PDFString(element.alt).format(document) if element.alt else b""
-        return own.encode("ascii") + alt + b">>"
+    def format(self, _document: Any) -> bytes:
+        return self.body
 
 
-class _Owners(pdfdoc.PDFObject):
-    """From each page's marked stretches, and from each annotation, to their elements."""
-
-    def __init__(self, owners: dict[int, list[str] | str]) -> None:
-        self._owners = owners
-
-    def format(self, document: Any) -> bytes:
-        rows = (
-            f"{key} {_to(document, owner)}"
-            if isinstance(owner, str)
-            else f"{key}[{' '.join(_to(document, name) for name in owner)}]"
-            for key, owner in self._owners.items()
-        )
-        return f"<</Nums[{' '.join(rows)}]>>".encode("ascii")
-
-
-class _NoteTree(pdfdoc.PDFObject):
-    """From the notes' identifiers to the notes."""
-
-    def __init__(self, names: list[str]) -> None:
-        self._names = names
-
-    def format(self, document: Any) -> bytes:
-        rows = (f"({name}) {_to(document, name)}" for name in sorted(self._names))
-        return f"<</Names[{' '.join(rows)}]>>".encode("ascii")
+def _body(document: Any, element: Element, place: str, name: str, parts: Sequence[str]) -> bytes:
+    shown = parts[0] if len(parts) == 1 else f"[{' '.join(parts)}]"
+    own = f"<</Type/StructElem/S/{element.role}{place}/K {shown}"
+    own += f"/ID({name})" * (element.role == "Note")
+    own += f"/A<<{element.attributes}>>" * bool(element.attributes)
+    alt = b"/Alt " + pdfdoc.PDFString(element.alt).format(document) if element.alt else b""
+    return own.encode("ascii") + alt + b">>"
 
 
 def _to(document: Any, name: str) -> str:
@@ -184,11 +144,3 @@ def _to(document: Any, name: str) -> str:
 
 def _page(page: int) -> str:
     return f"Page{page + 1}"
-
-
-def _name(text: str) -> Any:
-    return pdfdoc.PDFName(text)
-
-
-def _dictionary(**values: Any) -> Any:
-    return pdfdoc.PDFDictionary(values)
