@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from PIL import Image
 
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus
-from bookgen.render.model import PlacedPicture
-from bookgen.render.pictures import picture
+from bookgen.render.model import Picture, PlacedPicture
 
 _WORDS = """
 the of and to in a was he that it his her with as had for she not but at on they have him be which from this all
@@ -73,17 +72,17 @@ def illustrations(corpus: Corpus) -> list[PlacedPicture]:
     """A rich book's figures: one in every second chapter."""
     if not corpus.rich:
         return []
-    made = picture(_photograph())
+    made = _photograph()
     return [
         PlacedPicture(number, FIGURE_AT, made, "A pale disc in the dark", "The lantern, seen from the harbour")
         for number in range(1, corpus.chapters + 1, 2)
     ]
 
 
-def _photograph() -> bytes:
+def _photograph() -> Picture:
     out = io.BytesIO()
     Image.radial_gradient("L").resize((1200, 800)).convert("RGB").save(out, "JPEG", quality=88)
-    return out.getvalue()
+    return Picture(out.getvalue(), 1200, 800)
 
 
 class _Writer:

@@ -4,27 +4,12 @@ from __future__ import annotations
 
 import io
 
-from PIL import Image, ImageChops, ImageOps
+from PIL import Image, ImageChops
 
-from bookgen.errors import InvalidInput
 from bookgen.render.model import Picture
 
 _QUALITY = 90
 _SAME = 0.01  # of a side: a picture so near the page's proportions is as it should be
-_MOST_PIXELS = 60_000_000
-
-
-def picture(data: bytes) -> Picture:
-    """Whatever was uploaded or made, without its metadata; a JPEG that is fine already keeps its bytes."""
-    try:
-        with Image.open(io.BytesIO(data)) as image:
-            if image.width * image.height > _MOST_PIXELS:
-                raise InvalidInput(image=["The picture is too large."])
-            if image.format == "JPEG" and image.mode in ("RGB", "L") and not image.getexif():
-                return Picture(data, image.width, image.height)
-            return _jpeg(_flat(ImageOps.exif_transpose(image)))
-    except (OSError, Image.DecompressionBombError) as error:
-        raise InvalidInput(image=["Not a picture that can be read."]) from error
 
 
 def grey(original: Picture) -> Picture:
@@ -52,18 +37,19 @@ def extended(original: Picture, width: float, height: float) -> Picture:
     with Image.open(io.BytesIO(original.data)) as opened:
         image = opened.convert("RGB")
     if wide > original.width:
-        page, left = Image.new("RGB", (wide, image.height)), (wide - image.width) // 2
-        page.paste(image.crop((0, 0, 1, image.height)).resize((left, image.height)), (0, 0))
-        right = image.crop((image.width - 1, 0, image.width, image.height))
-        page.paste(right.resize((wide - image.width - left, image.height)), (left + image.width, 0))
-        page.paste(image, (left, 0))
-    else:
-        page, top = Image.new("RGB", (image.width, tall)), (tall - image.height) // 2
-        page.paste(image.crop((0, 0, image.width, 1)).resize((image.width, top)), (0, 0))
-        foot = image.crop((0, image.height - 1, image.width, image.height))
-        page.paste(foot.resize((image.width, tall - image.height - top)), (0, top + image.height))
-        page.paste(image, (0, top))
-    return _jpeg(page)
+        return _jpeg(_widened(image, wide))
+    upright = _widened(image.transpose(Image.Transpose.TRANSPOSE), tall)
+    return _jpeg(upright.transpose(Image.Transpose.TRANSPOSE))
+
+
+def _widened(image: Image.Image, wide: int) -> Image.Image:
+    """In the middle of so many columns, the outer ones like its edges."""
+    page, left = Image.new("RGB", (wide, image.height)), (wide - image.width) // 2
+    page.paste(image.crop((0, 0, 1, image.height)).resize((left, image.height)), (0, 0))
+    right = image.crop((image.width - 1, 0, image.width, image.height))
+    page.paste(right.resize((wide - image.width - left, image.height)), (left + image.width, 0))
+    page.paste(image, (left, 0))
+    return page
 
 
 def covering(original: Picture, width: float, height: float, *, printed: bool) -> Picture:
@@ -92,15 +78,6 @@ def reduced(original: Picture, most: int) -> Picture:
         image.draft("RGB", (most, most))
         height = max(1, round(original.height * most / original.width))
         return _jpeg(image.convert("RGB").resize((most, height), Image.Resampling.LANCZOS))
-
-
-def _flat(image: Image.Image) -> Image.Image:
-    """On white where it was transparent."""
-    if image.mode in ("RGB", "L"):
-        return image
-    rgba = image.convert("RGBA")
-    paper = Image.new("RGBA", rgba.size, "white")
-    return Image.alpha_composite(paper, rgba).convert("RGB")
 
 
 def _jpeg(image: Image.Image) -> Picture:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -113,6 +114,9 @@ def _flag(value: Any) -> bool:
     return value
 
 
+_ISBN_13, _ISBN_10 = re.compile("[0-9]{13}"), re.compile("[0-9]{9}[0-9X]")
+
+
 def _isbn(value: Any) -> str:
     text = _text(value, LONGEST["isbn"])
     digits = text.replace("-", "").replace(" ", "").upper()
@@ -122,21 +126,10 @@ def _isbn(value: Any) -> str:
 
 
 def _is_isbn13(digits: str) -> bool:
-    return (
-        len(digits) == 13
-        and digits.isascii()
-        and digits.isdigit()
-        and sum(int(digit) * (1, 3)[index % 2] for index, digit in enumerate(digits)) % 10 == 0
-    )
+    weighed = (int(digit) * (1, 3)[index % 2] for index, digit in enumerate(digits))
+    return _ISBN_13.fullmatch(digits) is not None and sum(weighed) % 10 == 0
 
 
 def _is_isbn10(digits: str) -> bool:
-    if (
-        len(digits) != 10
-        or not digits.isascii()
-        or not digits[:9].isdigit()
-        or not (digits[9].isdigit() or digits[9] == "X")
-    ):
-        return False
-    values = [10 if digit == "X" else int(digit) for digit in digits]
-    return sum(value * (10 - index) for index, value in enumerate(values)) % 11 == 0
+    weighed = ((10 if digit == "X" else int(digit)) * (10 - index) for index, digit in enumerate(digits))
+    return _ISBN_10.fullmatch(digits) is not None and sum(weighed) % 11 == 0

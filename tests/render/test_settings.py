@@ -20,7 +20,6 @@ from bookgen.render.layout.rows import TextMark
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Span
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.perform import perform
-from bookgen.render.pictures import picture
 from bookgen.render.settings import ExportSettings, parse_settings
 from tests.render.conftest import Make, render
 from tests.render.measuring import overlaps
@@ -204,7 +203,7 @@ def with_picture(text: Manuscript) -> Manuscript:
 def red_picture(width: int = 900, height: int = 1200) -> Picture:
     out = io.BytesIO()
     Image.new("RGB", (width, height), (180, 60, 40)).save(out, "JPEG")
-    return picture(out.getvalue())
+    return Picture(out.getvalue(), width, height)
 
 
 def colour_spaces(text: Manuscript, settings: ExportSettings) -> set[str]:

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from reportlab.graphics.barcode.eanbc import Ean13BarcodeWidget
 
 
-class Bar(NamedTuple):
+class Barcode:
     """In points from the symbol's lower left corner, its quiet zones included."""
 
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-class Digits(NamedTuple):
-    """Digits in the middle of which x is, on the baseline y."""
-
-    x: float
-    y: float
-    text: str
-
-
-class Barcode:
     def __init__(self, isbn: str) -> None:
         """`isbn` is a valid one of ten or thirteen digits, hyphens or not."""
         digits = "".join(each for each in isbn if each.isdigit() or each in "xX")
@@ -34,10 +19,11 @@ class Barcode:
         self.width, self.height = self._parts[0].width, self._parts[0].height
         self.size: float = symbol.fontSize
 
-    def bars(self) -> Iterator[Bar]:
+    def bars(self) -> Iterator[Any]:
+        """Each with its `x`, `y`, `width` and `height`."""
         _, *parts = self._parts  # the ground
-        yield from (Bar(part.x, part.y, part.width, part.height) for part in parts if hasattr(part, "width"))
+        return (part for part in parts if hasattr(part, "width"))
 
-    def digits(self) -> Iterator[Digits]:
-        """The first digit stands before the bars, the others in two groups below them."""
-        yield from (Digits(part.x, part.y, part.text) for part in self._parts if hasattr(part, "text"))
+    def digits(self) -> Iterator[Any]:
+        """Each `text` with its middle `x`, on the baseline `y`: one digit before the bars, two groups below them."""
+        return (part for part in self._parts if hasattr(part, "text"))

@@ -17,7 +17,7 @@ _LINE_GREY, _LINE_SIZE, _LINE_HEIGHT = 0.55, 7.0, 16.0
 def watermark(text: str, typeface: Typeface, names: dict[str, str], width: float, height: float) -> str:
     """The operators of one page's mark; an artifact, so that it is not read aloud."""
     pieces = typeface.pieces(text, bold=True)
-    length = sum(_advance(piece, style) for piece, style in pieces)
+    length = sum(style.word(piece)[0] for piece, style in pieces)
     diagonal = math.hypot(width, height)
     size = min(44.0, diagonal * _SHARE / length * 1000.0)
     cosine, sine = width / diagonal, height / diagonal
@@ -32,7 +32,3 @@ def watermark(text: str, typeface: Typeface, names: dict[str, str], width: float
 
 def _show(pieces: Sequence[tuple[str, Style]], names: dict[str, str], size: float) -> str:
     return " ".join(f"{names[style.face.key]} {size:.2f} Tf [{style.word(piece)[1]}]TJ" for piece, style in pieces)
-
-
-def _advance(text: str, style: Style) -> float:
-    return style.word(text)[0]
