@@ -159,6 +159,11 @@ class Section:
     blocks: tuple[Block, ...]
     notes: tuple[tuple[Block, ...], ...] = ()
 
+    @property
+    def figures(self) -> list[Figure]:
+        """They stand between its blocks, never within one."""
+        return [block for block in self.blocks if isinstance(block, Figure)]
+
 
 @dataclass(frozen=True, slots=True)
 class Manuscript:
@@ -178,3 +183,7 @@ class Manuscript:
     cover: Picture | None = None
     watermark: str = ""
     ages: str = ""  # of the readers of a picture book, whose chapters are spreads
+
+    @property
+    def figures(self) -> list[Figure]:
+        return [figure for chapter in self.chapters for figure in chapter.figures]

@@ -57,14 +57,7 @@ class _FixedWriter(EpubWriter):
         "Fixed layout with the text as text, headings, landmarks, a table of contents, page numbers of the printed "
         "book and text alternatives for every image."
     )
-    features = (
-        "structuralNavigation",
-        "tableOfContents",
-        "readingOrder",
-        "alternativeText",
-        "pageBreakMarkers",
-        "pageNavigation",
-    )
+    features = tuple(feature for feature in EpubWriter.features if feature != "displayTransformability")
 
     def __init__(self, manuscript: Manuscript, pagination: Pagination, settings: ExportSettings) -> None:
         super().__init__(manuscript, pagination, settings)
@@ -114,7 +107,7 @@ class _FixedWriter(EpubWriter):
         book = self._manuscript
         if not self._settings.include_title_page:
             return
-        figure = next((found for section in book.chapters if (found := _figure(section))), None)
+        figure = next(iter(book.figures), None)
         image = ""
         if figure:
             name = self._names[figure.picture]
@@ -125,22 +118,22 @@ class _FixedWriter(EpubWriter):
         words = f'<div class="words centred" style="font-size:34px">{inner}</div>'
         ground = tint(figure.picture) if figure else PLAIN
         body = _sheet_of(words, ground, 'epub:type="titlepage"')
-        self._add("title", "title.xhtml", book.title, self._page(book.title, body, "frontmatter"))
+        self._add_page("title", book.title, body, "frontmatter")
         self._landmarks.append(("titlepage", "title.xhtml", book.title))
         self._sides["title"] = self._right
 
-    def _chapter(self, section: Section, pictures: dict[Picture, str]) -> Any:
+    def _chapter(self, section: Section) -> Any:
         """The picture's page and the text's; the first stands for the spread."""
         start = self._pagination.chapter_labels[section.number]
-        figure = _figure(section)
+        figure = next(iter(section.figures), None)
         ground = tint(figure.picture) if figure else PLAIN
-        image = f'<img class="whole" src="{pictures[figure.picture]}" alt="{escape(figure.alt)}"/>' if figure else ""
+        image = f'<img class="whole" src="{self._names[figure.picture]}" alt="{escape(figure.alt)}"/>' if figure else ""
         title = section.title.strip() or start
         heading = f'<h1 class="unseen" id="h{section.number}">{escape(title)}</h1>'
         kind = f'epub:type="chapter" role="doc-chapter" aria-labelledby="h{section.number}"'
         name = f"chapter{section.number:03d}"
         body = _sheet_of(f"{self._break(name, start)}{heading}{image}", ground, kind)
-        first = self._add(name, f"{name}.xhtml", title, self._page(title, body, "bodymatter"))
+        first = self._add_page(name, title, body, "bodymatter")
         self._text_page(section, title, ground, str(int(start) + 1))
         self._sides |= {name: self._left, f"{name}text": self._right}
         return first
@@ -155,7 +148,7 @@ class _FixedWriter(EpubWriter):
         foot = " · ".join(each for each in (label if self._settings.page_numbers else "", mark) if each)
         below = f'<p class="foot">{foot}</p>' if foot else ""
         body = _sheet_of(f"{self._break(name, label)}{words}{below}", ground, f'aria-label="{escape(title)}"')
-        self._add(name, f"{name}.xhtml", title, self._page(title, body, "bodymatter"))
+        self._add_page(name, title, body, "bodymatter")
 
     def _back(self) -> None:
         """What is said about rights, and the dedication, after the story."""
@@ -169,9 +162,8 @@ class _FixedWriter(EpubWriter):
         said = "".join(f"<p>{escape(line)}</p>" for line in lines)
         inner = f'<div class="words centred" style="font-size:32px">{told}</div>' * bool(told)
         inner += f'<div class="words centred small">{said}</div>' * bool(said)
-        title = self._language.copyright
         body = _sheet_of(inner, PLAIN, 'epub:type="copyright-page"')
-        self._add("copyright", "copyright.xhtml", title, self._page(title, body, "backmatter"))
+        self._add_page("copyright", self._language.copyright, body, "backmatter")
         self._sides["copyright"] = self._left
 
     def _break(self, name: str, label: str) -> str:
@@ -191,7 +183,3 @@ class _FixedWriter(EpubWriter):
 def _sheet_of(inner: str, ground: Colour, kind: str) -> str:
     colour = f"rgb({','.join(map(str, ground))})"
     return f'<section class="sheet" style="background:{colour}" {kind}>{inner}</section>'
-
-
-def _figure(section: Section) -> Figure | None:
-    return next((block for block in section.blocks if isinstance(block, Figure)), None)

@@ -15,7 +15,7 @@ from bookgen.render.epub.xhtml import ChapterWriter, page
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs
 from bookgen.render.layout.page import Pagination
-from bookgen.render.model import Block, Figure, ItemList, Manuscript, Picture, Quote, Section
+from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.settings import ExportSettings
 
 _PACKAGE = "EPUB/content.opf"
@@ -66,24 +66,16 @@ class EpubWriter:
     def file(self) -> bytes:
         book = self._book
         self._metadata()
-        book.add_item(
-            epub.EpubItem(
-                uid="css",
-                file_name="style.css",
-                media_type="text/css",
-                content=self._sheet(),
-            )
-        )
+        book.add_item(epub.EpubItem("css", "style.css", "text/css", self._sheet()))
         for number, (name, path) in enumerate(font_files(self._settings).items(), 1):
-            font = epub.EpubItem(uid=f"font{number}", file_name=name, media_type="font/ttf", content=path.read_bytes())
-            book.add_item(font)
-        pictures = self._names = self._pictures()
+            book.add_item(epub.EpubItem(f"font{number}", name, "font/ttf", path.read_bytes()))
+        self._add_pictures()
         if self._settings.include_cover and self._manuscript.cover:
             self._cover(self._manuscript.cover)
         self._front()
-        contents = self._add("nav", "nav.xhtml", self._language.contents, b"", linear=self._settings.include_toc)
+        contents = self._add("nav", self._language.contents, b"", linear=self._settings.include_toc)
         contents.properties = ["nav"]
-        chapters = [self._chapter(section, pictures) for section in self._manuscript.chapters]
+        chapters = [self._chapter(section) for section in self._manuscript.chapters]
         self._back()
         contents.content = self._navigation(chapters)
         book.toc = chapters
@@ -94,12 +86,8 @@ class EpubWriter:
         book.prefixes = ["a11y: http://www.idpf.org/epub/vocab/package/a11y/#", "schema: http://schema.org/"]
         buffer = io.BytesIO()
         # not write_epub(): that one swallows errors of the file system
-        options = {
-            "mtime": self._manuscript.changed,
-            "epub3_pages": False,
-            "raise_exceptions": True,
-            "compresslevel": 0,
-        }
+        changed = self._manuscript.changed
+        options = {"mtime": changed, "epub3_pages": False, "raise_exceptions": True, "compresslevel": 0}
         writer = epub.EpubWriter(buffer, book, options)
         writer.process()
         writer.write()
@@ -148,7 +136,7 @@ class EpubWriter:
             book.add_metadata(None, "meta", value, {"property": key})
 
     def _accessibility(self) -> list[tuple[str, str]]:
-        visual = self._has_pictures()
+        visual = self._manuscript.figures or (self._manuscript.cover and self._settings.include_cover)
         rows = [("schema:accessMode", "textual"), *([("schema:accessMode", "visual")] if visual else [])]
         rows.append(("schema:accessModeSufficient", "textual"))
         rows += [("schema:accessibilityFeature", feature) for feature in self.features]
@@ -156,23 +144,10 @@ class EpubWriter:
         rows += [("dcterms:conformsTo", "EPUB Accessibility 1.1 - WCAG 2.1 Level AA"), ("a11y:certifiedBy", "bookgen")]
         return rows
 
-    def _has_pictures(self) -> bool:
-        return bool(self._manuscript.cover and self._settings.include_cover) or any(
-            True for _ in figures(self._manuscript)
-        )
-
-    def _pictures(self) -> dict[Picture, str]:
-        names: dict[Picture, str] = {}
-        for figure in figures(self._manuscript):
-            if figure.picture in names:
-                continue
-            name = f"image{len(names) + 1}.jpg"
-            names[figure.picture] = name
-            item = epub.EpubItem(
-                uid=name[:-4], file_name=name, media_type="image/jpeg", content=self._image(figure.picture).data
-            )
-            self._book.add_item(item)
-        return names
+    def _add_pictures(self) -> None:
+        for number, picture in enumerate(dict.fromkeys(figure.picture for figure in self._manuscript.figures), 1):
+            name = self._names[picture] = f"image{number}.jpg"
+            self._book.add_item(epub.EpubItem(f"image{number}", name, "image/jpeg", self._image(picture).data))
 
     def _cover(self, picture: Picture) -> None:
         cover = epub.EpubCover(uid="cover-image", file_name="cover.jpg")
@@ -180,8 +155,7 @@ class EpubWriter:
         self._book.add_item(cover)
         self._book.add_metadata(None, "meta", "", {"name": "cover", "content": "cover-image"})
         alt = escape(f"{self._manuscript.title}, {self._manuscript.author}")
-        title = self._manuscript.title
-        self._add("cover", "cover.xhtml", title, self._page(title, self._cover_body(alt), "cover"))
+        self._add_page("cover", self._manuscript.title, self._cover_body(alt), "cover")
         self._landmarks.append(("cover", "cover.xhtml", self._manuscript.title))
 
     def _cover_body(self, alt: str) -> str:
@@ -194,7 +168,7 @@ class EpubWriter:
             names = "".join(f"<p>{escape(name)}</p>" for name in (book.author, settings.publisher) if name)
             inner = f"<h1>{escape(book.title)}</h1>{subtitle}{names}"
             body = f'<section epub:type="titlepage" class="title-page">{inner}</section>'
-            self._add("title", "title.xhtml", book.title, self._page(book.title, body, "frontmatter"))
+            self._add_page("title", book.title, body, "frontmatter")
             self._landmarks.append(("titlepage", "title.xhtml", book.title))
         if settings.include_copyright_page or book.watermark:
             lines = copyright_paragraphs(book, settings, self._language)
@@ -202,19 +176,14 @@ class EpubWriter:
                 lines = [book.watermark]
             inner = "".join(f"<p>{escape(line)}</p>" for line in lines)
             body = f'<section epub:type="copyright-page" class="copyright">{inner}</section>'
-            self._add(
-                "copyright",
-                "copyright.xhtml",
-                self._language.copyright,
-                self._page(self._language.copyright, body, "frontmatter"),
-            )
+            self._add_page("copyright", self._language.copyright, body, "frontmatter")
         if settings.dedication:
             inner = "".join(f"<p>{escape(line)}</p>" for line in settings.dedication.split("\n"))
             body = f'<section epub:type="dedication" role="doc-dedication" class="dedication">{inner}</section>'
-            self._add("dedication", "dedication.xhtml", book.title, self._page(book.title, body, "frontmatter"))
+            self._add_page("dedication", book.title, body, "frontmatter")
 
-    def _chapter(self, section: Section, pictures: dict[Picture, str]) -> Any:
-        writer = ChapterWriter(section, self._pagination.starts, pictures)
+    def _chapter(self, section: Section) -> Any:
+        writer = ChapterWriter(section, self._pagination.starts, self._names)
         text = writer.body()
         label, title = self._language.chapter_name(section.number, section.title)
         number = f'<span class="number">{escape(label)}</span> ' if label else ""
@@ -224,9 +193,9 @@ class EpubWriter:
             f'<section epub:type="chapter" role="doc-chapter" class="opening" aria-labelledby="{identifier}">\n'
             f'<h1 id="{identifier}">{number}{escape(title)}</h1>\n{text}{mark}</section>'
         )
-        name = f"chapter{section.number:03d}.xhtml"
-        self._page_list += [(f"{name}#p{label}", label) for label in writer.pages]
-        return self._add(f"chapter{section.number:03d}", name, title, self._page(title, body, "bodymatter"))
+        name = f"chapter{section.number:03d}"
+        self._page_list += [(f"{name}.xhtml#p{label}", label) for label in writer.pages]
+        return self._add_page(name, title, body, "bodymatter")
 
     def _navigation(self, chapters: list[Any]) -> bytes:
         heading = escape(self._language.contents)
@@ -253,32 +222,13 @@ class EpubWriter:
     def _page(self, title: str, body: str, kind: str) -> bytes:
         return page(title, body, kind, self._manuscript.language, rtl=self._language.rtl)
 
-    def _add(self, uid: str, file_name: str, title: str, content: bytes, *, linear: bool = True) -> Any:
-        item = _Page(uid=uid, file_name=file_name, title=title, lang=self._manuscript.language)
+    def _add_page(self, name: str, title: str, body: str, kind: str) -> Any:
+        return self._add(name, title, self._page(title, body, kind))
+
+    def _add(self, name: str, title: str, content: bytes, *, linear: bool = True) -> Any:
+        item = _Page(uid=name, file_name=f"{name}.xhtml", title=title, lang=self._manuscript.language)
         item.content = content
         self._book.add_item(item)
         if linear:
             self._spine.append(item)
         return item
-
-
-def figures(manuscript: Manuscript) -> list[Figure]:
-    """Every figure of the book, wherever it stands."""
-    found: list[Figure] = []
-
-    def walk(blocks: tuple[Block, ...]) -> None:
-        for block in blocks:
-            match block:
-                case Figure():
-                    found.append(block)
-                case Quote(inner):
-                    walk(inner)
-                case ItemList(items):
-                    for item in items:
-                        walk(item)
-                case _:
-                    pass
-
-    for section in manuscript.chapters:
-        walk(section.blocks)
-    return found

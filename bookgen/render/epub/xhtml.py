@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from bookgen.render import model
 from bookgen.render.layout.page import PageStart
 from bookgen.render.layout.words import LONG, SPACES, units
-from bookgen.render.model import (
-    Block,
-    Code,
-    Figure,
-    Heading,
-    ItemList,
-    Paragraph,
-    Picture,
-    Quote,
-    SceneBreak,
-    Section,
-    Span,
-    Spans,
-    Table,
-    Verse,
-)
+from bookgen.render.model import Block, Picture, Section, Span, Spans
 
 _PAGE = (
     '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n'
@@ -76,40 +62,40 @@ class ChapterWriter:
 
     def _block(self, block: Block) -> str:
         match block:
-            case Paragraph(spans):
+            case model.Paragraph(spans):
                 return f"<p>{self._leaf(spans)}</p>"
-            case Heading(level, spans):
+            case model.Heading(level, spans):
                 return f"<h{level}>{self._leaf(spans)}</h{level}>"
-            case Quote(blocks):
+            case model.Quote(blocks):
                 return f"<blockquote>{''.join(self._block(each) for each in blocks)}</blockquote>"
-            case ItemList():
+            case model.ItemList():
                 return self._list(block)
-            case Verse(lines):
+            case model.Verse(lines):
                 marks = self._marks()
                 return f'<p class="verse">{marks}{"<br/>".join(self._spans(line) for line in lines)}</p>'
-            case Code(lines):
+            case model.Code(lines):
                 marks = self._marks()
                 code = "\n".join(escape(line, quote=False) for line in lines)
                 return f'{_aside(marks)}<pre dir="ltr"><code>{code}</code></pre>'
-            case Table():
+            case model.Table():
                 return _aside(self._marks()) + self._table(block)
-            case Figure():
+            case model.Figure():
                 return _aside(self._marks()) + self._figure(block)
-            case SceneBreak():
+            case model.SceneBreak():
                 return "<hr/>"
 
-    def _list(self, block: ItemList) -> str:
+    def _list(self, block: model.ItemList) -> str:
         tag = "ul" if block.start is None else "ol"
         start = f' start="{block.start}"' if block.start not in (None, 1) else ""
         items = []
         for item in block.items:
-            if len(item) == 1 and isinstance(item[0], Paragraph):
+            if len(item) == 1 and isinstance(item[0], model.Paragraph):
                 items.append(f"<li>{self._leaf(item[0].spans)}</li>")
             else:
                 items.append(f"<li>{''.join(self._block(each) for each in item)}</li>")
         return f"<{tag}{start}>{''.join(items)}</{tag}>"
 
-    def _table(self, block: Table) -> str:
+    def _table(self, block: model.Table) -> str:
         head = "".join(self._cell("th", spans, align) for spans, align in zip(block.head, block.aligns, strict=True))
         rows = "".join(
             "<tr>"
@@ -124,7 +110,7 @@ class ChapterWriter:
         style = f' class="{align}"' if align in ("right", "center") else ""
         return f"<{tag}{style}>{self._spans(spans)}</{tag}>"
 
-    def _figure(self, block: Figure) -> str:
+    def _figure(self, block: model.Figure) -> str:
         image = f'<img src="{self._pictures[block.picture]}" alt="{escape(block.alt)}"/>'
         caption = f"<figcaption>{self._spans(block.caption)}</figcaption>" if block.caption else ""
         return f"<figure>{image}{caption}</figure>"
