@@ -11,6 +11,7 @@ from itertools import combinations
 from bookgen.render.layout.lines import Line, Tail
 from bookgen.render.layout.page import Layout, Page
 from bookgen.render.layout.rows import Element, TextMark
+from bookgen.render.layout.tokens import SPACE_WIDTH
 
 
 def body(page: Page) -> list[tuple[float, TextMark]]:
@@ -94,7 +95,7 @@ def spacing(layout: Layout) -> Spacing:
             hyphens += line.tail is Tail.HYPHEN
             ladders += row == 3
             if line.opening:
-                spaces.append(line.gap + line.opening)
+                spaces.append(SPACE_WIDTH + line.opening)
     return Spacing(statistics.pstdev(spaces) / statistics.mean(spaces), hyphens / count, ladders)
 
 
@@ -119,7 +120,7 @@ def drawn(mark: TextMark) -> float:
         sum(
             style.word(item)[0] * line.expansion / 100
             if isinstance(item, str)
-            else item[0] * line.gap + item[1] * line.opening
+            else item[0] * SPACE_WIDTH + item[1] * line.opening
             for style, items in line.segments
             for item in items
         )

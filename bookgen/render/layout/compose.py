@@ -55,7 +55,8 @@ class _Composer:
     def layout(self) -> Layout:
         front_structure = self._structure.child("Sect")
         matter = FrontMatter(self._setter, self._manuscript, front_structure)
-        cover = [matter.cover(self._manuscript.cover)] if self._shows_cover and self._manuscript.cover else []
+        picture = self._manuscript.cover if self._digital and self._settings.include_cover else None
+        cover = [matter.cover(picture)] if picture else []
         chapters = self._chapters()
         front = self._front(matter, chapters)
         pagination = self._pagination(front, chapters)
@@ -84,10 +85,6 @@ class _Composer:
         pages = len(front) + max((chapter.before + len(chapter.pages) for chapter in chapters), default=0)
         labels = {chapter.section.number: str(chapter.before + 1) for chapter in chapters}
         return Pagination(pages + pages % 2, labels, tuple(_starts(chapters)))
-
-    @property
-    def _shows_cover(self) -> bool:
-        return self._digital and self._settings.include_cover
 
     def _chapters(self) -> list[ChapterPages]:
         chapters: list[ChapterPages] = []
@@ -206,19 +203,12 @@ def _starts(chapters: Sequence[ChapterPages]) -> list[PageStart]:
     ]
 
 
+_ROMAN = {100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix", 5: "v", 4: "iv", 1: "i"}
+
+
 def roman(number: int) -> str:
     out = ""
-    for value, letters in (
-        (100, "c"),
-        (90, "xc"),
-        (50, "l"),
-        (40, "xl"),
-        (10, "x"),
-        (9, "ix"),
-        (5, "v"),
-        (4, "iv"),
-        (1, "i"),
-    ):
+    for value, letters in _ROMAN.items():
         out += letters * (number // value)
         number %= value
     return out

@@ -6,29 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bookgen.render import model
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
 from bookgen.render.layout.lines import Align, Line, Shape, Tail
-from bookgen.render.layout.looseness import Looseness, SetParagraph, notes_in
-from bookgen.render.layout.rows import Element, Image, Row, TextMark, blank
+from bookgen.render.layout.looseness import Looseness, SetParagraph
+from bookgen.render.layout.rows import Element, Image, Row, TextMark, blank, text_rows
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
-from bookgen.render.model import (
-    Block,
-    Code,
-    Figure,
-    Heading,
-    ItemList,
-    Paragraph,
-    Quote,
-    SceneBreak,
-    Section,
-    Span,
-    Spans,
-    Table,
-    Verse,
-    lines_by_hand,
-)
+from bookgen.render.model import Block, Section, Span, Spans, lines_by_hand
 
 SCENE_BREAK = "* * *"
 _NARROW = 13  # ems
@@ -40,11 +26,9 @@ class Flow:
     """Fills `rows` with one chapter. Blocks are counted as they come, so that a row can say where its text is from."""
 
     def __init__(self, setter: Setter, element: Element) -> None:
+        self._setter = setter
         self.geometry = setter.geometry
-        self._indent = setter.indent
-        self._align = setter.body_align
         self._rtl = setter.language.rtl
-        self._settings = setter.settings
         self._maker = setter.maker
         self._breaker = setter.breaker
         self._element = element
@@ -62,23 +46,23 @@ class Flow:
 
     def block(self, block: Block, left: float, right: float, element: Element) -> None:
         match block:
-            case Paragraph(spans):
+            case model.Paragraph(spans):
                 self._paragraph(spans, left, right, element)
-            case Heading(level, spans):
+            case model.Heading(level, spans):
                 self._heading(level, spans, left, right, element)
-            case Quote(blocks):
+            case model.Quote(blocks):
                 self._quote(blocks, left, right, element)
-            case ItemList():
+            case model.ItemList():
                 self._list(block, left, right, element)
-            case Verse(lines):
+            case model.Verse(lines):
                 self._verse(lines, left, right, element)
-            case Code(lines):
+            case model.Code(lines):
                 self._code(lines, left, right, element)
-            case Table():
+            case model.Table():
                 self._table(block, left, right, element)
-            case Figure():
-                self._figure(block, left, right, element)
-            case SceneBreak():
+            case model.Figure():
+                self._figure(block, element)
+            case model.SceneBreak():
                 self._scene_break(left, right)
 
     def space(self, units: int = 1, *, keep: bool = False) -> None:
@@ -97,11 +81,11 @@ class Flow:
 
     def _align_in(self, measure: float) -> Align:
         """Narrow lines are ragged: there are too few spaces in one to hide the rest."""
-        return self._align if measure >= _NARROW * self.geometry.size else Align.START
+        return self._setter.body_align if measure >= _NARROW * self.geometry.size else Align.START
 
     def _paragraph(self, spans: Spans, left: float, right: float, element: Element) -> None:
         self._block += 1
-        indent = 0.0 if self._flush else self._indent
+        indent = 0.0 if self._flush else self._setter.indent
         parts = lines_by_hand(spans)
         if len(parts) > 1:
             self._broken(parts, left, right, element.child("P"), indent)
@@ -111,7 +95,7 @@ class Flow:
         shape = Shape(measure, self.geometry.size, indent, self._align_in(measure))
         initial = None
         if not self.rows:
-            if self._settings.drop_caps and len(self._breaker.lines(words, shape)) >= DEPTH:
+            if self._setter.settings.drop_caps and len(self._breaker.lines(words, shape)) >= DEPTH:
                 initial = take_initial(words, shape, self.geometry.lead)
             set_lead_in(words, self._maker.typeface)
         lines = self._breaker.lines(words, shape if initial is None else initial[2])
@@ -138,36 +122,16 @@ class Flow:
             lines = self._breaker.lines(words, shape)
             if lines and part is not parts[-1]:
                 lines[-1].tail = Tail.SPACE
-            self._put(lines, words, self._x(left, right), element, self.geometry.size, before=before)
+            x, size = self._x(left, right), self.geometry.size
+            self.rows += text_rows(lines, words, x, size, element, block=self._block, before=before)
             before += len(words.tokens)
             indent = 0.0
         self._flush = False
 
     def _put(
-        self,
-        lines: Sequence[Line],
-        words: Words,
-        left: float,
-        element: Element,
-        size: float,
-        *,
-        keep: bool = False,
-        before: int = 0,
+        self, lines: Sequence[Line], words: Words, x: float, element: Element, size: float, *, keep: bool = False
     ) -> None:
-        """`before` counts the words of the same block that stand above."""
-        last = len(lines) - 1
-        for index, line in enumerate(lines):
-            self.rows.append(
-                Row(
-                    marks=[TextMark(line, left, size, element)],
-                    keep=keep,
-                    first=index == 0,
-                    last=index == last,
-                    block=self._block,
-                    word=before + line.word,
-                    notes=notes_in(words, line),
-                )
-            )
+        self.rows += text_rows(lines, words, x, size, element, block=self._block, keep=keep)
 
     def _heading(self, level: int, spans: Spans, left: float, right: float, element: Element) -> None:
         self._block += 1
@@ -196,7 +160,7 @@ class Flow:
         step = self.geometry.indent * 1.2
         return step if self.geometry.measure - left - right - 2 * step > self.geometry.measure / 2 else 0.0
 
-    def _list(self, block: ItemList, left: float, right: float, element: Element) -> None:
+    def _list(self, block: model.ItemList, left: float, right: float, element: Element) -> None:
         outer = left == 0.0
         if outer:
             self.space()
@@ -204,7 +168,7 @@ class Flow:
         numbering = "Disc" if block.start is None else "Decimal"
         inner = element.child("L", attributes=f"/O/List/ListNumbering/{numbering}")
         loose = any(len(item) > 1 for item in block.items) and any(
-            not isinstance(item[-1], ItemList) for item in block.items if len(item) > 1
+            not isinstance(item[-1], model.ItemList) for item in block.items if len(item) > 1
         )
         for number, item in enumerate(block.items):
             sign = block.sign(number, outer=outer)
@@ -274,22 +238,21 @@ class Flow:
         self.space()
         self._flush = True
 
-    def _table(self, block: Table, left: float, right: float, element: Element) -> None:
+    def _table(self, block: model.Table, left: float, right: float, element: Element) -> None:
         self.space()
         self._block += 1
-        x, measure = self._x(left, right), self._measure(left, right)
-        rows = table_rows(block, self._maker, self._breaker, self.geometry, x, measure, element, rtl=self._rtl)
+        rows = table_rows(block, self._setter, self._x(left, right), self._measure(left, right), element)
         for row in rows:
             row.block = self._block
         self.rows += rows
         self.space()
         self._flush = True
 
-    def _figure(self, block: Figure, left: float, right: float, element: Element) -> None:
-        self.space(keep=False)
+    def _figure(self, block: model.Figure, element: Element) -> None:
+        self.space()
         self._block += 1
         geometry = self.geometry
-        measure = self._measure(left, right)
+        measure = geometry.measure
         caption = self._maker.words(block.caption, italic=True) if block.caption else None
         shape = Shape(measure * 0.9, geometry.note_size, align=Align.CENTER)
         lines = self._breaker.lines(caption, shape) if caption else []
@@ -297,12 +260,11 @@ class Flow:
         width, height = block.picture.printed(measure, room)
         units = math.ceil((height + geometry.size * 0.4) / geometry.lead)
         drop = (units - 1) * geometry.lead
-        image = Image(
-            block.picture, left + (measure - width) / 2, -drop, width, height, element.child("Figure", alt=block.alt)
-        )
+        shown = element.child("Figure", alt=block.alt)
+        image = Image(block.picture, (measure - width) / 2, -drop, width, height, shown)
         self.rows.append(Row(marks=[image], units=units, keep=bool(lines), block=self._block))
         if caption:
-            self._put(lines, caption, left + measure * 0.05, element.child("Caption"), geometry.note_size)
+            self._put(lines, caption, measure * 0.05, element.child("Caption"), geometry.note_size)
         self.space()
         self._flush = True
 

@@ -59,4 +59,4 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
 
 def _line(text: str, style: Style, size: float, tail: Tail) -> Line:
     width = style.word(text)[0] * size / 1000
-    return Line(0.0, width, 100.0, 0.0, 0.0, [(style, [text])], tail, 0, range(1))
+    return Line(0.0, width, 100.0, 0.0, [(style, [text])], tail, 0, range(1))

@@ -9,19 +9,9 @@ from enum import Enum
 from bookgen.render.fonts.hyphens import Hyphens
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Pieces
+from bookgen.render.layout import breaking
 from bookgen.render.layout.bidi import Item, visual
-from bookgen.render.layout.breaking import (
-    ANYTHING,
-    EXPANSION,
-    FIRST_TOLERANCE,
-    SECOND_TOLERANCE,
-    Breakpoint,
-    Measures,
-    first_fit,
-    fit,
-    fit_shaped,
-    third_hyphen,
-)
+from bookgen.render.layout.breaking import Breakpoint, Measures, first_fit, fit, fit_shaped, third_hyphen
 from bookgen.render.layout.tokens import SPACE_WIDTH, Token
 from bookgen.render.layout.words import Words, divided
 
@@ -47,14 +37,13 @@ class Tail(Enum):
 
 @dataclass(slots=True)
 class Line:
-    """`x` in points from the block's left; `expansion` in percent; `gap` the line's word space per mille,
-    `opening` what each gap's stretch adds. `word` is the index of the first word that starts here. `segments`
+    """`x` in points from the block's left; `expansion` in percent; `opening`: what each gap's stretch adds to its
+    word space, per mille. `word` is the index of the first word that starts here. `segments`
     stand from left to right; `read` is the order in which they are read, where that is another."""
 
     x: float
     width: float
     expansion: float
-    gap: float
     opening: float
     segments: list[tuple[Style, list[Item]]]
     tail: Tail
@@ -100,7 +89,9 @@ class LineBreaker:
 
     def loosened(self, words: Words, shape: Shape, wanted: int) -> list[Line] | None:
         """The paragraph in exactly `wanted` lines, if that can be done decently."""
-        ends = fit_shaped(words, _measures(shape), SECOND_TOLERANCE, self._hyphens, wanted=wanted, micro=self._micro)
+        ends = fit_shaped(
+            words, _measures(shape), breaking.SECOND_TOLERANCE, self._hyphens, wanted=wanted, micro=self._micro
+        )
         if ends is None or third_hyphen(ends) is not None:
             return None
         return list(self._emit(words, ends, shape))
@@ -113,23 +104,23 @@ class LineBreaker:
             return _balanced(words, measures, full) if shape.align is Align.CENTER else full
         if shape.notch_lines:
             return self._ends_around(words, measures)
-        ends = fit(words, measures, FIRST_TOLERANCE, None, micro=self._micro)
+        ends = fit(words, measures, breaking.FIRST_TOLERANCE, None, micro=self._micro)
         if ends is not None:
             return ends
-        for tolerance in (SECOND_TOLERANCE, ANYTHING):
+        for tolerance in (breaking.SECOND_TOLERANCE, breaking.ANYTHING):
             ends = fit(words, measures, tolerance, self._hyphens, micro=self._micro)
             forbidden: set[tuple[int, int]] = set()
             for _ in range(_LADDERS):
                 if ends is None or (stacked := third_hyphen(ends)) is None:
                     break
                 forbidden.add(stacked)
-                ends = fit(words, measures, ANYTHING, self._hyphens, micro=self._micro, forbidden=forbidden)
+                ends = fit(words, measures, breaking.ANYTHING, self._hyphens, micro=self._micro, forbidden=forbidden)
             if ends is not None:
                 return ends
         return first_fit(words, measures, self._hyphens)
 
     def _ends_around(self, words: Words, measures: Measures) -> list[Breakpoint]:
-        for tolerance in (FIRST_TOLERANCE, SECOND_TOLERANCE, ANYTHING):
+        for tolerance in (breaking.FIRST_TOLERANCE, breaking.SECOND_TOLERANCE, breaking.ANYTHING):
             ends = fit_shaped(words, measures, tolerance, self._hyphens, micro=self._micro)
             if ends is not None:
                 return ends
@@ -169,7 +160,6 @@ class LineBreaker:
                 x=_offset(shape, number, missing / per_mille, words.rtl, words.rtl and opening == 0.0),
                 width=(natural if opening == 0.0 else room) / per_mille,
                 expansion=expansion,
-                gap=SPACE_WIDTH,
                 opening=opening,
                 segments=segments,
                 tail=tail,
@@ -209,7 +199,7 @@ def _justified(missing: float, measure: float, letters: float, gaps: float, micr
     """Letters take most of the error up to their limit, the gaps the rest."""
     expansion = 100.0
     if micro:
-        share = max(-EXPANSION, min(EXPANSION, missing / measure * 0.8))
+        share = max(-breaking.EXPANSION, min(breaking.EXPANSION, missing / measure * 0.8))
         expansion += 100.0 * share
         missing -= share * letters
     if gaps <= 0.0:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
-from bookgen.render.layout.rows import Element, Row, TextMark
+from bookgen.render.layout.rows import Element, Row, text_rows
 from bookgen.render.layout.words import Words
 
 # How much of the measure one line can give without looking stretched or squeezed: what is worth a trial.
@@ -26,23 +26,8 @@ class SetParagraph:
     lines: Sequence[Line]
 
     def rows(self, number: int, lines: Sequence[Line]) -> list[Row]:
-        last = len(lines) - 1
-        return [
-            Row(
-                marks=[TextMark(line, self.left, self.shape.size, self.element)],
-                first=index == 0,
-                last=index == last,
-                block=self.block,
-                word=line.word,
-                notes=notes_in(self.words, line),
-                paragraph=number,
-            )
-            for index, line in enumerate(lines)
-        ]
-
-
-def notes_in(words: Words, line: Line) -> tuple[int, ...]:
-    return tuple(note for word in line.words for note in words.notes.get(word, ())) if words.notes else ()
+        size, block = self.shape.size, self.block
+        return text_rows(lines, self.words, self.left, size, self.element, block=block, paragraph=number)
 
 
 class Looseness:

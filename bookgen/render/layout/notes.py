@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bookgen.render import model
 from bookgen.render.layout.lines import Line, Shape
 from bookgen.render.layout.rows import Element, Row
 from bookgen.render.layout.setter import Setter
-from bookgen.render.model import (
-    Block,
-    Code,
-    Figure,
-    Heading,
-    ItemList,
-    Paragraph,
-    Quote,
-    SceneBreak,
-    Section,
-    Span,
-    Table,
-    Verse,
-)
+from bookgen.render.model import Block, Section, Span
 
 _LONGEST = 0.4  # of a page; a longer note is set behind the chapter
 _MOST_AT_A_LINE = 0.6  # of a page; what one line calls beyond it is set there too
@@ -95,23 +83,19 @@ def note_spans(blocks: tuple[Block, ...]) -> tuple[Span, ...]:
         if spans:
             spans.append(Span(" "))
         match block:
-            case Paragraph(inner) | Heading(_, inner):
+            case model.Paragraph(inner) | model.Heading(_, inner):
                 spans += inner
-            case Quote(inner_blocks):
+            case model.Quote(inner_blocks):
                 spans += note_spans(inner_blocks)
-            case ItemList(items):
+            case model.ItemList(items):
                 for item in items:
                     spans += (*note_spans(item), Span(" "))
-            case Verse(lines):
+            case model.Verse(lines):
                 for line in lines:
                     spans += (*line, Span(" "))
-            case Code(texts):
+            case model.Code(texts):
                 spans.append(Span(" ".join(texts), code=True))
-            case Table(_, head, rows):
+            case model.Table(_, head, rows):
                 for cell in (cell for row in (head, *rows) for cell in row):
                     spans += (*cell, Span(" "))
-            case Figure(caption=caption):
-                spans += caption
-            case SceneBreak():
-                pass
     return tuple(span for span in spans if span.text or span.note is not None)

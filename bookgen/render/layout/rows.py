@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bookgen.render.layout.lines import Line
+from bookgen.render.layout.words import Words
 from bookgen.render.model import Picture
 
 
@@ -85,6 +87,38 @@ class Row:
     notes: tuple[int, ...] = ()
     head: tuple[Row, ...] = ()
     paragraph: int = -1
+
+
+def text_rows(
+    lines: Sequence[Line],
+    words: Words,
+    x: float,
+    size: float,
+    element: Element,
+    *,
+    block: int,
+    before: int = 0,
+    keep: bool = False,
+    paragraph: int = -1,
+) -> list[Row]:
+    """A row for each line of `words`. `before` counts the words of the same block that stand above."""
+    return [
+        Row(
+            marks=[TextMark(line, x, size, element)],
+            keep=keep,
+            first=index == 0,
+            last=index == len(lines) - 1,
+            block=block,
+            word=before + line.word,
+            notes=notes_in(words, line),
+            paragraph=paragraph,
+        )
+        for index, line in enumerate(lines)
+    ]
+
+
+def notes_in(words: Words, line: Line) -> tuple[int, ...]:
+    return tuple(note for word in line.words for note in words.notes.get(word, ())) if words.notes else ()
 
 
 def blank(units: int = 1, *, keep: bool = False) -> Row:

@@ -13,7 +13,7 @@ from bookgen.render.layout.lines import Align, Line
 from bookgen.render.layout.page import Layout, Page, PageStart, Pagination, Placed
 from bookgen.render.layout.rows import Element, Fill, Image, TextMark
 from bookgen.render.layout.setter import DISPLAY_LEAD
-from bookgen.render.model import Figure, Manuscript, Picture, Section, Spans, spans_of
+from bookgen.render.model import Manuscript, Picture, Section, Spans, spans_of
 from bookgen.render.pictures import covering
 from bookgen.render.settings import ExportSettings
 from bookgen.render.tints import PLAIN, medallion, tint
@@ -125,11 +125,11 @@ class _SpreadComposer:
 
     def _front(self) -> list[Page]:
         """An odd number of pages where spreads are to face each other, which in print they always are."""
-        shows_cover = self._digital and self._settings.include_cover and self._manuscript.cover is not None
+        cover = self._manuscript.cover if self._digital and self._settings.include_cover else None
         pages: list[Page] = []
-        if shows_cover and self._manuscript.cover is not None:
+        if cover is not None:
             matter = FrontMatter(self._setter, self._manuscript, self._structure.child("Sect"))
-            pages.append(matter.cover(self._manuscript.cover))
+            pages.append(matter.cover(cover))
             if self._settings.include_title_page:
                 pages.append(self._credits())
         if self._settings.include_title_page:
@@ -149,7 +149,7 @@ class _SpreadComposer:
         number = 1
         for section in self._manuscript.chapters:
             element = self._structure.child("Sect")
-            figure = _figure(section)
+            figure = next(iter(section.figures), None)
             ground = tint(figure.picture) if figure and not self._measuring else PLAIN
             first = Page("chapter", str(number), section.id, anchors=[anchor(section)])
             if figure:
@@ -158,19 +158,19 @@ class _SpreadComposer:
             else:
                 self._tinted(first, ground)
             yield first
-            columns = self._columns(section, element)
+            columns, size = self._columns(section, element), self.size_of(section)
             for at in range(len(columns) + (len(columns) + 1) % 2):
                 number += 1
                 page = self._tinted(Page("chapter", str(number), section.id), ground)
                 if at < len(columns):
-                    self._put(page, columns[at])
+                    self._put(page, columns[at], size)
                     self._folio(page)
                 yield page
             number += 1
 
     def _title(self) -> Page:
         book, page = self._manuscript, Page("title")
-        figure = next((found for section in book.chapters if (found := _figure(section))), None)
+        figure = next(iter(book.figures), None)
         ground = tint(figure.picture) if figure else PLAIN
         self._tinted(page, ground)
         middle = self._height * 0.5
@@ -263,11 +263,7 @@ class _SpreadComposer:
             for spans in texts
         ]
 
-    def _put(self, page: Page, column: Sequence[tuple[float, _Set]]) -> None:
-        if not column:
-            return
-        section = next(each for each in self._manuscript.chapters if each.id == page.chapter)
-        size = self.size_of(section)
+    def _put(self, page: Page, column: Sequence[tuple[float, _Set]], size: float) -> None:
         height = sum(above + len(each.lines) * size * _LEAD for above, each in column)
         y = (self._height + height) / 2 + self._height * _ABOVE_MIDDLE
         for above, each in column:
@@ -290,7 +286,3 @@ class _SpreadComposer:
         for at, line in enumerate(lines, 1):
             mark = TextMark(line, _MARGIN, size, element)
             page.placed.append(Placed(mark, 0.0, top - at * size * DISPLAY_LEAD + size * 0.25))
-
-
-def _figure(section: Section) -> Figure | None:
-    return next((block for block in section.blocks if isinstance(block, Figure)), None)

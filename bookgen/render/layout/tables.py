@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookgen.render.layout.geometry import Geometry
-from bookgen.render.layout.lines import Align, Line, LineBreaker, Shape
-from bookgen.render.layout.looseness import notes_in
-from bookgen.render.layout.rows import Element, Row, Rule, TextMark
+from bookgen.render.layout.lines import Align, Line, Shape
+from bookgen.render.layout.rows import Element, Row, Rule, TextMark, notes_in
+from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.words import WordMaker, Words
 from bookgen.render.model import Spans, Table
 
@@ -21,33 +20,25 @@ _MOST_UNBROKEN = 6
 _HEAD_OF_COLUMN = "/O/Table/Scope/Column"
 
 
-def table_rows(
-    table: Table,
-    maker: WordMaker,
-    breaker: LineBreaker,
-    geometry: Geometry,
-    left: float,
-    measure: float,
-    element: Element,
-    *,
-    rtl: bool,
-) -> list[Row]:
+def table_rows(table: Table, setter: Setter, left: float, measure: float, element: Element) -> list[Row]:
+    geometry = setter.geometry
     for size in (geometry.note_size, geometry.note_size * 0.9, max(_LEAST, geometry.note_size * 0.8)):
         gutter = min(_GUTTER * size, measure * _MOST_GUTTERS / len(table.aligns))
         room = measure - gutter * (len(table.aligns) - 1)
-        widths, fits = _column_widths(table, maker, size, room)
+        widths, fits = _column_widths(table, setter.maker, size, room)
         if fits:
             break
     total = sum(widths) + gutter * (len(widths) - 1)
     start = left + (measure - total) / 2
-    columns = [start + sum(widths[:index]) + gutter * index for index in range(len(widths))]
-    if rtl:
-        columns = [2 * start + total - column - width for column, width in zip(columns, widths, strict=True)]
+    places = [start + sum(widths[:index]) + gutter * index for index in range(len(widths))]
+    if setter.language.rtl:
+        places = [2 * start + total - place - width for place, width in zip(places, widths, strict=True)]
+    shapes = [Shape(width, size, align=_ALIGN[align]) for width, align in zip(widths, table.aligns, strict=True)]
+    columns = list(zip(places, shapes, strict=True))
     inner = element.child("Table")
-    aligns = [_ALIGN.get(align, Align.START) for align in table.aligns]
 
     def lay(cells: Sequence[Spans], role: str) -> list[Row]:
-        return _row(cells, columns, widths, aligns, maker, breaker, size, inner.child("TR"), role)
+        return _row(cells, columns, setter, inner.child("TR"), role)
 
     head = lay(table.head, "TH") if any(table.head) else []
     for row in head:
@@ -72,21 +63,13 @@ def table_rows(
 
 
 def _row(
-    cells: Sequence[Spans],
-    columns: Sequence[float],
-    widths: Sequence[float],
-    aligns: Sequence[Align],
-    maker: WordMaker,
-    breaker: LineBreaker,
-    size: float,
-    element: Element,
-    role: str,
+    cells: Sequence[Spans], columns: Sequence[tuple[float, Shape]], setter: Setter, element: Element, role: str
 ) -> list[Row]:
-    """As many grid rows as the tallest cell has lines."""
+    """As many grid rows as the tallest cell has lines. A column is its left edge and the shape of its text."""
     set_cells: list[tuple[float, Words, list[Line], Element]] = []
-    for x, width, align, spans in zip(columns, widths, aligns, cells, strict=True):
-        words = maker.words(spans, bold=role == "TH")
-        lines = breaker.lines(words, Shape(width, size, align=align))
+    for (x, shape), spans in zip(columns, cells, strict=True):
+        words = setter.maker.words(spans, bold=role == "TH")
+        lines = setter.breaker.lines(words, shape)
         set_cells.append((x, words, lines, element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH"))))
     depth = max([1, *(len(lines) for _, _, lines, _ in set_cells)])
     rows: list[Row] = []
@@ -95,7 +78,7 @@ def _row(
         for x, words, lines, cell in set_cells:
             if index < len(lines):
                 line = lines[index]
-                row.marks.append(TextMark(line, x, size, cell))
+                row.marks.append(TextMark(line, x, shape.size, cell))
                 row.notes += notes_in(words, line)
         rows.append(row)
     return rows

@@ -10,6 +10,7 @@ from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line
 from bookgen.render.layout.page import Link, Page
 from bookgen.render.layout.rows import Element, TextMark
+from bookgen.render.layout.tokens import SPACE_WIDTH
 
 
 def links(page: Page) -> Iterator[Link]:
@@ -44,4 +45,4 @@ def _addresses(mark: TextMark, element: Element, x: float, y: float) -> Iterator
 def _advance(item: Item, style: Style, line: Line) -> float:
     if isinstance(item, str):
         return style.word(item)[0] * line.expansion / 100
-    return item[0] * line.gap + item[1] * line.opening
+    return item[0] * SPACE_WIDTH + item[1] * line.opening

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from bookgen.render.fonts.style import LIFT_MARK, Style
 from bookgen.render.layout.bidi import Item
 from bookgen.render.layout.lines import Line, Tail
-from bookgen.render.layout.tokens import SPACE
+from bookgen.render.layout.tokens import SPACE, SPACE_WIDTH
 
 _SOFT_HYPHEN = "/Span<</ActualText<FEFF00AD>>>BDC[{}]TJ EMC"
 
@@ -37,7 +37,7 @@ class TextWriter:
             out.append(expansion)
         out.append(f"1 0 0 1 {x + line.x:.2f} {y:.2f} Tm")
         stretch = line.expansion / 100.0
-        space = line.gap / stretch
+        space = SPACE_WIDTH / stretch
         opening = line.opening / stretch
         for style, items in line.segments:
             if enter and style.href != href:

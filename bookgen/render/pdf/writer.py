@@ -137,22 +137,18 @@ class _PdfWriter:
 
     def _draw_figure(self, index: int, placed: Placed) -> None:
         mark = placed.mark
+        x, y = placed.x + mark.x, placed.y + mark.dy
         match mark:
             case Rule():
-                x, y = placed.x + mark.x, placed.y + mark.dy
                 self._canvas.draw([self._rule(index, x, y, mark.width, mark.thickness)])
             case Image():
-                x, y = placed.x + mark.x, placed.y + mark.dy
                 self._canvas.draw([self._tags.begin(index, mark.element)])
                 self._canvas.drawImage(self._reader(mark.picture), x, y, mark.width, mark.height)
                 self._canvas.draw([self._tags.end()])
             case Fill():
-                x, y = placed.x + mark.x, placed.y + mark.dy
                 paint = f"{rgb(mark.colour)} rg" if self._digital else f"{inks(mark.colour)} k"
                 box = f"q {paint} {x:.2f} {y:.2f} {mark.width:.2f} {mark.height:.2f} re f Q"
                 self._canvas.draw([self._tags.begin(index, None) + box + self._tags.end()])
-            case TextMark():
-                pass
 
     def _rule(self, index: int, x: float, y: float, width: float, thickness: float = 0.75) -> str:
         line = f"q {thickness:.2f} w {x:.2f} {y:.2f} m {x + width:.2f} {y:.2f} l S Q"
