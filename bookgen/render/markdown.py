@@ -12,22 +12,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
-from bookgen.render import bounds
+from bookgen.render import bounds, model
 from bookgen.render.characters import clean, is_wide
-from bookgen.render.model import (
-    Block,
-    Code,
-    Heading,
-    ItemList,
-    Paragraph,
-    Quote,
-    SceneBreak,
-    Span,
-    Spans,
-    Table,
-    Verse,
-    lines_by_hand,
-)
+from bookgen.render.model import Block, Span, Spans, lines_by_hand
 
 MAX_NESTING = 6  # quotes and lists deeper than this are set at this depth
 
@@ -39,6 +26,8 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
 )
+
+_STYLES = {"em": "italic", "strong": "bold", "s": "strike"}
 
 Polish = Callable[[str], str]
 
@@ -54,13 +43,9 @@ def parse(source: str, title: str, polish: Polish) -> tuple[tuple[Block, ...], t
         return tuple(bounds.plain(text)), ()
     reader = _Reader(tokens, polish)
     blocks = [block for block in reader.blocks("") if not _is_empty(block)]
-    while (
-        blocks
-        and isinstance(blocks[0], Heading | SceneBreak)
-        and (isinstance(blocks[0], SceneBreak) or _repeats(blocks[0], title))
-    ):
+    while blocks and (isinstance(blocks[0], model.SceneBreak) or _repeats(blocks[0], title)):
         del blocks[0]
-    while blocks and isinstance(blocks[-1], SceneBreak):
+    while blocks and isinstance(blocks[-1], model.SceneBreak):
         del blocks[-1]
     return tuple(blocks), tuple(reader.notes[key] for key in sorted(reader.notes))
 
@@ -91,15 +76,16 @@ def _is_alone(lines: Sequence[str], index: int) -> bool:
 
 
 def _is_empty(block: Block) -> bool:
-    return isinstance(block, Paragraph | Heading) and not any(
+    return isinstance(block, model.Paragraph | model.Heading) and not any(
         span.text.strip() or span.note is not None for span in block.spans
     )
 
 
-def _repeats(heading: Heading, title: str) -> bool:
-    if any(span.note is not None for span in heading.spans):
-        return False  # the note would be called nowhere
-    said = _plain("".join(span.text for span in heading.spans))
+def _repeats(block: Block, title: str) -> bool:
+    """Whether it is a heading that says what the chapter's title says. One with a note does more than that."""
+    if not isinstance(block, model.Heading) or any(span.note is not None for span in block.spans):
+        return False
+    said = _plain("".join(span.text for span in block.spans))
     wanted = _plain(title)
     return said == wanted or bool(_ENUMERATION.match(said) and (said.endswith(wanted) or len(said.split()) <= 3))
 
@@ -131,17 +117,17 @@ class _Reader:
             case "paragraph_open":
                 yield self._paragraph(self._inline())
             case "heading_open":
-                yield Heading(min(4, max(2, int(token.tag[1]))), self._inline())
+                yield model.Heading(min(4, max(2, int(token.tag[1]))), self._inline())
             case "blockquote_open":
-                yield from self._nested("blockquote_close", lambda inner: _quote(inner))
+                yield from self._quote()
             case "bullet_list_open" | "ordered_list_open":
                 yield from self._list(token)
             case "table_open":
                 yield self._table()
             case "fence" | "code_block":
-                yield Code(tuple(line.expandtabs(4) for line in token.content.rstrip("\n").split("\n")))
+                yield model.Code(tuple(line.expandtabs(4) for line in token.content.rstrip("\n").split("\n")))
             case "hr":
-                yield SceneBreak()
+                yield model.SceneBreak()
             case "footnote_open":
                 self.notes[token.meta["id"]] = tuple(self.blocks("footnote_close"))
 
@@ -153,17 +139,18 @@ class _Reader:
     def _paragraph(self, spans: Spans) -> Block:
         breaks = sum(span.text == "\n" for span in spans)
         if breaks >= 2:
-            return Verse(lines_by_hand(spans))
-        return Paragraph(spans)
+            return model.Verse(lines_by_hand(spans))
+        return model.Paragraph(spans)
 
-    def _nested(self, close: str, make: Callable[[tuple[Block, ...]], Block]) -> Iterator[Block]:
+    def _quote(self) -> Iterator[Block]:
+        """A quotation whose every line was broken by hand is verse."""
         self._depth += 1
-        inner = tuple(self.blocks(close))
+        inner = tuple(self.blocks("blockquote_close"))
         self._depth -= 1
-        if self._depth >= MAX_NESTING:
+        if self._depth >= MAX_NESTING or (len(inner) == 1 and isinstance(inner[0], model.Verse)):
             yield from inner
         elif inner:
-            yield make(inner)
+            yield model.Quote(inner)
 
     def _list(self, token: Token) -> Iterator[Block]:
         close = token.type.replace("_open", "_close")
@@ -179,7 +166,7 @@ class _Reader:
                 yield from item
         else:
             start = int(token.attrGet("start") or 1) if close.startswith("ordered") else None
-            yield ItemList(tuple(item or (Paragraph(()),) for item in items), start)
+            yield model.ItemList(tuple(item or (model.Paragraph(()),) for item in items), start)
 
     def _table(self) -> Block:
         rows: list[list[Spans]] = []
@@ -195,14 +182,7 @@ class _Reader:
         self._at += 1
         width = len(aligns)
         even = [tuple((row + [()] * width)[:width]) for row in rows]
-        return Table(tuple(aligns), even[0], tuple(even[1:]))
-
-
-def _quote(inner: tuple[Block, ...]) -> Block:
-    """A quotation whose every line was broken by hand is verse."""
-    if len(inner) == 1 and isinstance(inner[0], Verse):
-        return inner[0]
-    return Quote(inner)
+        return model.Table(tuple(aligns), even[0], tuple(even[1:]))
 
 
 def _spans(tokens: Sequence[Token]) -> Iterator[Span]:
@@ -220,9 +200,9 @@ def _spans(tokens: Sequence[Token]) -> Iterator[Span]:
             case "hardbreak":
                 yield Span("\n")
             case "em_open" | "strong_open" | "s_open":
-                style[{"em_open": "italic", "strong_open": "bold", "s_open": "strike"}[token.type]] = True
+                style[_STYLES[token.tag]] = True
             case "em_close" | "strong_close" | "s_close":
-                style.pop({"em_close": "italic", "strong_close": "bold", "s_close": "strike"}[token.type], None)
+                style.pop(_STYLES[token.tag], None)
             case "link_open":
                 style["href"] = _web(str(token.attrGet("href") or ""))
             case "link_close":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -10,8 +11,6 @@ from typing import Any
 import uharfbuzz as hb
 
 from bookgen.render.fonts.face import Face
-
-_FEATURES: Mapping[str, bool] = {"kern": True, "liga": True}
 
 # Where a glyph leaves the baseline, per mille of the size, which is known only when the text is drawn.
 # The mark is no byte of a file's: it has to be gone by then.
@@ -33,19 +32,19 @@ class Style:
         self,
         face: Face,
         *,
-        scale: float = 1.0,
-        rise: float = 0.0,
-        features: Mapping[str, bool] | None = None,
-        tracking: float = 0.0,
-        css: str = "",
-        language: str = "",
-        measuring: bool = False,
+        scale: float,
+        rise: float,
+        features: Mapping[str, bool],
+        tracking: float,
+        css: str,
+        language: str,
+        measuring: bool,
     ) -> None:
         self.face = face
         self._measuring = measuring
         self.scale = scale
         self.rise = rise
-        self.features = dict(_FEATURES if features is None else features)
+        self.features = dict(features)
         self.tracking = tracking
         self.css = css
         self.strike = False
@@ -65,8 +64,7 @@ class Style:
         """The same letters as a link or struck through; shares the shaped words."""
         twin = self._variants.get((href, strike))
         if twin is None:
-            twin = self._variants[href, strike] = Style.__new__(Style)
-            twin.__dict__.update(self.__dict__)
+            twin = self._variants[href, strike] = copy.copy(self)
             twin.href, twin.strike = href, strike
         return twin
 

@@ -67,13 +67,9 @@ def system_sources(language: str) -> tuple[Source, ...]:
     for regular, bold, collection in _KNOWN:
         if regular not in found:
             continue
-        folder = found[regular].parent
-        bold = bold if (folder / bold).exists() else regular
         index = _COLLECTION.get(language.lower(), _COLLECTION.get(language.split("-")[0].lower(), 2))
         name = regular.partition(".")[0].partition("-")[0]
-        sources.append(
-            Source(name, regular, regular, bold, bold, folder=folder, variable=False, index=index if collection else 0)
-        )
+        sources.append(_source(name, regular, bold, index if collection else 0))
     return (*sources, *_broad())
 
 
@@ -82,12 +78,16 @@ def _broad() -> tuple[Source, ...]:
     sources = []
     known = {regular for regular, _, _ in _KNOWN}
     for regular in sorted((name for name in _found() if name not in known), key=_rank):
-        folder = _found()[regular].parent
         stem, _, ending = regular.rpartition(".")
-        bold = f"{stem.removesuffix('-Regular')}-Bold.{ending}"
-        bold = bold if (folder / bold).exists() else regular
-        sources.append(Source(stem, regular, regular, bold, bold, folder=folder, variable=False))
+        sources.append(_source(stem, regular, f"{stem.removesuffix('-Regular')}-Bold.{ending}"))
     return tuple(sources)
+
+
+def _source(name: str, regular: str, bold: str, index: int = 0) -> Source:
+    """Without a file for its bold letters the regular ones stand for them."""
+    folder = _found()[regular].parent
+    bold = bold if (folder / bold).exists() else regular
+    return Source(name, regular, regular, bold, bold, folder=folder, variable=False, index=index)
 
 
 def _rank(name: str) -> tuple[int, str]:
