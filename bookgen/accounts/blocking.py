@@ -37,10 +37,12 @@ class Standings:
         self._forgotten = 0
 
     async def of(self, account_id: int) -> Rights | None:
+        return self.known(account_id) or await self._look_up(account_id)
+
+    def known(self, account_id: int) -> Rights | None:
+        """What is remembered, and not too old."""
         known = self._known.get(account_id)
-        if known is not None and known[0] > self._clock():
-            return known[1]
-        return await self._look_up(account_id)
+        return known[1] if known is not None and known[0] > self._clock() else None
 
     def forget(self, account_id: int) -> None:
         self._known.pop(account_id, None)

@@ -27,7 +27,7 @@ from bookgen.errors import (
 from bookgen.models import Account, LinkPurpose, Notice
 from bookgen.providers.google import GooglePerson, GoogleSignIn
 from bookgen.store import accounts, bans, mails
-from bookgen.store.accounts import Meant, NewAccount
+from bookgen.store.accounts import Meant, NewAccount, Rights
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,17 @@ class Accounts:
     async def authenticate(self, token: str) -> Identity:
         return await self._identity(self._tokens.verify(token, TokenType.ACCESS))
 
+    def recognized(self, token: str) -> int | None:
+        """The account behind a token, where all that `authenticate` asks is remembered; None says nothing of either."""
+        if not self._tokens.remembered(token):
+            return None
+        try:
+            claims = self._tokens.verify(token, TokenType.ACCESS)
+            standing = self._standings.known(claims.account_id)
+            return _identity(claims, standing).account_id
+        except (Unauthenticated, PermissionDenied):
+            return None
+
     async def authenticate_session(self, cookie: str) -> Identity:
         return await self._identity(self._tokens.verify(cookie, TokenType.SESSION))
 
@@ -118,13 +129,7 @@ class Accounts:
         return self._tokens.pair(identity.account_id, claims.signed_in_at)
 
     async def _identity(self, claims: Claims) -> Identity:
-        standing = await self._standings.of(claims.account_id)
-        # A refreshed token is as old as its sign-in, so that none outlives the end of them all by a moment.
-        if standing is None or claims.signed_in_at < standing.tokens_valid_from.timestamp():
-            raise TokenInvalid
-        if standing.blocked:
-            raise PermissionDenied("This account is blocked.")
-        return Identity(claims.account_id)
+        return _identity(claims, await self._standings.of(claims.account_id))
 
     async def require_staff(self, account_id: int) -> None:
         """Refuses who is no staff now, whatever was so a moment ago: the right may come from another process."""
@@ -268,6 +273,15 @@ class Accounts:
     async def block(self, account_id: int, reason: str) -> None:
         await accounts.block(self._db, account_id, reason)
         self._standings.forget(account_id)
+
+
+def _identity(claims: Claims, standing: Rights | None) -> Identity:
+    # A refreshed token is as old as its sign-in, so that none outlives the end of them all by a moment.
+    if standing is None or claims.signed_in_at < standing.tokens_valid_from.timestamp():
+        raise TokenInvalid
+    if standing.blocked:
+        raise PermissionDenied("This account is blocked.")
+    return Identity(claims.account_id)
 
 
 async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str) -> None:

@@ -54,9 +54,8 @@ class Statuses:
 
     async def read(self, account_id: int, book_id: int) -> bytes:
         """The body of GenerationStatus. NotFound when there is no such book or it never had a run."""
-        kept = self._kept.get(account_id, {}).get(book_id)
-        if kept and kept.report and self._is_ours(kept.report.run):
-            return self._encoded(kept, kept.report)
+        if body := self.kept(account_id, book_id):
+            return body
         kept = self._kept.setdefault(account_id, {})[book_id] = Kept()
         try:
             found = await progress.of_book(self._pool, account_id, book_id)
@@ -69,6 +68,11 @@ class Statuses:
         finally:
             if not kept.report:
                 self._drop(account_id, book_id, kept)
+
+    def kept(self, account_id: int, book_id: int) -> bytes | None:
+        """The body, if it is kept and true."""
+        kept = self._kept.get(account_id, {}).get(book_id)
+        return self._encoded(kept, kept.report) if kept and kept.report and self._is_ours(kept.report.run) else None
 
     def _encoded(self, kept: Kept, report: RunProgress) -> bytes:
         """The body, encoded anew if more words have come or the model has gone or come back."""

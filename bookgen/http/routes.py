@@ -65,6 +65,8 @@ PAYMENT: tuple[Route, ...] = (
     Route("POST", "/webhooks/stripe/", payments.receive, None, public=True),
 )
 
+STATUS = Route("GET", "/books/{id}/generation-status/", generation.generation_status, READ, quiet=True)
+
 BOOKS: tuple[Route, ...] = (
     Route("GET", "/books/", books.list_books, READ),
     Route("POST", "/books/", books.create_book, WRITE, gate="books_per_month, max_word_count_per_book"),
@@ -91,7 +93,7 @@ BOOKS: tuple[Route, ...] = (
         EXPENSIVE,
         gate="automated-production, books_per_month, ai_images_per_month",
     ),
-    Route("GET", "/books/{id}/generation-status/", generation.generation_status, READ, quiet=True),
+    STATUS,
     Route("POST", "/books/{id}/pause-generation/", generation.pause_generation, WRITE),
     Route("POST", "/books/{id}/resume-generation/", generation.resume_generation, WRITE),
     Route("POST", "/books/{id}/stop-generation/", generation.stop_generation, WRITE),

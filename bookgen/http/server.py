@@ -15,6 +15,7 @@ from bookgen.http.answers.kept import (
     KeptBook,
     KeptList,
 )
+from bookgen.http.answers.polls import Polls
 from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
@@ -26,7 +27,7 @@ from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
 from bookgen.http.edge.writes import Writes
-from bookgen.http.routes import OUTSIDE, ROUTES
+from bookgen.http.routes import OUTSIDE, ROUTES, STATUS
 
 PREFIXES = ("/api/v1", "/api")
 
@@ -76,7 +77,12 @@ class BoundedRunner(web.AppRunner):
         made = await super()._make_server()
         counts = ConnectionCounts(self.app[keys.SITE].trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
         server = BoundedServer(
-            self.app, made.request_handler, counts, request_factory=made.request_factory, **self._kwargs
+            self.app,
+            made.request_handler,
+            Polls(self.app, STATUS).answer,
+            counts,
+            request_factory=made.request_factory,
+            **self._kwargs,
         )
         HeadDeadline(server, HEAD_SECONDS)
         return server

@@ -17,7 +17,7 @@ _KEPT = ("Cache-Control", "Preference-Applied")
 class Known:
     """What the caller has already, by its tag."""
 
-    def __init__(self, request: web.Request) -> None:
+    def __init__(self, request: web.BaseRequest) -> None:
         self._given = request.headers.get("If-None-Match")
         self.tag = ""
 

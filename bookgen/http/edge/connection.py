@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Callable
 from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any
@@ -29,13 +30,19 @@ LARGE_ANSWER = 64 * 1024
 LONGEST_SECONDS = 900.0  # whatever the size
 
 
-class BoundedServer(web.Server):
-    """aiohttp's, with connections of ours."""
+AtOnce = Callable[[web.BaseRequest], web.Response | None]
 
-    def __init__(self, app: web.Application, handler: Any, counts: ConnectionCounts, **options: Any) -> None:
+
+class BoundedServer(web.Server):
+    """aiohttp's, with connections of ours. `at_once` is asked first, and answers what it can before the router."""
+
+    def __init__(
+        self, app: web.Application, handler: Any, at_once: AtOnce, counts: ConnectionCounts, **options: Any
+    ) -> None:
         super().__init__(self._answer, **options)
         self._app = app
         self._handler = handler
+        self._at_once = at_once
         self._counts = counts
 
     def __call__(self) -> web.RequestHandler:
@@ -43,7 +50,9 @@ class BoundedServer(web.Server):
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            answer: web.StreamResponse = await self._handler(request)
+            answer: web.StreamResponse | None = self._at_once(request)
+            if answer is None:
+                answer = await self._handler(request)
         except (web.HTTPExpectationFailed, UnicodeEncodeError):
             # aiohttp looks at Expect before it calls the middleware, and would repeat what it cannot encode.
             request[REQUEST_ID] = request_id(request)
@@ -122,10 +131,8 @@ def _sizes(response: web.StreamResponse) -> tuple[int, int]:
 
     One that is whole in memory is handed to the socket in parts, or the loop would wait for the copy of it.
     """
-    if isinstance(response, InPieces):
-        return MOST_OF_AN_ANSWER, MOST_OF_A_PIECE
-    if not isinstance(response, web.Response):
-        return bodies.MAX_BYTES, bodies.MAX_BYTES
+    if type(response) is not web.Response:
+        return (MOST_OF_AN_ANSWER, MOST_OF_A_PIECE) if isinstance(response, InPieces) else (bodies.MAX_BYTES,) * 2
     size = response.content_length or 0
     if isinstance(response.body, bytes) and size > LARGE:
         response.headers["Content-Length"] = str(size)
