@@ -37,6 +37,7 @@ _KINDS = bytes(
     for byte in range(256)
 )
 PIECE = 32_768
+LONGEST_WORD = 32_768  # beyond it is no word, but somebody who wants a search to last
 _BETWEEN_WORDS = re.compile(rf"[\s\[\](){{}}<>|*#!?,;:]|[{_HAN_KANA}](?=[{_HAN_KANA}])")
 _MAYBE_UNSPACED = re.compile("[\u0e00-\u17ff\u3005-\U0003ffff]")
 
@@ -55,11 +56,11 @@ def measure(text: str) -> float:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, cut about every PIECE characters where no word goes on."""
+    """The text, cut about every PIECE characters where no word goes on, or where one goes on too long."""
     start = 0
     while start < len(text):
-        cut = _BETWEEN_WORDS.search(text, start + PIECE)
-        end = cut.end() if cut else len(text)
+        cut = _BETWEEN_WORDS.search(text, start + PIECE, start + PIECE + LONGEST_WORD)
+        end = cut.end() if cut else start + PIECE + LONGEST_WORD
         yield text[start:end]
         start = end
 

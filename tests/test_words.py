@@ -59,6 +59,10 @@ def test_printed_english_has_as_many_words_as_the_same_beside_another_script(tex
     assert measure(text) + 1 == measure(f"{text}\né")
 
 
+def test_a_word_without_an_end_is_cut_so_that_no_search_lasts():
+    assert count_words("a" * 10 * words.LONGEST_WORD) == 10 * words.LONGEST_WORD / (words.PIECE + words.LONGEST_WORD)
+
+
 @given(st.text())
 def test_every_text_has_a_length(text):
     assert count_words(text) >= 0

@@ -1,6 +1,6 @@
 """A calm account beside a hostile one: what the one feels of the other, and what the service uses meanwhile.
 
-    python -m bench.hostile [--seconds 40]
+    python -m bench.hostile [--seconds 40] [--only copy,write]
 
 The service is started by its own command, with its default limits and plans. The calm account polls a book and exports
 it, alone first and then beside the other, which does all it can at once (`attack.py`), at a lower priority than the
@@ -18,13 +18,15 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
-from bench.service.machine import family, memory_mib
+from bench.hostile.attack import WAYS
+from bench.service.machine import cpu_seconds, family, memory_mib
 from bench.service.processes import ROOT, ServerProcess, free_port, settings, start, until_ready
 from bench.service.scorecard import Scorecard
 
@@ -135,12 +137,24 @@ def service_of(pid: int) -> list[int]:
     return [each for each in family(pid) if b"postgres" not in Path(f"/proc/{each}/cmdline").read_bytes()[:200]]
 
 
-def waited_for_a_core(pid: int) -> float:
-    """Seconds for which the main thread could have run and did not."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+def loop_seconds(pid: int) -> tuple[float, float]:
+    """Seconds for which the service's main thread ran, and for which it could have run and did not."""
+    ran, waited, _slices = Path(f"/proc/{pid}/schedstat").read_text().split()
+    return int(ran) / 1e9, int(waited) / 1e9
 
 
-async def measure(server: ServerProcess, seconds: float, scores: Scorecard) -> None:
+def cpu(pid: int) -> dict[str, float]:
+    """CPU seconds so far: of the event loop, the service's other threads, its workers and the database."""
+    processes, loop = service_of(pid), loop_seconds(pid)[0]
+    return {
+        "loop": loop,
+        "threads": cpu_seconds([pid]) - loop,
+        "workers": cpu_seconds(each for each in processes if each != pid),
+        "database": cpu_seconds(each for each in family(pid) if each not in processes),
+    }
+
+
+async def measure(server: ServerProcess, seconds: float, ways: Sequence[str], scores: Scorecard) -> None:
     url = f"http://127.0.0.1:{server.port}/api/v1"
     async with aiohttp.ClientSession() as http:
         calm, other = Calm(http, url), Calm(http, url)
@@ -149,20 +163,22 @@ async def measure(server: ServerProcess, seconds: float, scores: Scorecard) -> N
         alone = await calm.feel(seconds)
         attack = await asyncio.create_subprocess_exec(
             "nice", "-n", "15", sys.executable, "-m", "bench.hostile.attack", str(server.port),
-            await other.sign_up("hostile"), str(seconds + 5), stdout=asyncio.subprocess.PIPE, cwd=ROOT,
+            await other.sign_up("hostile"), str(seconds + 5), *ways, stdout=asyncio.subprocess.PIPE, cwd=ROOT,
         )  # fmt: skip
         assert attack.stdout is not None
         await attack.stdout.readline()
         before, memory = await lag(http, server.port), asyncio.create_task(most_memory(server))
-        waited = waited_for_a_core(server.pid)
+        waited, used = loop_seconds(server.pid)[1], cpu(server.pid)
         beside = await calm.feel(seconds)
-        waited = waited_for_a_core(server.pid) - waited
+        waited = loop_seconds(server.pid)[1] - waited
+        shares = {who: (now - used[who]) / seconds for who, now in cpu(server.pid).items()}
         late = p99_of(before, await lag(http, server.port))
         memory.cancel()
         answers = json.loads((await attack.communicate())[0])
     alone.show("alone")
     beside.show("beside")
     print(f"the hostile account's answers: {dict(sorted(answers.items()))}")
+    print("beside, shares of a core: " + ", ".join(f"{who} {share:.0%}" for who, share in shares.items()))
     print(f"beside, the service's loop waited for a core for {waited / seconds:.0%} of the time")
     scores.at_most("calm polls, p99 beside / alone", p(99, beside.polls) / p(99, alone.polls), 3)
     scores.at_most("calm exports, p99 beside / alone", p(99, beside.exports) / p(99, alone.exports), 3)
@@ -174,7 +190,8 @@ async def measure(server: ServerProcess, seconds: float, scores: Scorecard) -> N
 async def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.hostile")
     parser.add_argument("--seconds", type=float, default=40)
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--only", default=",".join(WAYS), help="what the hostile account does, of: %(default)s")
+    asked = parser.parse_args()
     folder, scores = Path(tempfile.mkdtemp(prefix="bookgen-hostile-")), Scorecard()
     port, log = free_port(), folder / "service.log"
     env = settings(port, "", folder / "data", BOOKGEN_BILLING="on", BOOKGEN_PUBLIC_URL=f"http://127.0.0.1:{port}")
@@ -182,7 +199,7 @@ async def main() -> None:
     server = ServerProcess(await start([sys.executable, "-m", "bookgen", "serve"], shipped, log), port, log)
     try:
         await until_ready(server)
-        await measure(server, seconds, scores)
+        await measure(server, asked.seconds, asked.only.split(","), scores)
     finally:
         await server.stop()
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,8 @@
 """A free account at its limits, in a process of its own: exports, copies, stalled readers, outlines, deep Markdown.
 
-python -m bench.hostile.attack PORT TOKEN SECONDS       prints the answers that it got, by their statuses, as JSON
+    python -m bench.hostile.attack PORT TOKEN SECONDS [WAY ...]
+
+prints the answers that it got, by their statuses, as JSON. `WAYS` names the ways; without one it goes them all.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ import itertools
 import json
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import aiohttp
 
-STALLED, LARGE = 24, 990_000  # readers; bytes of a chapter
+LARGE = 990_000  # bytes of a chapter
+# What is done, and by how many at once.
+WAYS = {"export": 3, "preview": 3, "copy": 3, "outline": 3, "read": 3, "write": 3, "stall": 24}
 DEEP = ("[" * 400_000, "> " * 50_000, "[^1]" * 2_000, "*_" * 100_000, "| a " * 40_000)
 
 
@@ -29,23 +33,19 @@ class Attack:
         self._answers: collections.Counter[str] = collections.Counter()
         self._books: list[dict[str, Any]] = []
 
-    async def run(self, seconds: float) -> dict[str, int]:
+    async def run(self, seconds: float, chosen: Sequence[str]) -> dict[str, int]:
         for title in ("Deep", "Large"):
             await self._outlined(title, 12)
         for chapter, text in zip(self._books[0]["chapters"], itertools.cycle(DEEP), strict=False):
             await self._send("PATCH", f"/chapters/{chapter['id']}/", {"content": text})
         for chapter in self._books[1]["chapters"]:
             await self._send("PATCH", f"/chapters/{chapter['id']}/", {"content": "Words. " * (LARGE // 7)})
-        ways: list[Callable[[], Awaitable[object]]] = [
-            self._export, self._preview, self._copy, self._outline, self._poll, self._write
-        ]  # fmt: skip
         print("begun", flush=True)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds), asyncio.TaskGroup() as tasks:
-                for way in ways * 3:
-                    tasks.create_task(self._again_and_again(way))
-                for _ in range(STALLED):
-                    tasks.create_task(self._stall())
+                for name in chosen:
+                    for _ in range(WAYS[name]):
+                        tasks.create_task(self._again_and_again(getattr(self, f"_{name}")))
         return dict(self._answers)
 
     async def _outlined(self, title: str, chapters: int) -> None:
@@ -87,7 +87,7 @@ class Attack:
         if draft and "id" in draft:
             await self._send("POST", f"/books/{draft['id']}/generate-outline/")
 
-    async def _poll(self) -> None:
+    async def _read(self) -> None:
         await self._send("GET", "/chapters/")
 
     async def _write(self) -> None:
@@ -99,21 +99,20 @@ class Attack:
         request = (
             f"GET /api/v1/chapters/ HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {self._token}\r\n\r\n"
         ).encode()
-        while True:
-            with socket.socket() as reader:
-                reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-                reader.setblocking(False)
-                with contextlib.suppress(OSError):
-                    await asyncio.get_running_loop().sock_connect(reader, ("127.0.0.1", self._port))
-                    await asyncio.get_running_loop().sock_sendall(reader, request)
-                    await asyncio.sleep(15)
-            await asyncio.sleep(1)
+        with socket.socket() as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            reader.setblocking(False)
+            with contextlib.suppress(OSError):
+                await asyncio.get_running_loop().sock_connect(reader, ("127.0.0.1", self._port))
+                await asyncio.get_running_loop().sock_sendall(reader, request)
+                await asyncio.sleep(15)
+        await asyncio.sleep(1)
 
 
-async def main(port: str, token: str, seconds: str) -> None:
+async def main(port: str, token: str, seconds: str, *ways: str) -> None:
     connector = aiohttp.TCPConnector(limit=64)
     async with aiohttp.ClientSession(connector=connector) as http:
-        print(json.dumps(await Attack(http, int(port), token).run(float(seconds))), flush=True)
+        print(json.dumps(await Attack(http, int(port), token).run(float(seconds), ways or tuple(WAYS))), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.contract import Endpoint
 from bookgen.http.edge.deadlines import HeadDeadline
 from bookgen.http.edge.keys import Services
+from bookgen.http.edge.lines import RequestLines
 from bookgen.http.edge.middleware import TABLE, edge
 from bookgen.http.edge.pieces import Outgoing
 from bookgen.http.edge.routing import Route
 from bookgen.http.edge.waiting import Waiters
-from bookgen.http.edge.writes import Writes
 from bookgen.http.routes import OUTSIDE, ROUTES, STATUS
 
 PREFIXES = ("/api/v1", "/api")
@@ -59,7 +59,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[keys.OUTGOING] = Outgoing()
     app[KEPT_BOOKS] = KeptAnswers[KeptBook](MOST_BYTES_OF_BOOKS)
     app[KEPT_LISTS] = KeptAnswers[KeptList](MOST_BYTES_OF_LISTS)
-    app[keys.WRITES] = Writes()
+    app[keys.LINES] = RequestLines()
     app[keys.DOCUMENT] = lambda: _document(tuple(routes), services.site.public_url)
     return app
 

@@ -14,14 +14,13 @@ import traceback
 from typing import Any, BinaryIO
 
 from bookgen.errors import InvalidInput
+from bookgen.processes import step_back
 from bookgen.render.answers import LENGTH, JobOutcome, WorkerAnswer, done, failed, refused
-
-STEPS_BACK = 5
 
 
 def main() -> None:
     _limit_memory(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
-    _step_back()
+    step_back()
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints to the log and not into an answer
     from bookgen.render.perform import perform  # after the limit, and once: this is what takes long
@@ -64,12 +63,6 @@ def _limit_memory(most: int) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def _step_back() -> None:
-    """Files can wait; where the machine is busy, the service that answers comes first."""
-    if hasattr(os, "nice"):
-        os.nice(STEPS_BACK)
 
 
 if __name__ == "__main__":

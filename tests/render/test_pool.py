@@ -16,6 +16,7 @@ import pytest
 
 from bench.render import corpus
 from bookgen.errors import InvalidInput, RenderingFailed
+from bookgen.processes import STEPS_BACK
 from bookgen.render.job import Job
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
@@ -168,6 +169,15 @@ async def test_a_worker_inherits_no_secret(pool: RenderPool, monkeypatch: pytest
     assert "PYTHONPATH=" in inherited
     assert CANARY not in inherited
     assert "BOOKGEN" not in inherited
+
+
+async def test_a_worker_gives_way_to_the_service_also_where_a_session_has_a_share_of_its_own(pool: RenderPool) -> None:
+    await pool.run(job())
+
+    (worker,) = pool._idle
+    assert os.getpriority(os.PRIO_PROCESS, worker.pid) == os.getpriority(os.PRIO_PROCESS, 0) + STEPS_BACK
+    share = Path(f"/proc/{worker.pid}/autogroup")
+    assert not os.access(share, os.W_OK) or share.read_text().split()[1:] == ["nice", str(STEPS_BACK)]
 
 
 async def test_a_worker_that_cannot_start_is_no_crash() -> None:

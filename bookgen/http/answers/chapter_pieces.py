@@ -9,7 +9,8 @@ from aiohttp import web
 
 from bookgen.http.chapters_schemas import shown_chapter
 from bookgen.http.edge import pieces, replies
-from bookgen.http.edge.keys import ACCOUNT_ID, DATABASE
+from bookgen.http.edge.keys import ACCOUNT_ID, DATABASE, LINES
+from bookgen.limits import LimitClass
 from bookgen.store import chapters
 from bookgen.store.chapters import Sketch
 
@@ -42,7 +43,15 @@ async def _pieces(
     yield before
     comma = b""
     for batch in pieces.batches([(each.chapter.id, each.bytes) for each in sketches]):
-        for chapter in await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], batch):
-            yield comma + replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ())))
+        for piece in await _encoded(request, pictures, batch):
+            yield comma + piece
             comma = b","
     yield after
+
+
+async def _encoded(request: web.Request, pictures: Pictures, batch: Sequence[int]) -> list[bytes]:
+    """Made in the account's turn, however many of its answers are on their way."""
+    account_id = request[ACCOUNT_ID]
+    async with request.app[LINES].turn(account_id, LimitClass.READ):
+        found = await chapters.some(request.app[DATABASE].http, account_id, batch)
+        return [replies.dump(shown_chapter(each, pictures.get(each.id, ()))) for each in found]

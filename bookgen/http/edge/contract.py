@@ -132,11 +132,19 @@ class Endpoint(NamedTuple):
     body: Schema | None
     conditional: bool
     grows: bool
+    waits: bool
 
     @classmethod
     def of(cls, route: Route) -> Endpoint:
         handler = route.handler
-        return cls(route, query_schema(handler), body_schema(handler), is_conditional(handler), does_grow(handler))
+        return cls(
+            route,
+            query_schema(handler),
+            body_schema(handler),
+            is_conditional(handler),
+            does_grow(handler),
+            does_wait(handler),
+        )
 
 
 def _schema(handler: Handler, location: str) -> Schema | None:

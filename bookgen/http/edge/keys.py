@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
     from bookgen.http.edge.deprecation import Deprecation
+    from bookgen.http.edge.lines import RequestLines
     from bookgen.http.edge.pieces import Outgoing
     from bookgen.http.edge.waiting import Waiters
-    from bookgen.http.edge.writes import Writes
     from bookgen.services.artwork import Artwork
     from bookgen.services.proofreading import Proofreading
     from bookgen.services.publishing import Publisher
@@ -94,7 +94,7 @@ SITE: web.AppKey[Site] = web.AppKey("site")
 ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], Estimate]] = web.AppKey("estimate")
 UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
 OUTGOING: web.AppKey[Outgoing] = web.AppKey("outgoing")
-WRITES: web.AppKey[Writes] = web.AppKey("writes")
+LINES: web.AppKey[RequestLines] = web.AppKey("lines")
 SHORTAGE: web.AppKey[Callable[[], str | None]] = web.AppKey("shortage")
 WAITING: web.AppKey[Waiters] = web.AppKey("waiting")
 UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the first peer that was told of

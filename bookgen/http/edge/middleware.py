@@ -14,8 +14,8 @@ from aiohttp import web
 
 from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, unmatched
 from bookgen.http.edge.contract import Endpoint
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, QUERY, REQUEST_ID, SITE, SUPERVISOR, WRITES
-from bookgen.http.edge.routing import Handler, Route
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SITE, SUPERVISOR
+from bookgen.http.edge.routing import Handler
 from bookgen.http.edge.schemas import load
 from bookgen.limits import LimitClass
 
@@ -42,8 +42,8 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
             await admission.admit(request, endpoint.route, app)
             if endpoint.grows:
                 admission.require_disk(app)
-            await _validate(request, endpoint)
-            async with _turn(request, endpoint.route):
+            async with _turn(request, endpoint):
+                await _validate(request, endpoint)
                 response = await handler(request)
             if endpoint.conditional:
                 response = conditional.unless_known(request, response)
@@ -60,11 +60,12 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
     return response
 
 
-def _turn(request: web.Request, route: Route) -> AbstractAsyncContextManager[None]:
-    """What a handler holds: a write of an account waits for those before it."""
-    if route.public or route.limit is not LimitClass.WRITE:
+def _turn(request: web.Request, endpoint: Endpoint) -> AbstractAsyncContextManager[None]:
+    """What is held from the reading of the body on: a read or a write of an account waits for those before it."""
+    limit = endpoint.route.limit
+    if endpoint.route.public or endpoint.waits or limit not in (LimitClass.READ, LimitClass.WRITE):
         return contextlib.nullcontext()
-    return request.app[WRITES].turn(request[ACCOUNT_ID])
+    return request.app[LINES].turn(request[ACCOUNT_ID], limit)
 
 
 def request_id(request: web.BaseRequest) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from bookgen.models import Book, Chapter, Severity, SuggestionType
-from bookgen.processes import clean_environment
+from bookgen.processes import clean_environment, step_back
 from bookgen.writing.proofreading import rules
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
@@ -98,6 +98,7 @@ def survey_of(book: Book, chapters: Sequence[Chapter]) -> Survey:
 
 
 def main() -> None:
+    step_back()
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints to the log and not into the answer
     book, chapters = pickle.load(sys.stdin.buffer)

@@ -12,6 +12,7 @@ import pytest
 
 from bookgen.http.edge import connection, pieces
 from bookgen.http.edge.keys import OUTGOING
+from bookgen.http.edge.lines import AT_ONCE
 from bookgen.http.edge.pieces import MOST_OF_A_PIECE, batches
 from bookgen.store import chapters as stored_chapters
 from tests.http.conftest import Api
@@ -71,6 +72,29 @@ async def test_who_has_a_large_answer_is_told_so_until_a_text_in_it_changes(
     assert (again.status, again.raw) == (304, b"")
     assert changed.status == 200
     assert changed.headers["ETag"] != known["If-None-Match"]
+
+
+async def test_an_accounts_large_answers_are_read_in_its_turn(
+    api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = most = 0
+    some = stored_chapters.some
+
+    async def counted(*of: Any) -> Any:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        try:
+            return await some(*of)
+        finally:
+            now -= 1
+
+    monkeypatch.setattr(stored_chapters, "some", counted)
+
+    answers = await asyncio.gather(*(api.get(f"/books/{book['id']}/") for _ in range(6)))
+
+    assert [answer.status for answer in answers] == [200] * 6
+    assert most == AT_ONCE
 
 
 async def test_no_more_than_a_piece_is_read_at_a_time(

@@ -5,14 +5,15 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 from aiohttp import web
 
 from bookgen.http import server
-from bookgen.http.edge import connection
+from bookgen.http.edge import bodies, connection
 from bookgen.http.edge.connection_counts import ConnectionCounts
-from bookgen.http.edge.writes import AT_ONCE
+from bookgen.http.edge.lines import AT_ONCE
 from bookgen.http.server import build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.store.database import Database
@@ -66,11 +67,20 @@ async def test_a_request_in_progress_outlives_the_deadline_of_its_head(
         writer.close()
 
 
-async def test_an_accounts_writes_that_wait_for_each_other_leave_connections_to_others(
-    api: Api, database: Database
+async def test_an_accounts_writes_that_wait_for_each_other_leave_connections_and_memory_to_others(
+    api: Api, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    read = 0
+    read_object = bodies.read_object
+
+    async def counted(request: web.Request) -> dict[str, Any]:
+        nonlocal read
+        read += 1
+        return await read_object(request)
+
     chapter = (await api.outlined())["chapters"][0]["id"]
     other = await api.as_new_account("bob")
+    monkeypatch.setattr(bodies, "read_object", counted)
     async with database.runs.acquire() as connection, connection.transaction():
         await connection.execute("SELECT FROM chapter WHERE id = $1 FOR UPDATE", chapter)
         saving = [
@@ -81,8 +91,22 @@ async def test_an_accounts_writes_that_wait_for_each_other_leave_connections_to_
 
         async with asyncio.timeout(10):
             assert (await other.get("/books/")).status == 200
-        assert await database.lease.fetchval(LOCK_WAITERS) == AT_ONCE
+        assert await database.lease.fetchval(LOCK_WAITERS) == read == AT_ONCE
     assert [(await save).status for save in saving] == [200] * 20
+
+
+async def test_an_accounts_reads_leave_connections_to_others(api: Api, database: Database) -> None:
+    other = await api.as_new_account("bob")
+    async with database.runs.acquire() as connection, connection.transaction():
+        await connection.execute("LOCK TABLE illustration IN ACCESS EXCLUSIVE MODE")
+        reading = [asyncio.create_task(api.get("/chapters/")) for _ in range(40)]
+        while await database.lease.fetchval(LOCK_WAITERS) < AT_ONCE:
+            pass
+
+        async with asyncio.timeout(10):
+            assert (await other.get("/books/dropdown/")).status == 200
+        assert await database.lease.fetchval(LOCK_WAITERS) == AT_ONCE
+    assert [(await read).status for read in reading] == [200] * 40
 
 
 async def test_an_address_has_so_many_connections_and_another_address_its_own(
