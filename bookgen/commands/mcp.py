@@ -1,23 +1,21 @@
 """`bookgen mcp`: the way from an idea to files as tools of the Model Context Protocol, on standard input and output.
 
 A client of the API like any other. A task's handle is the run's own id, so that it outlives this process and the
-server's; a tool that takes long is a start and a status.
+server's; a tool that takes long is a task for clients that know tasks, a start and a status for the others.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from functools import wraps
-from typing import Annotated, Any, Literal, ParamSpec, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, Field
 
 from bookgen import __version__
 from bookgen.client.books import BookHandle
 from bookgen.client.client import Client
-from bookgen.client.errors import ApiError
 from bookgen.commands import destination
 from bookgen.errors import StartupError
 
@@ -26,6 +24,9 @@ try:
     from mcp.server.mcpserver import Context, MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.resolve import Elicit, Resolve
+
+    from bookgen.commands.mcp_refusals import explained
+    from bookgen.commands.mcp_tasks import Tasks, brief
 except ImportError as missing:
     raise StartupError("The MCP server needs the extra: pip install 'bookgen[mcp]'.") from missing
 
@@ -36,7 +37,6 @@ INSTRUCTIONS = (
 SAMPLE = " No model is set up on this server: books are written as samples."
 LONGEST_WAIT = 50  # seconds; clients give a call up after a minute
 JSON = dict[str, Any]
-P = ParamSpec("P")
 
 BookId = Annotated[int, Field(description="From make_book or list_books.")]
 
@@ -45,6 +45,7 @@ class Approval(BaseModel):
     """What a reader is asked before tokens are paid for."""
 
     start: bool = Field(description="Start writing the book?")
+    most: float | None = Field(default=None, ge=0, description="The most it may cost. Empty: no limit.")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -54,12 +55,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 async def run(options: argparse.Namespace) -> int:
     async with destination.reached(options) as server, Client(server.url) as client:
         sample = await server.sign_in(client)
-        await build(Tools(client), sample=sample).run_stdio_async()
+        await build(client, sample=sample).run_stdio_async()
     return 0
 
 
 async def approval(book_id: int, context: Context) -> Approval | Elicit[Approval]:
-    """Asks the reader, where the client can: what it costs, before it costs."""
+    """Asks the reader, where the client can, for the outline and the cost: before it costs."""
     capabilities = context.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return Approval(start=True)
@@ -133,6 +134,8 @@ class Tools:
             raise ToolError("The reader does not want it written now. Ask what should change in the outline.")
         book = await self._client.books.get(book_id)
         await book.outline()
+        if answer.data.most is not None:
+            _afford(book, answer.data.most)
         if produce:
             await book.start_production()
         elif book.status != "completed":
@@ -144,7 +147,7 @@ class Tools:
         status = await self._client.status(book_id)
         if wait_seconds and status["generation_status"] == "running":
             status = await self._client.ended_within(book_id, wait_seconds)
-        return {name: value for name, value in status.items() if name not in ("outline", "mode", "started_at")}
+        return brief(status)
 
     async def steer(self, book_id: BookId, command: Literal["pause", "resume", "stop"]) -> JSON:
         """Pause, resume or stop the writing. Finished chapters stay."""
@@ -190,22 +193,29 @@ class Tools:
         raise ToolError(f"The book has chapters 1 to {len(book.chapters)}, no chapter {number}.")
 
     async def question(self, book_id: int) -> str:
-        """What writing the book takes."""
+        """The outline, and what writing it takes."""
         book = await self._client.books.get(book_id)
-        await book.outline()
-        micros, minutes = book.data["estimated_cost_micros"], round((book.data["estimated_seconds"] or 0) / 60)
-        price = f"{(micros or 0) / 1e6:.2f} {book.data['usage']['currency']}"
-        cost = "at a price that is not known" if micros is None else f"for about {price}"
-        return f"Write “{book.title}”, {len(book.chapters)} chapters, in about {minutes} minutes, {cost}?"
+        outline = "".join(f"\n{one['chapter_number']}. {one['title']}" for one in await book.outline())
+        minutes = round((book.data["estimated_seconds"] or 0) / 60)
+        return f"Write “{book.title}” in about {minutes} minutes, {_cost(book)}?{outline}"
 
 
-def build(tools: Tools, *, sample: bool) -> MCPServer:
+def build(client: Client, *, sample: bool, starting: Collection[str] = ("write",)) -> MCPServer:
+    """`starting`: the tools whose runs are tasks."""
+    tools = Tools(client)
+
     @asynccontextmanager
     async def lifespan(_: MCPServer) -> AsyncIterator[Tools]:
         yield tools
 
     instructions = INSTRUCTIONS + SAMPLE * sample
-    server = MCPServer("bookgen", version=__version__, instructions=instructions, lifespan=lifespan)
+    server = MCPServer(
+        "bookgen",
+        version=__version__,
+        instructions=instructions,
+        lifespan=lifespan,
+        extensions=[Tasks(client, starting)],
+    )
     for tool in (
         tools.list_books, tools.make_book, tools.make_picture_book, tools.outline, tools.write, tools.status,
         tools.steer, tools.chapter, tools.export,
@@ -214,34 +224,18 @@ def build(tools: Tools, *, sample: bool) -> MCPServer:
     return server
 
 
-REMEDIES = {
-    "NOT_FOUND": "See list_books; a status exists once write was called.",
-    "CONFLICT": "Read status first.",
-    "GENERATION_IN_PROGRESS": "Pause it with steer, or wait for it with status.",
-    "RATE_LIMIT_EXCEEDED": "Wait a minute.",
-    "UPSTREAM_AI_ERROR": "Try once more.",
-    "CONNECTION_LOST": "Call the same once more: what is there is not made again.",
-    "SERVICE_UNAVAILABLE": "Call the same once more in a minute.",
-    "UNAUTHENTICATED": "Start `bookgen mcp` again.",
-}
+def _afford(book: BookHandle, most: float) -> None:
+    """ToolError where the book is estimated at more than the reader gives."""
+    micros = book.data["estimated_cost_micros"]
+    if micros is None or micros > most * 1e6:
+        raise ToolError(f"The reader gives at most {most:.2f}; it is written {_cost(book)}. Fewer words cost less.")
 
 
-def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
-    """The same tool, whose refusals say what to do next."""
-
-    @wraps(tool)
-    async def call(*args: P.args, **kwargs: P.kwargs) -> Any:
-        try:
-            return await tool(*args, **kwargs)
-        except ApiError as error:
-            wrong = [f"{name}: {' '.join(map(str, told))}" for name, told in error.details.items() if _is_list(told)]
-            raise ToolError(" ".join([str(error), *wrong, REMEDIES.get(error.code, "")]).strip()) from error
-
-    return call
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
+def _cost(book: BookHandle) -> str:
+    micros = book.data["estimated_cost_micros"]
+    if micros is None:
+        return "at a price that is not known"
+    return f"for about {micros / 1e6:.2f} {book.data['usage']['currency']}"
 
 
 def _brief(book: JSON) -> JSON:

@@ -14,6 +14,7 @@ from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.contract import conditional, docs, grows, refuses, response_schema, waits
 from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR, WAITING
+from bookgen.http.edge.listening import called_off_when_lost
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation_schemas import GenerationStartSchema, GenerationStatusSchema, GenerationSteeredSchema
 from bookgen.store.progress import RunProgress
@@ -87,7 +88,8 @@ async def generation_status(request: web.Request) -> web.Response:
         if not seconds:
             now = await statuses.read(account_id, book_id)
             return known.answer({}) if known(now) else replies.encoded(now)
-        body = await statuses.read_other(account_id, book_id, known, seconds)
+        with called_off_when_lost(request):  # the room is for those who will hear
+            body = await statuses.read_other(account_id, book_id, known, seconds)
     applied = {"Preference-Applied": f"wait={seconds}"}
     return known.answer(applied) if body is None else replies.encoded(body, headers=applied)
 

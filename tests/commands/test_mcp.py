@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from mcp.client.client import Client
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.stdio import StdioServerParameters
-from mcp.types import ElicitResult
+from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolResult, ElicitResult, Request, Result, TextContent
+from pydantic import ConfigDict
 
+from bookgen.client.client import Client as Account
 from bookgen.commands.cli import main
-from bookgen.commands.mcp import Tools, build
-from tests.http.conftest import PASSWORD, Api, open_api, visitor
+from bookgen.commands.mcp import build
+from bookgen.errors import UpstreamAIError
+from bookgen.providers.offline import OfflineModel
+from bookgen.providers.text import TextReply, TextRequest
+from tests.http.conftest import PASSWORD, Api, OpenApi, open_api, visitor
+from tests.http.test_generation import HeldModel
 from tests.service import environment
 
 __all__ = ["open_api", "visitor"]
@@ -34,6 +44,15 @@ async def agent(folder: Path, api: Api, **options: Any) -> AsyncIterator[Client]
     )
     async with Client(process, **options) as client:
         yield client
+
+
+@asynccontextmanager
+async def nearby(api: Api, **options: Any) -> AsyncIterator[Client]:
+    """The same without a process of its own, which takes longer than what it is asked for."""
+    async with Account(str(api.client.make_url(""))) as account:
+        await account.login("ada", PASSWORD)
+        async with Client(build(account, sample=True), **options) as client:
+            yield client
 
 
 @pytest.fixture
@@ -55,7 +74,7 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 
 
 async def test_the_tools_are_few_and_short() -> None:
-    tools = await build(Tools(None), sample=False).list_tools()  # type: ignore[arg-type]
+    tools = await build(None, sample=False).list_tools()  # type: ignore[arg-type]
 
     told = json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
     assert len(tools) <= MOST_TOOLS
@@ -72,6 +91,8 @@ async def test_an_agent_makes_a_book(tmp_path: Path, account: Api) -> None:
         status = await ask(client, "status", **book)
         await ask(client, "chapter", **book, chapter_number=2, content="By hand.")
         chapter = await ask(client, "chapter", **book, chapter_number=2)
+        with pytest.raises(MCPError, match="did not declare"):  # it knows no tasks
+            await task(client, "get", started["task_id"])
         paths = await client.call_tool("export", {**book, "folder": str(tmp_path / "out"), "formats": ["epub"]})
 
     assert changed["chapters"][0]["title"] == "Salt"
@@ -81,10 +102,10 @@ async def test_an_agent_makes_a_book(tmp_path: Path, account: Api) -> None:
     assert Path(paths.content[0].text).read_bytes().startswith(b"PK")
 
 
-async def test_an_agent_has_a_picture_book_produced_and_no_book_made_twice(tmp_path: Path, account: Api) -> None:
+async def test_an_agent_has_a_picture_book_produced_and_no_book_made_twice(account: Api) -> None:
     hero = "Pip, a small grey mouse with a red scarf"
     picture_book = {"title": "Pip", "theme": "Being brave.", "age_range": "3-5", "characters": [hero], "pages": 8}
-    async with agent(tmp_path, account) as client:
+    async with nearby(account) as client:
         made = await ask(client, "make_picture_book", **picture_book)
         again = await ask(client, "make_picture_book", **picture_book)
         other = await ask(client, "make_picture_book", **{**picture_book, "theme": "Being kind."})
@@ -100,34 +121,145 @@ async def test_an_agent_has_a_picture_book_produced_and_no_book_made_twice(tmp_p
     assert book["generation_progress"]["task_id"] == started["task_id"]
 
 
-async def test_the_handle_of_a_task_outlives_the_process_that_gave_it(tmp_path: Path, account: Api) -> None:
-    written = await account.written()
-    async with agent(tmp_path, account) as client:
-        first = await ask(client, "status", book_id=written["id"])
-    async with agent(tmp_path, account) as client:
-        again = await ask(client, "status", book_id=written["id"])
+class FailingModel(HeldModel):
+    """Holds the chapters back until it is told to fail."""
 
-    assert first["task_id"] == again["task_id"]
+    fails = False
+
+    async def complete(self, request: TextRequest) -> TextReply:
+        if self.fails:
+            raise UpstreamAIError("The model is lost.", stage=request.stage, retryable=False)
+        return await super().complete(request)
 
 
-async def test_the_reader_is_asked_before_it_costs_where_the_client_can(tmp_path: Path, account: Api) -> None:
-    asked: list[str] = []
+class Handle(Result):
+    """What a tool answers whose run is a task."""
 
-    async def decline(_context: Any, request: Any) -> ElicitResult:
-        asked.append(request.message)
-        return ElicitResult(action="decline")
+    task_id: str
+    status: str
+    result_type: Literal["task"]
 
-    async with agent(tmp_path, account, elicitation_callback=decline) as client:
+
+class TasksKnown(ClientExtension):
+    """A client that knows tasks, and what it was given."""
+
+    identifier = "io.modelcontextprotocol/tasks"
+
+    def __init__(self) -> None:
+        self.handles: list[str] = []
+
+    def claims(self) -> list[ResultClaim[Handle]]:
+        return [ResultClaim(result_type="task", model=Handle, resolve=self._kept)]
+
+    async def _kept(self, handle: Handle, _: ClaimContext) -> CallToolResult:
+        """The handle alone: what comes of it is asked for later, by anybody of the account."""
+        self.handles.append(handle.task_id)
+        return CallToolResult(content=[TextContent(type="text", text=json.dumps(handle.status))])
+
+
+class TaskAnswer(Result):
+    """Of a request on a task."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @property
+    def task(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+async def task(client: Client, verb: str, task_id: str) -> dict[str, Any]:
+    request = Request[dict[str, Any], str](method=f"tasks/{verb}", params={"taskId": task_id})
+    return (await client.session.send_request(request, TaskAnswer)).task
+
+
+async def ended(client: Client, task_id: str) -> dict[str, Any]:
+    async with asyncio.timeout(30):
+        while (told := await task(client, "get", task_id))["status"] == "working":
+            pass
+    return told
+
+
+async def test_the_run_of_a_client_that_knows_tasks_is_one_and_outlives_both_processes(
+    tmp_path: Path, account: Api
+) -> None:
+    known = TasksKnown()
+    async with agent(tmp_path, account, extensions=[known]) as client:
         made = await ask(client, "make_book", **SMALL)
-        told = await refusal(client, "write", book_id=made["id"])
+        state = await ask(client, "write", book_id=made["id"])
+    async with agent(tmp_path, account, extensions=[known]) as client:
+        told = await ended(client, known.handles[0])
+        again = await ask(client, "write", book_id=made["id"])
+        with pytest.raises(MCPError, match="no such task"):
+            await task(client, "get", "b2f1c1f4-0000-4000-8000-000000000000")
 
-    assert "“The Salt Road”, 2 chapters" in asked[0]
-    assert "does not want it written now" in told
-    assert (await account.get(f"/books/{made['id']}/generation-status/")).status == 404
+    status = (await account.get(f"/books/{made['id']}/generation-status/")).body
+    result = json.loads(told["result"]["content"][0]["text"])
+    assert (state, told["status"]) == ("working", "completed")
+    assert known.handles == [status["task_id"]]
+    assert (result["title"], result["completed_chapters"]) == ("The Salt Road", 2)
+    assert told["ttlMs"] is None
+    assert again["generation_status"] == "completed"
 
 
-async def test_a_refusal_says_what_to_do_next(tmp_path: Path, account: Api) -> None:
-    async with agent(tmp_path, account) as client:
+async def test_a_cancelled_task_is_a_stopped_run_and_a_failed_one_a_result_that_says_why(open_api: OpenApi) -> None:
+    model, known = FailingModel(), TasksKnown()
+    account = await (await open_api(model=model)).as_new_account("ada")
+    async with nearby(account, extensions=[known]) as client:
+        made = await ask(client, "make_book", **SMALL)
+        await ask(client, "write", book_id=made["id"])
+        await model.asked.wait()
+        cancelled = await task(client, "cancel", known.handles[0])
+        stopped = await task(client, "get", known.handles[0])
+        twice = await task(client, "cancel", known.handles[0])
+
+        model.fails = True
+        await ask(client, "write", book_id=made["id"])
+        failed = await ended(client, known.handles[1])
+
+    assert cancelled == twice == {"resultType": "complete"}
+    assert stopped["status"] == "cancelled"
+    assert failed["status"] == "completed"
+    assert failed["result"]["isError"]
+    assert "lost" in failed["result"]["content"][0]["text"]
+
+
+class PricedModel(OfflineModel):
+    """Writes at a model's price."""
+
+    name = "anthropic:claude-haiku-5-5"
+
+
+async def test_the_reader_approves_of_outline_and_cost_before_it_costs_where_the_client_can(
+    tmp_path: Path, open_api: OpenApi
+) -> None:
+    account = await (await open_api(model=PricedModel())).as_new_account("ada")
+    asked: list[str] = []
+    answers = [
+        ElicitResult(action="decline"),
+        ElicitResult(action="accept", content={"start": True, "most": 0.0001}),
+        ElicitResult(action="accept", content={"start": True, "most": 50}),
+    ]
+
+    async def answer(_context: Any, request: Any) -> ElicitResult:
+        asked.append(request.message)
+        return answers[len(asked) - 1]
+
+    async with agent(tmp_path, account, elicitation_callback=answer) as client:
+        made = await ask(client, "make_book", **SMALL)
+        declined = await refusal(client, "write", book_id=made["id"])
+        dear = await refusal(client, "write", book_id=made["id"])
+        assert (await account.get(f"/books/{made['id']}/generation-status/")).status == 404
+        started = await ask(client, "write", book_id=made["id"])
+
+    assert asked[0].startswith("Write “The Salt Road” in about")
+    assert all(f"{one['chapter_number']}. {one['title']}" in asked[0] for one in made["chapters"])
+    assert "does not want it written now" in declined
+    assert re.search(r"gives at most 0\.00; it is written for about \d+\.\d\d USD", dear)
+    assert started["generation_status"] == "running"
+
+
+async def test_a_refusal_says_what_to_do_next(account: Api) -> None:
+    async with nearby(account) as client:
         missing = await refusal(client, "status", book_id=4711)
         wrong = await refusal(client, "make_book", **{**SMALL, "language": "tlh"})
 

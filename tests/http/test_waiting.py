@@ -123,6 +123,22 @@ async def test_an_account_may_wait_only_so_often_at_once(
     assert [(await each).status for each in waits] == [200, 200]
 
 
+async def test_who_hangs_up_leaves_room_for_another(
+    api: Api, running: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "MOST_OF_AN_ACCOUNT", 1)
+    gone = await waiter(api, running)
+
+    gone.cancel()
+
+    async with asyncio.timeout(5):
+        while len(api.services.supervisor.statuses.changes):
+            await api.get("/healthz", prefix="")
+    waits = await waiter(api, running)
+    assert (await steer(api, running, "stop")).status == 200
+    assert (await waits).headers["Preference-Applied"] == "wait=60"
+
+
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [

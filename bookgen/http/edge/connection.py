@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
 
 from bookgen import telemetry
-from bookgen.errors import BookgenError, InvalidInput
+from bookgen.errors import BookgenError, CallerLeft, InvalidInput
 from bookgen.http.edge import access_log, bodies, clients, errors, headers
 from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.keys import ACCOUNT_ID, LIMITER, OUTGOING, REQUEST_ID, SITE, VERDICT
@@ -64,14 +64,26 @@ class BoundedServer(web.Server):
 class BoundedConnection(web.RequestHandler):
     """One of the connections that its address may have open; a further one is cut off at once."""
 
-    __slots__ = ("_app", "_counted_as", "_counts", "lost")
+    __slots__ = ("_app", "_called_off", "_counted_as", "_counts", "lost")
 
     def __init__(self, server: BoundedServer, app: web.Application, counts: ConnectionCounts, **options: Any) -> None:
         super().__init__(server, **options)
         self._app = app
         self._counts = counts
         self._counted_as: str | None = None
+        self._called_off: asyncio.Task[Any] | None = None
         self.lost = asyncio.Event()
+
+    @contextmanager
+    def calling_off(self) -> Iterator[None]:
+        """What the caller waits for meanwhile ends when the caller hangs up. Only for what changes nothing."""
+        if self.lost.is_set():
+            raise CallerLeft
+        self._called_off = asyncio.current_task()
+        try:
+            yield
+        finally:
+            self._called_off = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -85,6 +97,8 @@ class BoundedConnection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
         self.lost.set()
+        if self._called_off is not None:
+            self._called_off.cancel()
         telemetry.OPEN_CONNECTIONS.dec()
         if self._counted_as is not None:
             self._counts.leave(self._counted_as)

@@ -1,0 +1,46 @@
+"""What a refusal of the API says to an agent: what is wrong, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, ParamSpec
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from bookgen.client.errors import ApiError
+
+P = ParamSpec("P")
+
+REMEDIES = {
+    "NOT_FOUND": "See list_books; a status exists once write was called.",
+    "CONFLICT": "Read status first.",
+    "GENERATION_IN_PROGRESS": "Pause it with steer, or wait for it with status.",
+    "RATE_LIMIT_EXCEEDED": "Wait a minute.",
+    "UPSTREAM_AI_ERROR": "Try once more.",
+    "CONNECTION_LOST": "Call the same once more: what is there is not made again.",
+    "SERVICE_UNAVAILABLE": "Call the same once more in a minute.",
+    "UNAUTHENTICATED": "Start `bookgen mcp` again.",
+}
+
+
+def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
+    """The same tool, whose refusals say what to do next."""
+
+    @wraps(tool)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+        try:
+            return await tool(*args, **kwargs)
+        except ApiError as error:
+            raise ToolError(explanation(error)) from error
+
+    return call
+
+
+def explanation(error: ApiError) -> str:
+    wrong = [f"{name}: {' '.join(map(str, told))}" for name, told in error.details.items() if _is_list(told)]
+    return " ".join([str(error), *wrong, REMEDIES.get(error.code, "")]).strip()
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)

@@ -1,0 +1,160 @@
+"""Runs as tasks of the protocol's extension (SEP-2663), for the clients that know it.
+
+A task's handle is the run's own id and its state is what the service says of the run: nothing is kept here that the
+next process could not find again. Clients that do not know tasks get the same from the tools `write` and `status`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.extension import Extension, MethodBinding
+from mcp.server.mcpserver import require_client_extension
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    RequestParams,
+    TextContent,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from bookgen.client.calls import ACTIVE
+from bookgen.client.client import Client
+from bookgen.client.errors import ApiError, Conflict
+from bookgen.commands.mcp_refusals import explanation
+
+JSON = dict[str, Any]
+Context = ServerRequestContext[Any, Any]
+
+POLL_MILLISECONDS = 5000
+# A run's state -> the task's. A run that failed is a tool's error, which is a result: the protocol keeps `failed` for
+# errors of its own. A paused run goes on when it is resumed.
+STATES = {
+    "running": "working",
+    "paused": "working",
+    "completed": "completed",
+    "error": "completed",
+    "stopped": "cancelled",
+}
+
+
+class TaskParams(RequestParams):
+    """What names a task."""
+
+    task_id: str
+
+
+class Tasks(Extension):
+    """Tells a client that knows tasks of the run it started, and lets it be asked about and cancelled."""
+
+    identifier = "io.modelcontextprotocol/tasks"
+
+    def __init__(self, client: Client, starting: Collection[str]) -> None:
+        """`starting`: the tools that start a run and answer with its status."""
+        self._client = client
+        self._starting = starting
+        self._books: dict[str, JSON] = {}  # by the ids of their runs, as far as they were asked about
+
+    def methods(self) -> Sequence[MethodBinding]:
+        served = {"tasks/get": self._get, "tasks/update": self._update, "tasks/cancel": self._cancel}
+        versions = frozenset(MODERN_PROTOCOL_VERSIONS)
+        return [MethodBinding(name, TaskParams, handler, versions) for name, handler in served.items()]
+
+    async def intercept_tool_call(
+        self, params: CallToolRequestParams, ctx: Context, call_next: CallNext
+    ) -> HandlerResult:
+        result = await call_next(ctx)
+        if params.name not in self._starting or not self._is_known_to(ctx):
+            return result
+        if not isinstance(result, CallToolResult) or result.is_error:
+            return result  # a question to the reader, or a refusal
+        told = json.loads(_text(result))
+        if told["generation_status"] not in ACTIVE:
+            return result
+        return {**_task(await self._status(told["task_id"])), "resultType": "task"}
+
+    def _is_known_to(self, ctx: Context) -> bool:
+        capabilities = ctx.session.client_capabilities
+        declared = (capabilities and capabilities.extensions) or {}
+        return self.identifier in declared and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    async def _get(self, ctx: Context, params: TaskParams) -> JSON:
+        require_client_extension(ctx, self.identifier)
+        status = await self._status(params.task_id)
+        return {**_task(status), **_outcome(status, self._books[params.task_id]["title"])}
+
+    async def _update(self, ctx: Context, params: TaskParams) -> JSON:
+        """Acknowledged; a run never waits for an answer: the reader is asked before it starts."""
+        require_client_extension(ctx, self.identifier)
+        await self._status(params.task_id)
+        return {}
+
+    async def _cancel(self, ctx: Context, params: TaskParams) -> JSON:
+        require_client_extension(ctx, self.identifier)
+        status = await self._status(params.task_id)
+        try:
+            if status["generation_status"] in ACTIVE:
+                await self._client.stop(self._books[params.task_id]["id"])
+        except Conflict:
+            pass  # it ended meanwhile
+        except ApiError as error:
+            raise MCPError(INTERNAL_ERROR, explanation(error)) from error
+        return {}
+
+    async def _status(self, task_id: str) -> JSON:
+        """Of the run with that id, which is the latest of one of the account's books."""
+        try:
+            book = self._books.get(task_id) or await self._book_of(task_id)
+            status = await self._client.status_or_none(book["id"]) if book else None
+        except ApiError as error:
+            raise MCPError(INTERNAL_ERROR, explanation(error)) from error
+        if status is None or status["task_id"] != task_id:
+            self._books.pop(task_id, None)
+            raise MCPError(INVALID_PARAMS, "There is no such task: its book is gone, or was written once more since.")
+        return status
+
+    async def _book_of(self, task_id: str) -> JSON | None:
+        for book in await self._client.list_books():
+            if (book["generation_progress"] or {}).get("task_id") == task_id:
+                self._books[task_id] = {"id": book["id"], "title": book["title"]}
+        return self._books.get(task_id)
+
+
+def _task(status: JSON) -> JSON:
+    return {
+        "taskId": status["task_id"],
+        "status": STATES[status["generation_status"]],
+        "statusMessage": status["status_message"],
+        "createdAt": status["started_at"],
+        "lastUpdatedAt": status["updated_at"],
+        "ttlMs": None,
+        "pollIntervalMs": POLL_MILLISECONDS,
+    }
+
+
+def _outcome(status: JSON, title: str) -> JSON:
+    """What the tool would have answered had it waited for the end."""
+    if STATES[status["generation_status"]] != "completed":
+        return {}
+    failure = status["failure"]
+    if failure is None:
+        told = json.dumps({"title": title, **brief(status)}, ensure_ascii=False)
+    else:
+        told = failure["message"] + " Call write once more to go on." * failure["retryable"]
+    result = CallToolResult(content=[TextContent(type="text", text=told)], is_error=failure is not None)
+    return {"result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
+
+
+def brief(status: JSON) -> JSON:
+    """What an agent needs of a run's status."""
+    return {name: value for name, value in status.items() if name not in ("outline", "mode", "started_at")}
+
+
+def _text(result: CallToolResult) -> str:
+    return "".join(part.text for part in result.content if isinstance(part, TextContent))
