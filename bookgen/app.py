@@ -242,7 +242,13 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model, Ledger(database.http, _price, caps.day)),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),
-        estimate=Estimates(model.name, _price, image_model_name=images.name if images else "", speed=_speed(model)),
+        estimate=Estimates(
+            model.name,
+            _price,
+            image_model_name=images.name if images else "",
+            picture_tokens=prices().picture_tokens,
+            speed=_speed(model),
+        ),
         unready=lambda: supervisor.unready,
         shortage=shortage,
     )

@@ -45,11 +45,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
+    """`picture_tokens`: what an image model usually writes for a square picture."""
+
     currency: str
     verified_on: str
     models: Mapping[str, Price]
     defaults: Mapping[str, str]
     image_defaults: Mapping[str, str]
+    picture_tokens: int
 
     def of(self, model: str) -> Price | None:
         """The price of `provider:model`, or None. A dated name (`model-20261021`, `model-2026-10-21`) has its
@@ -71,12 +74,13 @@ def prices() -> Prices:
     table: dict[str, Any] = tomllib.loads(FILE.read_text(encoding="utf-8"))
     currency, verified_on = table.pop("currency"), table.pop("verified_on").isoformat()
     defaults, image_defaults = table.pop("default"), table.pop("default_images")
+    picture_tokens = table.pop("picture")["tokens"]
     models = {
         provider if provider == name else f"{provider}:{name}": _price(rates)
         for provider, named in table.items()
         for name, rates in named.items()
     }
-    return Prices(currency, verified_on, models, defaults, image_defaults)
+    return Prices(currency, verified_on, models, defaults, image_defaults, picture_tokens)
 
 
 def _price(rates: Mapping[str, Any]) -> Price:

@@ -27,7 +27,6 @@ EXTRA_CALLS = 0.12  # writing calls beyond the plan: lengths missed, cut replies
 EXTRA_WORDS = 0.05  # written and not kept
 LEAST_CACHED = 1_024  # tokens: a shorter prefix is not cached
 
-PICTURE_TOKENS = 1_056  # of a square picture in the quality that is asked for
 PICTURE_PROMPT = 250
 
 SECONDS_A_CALL = 2.0
@@ -38,11 +37,16 @@ MOST_BOOKS = 2_000
 
 
 def estimate(
-    book: Book, chapters: Sequence[Chapter], model_name: str, prices: Prices, image_model_name: str = ""
+    book: Book,
+    chapters: Sequence[Chapter],
+    model_name: str,
+    prices: Prices,
+    image_model_name: str = "",
+    picture_tokens: int = 0,
 ) -> Estimate:
     """What a full run over `chapters` takes with `model_name`, and with the image model if it is a picture book.
 
-    Without an image model pictures are drawn by us, for nothing.
+    Without an image model pictures are drawn by us, for nothing. `picture_tokens`: of one that it paints.
     """
     static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
     asked = [
@@ -51,17 +55,17 @@ def estimate(
         for usage in _chapter(book, chapter, static, place, len(chapters))
     ]
     if book.kind is BookKind.CHILDRENS and image_model_name:
-        asked.append((image_model_name, _pictures(len(chapters))))
+        asked.append((image_model_name, _pictures(len(chapters), picture_tokens)))
     known = [cost for name, usage in asked if (cost := _priced(usage, name, prices)) is not None]
     total = sum((usage for _, usage in asked), Usage())
     return Estimate(sum(known) if len(known) == len(asked) else None, _seconds(model_name, total), total.calls, total)
 
 
-def _pictures(spreads: int) -> Usage:
+def _pictures(spreads: int, tokens_each: int) -> Usage:
     """A picture of each spread, and the character sheet that each of them is made after."""
     calls = spreads + 1
-    read = calls * PICTURE_PROMPT + spreads * PICTURE_TOKENS
-    return Usage(calls=calls, input_tokens=read, output_tokens=calls * PICTURE_TOKENS, images=calls)
+    read = calls * PICTURE_PROMPT + spreads * tokens_each
+    return Usage(calls=calls, input_tokens=read, output_tokens=calls * tokens_each, images=calls)
 
 
 def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
@@ -133,10 +137,11 @@ class Estimates:
         most: int = MOST_BOOKS,
         *,
         image_model_name: str = "",
+        picture_tokens: int = 0,
         speed: Callable[[], ShownSpeed | None] = lambda: None,
     ) -> None:
         self._model_name = model_name
-        self._image_model_name = image_model_name
+        self._image_model_name, self._picture_tokens = image_model_name, picture_tokens
         self._speed = speed
         self._prices = prices
         self._most = most
@@ -153,4 +158,5 @@ class Estimates:
         return replace(found, seconds=_seconds(self._model_name, found.usage, self._speed()))
 
     def work_out(self, book: Book, chapters: Sequence[Chapter]) -> Estimate:
-        return estimate(book, chapters, self._model_name, self._prices, self._image_model_name)
+        painter = self._image_model_name, self._picture_tokens
+        return estimate(book, chapters, self._model_name, self._prices, *painter)

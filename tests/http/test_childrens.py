@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from bookgen.client import Client
+from bookgen.providers import registry
 from bookgen.providers.registry import ModelSettings, build_image_model
 from bookgen.providers.sdk import Access
-from tests.fakes.image_server import ImageServer, held_until, refused, status, well
+from tests.fakes.image_server import ImageServer, held_until, json, painted, refused, sent, status, well
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_covers import images_used, picture
 
@@ -170,21 +171,38 @@ async def test_a_plan_may_be_made_and_changed_before_the_book_is_written(api: Ap
     assert (chapters[1]["title"], chapters[1]["summary"]) == ("My own", "Pip finds a drum.")
 
 
-@pytest.mark.parametrize("answer", [refused(), status(500)], ids=["refused", "failed"])
+FAILURES = (
+    refused(),
+    status(500),
+    json({"created": 1}),
+    sent(b"<svg/>" + b" " * 200),
+    sent(painted(20, 30)),
+    held_until(asyncio.Event()),
+)
+
+
 async def test_a_picture_that_cannot_be_made_fails_the_run_and_resuming_makes_it(
-    api: Api, server: ImageServer, answer: Any
+    open_api: OpenApi, server: ImageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(registry, "LEAST_IMAGE_SECONDS", 2.0)
+    access = {"openai": Access("key", server.url)}
+    hurried = ModelSettings(access=access, retries=1, retry_delay=0.01, timeout=0.1)
+    images = build_image_model("openai:gpt-image-2.5-flare", hurried)
+    api = await (await open_api(images=images)).as_new_account("ada")
     book = await made(api)
-    server.script(*[answer] * 2)
-    await api.post(f"/books/{book['id']}/generate/")
+    start = "generate"
+    for answer in FAILURES:
+        server.script(*[answer] * 2)
+        await api.post(f"/books/{book['id']}/{start}/")
 
-    failed = await ended(api, book["id"])
+        failed = await ended(api, book["id"])
 
-    failure = failed["failure"]
-    assert failed["generation_status"] == "error"
-    assert (failure["code"], failure["stage"], failure["retryable"]) == ("UPSTREAM_AI_ERROR", "illustration", True)
-    assert await images_used(api) == 0
-    server.forget_script()
+        failure = failed["failure"]
+        assert failed["generation_status"] == "error"
+        assert (failure["code"], failure["stage"], failure["retryable"]) == ("UPSTREAM_AI_ERROR", "illustration", True)
+        assert await images_used(api) == 0
+        server.forget_script()
+        start = "resume-generation"
     assert (await api.post(f"/books/{book['id']}/resume-generation/")).status == 200
     assert (await ended(api, book["id"]))["generation_status"] == "completed"
     assert await images_used(api) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import zlib
 from collections.abc import AsyncIterator
@@ -9,9 +10,10 @@ from collections.abc import AsyncIterator
 import pytest
 from PIL import Image
 
+from bookgen.providers import registry
 from bookgen.providers.registry import ModelSettings, build_image_model
 from bookgen.providers.sdk import Access
-from tests.fakes.image_server import ImageServer, json, painted, refused, sent, status, unknown
+from tests.fakes.image_server import ImageServer, held_until, json, painted, refused, sent, status, unknown
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_covers import images_used, picture
 
@@ -52,7 +54,7 @@ async def test_what_a_picture_costs_stands_in_the_ledger(api: Api) -> None:
 
     usage = (await api.get(f"/books/{book['id']}/")).body["usage"]
     assert (usage["images"], usage["calls"], usage["output_tokens"]) == (2, 2, 2000)
-    assert usage["cost_micros"] == 2 * (50 * 5 + 1000 * 30)
+    assert usage["cost_micros"] == 2 * (50 * 8 + 1000 * 30)
     assert usage["unknown_price"] is False
 
 
@@ -130,6 +132,38 @@ async def test_a_malformed_reply_is_an_upstream_error(api: Api, server: ImageSer
 
     assert (failed.status, failed.code) == (502, "UPSTREAM_AI_ERROR")
     assert await images_used(api) == 0
+
+
+@pytest.mark.parametrize("stage", ["cover", "illustration"])
+async def test_a_server_that_does_not_answer_in_time_is_an_upstream_error(
+    server: ImageServer, open_api: OpenApi, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    monkeypatch.setattr(registry, "LEAST_IMAGE_SECONDS", 0.2)
+    settings = ModelSettings(access={"openai": Access("key", server.url)}, retries=1, retry_delay=0.01, timeout=0.1)
+    images = build_image_model("openai:gpt-image-2.5-flare", settings)
+    api = await (await open_api(images=images)).as_new_account("ada")
+    book = await api.outlined()
+    server.script(*[held_until(asyncio.Event())] * 2)
+    cover, picture = f"/books/{book['id']}/generate-cover/", f"/chapters/{book['chapters'][0]['id']}/generate-image/"
+
+    failed = await (api.post(cover, {"count": 1}) if stage == "cover" else api.post(picture, {"prompt": "x"}))
+
+    details = failed.body["error"]["details"]
+    assert (failed.status, failed.code, details["stage"]) == (502, "UPSTREAM_AI_ERROR", stage)
+    assert details["retryable"] is True
+    assert await images_used(api) == 0
+    assert await api.services.database.http.fetchval("SELECT count(*) FROM image_hold") == 0
+
+
+async def test_a_picture_of_another_size_than_was_asked_for_is_cut_to_the_cover(api: Api, server: ImageServer) -> None:
+    book = await api.book()
+    server.script(sent(painted(1280, 720, format="WEBP")))
+
+    (cover,) = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})).body["covers"]
+
+    assert (cover["width"], cover["height"]) == (1600, 2560)
+    with Image.open(io.BytesIO((await picture(api, cover["image_url"])).raw)) as image:
+        assert image.size == (1600, 2560)
 
 
 async def test_a_server_that_fails_once_is_asked_again(api: Api, server: ImageServer) -> None:

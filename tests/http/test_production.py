@@ -144,7 +144,7 @@ async def test_a_cover_that_cannot_be_made_leaves_the_book_unharmed_and_the_run_
     assert await files(painting, book) == ["docx", "epub", "pdf"]
     assert await images_used(painting) == 1
     paid = "SELECT count(*) FROM model_call WHERE run_id = $1::uuid AND stage = 'cover' AND cost_micros = $2"
-    assert await db.fetchval(paid, run["task_id"], 50 * 5 + 1000 * 30) == 3, "two that were of no use, and the cover"
+    assert await db.fetchval(paid, run["task_id"], 50 * 8 + 1000 * 30) == 3, "two that were of no use, and the cover"
 
 
 async def test_without_the_addon_it_is_402_and_names_it(open_api: OpenApi) -> None:

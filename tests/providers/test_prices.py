@@ -48,3 +48,4 @@ def test_the_defaults_have_prices_and_the_table_a_date() -> None:
         assert prices().of(f"{provider}:{model}") is not None
     assert date.fromisoformat(prices().verified_on)
     assert prices().of("offline") == Price(0, 0, 0, 0)
+    assert prices().picture_tokens > 1_000

@@ -69,13 +69,13 @@ def test_the_pictures_of_a_childrens_book_are_paid_with_it():
     childrens = replace(told.book, kind=BookKind.CHILDRENS)
 
     drawn = estimate(childrens, told.chapters, "anthropic:any", price)
-    painted = estimate(childrens, told.chapters, "anthropic:any", price, "openai:painter")
-    unpriced = estimate(childrens, told.chapters, "anthropic:any", lambda *_: None, "openai:painter")
+    painted = estimate(childrens, told.chapters, "anthropic:any", price, "openai:painter", 1_000)
+    unpriced = estimate(childrens, told.chapters, "anthropic:any", lambda *_: None, "openai:painter", 1_000)
 
     assert painted.usage.images == 5
     assert painted.cost_micros > drawn.cost_micros + 5 * 1_000 * 10
     assert unpriced.cost_micros is None
-    assert estimate(told.book, told.chapters, "anthropic:any", price, "openai:painter") == estimate(
+    assert estimate(told.book, told.chapters, "anthropic:any", price, "openai:painter", 1_000) == estimate(
         told.book, told.chapters, "anthropic:any", price
     )
 
