@@ -158,7 +158,7 @@ def test_no_order_of_events_breaks_a_promise() -> None:
     run_state_machine_as_test(
         LifeMachine,
         settings=settings(
-            max_examples=1000 if THOROUGH else 100, stateful_step_count=50, deadline=None, derandomize=True
+            max_examples=1000 if THOROUGH else 100, stateful_step_count=50, deadline=None, print_blob=True
         ),
     )
 
@@ -189,7 +189,7 @@ def test_the_database_lives_the_same_life(dsn: str) -> None:
             max_examples=100 if THOROUGH else 12,
             stateful_step_count=30,
             deadline=None,
-            derandomize=True,
+            print_blob=True,
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -16,6 +16,7 @@ import asyncpg
 from bookgen.store.migrate import migrate
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 from tests.databases import SQL, database_dsn
+from tests.sim import recorder
 from tests.sim.postgres import EPOCH, Postgres
 
 # Nothing happens by itself, at a time that is not ours.
@@ -73,8 +74,9 @@ PREPARE = """
         END LOOP;
     END $$;
 """
-RESTORE = """
+RESTORE = f"""
     SELECT kept.restore();
+    {recorder.FORGET};
     ALTER SEQUENCE run_queue RESTART;
     ALTER TABLE run DROP COLUMN IF EXISTS of_a_newer_version
 """
@@ -116,6 +118,7 @@ async def make_database(cluster_dsn: str) -> str:
     await migrate(dsn, SQL)
     connection = await asyncpg.connect(dsn)
     await connection.execute(PREPARE)
+    await connection.execute(recorder.RECORDER)
     await connection.close()
     return dsn
 

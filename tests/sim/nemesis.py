@@ -29,6 +29,8 @@ POINTS = (
     "generate.before", "generate.after", "pause.before", "pause.after", "resume.before", "resume.after",
     "stop.before", "stop.after", "advance.before", "advance.after",
 )  # fmt: skip
+# Struck more often than the others: whoever sleeps or dies with a reply in hand is where most can go wrong.
+COMMITS = ("step.before", "checkpoint.before", "checkpoint.after")
 # Statements that a fault may be aimed at, by how they begin.
 AIMS = {
     "any": "",
@@ -55,6 +57,7 @@ SQLSTATES = (
 # A lease that was renewed ten seconds ago outlives this.
 SHORT_SECONDS = 6.0
 LEASE_SECONDS = 30.0
+DRAINS = "SELECT 1 FROM process WHERE pid = {} AND draining"
 WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b")
 
 
@@ -86,7 +89,8 @@ def _draw(chance: random.Random, kind: str, seconds: float) -> PlannedFault:
             how = chance.choice((CUT_AFTER, CUT_AFTER, CUT_BEFORE, chance.choice(SQLSTATES), chance.choice(SQLSTATES)))
             detail = f"{chance.choice(list(AIMS))}: {how}"
         case "point":
-            detail = f"{chance.choice(POINTS)}: {chance.choice(('kill', 'freeze'))}"
+            detail = f"{chance.choice((*POINTS, *COMMITS * 3))}: {chance.choice(('kill', 'freeze'))}"
+            length = chance.choice((length, LEASE_SECONDS * 1.5))
         case "clock":
             detail = chance.choice(("-20", "40", "3600"))
         case "lock":
@@ -106,7 +110,8 @@ class Nemesis:
 
     `hits` counts by book what may cost it a model call, `claimed_around` what may cost each book one: when the server's
     clock jumps by more than a lease, all processes take all others for dead, and whoever was robbed looks a second
-    later. `happened` counts what came to pass.
+    later. `doubtful` are the processes that met what a book may have done to them, by their pids: no book pays for the
+    others. `happened` counts what came to pass.
     """
 
     def __init__(
@@ -124,6 +129,7 @@ class Nemesis:
         self.down_until = self.read_only_until = self.full_until = 0.0
         self.clock = 0.0
         self.hits: Counter[int] = Counter()
+        self.doubtful: set[int] = set()
         self.claimed_around = 0
         self.happened: Counter[str] = Counter()
         self.killed: Counter[int] = Counter()
@@ -170,6 +176,7 @@ class Nemesis:
             if fault.kind == "strike" and plain.startswith(AIMS[aim]):
                 self._armed.remove(fault)
                 self._note(f"strike {aim}", owner, plain[:40], how)
+                self.doubtful.add(owner.pid)
                 self.happened[f"strike {how}"] += 1
                 if how in (CUT_AFTER, CUT_BEFORE):
                     return Mishap(cut=True, before=how == CUT_BEFORE)
@@ -223,6 +230,7 @@ class Nemesis:
                 self._note("clock", None, fault.detail)
                 self.clock += float(fault.detail)
                 self.claimed_around += 2 * len(living) if float(fault.detail) > LEASE_SECONDS else 0
+                self.doubtful.update(each.pid for each in living)
             case "disk", _:
                 self._note("disk", None, fault.seconds)
                 self.full_until = max(self.full_until, self._loop.time() + fault.seconds)
@@ -237,6 +245,7 @@ class Nemesis:
                 self._freeze(process, fault.seconds)
             case "partition", SimulatedProcess():
                 self._note("partition", process, fault.seconds)
+                self.doubtful.add(process.pid)
                 self._hit(process, fault.seconds)
                 self._away[process] = max(self._away.get(process, 0.0), self._loop.time() + fault.seconds)
             case "drain", SimulatedProcess():
@@ -248,9 +257,10 @@ class Nemesis:
         if charged:
             self._hit(process)
             self.killed.update(process.books)
-        assert self.network is not None
+        if charged or not self._network.postgres.rows(DRAINS.format(process.pid)):
+            self.doubtful.add(process.pid)
         process.kill()
-        self.network.cut(process)
+        self._network.cut(process)
         self._ended(process)
         self._boot(self._chance.choice((0.5, 3.0, 20.0)))
 
@@ -258,6 +268,7 @@ class Nemesis:
         if process.frozen:
             return
         self._hit(process, seconds)
+        self.doubtful.add(process.pid)
         process.frozen = True
         with self._loop.acting_as(self._loop.world):
             self._loop.call_later(seconds, setattr, process, "frozen", False)
@@ -299,6 +310,8 @@ class Nemesis:
         account = self._accounts[fault.who % len(self._accounts)]
         where = {"account_slot": f"account_id = {account}", "run": f"account_id = {account}", "process": "true"}
         self._note(f"lock {fault.detail}", None, account)
+        if fault.detail == "process":
+            self.doubtful.update(process.pid for process in self._processes())
         session = self._outsider()
         await self._ask(session, "BEGIN")
         await self._ask(session, f"SELECT 1 FROM {fault.detail} WHERE {where[fault.detail]} FOR UPDATE")
@@ -348,6 +361,7 @@ class Nemesis:
         for process in self._processes():
             if not process.dead:
                 self._hit(process, seconds)
+                self.doubtful.add(process.pid)
 
     def _note(self, what: str, owner: Owner | None, *more: object) -> None:
         self._quiet = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tests.sim import recorder
 from tests.sim.author import SimulatedAuthor
 from tests.sim.nemesis import Nemesis
 from tests.sim.postgres import Postgres
@@ -51,6 +52,10 @@ INVARIANTS = {
                                          WHEN 'error' THEN 'outline' ELSE 'generating' END
            AND NOT (r.status = 'completed' AND b.status = 'outline'
                     AND EXISTS (SELECT FROM model_call m WHERE m.book_id = b.id AND m.stage <> 'chapter'))""",
+    "a stopped run that wrote has given its hold back": """
+        SELECT r.id FROM run r WHERE r.status = 'stopped' AND r.written > 0
+           AND NOT EXISTS (SELECT FROM hold h WHERE h.book_id = r.book_id)
+           AND NOT EXISTS (SELECT FROM run n WHERE n.book_id = r.book_id AND n.queue_seq > r.queue_seq)""",
     "a job is still under way": "SELECT book_id, kind, owner FROM book_job JOIN process ON boot_id = owner",
     "a run of which replies are stored is over for good": """
         SELECT DISTINCT s.run_id, r.status FROM step s JOIN run r ON r.id = s.run_id
@@ -64,9 +69,13 @@ INVARIANTS = {
                                    + 4 * u.ai_edits_used""",
 }
 FAILURES = "SELECT id, book_id, failure ->> 'code', crash_count FROM run WHERE status = 'error'"
-WRITTEN_TWICE = "SELECT id, book_id, written, total FROM run WHERE written > total"
+WRITTEN_OTHERWISE = """
+    SELECT id, book_id, written, total FROM run
+     WHERE written > total OR status = 'completed' AND mode = 'full' AND written < total
+"""
 ENTERED = "SELECT output_tokens, count(*) FROM model_call GROUP BY 1"
 CHAPTER = "SELECT content FROM chapter WHERE id = {}"
+REVISION = "SELECT 1 FROM chapter_revision WHERE chapter_id = {} AND content = '{}'"
 QUARANTINED_FROM = 3  # deaths of its process
 
 
@@ -79,6 +88,8 @@ def judge(
 ) -> list[str]:
     """What is wrong, in sentences."""
     found = [f"{what}: {rows[:3]}" for what, sql in INVARIANTS.items() if (rows := postgres.rows(sql))]
+    found += [f"run of book {book}: {what}" for what, book in postgres.rows(recorder.BREACHES)]
+    found += _charges(postgres, nemesis)
     found += _failures(postgres, provider, nemesis)
     found += _ledger(postgres, provider)
     found += _written(postgres, set[int]().union(*(author.edited for author in authors)))
@@ -87,6 +98,15 @@ def judge(
         found += author.findings + _words(postgres, provider, author)
     found += [f"{process.name}: {crash}" for process in processes for crash in process.crashes]
     return found
+
+
+def _charges(postgres: Postgres, nemesis: Nemesis) -> list[str]:
+    """A book is charged with no end of a process but one that it may have caused."""
+    return [
+        f"the run of book {book} was charged with the end of process {pid}, which had said that it would end"
+        for book, pid in postgres.rows(recorder.CHARGED)
+        if int(pid or 0) not in nemesis.doubtful
+    ]
 
 
 def _failures(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) -> list[str]:
@@ -119,7 +139,7 @@ def _ledger(postgres: Postgres, provider: ScriptedProvider) -> list[str]:
 
 def _written(postgres: Postgres, edited: set[int]) -> list[str]:
     """Where nobody else has changed a book, a run writes each chapter once, and replaces none of its own."""
-    rows = postgres.rows(WRITTEN_TWICE)
+    rows = postgres.rows(WRITTEN_OTHERWISE)
     return [f"run {run_id} of book {book} wrote {n} chapters of {total}" for run_id, book, n, total in rows
             if int(book or 0) not in edited]  # fmt: skip
 
@@ -140,11 +160,15 @@ def _waste(provider: ScriptedProvider, nemesis: Nemesis, cleared: Counter[int]) 
 
 
 def _words(postgres: Postgres, provider: ScriptedProvider, author: SimulatedAuthor) -> list[str]:
-    """The author's words stand, unless somebody who had read them was asked to write others."""
+    """The author's words stand, unless somebody who had read them was asked to write others; then they are kept."""
     found = []
     for chapter, words in author.words.items():
         rows = postgres.rows(CHAPTER.format(chapter))
         read = words.text in provider.seen[words.book, words.number]
         if rows and words.text and rows[0][0] != words.text and not read:
             found.append(f"chapter {chapter} of book {words.book}: {words.text!r} became {rows[0][0]!r}")
+        elif (
+            rows and words.text and rows[0][0] != words.text and not postgres.rows(REVISION.format(chapter, words.text))
+        ):
+            found.append(f"chapter {chapter} of book {words.book}: {words.text!r} is in no revision")
     return found

@@ -28,7 +28,7 @@ from bookgen.actors import (
 )
 from bookgen.actors.health import Health
 from bookgen.errors import Unavailable
-from bookgen.store import books, chapters, holds, material, model_calls, outages, runs
+from bookgen.store import books, chapters, holds, material, model_calls, outages, runs, slots
 from bookgen.store import jobs as stored_jobs
 from bookgen.store import steps as stored_steps
 
@@ -183,6 +183,10 @@ async def sweep_that_says_nothing(self: supervisor.Supervisor) -> None:
 swept = supervisor.Supervisor.sweep
 
 
+async def remove_instead_of_keeping(connection: Any, hold_id: int, until: Any) -> None:
+    await holds.remove(connection, hold_id)
+
+
 _STATUSES = "r.status IN ('queued', 'running', 'paused')"
 
 PLANTED = [
@@ -273,6 +277,31 @@ PLANTED = [
     PlantedBug(
         "a sweep that did not ask says all is well", instead(supervisor.Supervisor, "sweep", sweep_that_says_nothing)
     ),
+    PlantedBug(
+        "a run is charged with a deploy",
+        sql(runs, "CLAIM", "OR r.owner = ANY(ARRAY(SELECT boot_id FROM judged WHERE draining)) THEN", "THEN"),
+    ),
+    PlantedBug("a run stays suspected after its progress", sql(runs, "CHECKPOINT", "crash_count = 0,", "")),
+    PlantedBug(
+        "a run starts beside one that finishes its call", sql(runs, "PROMOTE", "r.call_started_at IS NOT NULL", "false")
+    ),
+    PlantedBug(
+        "the newest of the queue starts first",
+        sql(runs, "PROMOTE", "ORDER BY queue_seq LIMIT", "ORDER BY queue_seq DESC LIMIT"),
+    ),
+    PlantedBug("a paused run keeps its place in the queue", without(decide.Effect.TO_TAIL)),
+    PlantedBug("a completed book is not written again", without(decide.Effect.REWRITE)),
+    PlantedBug(
+        "a text that is overwritten is not kept", sql(runs, "CHECKPOINT", "WHERE held OR NOT same", "WHERE NOT same")
+    ),
+    PlantedBug(
+        "an edit does not move the version", sql(chapters, "SAVE", "c.content_version + $2::int", "c.content_version")
+    ),
+    PlantedBug(
+        "a chapter is begun in any state", sql(runs, "BEGIN", "AND r.status = $3 AND", "AND $3::text <> '' AND")
+    ),
+    PlantedBug("commands of an account overlap", instead(slots, "lock", nothing)),
+    PlantedBug("what a stopped run has paid for is given back", instead(holds, "keep", remove_instead_of_keeping)),
     PlantedBug("a paused run makes further calls", instead(book.BookActor, "halt", idle)),
     PlantedBug("a stopped run's call goes on", instead(book.BookActor, "cancel", idle)),
 ]

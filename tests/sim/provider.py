@@ -29,11 +29,15 @@ NAME = "scripted"
 
 @dataclass(eq=False, slots=True)
 class ModelCall:
-    """A model call. `outcome`: how it ended, as far as its process has heard; None while it is in flight."""
+    """A model call. `run`: empty when it is of none. `outcome`: how it ended, as far as its process has heard.
+
+    It is None while the call is in flight.
+    """
 
     key: str
     book: int
     chapter: int
+    run: str
     process: Owner
     began: float
     number: int
@@ -75,8 +79,8 @@ class ScriptedProvider:
 
     async def complete(self, request: TextRequest) -> TextReply:
         key = request.messages[-1].text
-        book, chapter = orjson.loads(key)[:2]
-        call = ModelCall(key, book, chapter, self._loop.current, self._loop.time(), len(self.calls) + 1)
+        book, chapter, run = orjson.loads(key)[:3]
+        call = ModelCall(key, book, chapter, run, self._loop.current, self._loop.time(), len(self.calls) + 1)
         self.calls.append(call)
         self._trace(call.process.name, "asks the model", call.number, key)
         self._asked(call)
@@ -133,7 +137,8 @@ class ScriptedProvider:
 def _ask(stage: str, book: int, chapter: int, steps: Steps, part: int, before: list[str]) -> TextRequest:
     """`steps` of another run, or of another job, make another question, as what they are stored under does."""
     work: Any = getattr(steps, "_work", None)
-    text = orjson.dumps([book, chapter, stage, part, str(work.salt), _hash("".join(before))]).decode()
+    run = str(work.run_id or "")
+    text = orjson.dumps([book, chapter, run, stage, part, str(work.salt), _hash("".join(before))]).decode()
     return TextRequest(stage, (), (Message("user", text),), 100, chapter_number=chapter or None)
 
 

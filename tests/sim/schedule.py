@@ -44,6 +44,11 @@ RESTING = """
      WHERE status IN ('paused', 'stopped') AND NOT EXISTS (SELECT FROM book_job j WHERE j.book_id = newest.book_id)
 """
 HEARD_SECONDS = 3.0  # in which a process hears of what another was told
+# The other runs of the account that may go on.
+OTHERS = """
+    SELECT o.id FROM run r JOIN run o ON o.account_id = r.account_id AND o.id <> r.id
+     WHERE r.id = '{}' AND o.status IN ('queued', 'running', 'paused')
+"""
 PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
 
 
@@ -212,12 +217,18 @@ class Schedule:
             self.lines.append(line)
 
     def _asked(self, call: ModelCall) -> None:
-        """As long as nothing has gone wrong, no call is made for a run that was told to rest."""
+        """As long as nothing has gone wrong, no call is made for a run that was told to rest, or beside another of the
+        account.
+        """
         if not self.nemesis.quiet:
             return
         for status, since in self.postgres.rows(RESTING.format(call.book)):
             if EPOCH + self.loop.time() - float(since or 0) > HEARD_SECONDS:
                 self._bad_news.append(f"call {call.number} of book {call.book} was made while its run was {status}")
+        others = {row[0] for row in self.postgres.rows(OTHERS.format(call.run))} if call.run else set()
+        for other in self.provider.calls:
+            if other.outcome is None and other.run in others:
+                self._bad_news.append(f"calls {other.number} and {call.number} are of two runs of one account")
 
     def _hear(self, entry: dict[str, Any]) -> None:
         owner = self.loop.current

@@ -1,0 +1,34 @@
+"""What triggers of the simulated database note down of each change of a run, while it happens."""
+
+from __future__ import annotations
+
+# `breach`: a change that no run may make, as a sentence. `charge`: a run that is charged with the end of a process.
+RECORDER = """
+    CREATE SCHEMA seen;
+    CREATE TABLE seen.breach (what text, book_id bigint);
+    CREATE TABLE seen.charge (book_id bigint, pid integer);
+
+    CREATE FUNCTION seen.note() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NEW.crash_count > OLD.crash_count AND OLD.status = 'running' THEN
+            INSERT INTO seen.charge SELECT NEW.book_id, pid FROM process WHERE boot_id = OLD.owner;
+        END IF;
+        IF NEW.written > OLD.written AND NEW.crash_count > 0 THEN
+            INSERT INTO seen.breach VALUES ('it is still suspected after its progress', NEW.book_id);
+        END IF;
+        IF OLD.status = 'paused' AND NEW.status IN ('queued', 'running') AND NEW.queue_seq = OLD.queue_seq THEN
+            INSERT INTO seen.breach VALUES ('it has kept its place in the queue over a pause', NEW.book_id);
+        END IF;
+        IF OLD.status = 'queued' AND NEW.status = 'running' AND EXISTS (
+            SELECT FROM run r
+             WHERE r.account_id = NEW.account_id AND r.status = 'queued' AND r.queue_seq < NEW.queue_seq
+        ) THEN
+            INSERT INTO seen.breach VALUES ('it was started before one that was accepted earlier', NEW.book_id);
+        END IF;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER note AFTER UPDATE ON run FOR EACH ROW EXECUTE FUNCTION seen.note();
+"""
+FORGET = "TRUNCATE seen.breach, seen.charge"
+BREACHES = "SELECT what, book_id FROM seen.breach"
+CHARGED = "SELECT book_id, pid FROM seen.charge"
