@@ -133,9 +133,10 @@ class StoredSteps:
         if self._work.run_id is None:  # somebody waits for this answer
             request = replace(request, patience=CALLER_PATIENCE)
         budget = self.budget(request.stage, request.chapter_number)
-        reply = _storable(await self._call(replace(request, halt=self._halt, on_bound=self._bound, budget=budget)))
-        asked = self.asked(request.stage, request.chapter_number, reply.spent)
-        self.unstored = Step(key, _to_json(reply), asked)
+        async with self._quarantine.waiting_for_model(self._work.run_id):
+            reply = _storable(await self._call(replace(request, halt=self._halt, on_bound=self._bound, budget=budget)))
+            # At once: to go on after the call may have to wait, and what is paid for is entered whatever ends that.
+            self.unstored = Step(key, _to_json(reply), self.asked(request.stage, request.chapter_number, reply.spent))
         return reply
 
     async def settle(self) -> None:
@@ -185,8 +186,7 @@ class StoredSteps:
         await fault("call.before", self._work.book_id)
         self.failed = None  # writing may have asked for less than what did not fit
         try:
-            async with self._quarantine.waiting_for_model(self._work.run_id):
-                return await self._resources.model.complete(request)
+            return await self._resources.model.complete(request)
         except UpstreamAIError as error:
             self.failed = error
             await self.charge(self.asked(request.stage, request.chapter_number, error.spent))

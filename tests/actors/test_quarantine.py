@@ -171,6 +171,31 @@ async def test_a_suspect_whose_last_chapter_is_written_lets_the_next_in(
         await shelf.until_status(book, "completed")
 
 
+NAMING_WAITS = """
+    SELECT EXISTS (SELECT FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%SET probation%')
+"""
+
+
+async def test_a_suspects_reply_is_entered_where_its_lease_is_lost_before_it_may_go_on(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf
+) -> None:
+    process = await start()
+    account, book = await begun(process)
+    await crash(process, shelf)
+    await shelf.pool.execute("UPDATE run SET crash_count = $1", CRASHES_TO_SUSPECT)
+    process = await start()
+    await model.wait_until_asked(book, 1, times=2)
+    async with shelf.pool.acquire() as other, other.transaction():
+        await other.execute("SELECT FROM process FOR UPDATE")
+        model.answer(book, 1)
+        await shelf.until(NAMING_WAITS)
+
+        process.registry.find((account, book)).lose()
+
+    await shelf.until("SELECT count(*) = 1 FROM model_call WHERE book_id = $1", book)
+
+
 async def test_suspects_that_wait_for_the_model_are_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
     pairs = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     process = await start()

@@ -289,7 +289,7 @@ class Nemesis:
         with self._loop.acting_as(process):
             self._loop.create_task(drain())
         if killed:
-            self._loop.call_later(fault.seconds / 5, lambda: self.kill(process, charged=False))
+            self._loop.call_later(fault.seconds / 10, lambda: self.kill(process, charged=False))
 
     def _outage(self, fault: PlannedFault) -> None:
         assert self.network is not None

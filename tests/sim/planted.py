@@ -28,7 +28,7 @@ from bookgen.actors import (
 )
 from bookgen.actors.health import Health
 from bookgen.errors import Unavailable
-from bookgen.store import books, chapters, holds, material, model_calls, outages, runs, slots
+from bookgen.store import books, chapters, holds, material, model_calls, outages, runs
 from bookgen.store import jobs as stored_jobs
 from bookgen.store import steps as stored_steps
 
@@ -300,7 +300,6 @@ PLANTED = [
     PlantedBug(
         "a chapter is begun in any state", sql(runs, "BEGIN", "AND r.status = $3 AND", "AND $3::text <> '' AND")
     ),
-    PlantedBug("commands of an account overlap", instead(slots, "lock", nothing)),
     PlantedBug("what a stopped run has paid for is given back", instead(holds, "keep", remove_instead_of_keeping)),
     PlantedBug("a paused run makes further calls", instead(book.BookActor, "halt", idle)),
     PlantedBug("a stopped run's call goes on", instead(book.BookActor, "cancel", idle)),

@@ -165,7 +165,7 @@ class Schedule:
                       f"'author{account}', 'author{account}@example.com')")  # fmt: skip
             self._put(f"UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = 'pro') "
                       f"WHERE account_id = {account}")  # fmt: skip
-            books[account] = [account * 10 + number for number in range(1 + account % 2)]
+            books[account] = [account * 10 + number for number in range(1 + account % 3)]
             for book in books[account]:
                 self._put(
                     f"""INSERT INTO book (id, account_id, title, chapter_count, target_word_count, trim_size,
