@@ -15,7 +15,7 @@ INSTALL = $(if $(UV),$(UV) pip install -q --python $(BIN)/python,$(BIN)/python -
 LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --no-annotate --upgrade
 
-.PHONY: book test serve pythons chaos simulate planted contract mutants outages models covers wraps console-figures proofing anchors pages lock clean
+.PHONY: book test serve pythons chaos simulate planted contract mutants audit outages models covers wraps console-figures proofing anchors pages lock clean
 
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
@@ -58,6 +58,12 @@ MUTANTS ?= 300
 mutants: .venv/.test
 	@$(INSTALL) -e ".[mutants]"
 	$(BIN)/python -m tests.mutants --mutants $(MUTANTS)
+
+# The locks held against known vulnerabilities, without the network: ADVISORIES is a checkout of
+# github.com/pypa/advisory-database, as new as it is.
+audit: .venv/.test
+	@test -d "$(ADVISORIES)" || { echo "make audit ADVISORIES=folder: a checkout of github.com/pypa/advisory-database."; exit 1; }
+	$(BIN)/python -m tests.advisories "$(ADVISORIES)"
 
 # Outages of a second, a minute and an hour, on a virtual clock; every kind of server that is none of a cloud's.
 outages: .venv/.test

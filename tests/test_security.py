@@ -77,6 +77,7 @@ CHECKLIST = {
     "a link breaks no page of the EPUB": "test_hostile the_address_of_a_link_breaks_no_page_of_the_epub",
     "what is typed is text in the preview": "test_hostile what_is_typed_is_text_in_the_pages_that_browsers_show",
     "make installs what was locked": "test_lock make_installs_from_the_locks_and_asks_for_every_hash",
+    "and is held against known vulnerabilities": "test_advisories a_locked_version_is_told_where_an_advisory_",
     "with hashes, within bounds": "test_lock everything_declared_is_pinned_within_its_bounds_with_its_hashes",
     "material spells no end of its block": "test_fence no_spelling_of_the_end_opens_with_a_bracket",
     "large answers are read a piece at a time": "test_large_answers no_more_than_a_piece_is_read_at_a_time",
