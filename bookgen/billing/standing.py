@@ -9,7 +9,7 @@ from bookgen.billing.periods import Period, period_at
 from bookgen.billing.plans import FREE, SELF_HOSTED
 from bookgen.errors import NotFound
 from bookgen.models import OwnedAddon, Plan, Subscription, SubscriptionStatus
-from bookgen.store import plans, subscriptions
+from bookgen.store import subscriptions
 from bookgen.store.database import DB
 
 PAST_DUE_GRACE = timedelta(days=7)
@@ -25,15 +25,15 @@ class Standing:
 
 
 async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool) -> Standing:
-    found = await subscriptions.find_with_sign_up(db, account_id)
+    found = await subscriptions.find_entitlement(db, account_id, standard_plan(billing=billing))
     if found is None:
         raise NotFound
-    subscription, signed_up_at = found
+    subscription = found.subscription
     if billing and subscription and _entitled(subscription, now):
         period = period_at(subscription.anchor, now)
         return Standing(subscription.plan, period, subscription.current_period_end or period.end)
-    period = period_at(signed_up_at, now)
-    return Standing(await plans.get(db, standard_plan(billing=billing)), period, period.end)
+    period = period_at(found.signed_up_at, now)
+    return Standing(found.standard, period, period.end)
 
 
 def standard_plan(*, billing: bool) -> str:

@@ -13,14 +13,14 @@ that of starting, steering and finishing a run, so that no two of them wait for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bookgen import threads
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
-from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, RevisionOrigin, Run, RunStatus
+from bookgen.models import Book, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
 from bookgen.store import book_state, books, chapters, jobs, outlines, revisions, runs, slots, storage
 from bookgen.words import PIECE, count_words
 
@@ -97,24 +97,16 @@ async def save_chapter(
     async with connection.transaction():
         if "target_word_count" in changes:
             await slots.lock(connection, account_id)
-        former = await chapters.lock(connection, account_id, chapter_id)
-        if former is None:
-            raise NotFound
-        if read is not None and former != read:
+        if read is not None and await chapters.lock(connection, account_id, chapter_id) not in (read, None):
             raise Conflict(CHANGED)
-        chapter = replace(former, **changes)
-        rewritten = chapter.content != former.content
-        if rewritten:
-            chapter = _with_count(chapter, words)
-        overwritten = rewritten and former.content.strip()
-        saved = await chapters.save(
-            connection, chapter, rewritten=rewritten, replaced_by=origin if overwritten else None
-        )
+        saved = await chapters.save(connection, account_id, chapter_id, changes, words, origin)
+        if saved is None:
+            raise NotFound
         if "target_word_count" in changes:
-            await _require_budgets(connection, quota, account_id, chapter.book_id)
-        if (rewritten and chapter.content) or len(chapter.summary) > len(former.summary):
+            await _require_budgets(connection, quota, account_id, saved.chapter.book_id)
+        if saved.grown:
             await require_stored(connection, quota, account_id)
-    return saved
+    return saved.chapter
 
 
 async def restore_revision(
@@ -184,12 +176,6 @@ def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
 async def _count_words(text: str) -> int:
     """In a thread where it takes long: a piece holds the interpreter, wherever it is read."""
     return count_words(text) if len(text) <= PIECE else await threads.compute(count_words, text)
-
-
-def _with_count(chapter: Chapter, words: int) -> Chapter:
-    """The chapter with the word count and the status of its text."""
-    status = ChapterStatus.COMPLETED if chapter.content.strip() else ChapterStatus.PENDING
-    return replace(chapter, word_count=words, status=status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from bookgen.models import Chapter, RevisionOrigin
-from bookgen.store.rows import columns, field_names, mapper, parameters
+from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
+from bookgen.store.rows import columns, field_names, mapper
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -128,32 +127,55 @@ async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
     return row and chapter_of(row)
 
 
-SAVED = ("title", "summary", "target_word_count", "content", "word_count", "status")
-
-# One statement: the text that is overwritten need not come here and go back to be kept.
+# One statement: neither the text that is overwritten nor the one that overwrites it need come here to be kept.
 SAVE = f"""
-    WITH kept AS (
+    WITH former AS ({LOCK}), changed AS (
+        SELECT former.*, coalesce(former.content <> $7, false) AS rewritten FROM former
+    ), kept AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
-        SELECT id, $3, content, word_count FROM chapter WHERE id = $1 AND $3::text IS NOT NULL
+        SELECT id, $3, content, word_count FROM changed WHERE rewritten AND content ~ '\\S'
     ), touched AS (
-        UPDATE book SET updated_at = now() FROM chapter WHERE chapter.id = $1 AND book.id = chapter.book_id
+        UPDATE book SET updated_at = now() FROM changed WHERE book.id = changed.book_id
     )
     UPDATE chapter AS c
-       SET ({columns(SAVED)}) = ({parameters(SAVED, 4)}), updated_at = now(),
-           content_version = c.content_version + $2::int, quality = CASE WHEN $2::int = 1 THEN '[]' ELSE c.quality END
-     WHERE id = $1
-    RETURNING content_version, updated_at
+       SET title = coalesce($4, c.title), summary = coalesce($5, c.summary),
+           target_word_count = coalesce($6, c.target_word_count),
+           content = CASE WHEN f.rewritten THEN $7 ELSE c.content END,
+           word_count = CASE WHEN f.rewritten THEN $8 ELSE c.word_count END,
+           status = CASE WHEN f.rewritten THEN $9 ELSE c.status END,
+           quality = CASE WHEN f.rewritten THEN '[]' ELSE c.quality END,
+           content_version = c.content_version + f.rewritten::int, updated_at = now()
+      FROM changed f
+     WHERE c.id = f.id
+    RETURNING {COLUMNS.replace("c.content,", "CASE WHEN $7 IS NULL THEN c.content ELSE '' END AS content,")},
+              f.rewritten AND $7 <> '' OR length(c.summary) > length(f.summary) AS grown
 """
 
 
-async def save(db: DB, chapter: Chapter, *, rewritten: bool, replaced_by: RevisionOrigin | None = None) -> Chapter:
-    """Writes an author's chapter, which the transaction has locked, and says that its book has changed.
+@dataclass(frozen=True, slots=True)
+class SavedChapter:
+    """A chapter as it was saved. `grown`: more may be kept now than before."""
 
-    One that is `rewritten` has a new version, and nothing is known of its quality. Its former text is kept as a
-    revision where `replaced_by` says what replaces it.
+    chapter: Chapter
+    grown: bool
+
+
+async def save(
+    db: DB, account_id: int, chapter_id: int, changes: Mapping[str, Any], words: int, origin: RevisionOrigin
+) -> SavedChapter | None:
+    """Changes fields of the account's chapter, and says that its book has changed.
+
+    One with another text, of so many words, has a new version, and nothing is known of its quality; its former text is
+    kept as a revision that was replaced by `origin`.
     """
-    row = await db.fetchrow(SAVE, chapter.id, int(rewritten), replaced_by, *attrgetter(*SAVED)(chapter))
-    return replace(chapter, **row)
+    content = changes.get("content")
+    status = ChapterStatus.COMPLETED if content and content.strip() else ChapterStatus.PENDING
+    told = (changes.get("title"), changes.get("summary"), changes.get("target_word_count"), content)
+    row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status)
+    if row is None:
+        return None
+    chapter = chapter_of(row)
+    return SavedChapter(chapter if content is None else replace(chapter, content=content), row["grown"])
 
 
 WORDS_BEYOND_TARGET = """

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -14,7 +13,7 @@ from asyncpg.pool import PoolAcquireContext
 
 from bookgen.errors import Unavailable
 from bookgen.store import pooler
-from bookgen.store.outages import UNREACHABLE, PoolExhausted, is_passing, passing_as_unavailable
+from bookgen.store.outages import UNREACHABLE, PoolExhausted, is_passing, passing_as_unavailable, raise_as_unavailable
 
 DB: TypeAlias = asyncpg.Pool | asyncpg.Connection
 
@@ -39,6 +38,11 @@ HTTP_SILENCE_SECONDS = 15.0  # somebody waits
 QUEUE_SECONDS = 20.0  # for a connection, while the ones before are served
 
 
+# It has heard the server's last words, not yet its end, and takes no message in between; or it is a primary no longer.
+# Or the server is silent: a roll-back would wait for it as long.
+LAST_WORDS = (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, TimeoutError)
+
+
 class Connection(asyncpg.Connection):  # type: ignore[misc]
     """Says Unavailable when the server is gone, and skips the reset on release, which costs a round trip.
 
@@ -49,40 +53,32 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
     def get_reset_query(self) -> str:
         return ""
 
-    @contextlib.contextmanager
-    def _passing_as_unavailable(self) -> Iterator[None]:
-        with passing_as_unavailable():
-            try:
-                yield
-            except (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, TimeoutError):
-                # It has heard the server's last words, not yet its end, and takes no message in between. Or the server
-                # is silent: a roll-back would wait for it as long. Or it is a primary no longer.
+    async def _heard(self, call: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return await call
+        except Exception as error:
+            if isinstance(error, LAST_WORDS):
                 self.terminate()
-                raise
+            raise_as_unavailable(error)
+            raise
 
     async def execute(self, *args: Any, **kwargs: Any) -> Any:
-        with self._passing_as_unavailable():
-            return await super().execute(*args, **kwargs)
+        return await self._heard(super().execute(*args, **kwargs))
 
     async def executemany(self, *args: Any, **kwargs: Any) -> Any:
-        with self._passing_as_unavailable():
-            return await super().executemany(*args, **kwargs)
+        return await self._heard(super().executemany(*args, **kwargs))
 
     async def fetchmany(self, *args: Any, **kwargs: Any) -> Any:
-        with self._passing_as_unavailable():
-            return await super().fetchmany(*args, **kwargs)
+        return await self._heard(super().fetchmany(*args, **kwargs))
 
     async def fetch(self, *args: Any, **kwargs: Any) -> Any:
-        with self._passing_as_unavailable():
-            return await super().fetch(*args, **kwargs)
+        return await self._heard(super().fetch(*args, **kwargs))
 
     async def fetchrow(self, *args: Any, **kwargs: Any) -> Any:
-        with self._passing_as_unavailable():
-            return await super().fetchrow(*args, **kwargs)
+        return await self._heard(super().fetchrow(*args, **kwargs))
 
     async def fetchval(self, *args: Any, **kwargs: Any) -> Any:
-        with self._passing_as_unavailable():
-            return await super().fetchval(*args, **kwargs)
+        return await self._heard(super().fetchval(*args, **kwargs))
 
 
 class _Acquired(PoolAcquireContext):  # type: ignore[misc]

@@ -59,12 +59,15 @@ def passing_as_unavailable() -> Iterator[None]:
     """Raises Unavailable, caused by the error, where a passing one is raised inside."""
     try:
         yield
-    except Unavailable:
-        raise
     except Exception as error:
-        if is_passing(error):
-            raise Unavailable(UNREACHABLE) from error
+        raise_as_unavailable(error)
         raise
+
+
+def raise_as_unavailable(error: Exception) -> None:
+    """Raises Unavailable, caused by the error, if it is a passing one and not that already."""
+    if not isinstance(error, Unavailable) and is_passing(error):
+        raise Unavailable(UNREACHABLE) from error
 
 
 async def through_outages(

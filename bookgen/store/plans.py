@@ -12,7 +12,7 @@ from bookgen.store.database import DB
 
 NO_BOUND = 2**31 - 1  # what a book's column holds
 
-GET = """
+FIND = """
     SELECT id, slug, name, description, price_monthly, price_yearly, is_active, sort_order, features
       FROM plan
      WHERE slug = $1
@@ -26,13 +26,8 @@ LIST_ACTIVE = """
 """
 
 
-async def get(db: DB, slug: str) -> Plan:
-    """A plan that must be there because the service itself stands on it."""
-    return plan(await db.fetchrow(GET, slug))
-
-
 async def find(db: DB, slug: str) -> Plan | None:
-    row = await db.fetchrow(GET, slug)
+    row = await db.fetchrow(FIND, slug)
     return row and plan(row)
 
 

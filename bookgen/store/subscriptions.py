@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from asyncpg import Record
 
-from bookgen.models import Subscription, SubscriptionStatus
+from bookgen.models import Plan, Subscription, SubscriptionStatus
 from bookgen.store import plans
 from bookgen.store.database import DB
 
@@ -15,12 +16,23 @@ FIND = """
     SELECT a.created_at AS signed_up_at,
            s.id AS subscription_id, s.account_id, s.status, s.billing_interval, s.anchor, s.current_period_end,
            s.past_due_since, s.cancel_at_period_end, s.processor_id,
-           p.id, p.slug, p.name, p.description, p.price_monthly, p.price_yearly, p.is_active, p.sort_order, p.features
+           p.id, p.slug, p.name, p.description, p.price_monthly, p.price_yearly, p.is_active, p.sort_order, p.features,
+           coalesce(p.id = s.plan_id, false) AS subscribed
       FROM account a
       LEFT JOIN subscription s ON s.account_id = a.id
-      LEFT JOIN plan p ON p.id = s.plan_id
+      JOIN plan p ON p.id = s.plan_id OR p.slug = $2
      WHERE a.id = $1
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Entitlement:
+    """What an account may be entitled to: its subscription, or the standard plan from when it signed up."""
+
+    signed_up_at: datetime
+    subscription: Subscription | None
+    standard: Plan
+
 
 LOCK = "SELECT id FROM subscription WHERE account_id = $1 FOR UPDATE"
 
@@ -48,16 +60,18 @@ CANCEL = """
 
 
 async def find(db: DB, account_id: int) -> Subscription | None:
-    found = await find_with_sign_up(db, account_id)
-    return found[0] if found else None
+    row = await db.fetchrow(FIND, account_id, None)
+    return row and _subscription(row)
 
 
-async def find_with_sign_up(db: DB, account_id: int) -> tuple[Subscription | None, datetime] | None:
-    """The subscription, if there is one, and when the account signed up; None for no such account."""
-    row = await db.fetchrow(FIND, account_id)
-    if row is None:
+async def find_entitlement(db: DB, account_id: int, standard: str) -> Entitlement | None:
+    """`standard` is the slug of a plan that there is; None for no such account."""
+    rows = await db.fetch(FIND, account_id, standard)
+    if not rows:
         return None
-    return _subscription(row) if row["subscription_id"] else None, row["signed_up_at"]
+    subscription = next((_subscription(row) for row in rows if row["subscribed"]), None)
+    plan = next(plans.plan(row) for row in rows if row["slug"] == standard)
+    return Entitlement(rows[0]["signed_up_at"], subscription, plan)
 
 
 async def lock(connection: DB, account_id: int) -> None:

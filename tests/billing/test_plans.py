@@ -13,7 +13,7 @@ URL = "https://books.test/plans"
 
 
 async def test_a_format_outside_the_plan_names_those_inside(pool):
-    free = await plans.get(pool, "free")
+    free = await plans.find(pool, "free")
 
     require_format(free, "pdf", URL)
     with pytest.raises(PlanUpgradeRequired) as refused:
@@ -23,10 +23,10 @@ async def test_a_format_outside_the_plan_names_those_inside(pool):
 
 
 async def test_chapter_images_are_for_paid_plans(pool):
-    require_chapter_images(await plans.get(pool, "starter"), URL)
+    require_chapter_images(await plans.find(pool, "starter"), URL)
 
     with pytest.raises(PlanUpgradeRequired):
-        require_chapter_images(await plans.get(pool, "free"), URL)
+        require_chapter_images(await plans.find(pool, "free"), URL)
 
 
 @pytest.mark.parametrize(("limit", "taken", "remains"), [(5, 2, 3), (5, 7, 0), (0, 0, 0), (-1, 900, -1)])
@@ -41,7 +41,7 @@ async def test_the_database_refuses_a_plan_that_the_gates_cannot_read(pool):
 
 async def test_the_seeded_plans_are_those_of_the_contract(pool):
     seeded = {plan.slug: plan for plan in await plans.list_active(pool)}
-    hosted = await plans.get(pool, "self-hosted")
+    hosted = await plans.find(pool, "self-hosted")
 
     assert {slug: str(plan.price_yearly) for slug, plan in seeded.items()} == {
         "free": "0.00",
