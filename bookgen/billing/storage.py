@@ -11,6 +11,11 @@ from bookgen.store.database import DB
 MEGABYTE = 1_000_000
 
 
+async def keeps_everything(db: DB, quota: Quota, account_id: int) -> bool:
+    """Whether the account's plan has no bound on what it keeps."""
+    return (await quota.plan(db, account_id)).features.max_stored_mb == UNLIMITED
+
+
 async def require_stored(connection: DB, quota: Quota, account_id: int, *, growth: int = 0) -> None:
     """Refuses what is more than the plan keeps, once `growth` bytes are added, in the transaction that wrote the rest.
 

@@ -25,6 +25,7 @@ from bookgen.http.illustrations_schemas import by_chapter
 from bookgen.models import Chapter
 from bookgen.services import editing
 from bookgen.store import chapters, illustrations, revisions
+from bookgen.store.database import DB
 
 
 @docs(
@@ -57,7 +58,7 @@ async def read_chapter(request: web.Request) -> web.Response:
     chapter = await chapters.find(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request))
     if chapter is None:
         raise errors.NotFound
-    return await _shown(request, chapter)
+    return await _shown(request, request.app[DATABASE].http, chapter)
 
 
 @docs(
@@ -78,17 +79,18 @@ async def change_chapter(request: web.Request) -> web.Response:
     read = await _read_before(request, chapter_id)
     async with request.app[DATABASE].http.acquire() as connection:
         chapter = await editing.save_chapter(connection, request.app[QUOTA], account_id, chapter_id, changes, read=read)
-    return await _shown(request, chapter)
+        return await _shown(request, connection, chapter)
 
 
 async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
     """The chapter that the caller has changed, where If-Match names it. Conflict when it is another by now."""
     if "If-Match" not in request.headers:
         return None
-    chapter = await chapters.find(request.app[DATABASE].http, request[ACCOUNT_ID], chapter_id)
+    db = request.app[DATABASE].http
+    chapter = await chapters.find(db, request[ACCOUNT_ID], chapter_id)
     if chapter is None:
         raise errors.NotFound
-    if not is_expected(request, await _encoded(request, chapter)):
+    if not is_expected(request, await _encoded(request, db, chapter)):
         raise errors.Conflict(editing.CHANGED)
     return chapter
 
@@ -153,14 +155,13 @@ async def restore_revision(request: web.Request) -> web.Response:
             path_id(request),
             path_id(request, "revision_id"),
         )
-    return await _shown(request, chapter)
+        return await _shown(request, connection, chapter)
 
 
-async def _shown(request: web.Request, chapter: Chapter) -> web.Response:
-    return replies.encoded(await _encoded(request, chapter))
+async def _shown(request: web.Request, db: DB, chapter: Chapter) -> web.Response:
+    return replies.encoded(await _encoded(request, db, chapter))
 
 
-async def _encoded(request: web.Request, chapter: Chapter) -> bytes:
-    found = await illustrations.of_chapter(request.app[DATABASE].http, chapter.id)
-    pictures = by_chapter(found, request.app[SITE].public_url)
+async def _encoded(request: web.Request, db: DB, chapter: Chapter) -> bytes:
+    pictures = by_chapter(await illustrations.of_chapter(db, chapter.id), request.app[SITE].public_url)
     return replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ())))

@@ -13,12 +13,13 @@ that of starting, steering and finishing a run, so that no two of them wait for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bookgen import threads
 from bookgen.billing.quota import Quota
-from bookgen.billing.storage import require_stored
+from bookgen.billing.storage import keeps_everything, require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
 from bookgen.models import Book, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
 from bookgen.store import book_state, books, chapters, jobs, outlines, revisions, runs, slots, storage
@@ -94,7 +95,9 @@ async def save_chapter(
     book too long, or its text is more than the plan keeps.
     """
     words = await _count_words(changes.get("content", ""))
-    async with connection.transaction():
+    unbounded = await keeps_everything(connection, quota, account_id)
+    alone = unbounded and read is None and "target_word_count" not in changes  # a transaction of its own
+    async with nullcontext() if alone else connection.transaction():
         if "target_word_count" in changes:
             await slots.lock(connection, account_id)
         if read is not None and await chapters.lock(connection, account_id, chapter_id) not in (read, None):
@@ -104,7 +107,7 @@ async def save_chapter(
             raise NotFound
         if "target_word_count" in changes:
             await _require_budgets(connection, quota, account_id, saved.chapter.book_id)
-        if saved.grown:
+        if saved.grown and not unbounded:
             await require_stored(connection, quota, account_id)
     return saved.chapter
 
