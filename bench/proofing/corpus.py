@@ -35,6 +35,8 @@ LEAST, MOST = 5_000, 25_000  # words of a novel
 _TEI = "{http://www.tei-c.org/ns/1.0}"
 _NO_PROSE = {f"{_TEI}{tag}" for tag in ("note", "ref", "head", "figure", "fw", "gap", "teiHeader", "front", "back")}
 _SPACE = re.compile(r"[ \t\r\n]+")  # of the markup: how much of it there is means nothing
+_EDGE = "\0"  # of an element in a line
+_SPACE_AT_EDGE = re.compile(r"(?:\s*\0\s*)+(?=[,.;:!?])")  # of the markup too: "<hi>Times</hi> ,"
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
 
 
@@ -105,7 +107,8 @@ def _paragraphs(file: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _text(element: etree._Element) -> str:
-    return _MARKDOWN.sub(r"\\\1", _SPACE.sub(" ", "".join(_said(element)))).strip()
+    said = _SPACE_AT_EDGE.sub("", "".join(_said(element))).replace(_EDGE, "")
+    return _MARKDOWN.sub(r"\\\1", _SPACE.sub(" ", said)).strip()
 
 
 def _said(element: etree._Element) -> Iterator[str]:
@@ -113,5 +116,5 @@ def _said(element: etree._Element) -> Iterator[str]:
         yield element.text or ""
         for child in element:
             yield from _said(child)
-            yield " " if child.tag == f"{_TEI}lb" else ""
+            yield " " if child.tag == f"{_TEI}lb" else _EDGE
             yield child.tail or ""

@@ -17,6 +17,7 @@ OWN_WORD = 3  # times: a word that stands so often in a book is the author's
 SHORTEST = 4  # letters: a shorter word that is not in the dictionary is hardly ever a slip
 COMMON = 4.0  # on the Zipf scale: what a slip is taken for is a common word,
 COMMONER = 2.0  # a hundred times as common as the slip: a rare word is none
+FOREIGN = 1.0  # ten times as common in another language as in English: a word of that
 
 _DIALECTS = {
     "en-gb": Dialect.BRITISH,
@@ -28,6 +29,7 @@ _DIALECTS = {
 }
 # What the checker is asked for, out of its nine hundred rules: the rest is opinions, or was wrong too often in novels.
 _RULES = frozenset({"SpellCheck", "AnA", "ModalOf"})
+_FOREIGN = ("fr", "de", "it", "es")  # what English prose quotes; Latin is much like them
 _JOINS = re.compile("['’‘\u00ad-]")
 _PLAIN_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
@@ -71,5 +73,7 @@ def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:
 
 
 def _is_slip(word: str, meant: str) -> bool:
-    common = zipf_frequency(meant, "en")
-    return within(word, meant, 1) and common >= max(COMMON, zipf_frequency(word, "en") + COMMONER)
+    common, rare = zipf_frequency(meant, "en"), zipf_frequency(word, "en")
+    if not within(word, meant, 1) or common < max(COMMON, rare + COMMONER):
+        return False
+    return not any(zipf_frequency(word, tag) > rare + FOREIGN for tag in _FOREIGN)

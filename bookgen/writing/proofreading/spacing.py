@@ -11,7 +11,7 @@ from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
 
-SHARE = 0.03  # of the places where a mark stands: who sets it oddly so often means it
+SHARE = 0.01  # of the places where a mark stands: who sets it oddly so often means it
 SLIPS = 10  # times: so often anybody may slip
 SHORT_ELLIPSES = 3  # two stops more often than that are an ellipsis of the author's own
 SAME = 3  # times: what is set oddly at the same words so often is meant
@@ -25,12 +25,13 @@ _TWO_STOPS = "This stop stands twice."
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
 _SPACED_MARKS = ("fr",)  # a space before ; : ! ? is right there
 
-_WORD_BEFORE = r"(?P<word>[^\W_]+[\"”’»)\]]?)"
+_WORD_BEFORE = r"(?P<word>[^\W_]{2,}[\"”’»)\]]?)"  # a letter alone is a part of a formula, or no part of the text
 _AFTER_MARK = r"(?=[\s\"”’»)]|\Z)(?!\s?\.)"  # stops with spaces between them are an ellipsis
 _RUN_OF_SPACES = re.compile(r"(?P<before>[^\s\0]+) {2,}(?P<after>[^\s\0|]+)")
 _SPACE_BEFORE = re.compile(rf"{_WORD_BEFORE} +(?P<mark>[,;:!?]|\.(?![.\w])){_AFTER_MARK}")
 _SPACE_BEFORE_COMMA = re.compile(rf"{_WORD_BEFORE} +(?P<mark>,|\.(?![.\w])){_AFTER_MARK}")
 _NONE_AFTER = re.compile(r"(?P<before>[^\W\d_]{2,})(?P<mark>[,;!?،؛؟])(?P<after>[^\W\d_]{2,})")
+_TALL = ";:!?"  # printers set a space before all of these, or before none
 _NONE_AFTER_STOP = re.compile(r"(?<![\w.@/])(?P<before>[^\W\d_A-Z]{3,})\.(?P<after>[^\W\d_a-z][^\W\d_A-Z]+)(?![\w.@/])")
 _DOUBLED = re.compile(r"(?P<word>[^\W_]+)(?P<mark>[,;:،])(?P=mark)(?=\s)")
 _DOUBLED_STOP = re.compile(r"(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!\s?\.)")
@@ -38,23 +39,23 @@ _DOUBLED_STOP = re.compile(r"(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!\s?\.)")
 
 @dataclass(frozen=True, slots=True)
 class _Find:
-    """A correction, the manner in which the author has set something there, and the mark that was set so."""
+    """A correction, the manner in which the author has set something there, and the marks that are set alike."""
 
     chapter_id: int
     correction: Correction
     manner: str
-    mark: str
+    marks: str
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """By chapter id, without what the author does so often that it is meant."""
     found = [each for chapter_id, text in book.texts.items() for each in _finds(chapter_id, text)]
-    manners = Counter((each.manner, each.mark) for each in found)
+    manners = Counter((each.manner, each.marks) for each in found)
     words = Counter(each.correction.original for each in found)
     marks = Counter("".join(text.prose for text in book.texts.values()))
     for each in found:
-        times = manners[each.manner, each.mark]
-        most = SHORT_ELLIPSES if each.manner == _TWO_STOPS else max(SLIPS, SHARE * marks[each.mark])
+        times, standing = manners[each.manner, each.marks], sum(marks[mark] for mark in each.marks)
+        most = SHORT_ELLIPSES if each.manner == _TWO_STOPS else max(SLIPS, SHARE * standing)
         if times <= most and words[each.correction.original] < SAME:
             yield each.chapter_id, each.correction
 
@@ -63,7 +64,7 @@ def _finds(chapter_id: int, text: ChapterText) -> Iterator[_Find]:
     def find(match: re.Match[str], replacement: str, manner: str, mark: str) -> _Find:
         kind, severity = SuggestionType.PUNCTUATION, Severity.MINOR
         fixed = text.correction(match.start(), match.end(), replacement, kind, severity, manner, "spacing")
-        return _Find(chapter_id, fixed, manner, mark)
+        return _Find(chapter_id, fixed, manner, _TALL if manner == _BEFORE and mark in _TALL else mark)
 
     for match in _RUN_OF_SPACES.finditer(text.prose):
         last = match["before"][-1]
@@ -74,7 +75,8 @@ def _finds(chapter_id: int, text: ChapterText) -> Iterator[_Find]:
     for match in before.finditer(text.prose):
         yield find(match, f"{match['word']}{match['mark']}", _BEFORE, match["mark"])
     for match in _NONE_AFTER.finditer(text.prose):
-        yield find(match, f"{match['before']}{match['mark']} {match['after']}", _MISSING, match["mark"])
+        if match["mark"] not in "!?" or not match["after"].islower():  # else a letter that was read as a mark
+            yield find(match, f"{match['before']}{match['mark']} {match['after']}", _MISSING, match["mark"])
     for match in _NONE_AFTER_STOP.finditer(text.prose):
         if match["after"][0].isupper() and match["before"].islower():
             yield find(match, f"{match['before']}. {match['after']}", _MISSING, ".")
