@@ -4,7 +4,7 @@ or a provider is busy."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import asyncpg
@@ -17,9 +17,15 @@ log = structlog.get_logger()
 RECONNECT_SECONDS = 1.0
 
 
-async def listen(dsn: str, on_change: Callable[[int], None], on_busy: Callable[[str, float], None]) -> None:
+async def listen(
+    dsn: str,
+    on_change: Callable[[int], None],
+    on_busy: Callable[[str, float], None],
+    on_listening: Callable[[], Awaitable[None]],
+) -> None:
     """Calls `on_change` with the book of every notification of a change, and `on_busy` with the model and the seconds
-    of one of a busy provider, on a connection of its own, until cancelled."""
+    of one of a busy provider, on a connection of its own, until cancelled. `on_listening` makes good what was told
+    before anybody listened, whenever one does again."""
 
     def heard(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
         on_change(int(payload))
@@ -36,6 +42,7 @@ async def listen(dsn: str, on_change: Callable[[int], None], on_busy: Callable[[
                 connection.add_termination_listener(lambda _connection, gone=gone: gone.set())
                 await connection.add_listener(CHANNEL, heard)
                 await connection.add_listener(BUSY, heard_busy)
+                await on_listening()
                 await gone.wait()
             finally:
                 connection.terminate()

@@ -97,7 +97,7 @@ class Supervisor:
             spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)),
             spawn(every(SWEEP_SECONDS, self.sweep, self.resources)),
             spawn(every(LOOK_SECONDS, self._look, self.resources)),
-            spawn(listen(self._database.direct_dsn, self._notified, self.limits.heard)),
+            spawn(listen(self._database.direct_dsn, self._notified, self.limits.heard, self._listening)),
             spawn(self.reports.run()),
         ]
 
@@ -130,6 +130,11 @@ class Supervisor:
                 self.statuses.changed(actor.key)
                 actor.tell(RowChanged())
         self.statuses.changes.tell(book_id)
+
+    async def _listening(self) -> None:
+        """Whoever came while nobody listened is counted, and what is kept from that time forgotten."""
+        self.statuses.forget_all()
+        await self.resources.health.through_outages(self.lease.renew)
 
     def _make_actor(self, key: Key) -> BookActor:
         return BookActor(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from uuid import uuid4
 
 import asyncpg
 import orjson
@@ -11,14 +12,17 @@ import pytest
 from structlog.testing import capture_logs
 
 from bookgen.actors import notifications as listening
+from bookgen.actors import supervisor as supervising
 from bookgen.actors.messages import Generate, Pause, Resume, Stop, WriteNext
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
 from bookgen.models import RunStatus
-from bookgen.store import notifications, runs
+from bookgen.store import notifications, processes, runs
 from bookgen.store.database import Database
 
 from .conftest import BeginRun, Model, Shelf, Start, crash, until
+
+LISTENERS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
 
 
 async def test_a_crashed_run_goes_on_at_the_next_unwritten_chapter(
@@ -261,7 +265,7 @@ async def test_word_is_listened_for_again_when_the_connection_broke_before_it_co
 
     monkeypatch.setattr(asyncpg.Connection, "add_listener", break_first)
     monkeypatch.setattr(listening, "RECONNECT_SECONDS", 0.01)
-    task = asyncio.create_task(listening.listen(database.direct_dsn, heard.put_nowait, lambda *_: None))
+    task = asyncio.create_task(listening.listen(database.direct_dsn, heard.put_nowait, lambda *_: None, nothing_missed))
 
     async with asyncio.timeout(10):
         while heard.empty():
@@ -271,6 +275,24 @@ async def test_word_is_listened_for_again_when_the_connection_broke_before_it_co
 
     assert heard.get_nowait() == 7
     task.cancel()
+
+
+async def nothing_missed() -> None:
+    pass
+
+
+async def test_who_came_while_nobody_listened_is_counted_once_somebody_does(
+    start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervising, "RENEW_SECONDS", 3600.0)
+    monkeypatch.setattr(listening, "RECONNECT_SECONDS", 0.01)
+    here = await start()
+    await shelf.until(LISTENERS)
+
+    await processes.register(shelf.pool, uuid4(), "another machine", 1, "", 600.0)
+    await shelf.value(LISTENERS.replace("*", "pg_terminate_backend(pid)"))
+
+    await until(lambda: here.resources.other_processes == 1)
 
 
 async def test_a_run_that_another_process_has_replaced_is_not_begun_and_nothing_crashes(
