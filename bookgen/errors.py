@@ -22,6 +22,7 @@ BookgenError
 ├── Unavailable                  database or payment processor not reachable; try again
 │   ├── RenderingFailed          a file or a picture could not be made now
 │   │   └── RenderTimeout        … took longer than it may
+│   ├── ProofreadingFailed       a book could not be read by the proofreader's rules now
 │   └── CallerLeft               nobody hears the answer
 ├── UpstreamAIError              the model provider failed, timed out or refused
 └── StartupError                 a setting or the environment does not let the service start
@@ -137,6 +138,10 @@ class RenderingFailed(Unavailable):
 
 class RenderTimeout(RenderingFailed):
     """The export took too long and was given up."""
+
+
+class ProofreadingFailed(Unavailable):
+    """The book could not be proofread. Try again in a moment."""
 
 
 class CallerLeft(Unavailable):

@@ -1,9 +1,12 @@
-"""Processes that work for the service: what they inherit of its environment, and that they give way to it."""
+"""Processes that work for the service: how one is started, what it inherits, what it may have, that it gives way."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 import time
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from pathlib import Path
 
 # Where programs, libraries and files for a moment are, and in which language. No secret.
@@ -37,3 +40,45 @@ def step_back() -> None:
             return
         else:
             return
+
+
+async def start(module: str, *arguments: str) -> Process:
+    """`python -m MODULE ARGUMENTS`, with pipes for its input and output; what it complains of is in our log."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        module,
+        *arguments,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=None if sys.stderr else DEVNULL,
+        env=clean_environment(),
+        start_new_session=True,  # a Ctrl-C in the terminal is for the service, which then closes it
+    )
+
+
+async def answer(process: Process, question: bytes) -> bytes:
+    """All that the process says to the question, and no more; ChildProcessError when it failed.
+
+    Who does not wait for it any more ends it.
+    """
+    try:
+        said, _ = await process.communicate(question)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise ChildProcessError(f"process {process.pid} ended with {process.returncode}")
+    return said
+
+
+def limit_memory(most: int) -> None:
+    """So many bytes of address space for this process, 0: any.
+
+    One book can't take the whole machine: the allocation fails, and with it the job alone.
+    """
+    if most and sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))

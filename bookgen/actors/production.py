@@ -15,7 +15,7 @@ from bookgen.actors.reading import BookReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.actors.work_in_flight import PhaseFailed
-from bookgen.errors import QuotaExceeded, RenderingFailed, RenderTimeout
+from bookgen.errors import ProofreadingFailed, QuotaExceeded, RenderingFailed, RenderTimeout
 from bookgen.models import Allowance, BookStatus, Run, RunPhase
 from bookgen.store import books, reports, suggestions
 
@@ -72,7 +72,10 @@ class Production:
             await resources.health.through_outages(lambda: self._require_check(run))
         except QuotaExceeded:
             return PhaseResult(remark=NOT_PROOFREAD)
-        reading = await BookReading.begin(resources, run.account_id, run.book_id)
+        try:
+            reading = await BookReading.begin(resources, run.account_id, run.book_id)
+        except ProofreadingFailed as error:
+            raise PhaseFailed(str(error)) from error
         rows = [row for chapter in reading.written for row in await reading.suggestions(chapter, steps)]
         chapter_ids = [chapter.id for chapter in reading.written]
 

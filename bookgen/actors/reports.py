@@ -16,7 +16,7 @@ from bookgen.actors.actor import spawn
 from bookgen.actors.reading import BookReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
-from bookgen.errors import NotFound, QuotaExceeded, Unavailable, UpstreamAIError
+from bookgen.errors import NotFound, ProofreadingFailed, QuotaExceeded, Unavailable, UpstreamAIError
 from bookgen.models import Allowance, ReportStatus
 from bookgen.providers.text import CallsHalted
 from bookgen.store import reports, suggestions
@@ -91,6 +91,8 @@ class Reports:
             await self._fail(report, owner, "UPSTREAM_AI_ERROR", error)
         except QuotaExceeded as error:
             await self._fail(report, owner, "QUOTA_EXCEEDED", error)
+        except ProofreadingFailed as error:
+            await self._fail(report, owner, "SERVICE_UNAVAILABLE", error, retryable=True)
         except (CallsHalted, NotFound):
             pass  # handed to another process, or deleted
         finally:
@@ -128,13 +130,15 @@ class Reports:
 
         await self._resources.health.through_outages(attempt)
 
-    async def _fail(self, report: ClaimedReport, owner: UUID, code: str, error: Exception) -> None:
+    async def _fail(
+        self, report: ClaimedReport, owner: UUID, code: str, error: Exception, *, retryable: bool = False
+    ) -> None:
         failure = {
             "code": code,
             "message": str(error),
             "stage": getattr(error, "stage", None),
             "chapter_number": getattr(error, "chapter_number", None),
-            "retryable": getattr(error, "retryable", False),
+            "retryable": getattr(error, "retryable", retryable),
         }
         pool = self._resources.pool
         await self._resources.health.through_outages(

@@ -6,17 +6,15 @@ import asyncio
 import contextlib
 import os
 import pickle
-import sys
 from asyncio import StreamReader, StreamWriter
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 import structlog
 
+from bookgen import processes
 from bookgen.errors import RenderingFailed, RenderTimeout
-from bookgen.processes import clean_environment
 from bookgen.render.answers import LENGTH, WorkerAnswer, receive, result_of
 from bookgen.render.turns import AT_ONCE, AccountTurns
 
@@ -131,17 +129,7 @@ class Worker:
 
     @classmethod
     async def start(cls, memory: int) -> Worker:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "bookgen.render.worker",
-            str(memory),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=None if sys.stderr else DEVNULL,
-            env=clean_environment(),
-            start_new_session=True,  # a Ctrl-C in the terminal is for the service, which then closes us
-        )
+        process = await processes.start("bookgen.render.worker", str(memory))
         if process.stdin is None or process.stdout is None:
             raise OSError("the worker has no pipes")
         return await cls.of(process, process.stdin, process.stdout)

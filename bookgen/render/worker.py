@@ -14,12 +14,12 @@ import traceback
 from typing import Any, BinaryIO
 
 from bookgen.errors import InvalidInput
-from bookgen.processes import step_back
+from bookgen.processes import limit_memory, step_back
 from bookgen.render.answers import LENGTH, JobOutcome, WorkerAnswer, done, failed, refused
 
 
 def main() -> None:
-    _limit_memory(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    limit_memory(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
     step_back()
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints to the log and not into an answer
@@ -55,14 +55,6 @@ def _send(target: BinaryIO, answer: WorkerAnswer) -> None:
     for piece in answer.packed():
         target.write(piece)
     target.flush()
-
-
-def _limit_memory(most: int) -> None:
-    """So that one book can't take the whole machine: the allocation fails, and with it the job alone."""
-    if most and sys.platform == "linux":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 if __name__ == "__main__":

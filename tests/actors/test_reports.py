@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
+import pytest
+
+from bookgen.actors import reading
 from bookgen.store.database import Database
+from bookgen.writing.proofreading.survey import survey
 from tests.http.conftest import Api, serving
 from tests.http.test_proofreading import FIRST, SECOND, Proofreader, ended
 
@@ -38,6 +43,22 @@ async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most
         assert before.calls + after.calls <= 3
         used = (await again.get("/auth/subscriptions/current/")).body["usage"]
         assert used["proofreading_checks_used"] == 1
+
+
+async def test_a_report_whose_rules_cannot_be_run_ends_with_what_was_wrong_and_costs_no_check(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(database, tmp_path, model=Proofreader()) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        monkeypatch.setattr(reading, "survey", partial(survey, memory=64 * 2**20))
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+
+        over = await ended(author, report["id"])
+
+        assert (over["status"], over["failure"]["code"]) == ("error", "SERVICE_UNAVAILABLE")
+        assert over["failure"]["retryable"] is True
+        used = (await author.get("/auth/subscriptions/current/")).body["usage"]
+        assert used["proofreading_checks_used"] == 0
 
 
 async def test_a_deleted_report_is_called_off_and_costs_no_check(database: Database, tmp_path: Path) -> None:

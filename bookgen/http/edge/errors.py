@@ -40,6 +40,7 @@ WIRE: dict[type[errors.BookgenError], tuple[HTTPStatus, str]] = {
     errors.Unavailable: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
     errors.RenderingFailed: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
     errors.RenderTimeout: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
+    errors.ProofreadingFailed: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
     errors.CallerLeft: (HTTPStatus.SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE"),
     errors.BookgenError: (HTTPStatus.INTERNAL_SERVER_ERROR, "SERVER_ERROR"),
 }

@@ -1,4 +1,4 @@
-"""The survey of a book by rules and a checker, in a process of its own: `python -m` with this module's name.
+"""The survey of a book by rules and a checker, in a process of its own: `python -m` with this module's name, MEMORY.
 
 A novel takes seconds, and the checker holds the interpreter for two of them while it starts. The book comes in on
 stdin, pickled by the service. The survey goes out on stdout as JSON: the process has read what strangers wrote, and
@@ -11,22 +11,31 @@ import asyncio
 import os
 import pickle
 import sys
-from asyncio.subprocess import PIPE
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+import structlog
 
+from bookgen import processes
+from bookgen.errors import ProofreadingFailed
 from bookgen.models import Book, Chapter, Severity, SuggestionType
-from bookgen.processes import clean_environment, step_back
 from bookgen.writing.proofreading import rules
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.voice import has_refrains
 
+log = structlog.get_logger(__name__)
+
 MODULE = "bookgen.writing.proofreading.survey"
+MEMORY = 2 * 1024**3
+TIMEOUT = 300.0  # s: a hundred thousand words of English take fifteen on a quiet machine
+
+
+class UnreadableSurvey(Exception):
+    """What the process says has not the form of a survey."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +51,7 @@ class Survey:
 
     @classmethod
     def read(cls, answer: bytes) -> Survey:
-        """RuntimeError when the answer is no survey."""
+        """UnreadableSurvey."""
         try:
             told = orjson.loads(answer)
             return cls(
@@ -54,7 +63,7 @@ class Survey:
                 tuple(map(str, told["names"])),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RuntimeError(f"A survey cannot be read: {error!r}") from error
+            raise UnreadableSurvey(f"{error!r}") from error
 
 
 def _correction(told: Mapping[str, Any]) -> Correction:
@@ -62,27 +71,19 @@ def _correction(told: Mapping[str, Any]) -> Correction:
     return Correction(**{**told, **kinds})
 
 
-async def survey(book: Book, chapters: Sequence[Chapter]) -> Survey:
-    """RuntimeError when its process fails; who does not wait for it any more ends it."""
-    data = await asyncio.to_thread(pickle.dumps, (book, list(chapters)), pickle.HIGHEST_PROTOCOL)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        MODULE,
-        stdin=PIPE,
-        stdout=PIPE,
-        env=clean_environment(),
-        start_new_session=True,  # a Ctrl-C in the terminal is for the service
-    )
+async def survey(book: Book, chapters: Sequence[Chapter], *, seconds: float = TIMEOUT, memory: int = MEMORY) -> Survey:
+    """ProofreadingFailed when its process fails, or takes longer or more bytes than it may.
+
+    Who does not wait for it any more ends it.
+    """
+    question = await asyncio.to_thread(pickle.dumps, (book, list(chapters)), pickle.HIGHEST_PROTOCOL)
     try:
-        answer, _ = await process.communicate(data)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        raise RuntimeError(f"The survey of book {book.id} ended with {process.returncode}.")
-    return await asyncio.to_thread(Survey.read, answer)
+        async with asyncio.timeout(seconds):
+            answer = await processes.answer(await processes.start(MODULE, str(memory)), question)
+        return await asyncio.to_thread(Survey.read, answer)
+    except (OSError, TimeoutError, UnreadableSurvey) as error:
+        log.error("survey_failed", book_id=book.id, error=repr(error))
+        raise ProofreadingFailed from error
 
 
 def survey_of(book: Book, chapters: Sequence[Chapter]) -> Survey:
@@ -98,7 +99,8 @@ def survey_of(book: Book, chapters: Sequence[Chapter]) -> Survey:
 
 
 def main() -> None:
-    step_back()
+    processes.limit_memory(int(sys.argv[1]))
+    processes.step_back()
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints to the log and not into the answer
     book, chapters = pickle.load(sys.stdin.buffer)

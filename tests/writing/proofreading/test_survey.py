@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from bench.render import corpus
-from bookgen.writing.proofreading.survey import Survey, survey, survey_of
+from bookgen.errors import ProofreadingFailed
+from bookgen.writing.proofreading.survey import Survey, UnreadableSurvey, survey, survey_of
 
 BOOK, CHAPTERS = corpus.book(corpus.Corpus("survey", chapters=2, words=600))
 
@@ -29,5 +31,11 @@ async def test_a_survey_comes_back_from_its_process_as_it_was_made() -> None:
     ids=["nothing", "an empty object", "a list", "no correction", "a pickle"],
 )
 def test_what_is_no_survey_is_not_taken_for_one(answer: bytes) -> None:
-    with pytest.raises(RuntimeError, match="cannot be read"):
+    with pytest.raises(UnreadableSurvey):
         Survey.read(answer)
+
+
+@pytest.mark.parametrize("bound", [{"seconds": 0.05}, {"memory": 64 * 2**20}], ids=["time", "memory"])
+async def test_a_survey_takes_no_more_than_it_may(bound: dict[str, Any]) -> None:
+    with pytest.raises(ProofreadingFailed):
+        await survey(BOOK, CHAPTERS, **bound)
