@@ -57,19 +57,15 @@ _INITIAL = """.opening > p:first-of-type::first-letter {
 """
 
 
-# A face that readers do not bring with them goes into the book.
-EMBEDDED = {"dyslexic": DYSLEXIC}
-
 _FACE = """@font-face {{ font-family: "{name}"; src: url({file}); font-weight: {weight}; font-style: {slant} }}
 """
 
 
 def font_files(settings: ExportSettings) -> dict[str, Path]:
-    """The font files that the book carries, by their names in it."""
-    source = EMBEDDED.get(settings.font)
-    if source is None:
+    """The files of a face that readers do not bring with them, by their names in the book."""
+    if settings.font != "dyslexic":
         return {}
-    paths = (source.path(bold=bold, italic=italic) for bold, italic in _FOUR)
+    paths = (DYSLEXIC.path(bold=bold, italic=italic) for bold, italic in _FOUR)
     return {path.name: path for path in paths}
 
 
@@ -77,9 +73,8 @@ _FOUR = ((False, False), (False, True), (True, False), (True, True))
 
 
 def _faces(settings: ExportSettings) -> str:
-    name = EMBEDDED[settings.font].name if settings.font in EMBEDDED else ""
     return "".join(
-        _FACE.format(name=name, file=file, weight=700 if bold else 400, slant="italic" if italic else "normal")
+        _FACE.format(name=DYSLEXIC.name, file=file, weight=700 if bold else 400, slant="italic" if italic else "normal")
         for file, (bold, italic) in zip(font_files(settings), _FOUR, strict=False)
     )
 

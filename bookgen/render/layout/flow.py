@@ -65,10 +65,10 @@ class Flow:
             case model.SceneBreak():
                 self._scene_break(left, right)
 
-    def space(self, units: int = 1, *, keep: bool = False) -> None:
+    def space(self, *, keep: bool = False) -> None:
         """Never two blanks in a row, and none before anything stands."""
         if self.rows and not self.rows[-1].blank:
-            self.rows.append(blank(units, keep=keep))
+            self.rows.append(blank(keep=keep))
         elif self.rows and keep:
             self.rows[-1].keep = True
 

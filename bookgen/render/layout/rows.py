@@ -41,7 +41,6 @@ class Rule:
     x: float
     width: float
     dy: float = 0.0
-    thickness: float = 0.75
 
 
 @dataclass(slots=True)

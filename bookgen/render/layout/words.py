@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from bookgen.render.characters import is_wide
@@ -40,12 +40,9 @@ class Words:
 class WordMaker:
     """Remembers every token, so that a word is looked at once in a book."""
 
-    def __init__(
-        self, typeface: Typeface, *, rtl: bool = False, note_sign: Callable[[int], str] = lambda note: str(note + 1)
-    ) -> None:
+    def __init__(self, typeface: Typeface, *, rtl: bool = False) -> None:
         self.typeface = typeface
         self._rtl = rtl
-        self._note_sign = note_sign
         self._tokens: dict[tuple[Pieces, Gap], Token] = {}
         self._simple: dict[tuple[object, ...], dict[str, Token]] = {}
         self._odd: set[Token] = set()  # those that make a paragraph more than words between spaces
@@ -57,7 +54,7 @@ class WordMaker:
         for span in spans:
             if span.note is not None:
                 words.notes.setdefault(len(tokens), []).append(span.note)
-                open_word += self.typeface.pieces(self._note_sign(span.note), raised=True)
+                open_word += self.typeface.pieces(str(span.note + 1), raised=True)
                 continue
             simple = self._simple.setdefault(
                 (span.bold, span.italic, span.code, span.href, span.strike, *kind.items()), {}

@@ -25,6 +25,7 @@ from bookgen.render.trim import BLEED
 
 PREVIEW_PAGES = 10
 PREVIEW_MARK = "PREVIEW"
+_RULE = 0.75  # points
 
 
 def write_pdf(manuscript: Manuscript, layout: Layout, settings: ExportSettings, *, preview: bool = False) -> bytes:
@@ -140,7 +141,7 @@ class _PdfWriter:
         x, y = placed.x + mark.x, placed.y + mark.dy
         match mark:
             case Rule():
-                self._canvas.draw([self._rule(index, x, y, mark.width, mark.thickness)])
+                self._canvas.draw([self._rule(index, x, y, mark.width)])
             case Image():
                 self._canvas.draw([self._tags.begin(index, mark.element)])
                 self._canvas.drawImage(self._reader(mark.picture), x, y, mark.width, mark.height)
@@ -150,8 +151,8 @@ class _PdfWriter:
                 box = f"q {paint} {x:.2f} {y:.2f} {mark.width:.2f} {mark.height:.2f} re f Q"
                 self._canvas.draw([self._tags.begin(index, None) + box + self._tags.end()])
 
-    def _rule(self, index: int, x: float, y: float, width: float, thickness: float = 0.75) -> str:
-        line = f"q {thickness:.2f} w {x:.2f} {y:.2f} m {x + width:.2f} {y:.2f} l S Q"
+    def _rule(self, index: int, x: float, y: float, width: float) -> str:
+        line = f"q {_RULE:.2f} w {x:.2f} {y:.2f} m {x + width:.2f} {y:.2f} l S Q"
         return self._tags.begin(index, None) + line + self._tags.end()
 
     def _reader(self, picture: Picture) -> ImageReader:
