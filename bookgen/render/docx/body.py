@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from html import escape
 
-from bookgen.render.docx.xml import MONO, attribute, paragraph, text, twips
+from bookgen.render import model
+from bookgen.render.docx.xml import MONO, paragraph, spacing, text, twips
 from bookgen.render.layout.flow import SCENE_BREAK
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
 from bookgen.render.layout.tables import shares
-from bookgen.render.model import (
-    Block,
-    Code,
-    Figure,
-    Heading,
-    ItemList,
-    Paragraph,
-    Picture,
-    Quote,
-    SceneBreak,
-    Section,
-    Span,
-    Spans,
-    Table,
-    Verse,
-)
+from bookgen.render.model import Block, Picture, Section, Span, Spans
 
 _EMU = 12700
 # A rule above, one below the head and one at the end, as in the printed book.
@@ -102,41 +90,41 @@ class BodyWriter:
 
     def _block(self, block: Block, depth: int) -> str:
         match block:
-            case Paragraph(spans):
+            case model.Paragraph(spans):
                 style = "Quote" if depth else "BookFirst" if self._flush else "BookBody"
                 self._flush = False
                 inset = twips(self._geometry.indent * 1.2 * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
                 return paragraph(style, self.spans(spans), further)
-            case Heading(level, spans):
+            case model.Heading(level, spans):
                 self._flush = True
                 return paragraph(f"Heading{level}", self.spans(spans))
-            case Quote(blocks):
+            case model.Quote(blocks):
                 inner = "".join(self._block(each, depth + 1) for each in blocks)
-            case ItemList():
+            case model.ItemList():
                 inner = self._list(block, 0)
-            case Verse(lines):
+            case model.Verse(lines):
                 inner = self._verse(lines)
-            case Code(lines):
+            case model.Code(lines):
                 inner = "".join(paragraph("BookCode", text(line)) for line in lines)
-            case Table():
+            case model.Table():
                 inner = self._table(block)
-            case Figure():
+            case model.Figure():
                 inner = self._figure(block)
-            case SceneBreak():
+            case model.SceneBreak():
                 inner = paragraph("SceneBreak", text(SCENE_BREAK))
         self._flush = True
         return inner
 
-    def _list(self, block: ItemList, level: int) -> str:
+    def _list(self, block: model.ItemList, level: int) -> str:
         step = self._geometry.indent * 1.2
         out: list[str] = []
         for number, item in enumerate(block.items):
             sign = block.sign(number, outer=level == 0)
             for index, inner in enumerate(item):
-                if isinstance(inner, ItemList):
+                if isinstance(inner, model.ItemList):
                     out.append(self._list(inner, level + 1))
-                elif isinstance(inner, Paragraph):
+                elif isinstance(inner, model.Paragraph):
                     label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
                     out.append(
                         paragraph(
@@ -158,11 +146,10 @@ class BodyWriter:
         for index, line in enumerate(lines):
             before = lead if index == 0 else 0
             after = lead if index == len(lines) - 1 else 0
-            spacing = f'<w:spacing w:before="{before}" w:after="{after}"/>'
-            out.append(paragraph("BookVerse", self.spans(line), spacing))
+            out.append(paragraph("BookVerse", self.spans(line), spacing(before, after)))
         return "".join(out)
 
-    def _table(self, block: Table) -> str:
+    def _table(self, block: model.Table) -> str:
         widths = self._column_widths(block)
         grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
         bidi = "<w:bidiVisual/>" if self._rtl else ""
@@ -175,7 +162,7 @@ class BodyWriter:
         air = paragraph("BookTable", "")
         return f"{air}<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{air}"
 
-    def _column_widths(self, block: Table) -> list[int]:
+    def _column_widths(self, block: model.Table) -> list[int]:
         """By the longest word and the longest text of each column, as far as letters can say it."""
         letter = self._geometry.note_size * 0.6
         least, most = [], []
@@ -193,15 +180,13 @@ class BodyWriter:
             side = "left" if self._rtl and align == "right" else align  # Word's sides are a line's start and end
             properties = f'<w:jc w:val="{side}"/>' if align in ("right", "center") else ""
             if head:
-                spans = tuple(
-                    Span(span.text, True, span.italic, span.code, span.strike, span.href, span.note) for span in spans
-                )
+                spans = tuple(replace(span, bold=True) for span in spans)
             content = paragraph("BookTable", self.spans(spans), properties)
             out.append(f'<w:tc><w:tcPr><w:tcW w:w="{width}" w:type="dxa"/>{rule}</w:tcPr>{content}</w:tc>')
         mark = "<w:trPr><w:cantSplit/><w:tblHeader/></w:trPr>" if head else "<w:trPr><w:cantSplit/></w:trPr>"
         return f"<w:tr>{mark}{''.join(out)}</w:tr>"
 
-    def _figure(self, block: Figure) -> str:
+    def _figure(self, block: model.Figure) -> str:
         picture = block.picture
         geometry = self._geometry
         width, height = picture.printed(geometry.measure, geometry.lines * geometry.lead * 0.8)
@@ -212,7 +197,7 @@ class BodyWriter:
         self._drawings += 1
         number = self._drawings
         size = f'cx="{round(width * _EMU)}" cy="{round(height * _EMU)}"'
-        named = f'id="{number}" name="Picture {number}" descr="{attribute(alt)}"'
+        named = f'id="{number}" name="Picture {number}" descr="{escape(alt)}"'
         return (
             f'<w:r><w:drawing><wp:inline distT="0" distB="0" distL="0" distR="0"><wp:extent {size}/><wp:docPr {named}/>'
             '<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:pic>'

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 
-from bookgen.render.docx.xml import MONO, NAMESPACES, attribute, twips
+from bookgen.render.docx.xml import CENTRED, MONO, NAMESPACES, spacing, twips
 from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.settings import ExportSettings
 
-_BUILT_IN = {
-    "Title",
-    "Subtitle",
-    "Heading1",
-    "Heading2",
-    "Heading3",
-    "Heading4",
-    "TOC1",
-    "Quote",
-    "FootnoteText",
-    "Caption",
-    "Header",
-    "Footer",
-}
+# Word's own; the others are ours.
 _NAMES = {
     "Title": "Title",
     "Subtitle": "Subtitle",
@@ -52,58 +40,6 @@ _STAND_INS = {
     "Source Code Pro": ("Courier New", "modern", "fixed"),
 }
 
-# The order in which the schema wants the settings that we add, among those that the template has.
-_SETTINGS_ORDER = [
-    "writeProtection",
-    "view",
-    "zoom",
-    "removePersonalInformation",
-    "removeDateAndTime",
-    "doNotDisplayPageBoundaries",
-    "displayBackgroundShape",
-    "printPostScriptOverText",
-    "printFractionalCharacterWidth",
-    "printFormsData",
-    "embedTrueTypeFonts",
-    "embedSystemFonts",
-    "saveSubsetFonts",
-    "saveFormsData",
-    "mirrorMargins",
-    "alignBordersAndEdges",
-    "bordersDoNotSurroundHeader",
-    "bordersDoNotSurroundFooter",
-    "gutterAtTop",
-    "hideSpellingErrors",
-    "hideGrammaticalErrors",
-    "activeWritingStyle",
-    "proofState",
-    "formsDesign",
-    "attachedTemplate",
-    "linkStyles",
-    "stylePaneFormatFilter",
-    "stylePaneSortMethod",
-    "documentType",
-    "mailMerge",
-    "revisionView",
-    "trackRevisions",
-    "doNotTrackMoves",
-    "doNotTrackFormatting",
-    "documentProtection",
-    "autoFormatOverride",
-    "styleLockTheme",
-    "styleLockQFSet",
-    "defaultTabStop",
-    "autoHyphenation",
-    "consecutiveHyphenLimit",
-    "hyphenationZone",
-    "doNotHyphenateCaps",
-    "showEnvelope",
-    "summaryLength",
-    "clickAndTypeStyle",
-    "defaultTableStyle",
-    "evenAndOddHeaders",
-]
-
 
 def font_table(settings: ExportSettings) -> str:
     fonts = "".join(
@@ -113,6 +49,10 @@ def font_table(settings: ExportSettings) -> str:
         if name in (FONT_NAMES[settings.font], "Source Code Pro")
     )
     return f"<w:fonts {NAMESPACES}>{fonts}</w:fonts>"
+
+
+# What it is based on, what follows it, and the properties of its paragraphs and of its letters.
+_Style = tuple[str, str, str, str]
 
 
 class StyleSheet:
@@ -128,135 +68,63 @@ class StyleSheet:
             self._add(identifier, based, following, paragraph, run)
         self._add_character("FootnoteReference", "footnote reference", '<w:vertAlign w:val="superscript"/>')
         self._add_character("Hyperlink", "Hyperlink", '<w:color w:val="1F4E79"/><w:u w:val="single"/>')
-        for tag in ("mirrorMargins", "autoHyphenation", "evenAndOddHeaders"):
-            if tag != "autoHyphenation" or self._settings.hyphenate:
-                self._switch_on(tag)
+        settings = self._document.settings.element
+        settings.insert_element_before(_switch("mirrorMargins"), "w:proofState")  # the schema wants its order
+        if self._settings.hyphenate:
+            settings.insert_element_before(_switch("autoHyphenation"), "w:characterSpacingControl")
+        settings.insert_element_before(_switch("evenAndOddHeaders"), "w:characterSpacingControl")
         # or a justified line that was ended by hand is drawn out to the margin
-        self._document.settings.element.find(qn("w:compat")).insert(
-            0, parse_xml(f"<w:doNotExpandShiftReturn {NAMESPACES}/>")
-        )
+        settings.find(qn("w:compat")).insert(0, _switch("doNotExpandShiftReturn"))
 
-    def _styles(self) -> dict[str, tuple[str, str, str, str]]:
+    def _styles(self) -> dict[str, _Style]:
         geometry = self._geometry
-        lead = twips(geometry.lead)
-        justify = '<w:jc w:val="both"/>' if self._settings.justify else ""
-        spacing = f'<w:spacing w:before="0" w:after="0" w:line="{lead}" w:lineRule="exact"/>'
+        em, note, lead = geometry.size, geometry.note_size, twips(geometry.lead)
+        inset, indent = twips(geometry.indent * 1.2), twips(em * self._language.indent)
+        aside = spacing(lead, lead)
         kept = "<w:keepNext/><w:keepLines/><w:suppressAutoHyphens/>"
-        aside = f'<w:spacing w:before="{lead}" w:after="{lead}"/>'
-        inset = twips(geometry.indent * 1.2)
-        indent = twips(geometry.size * self._language.indent)
-        right = twips(geometry.measure)
+        justify = '<w:jc w:val="both"/>' if self._settings.justify else ""
+        lines = f'<w:spacing w:before="0" w:after="0" w:line="{lead}" w:lineRule="exact"/>'
+        tabs = f'<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="{twips(geometry.measure)}"/></w:tabs>'
+        capitals = "" if self._language.rtl else '<w:smallCaps/><w:spacing w:val="20"/>'
 
-        def head(level: int, before: int, after: int, extra: str = "") -> str:
-            return f'{kept}<w:spacing w:before="{before}" w:after="{after}"/>{extra}<w:outlineLvl w:val="{level - 1}"/>'
+        def style(paragraph: str, run: str = "", *, based: str = "Normal", following: str = "") -> _Style:
+            return based, following, paragraph, run
 
+        def head(level: int, before: int, after: int, run: str, extra: str = "") -> _Style:
+            outline = f'<w:outlineLvl w:val="{level - 1}"/>'
+            return style(kept + spacing(before, after) + extra + outline, run, following="BookFirst")
+
+        quoted = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>'
+        verse = f'<w:suppressAutoHyphens/><w:ind w:left="{inset}" w:firstLine="0"/><w:jc w:val="left"/>'
+        code = f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}'
         return {
-            "BookBody": (
-                "Normal",
-                "",
-                f'<w:widowControl/>{spacing}<w:ind w:firstLine="{indent}"/>{justify}',
-                "",
+            "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),
+            "BookFirst": style('<w:ind w:firstLine="0"/>', based="BookBody", following="BookBody"),
+            "Title": style(kept + spacing(lead * 9, lead) + CENTRED, size(em * 2.5)),
+            "Subtitle": style(spacing(0, lead * 2) + CENTRED, "<w:i/>" + size(em * 1.25)),
+            "BookAuthor": style(spacing(0, 0) + CENTRED, size(em * 1.25)),
+            "BookDedication": style(spacing(0, 0) + CENTRED, "<w:i/>" + size(em)),
+            "BookSmall": style(spacing(0, 60), size(note)),
+            "ChapterNumber": style(
+                kept + spacing(lead * 4, 0) + CENTRED, capitals + size(geometry.small), following="Heading1"
             ),
-            "BookFirst": ("BookBody", "BookBody", '<w:ind w:firstLine="0"/>', ""),
-            "Title": (
-                "Normal",
-                "",
-                f'{kept}<w:spacing w:before="{lead * 9}" w:after="{lead}"/><w:jc w:val="center"/>',
-                size(geometry.size * 2.5),
-            ),
-            "Subtitle": (
-                "Normal",
-                "",
-                f'<w:spacing w:before="0" w:after="{lead * 2}"/><w:jc w:val="center"/>',
-                "<w:i/>" + size(geometry.size * 1.25),
-            ),
-            "BookAuthor": (
-                "Normal",
-                "",
-                '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
-                size(geometry.size * 1.25),
-            ),
-            "BookDedication": (
-                "Normal",
-                "",
-                '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
-                "<w:i/>" + size(geometry.size),
-            ),
-            "BookSmall": ("Normal", "", '<w:spacing w:before="0" w:after="60"/>', size(geometry.note_size)),
-            "ChapterNumber": (
-                "Normal",
-                "Heading1",
-                f'{kept}<w:spacing w:before="{lead * 4}" w:after="0"/><w:jc w:val="center"/>',
-                ("" if self._language.rtl else '<w:smallCaps/><w:spacing w:val="20"/>') + size(geometry.small),
-            ),
-            "Heading1": (
-                "Normal",
-                "BookFirst",
-                head(1, lead * 5, lead * 3, '<w:jc w:val="center"/>'),
-                size(geometry.size * 2),
-            ),
-            "Heading2": ("Normal", "BookFirst", head(2, lead, lead), "<w:b/>" + size(geometry.size * 1.18)),
-            "Heading3": ("Normal", "BookFirst", head(3, lead, 0), "<w:b/>" + size(geometry.size * 1.06)),
-            "Heading4": ("Normal", "BookFirst", head(4, lead, 0), "<w:i/>" + size(geometry.size)),
-            "ContentsHeading": (
-                "Normal",
-                "",
-                f'{kept}<w:spacing w:before="{lead * 2}" w:after="{lead * 2}"/><w:jc w:val="center"/>',
-                size(geometry.size * 1.6),
-            ),
-            "TOC1": (
-                "Normal",
-                "",
-                f'<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="{right}"/></w:tabs>'
-                f'<w:spacing w:before="0" w:after="80"/><w:ind w:right="{inset}"/>',
-                "",
-            ),
-            "Quote": (
-                "BookBody",
-                "",
-                f'{aside}<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>{_GROUPED}',
-                "",
-            ),
-            "BookVerse": (
-                "BookBody",
-                "",
-                f'<w:suppressAutoHyphens/><w:ind w:left="{inset}" w:firstLine="0"/><w:jc w:val="left"/>',
-                "",
-            ),
-            "SceneBreak": ("Normal", "BookFirst", f'<w:keepNext/>{aside}<w:jc w:val="center"/>', ""),
-            "BookList": ("BookBody", "", f'{aside}<w:ind w:firstLine="0"/>{_GROUPED}', ""),
-            "BookCode": (
-                "Normal",
-                "",
-                f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}',
-                MONO + "<w:noProof/>" + size(geometry.size * 0.86),
-            ),
-            "BookTable": ("Normal", "", '<w:spacing w:before="20" w:after="20"/>', size(geometry.note_size)),
-            "Caption": (
-                "Normal",
-                "BookFirst",
-                f'<w:spacing w:before="80" w:after="{lead}"/><w:jc w:val="center"/>',
-                "<w:i/>" + size(geometry.note_size),
-            ),
-            "BookFigure": (
-                "Normal",
-                "Caption",
-                f'<w:keepNext/><w:spacing w:before="{lead}" w:after="0"/><w:jc w:val="center"/>',
-                "",
-            ),
-            "FootnoteText": (
-                "Normal",
-                "",
-                f'<w:spacing w:before="0" w:after="0"/>{justify}',
-                size(geometry.note_size),
-            ),
-            "Header": ("Normal", "", '<w:spacing w:before="0" w:after="0"/>', "<w:i/>" + size(geometry.small)),
-            "Footer": (
-                "Normal",
-                "",
-                '<w:spacing w:before="0" w:after="0"/><w:jc w:val="center"/>',
-                size(geometry.small),
-            ),
+            "Heading1": head(1, lead * 5, lead * 3, size(em * 2), CENTRED),
+            "Heading2": head(2, lead, lead, "<w:b/>" + size(em * 1.18)),
+            "Heading3": head(3, lead, 0, "<w:b/>" + size(em * 1.06)),
+            "Heading4": head(4, lead, 0, "<w:i/>" + size(em)),
+            "ContentsHeading": style(kept + spacing(lead * 2, lead * 2) + CENTRED, size(em * 1.6)),
+            "TOC1": style(f'{tabs}{spacing(0, 80)}<w:ind w:right="{inset}"/>'),
+            "Quote": style(aside + quoted + _GROUPED, based="BookBody"),
+            "BookVerse": style(verse, based="BookBody"),
+            "SceneBreak": style("<w:keepNext/>" + aside + CENTRED, following="BookFirst"),
+            "BookList": style(f'{aside}<w:ind w:firstLine="0"/>{_GROUPED}', based="BookBody"),
+            "BookCode": style(code, MONO + "<w:noProof/>" + size(em * 0.86)),
+            "BookTable": style(spacing(20, 20), size(note)),
+            "Caption": style(spacing(80, lead) + CENTRED, "<w:i/>" + size(note), following="BookFirst"),
+            "BookFigure": style("<w:keepNext/>" + spacing(lead, 0) + CENTRED, following="Caption"),
+            "FootnoteText": style(spacing(0, 0) + justify, size(note)),
+            "Header": style(spacing(0, 0), "<w:i/>" + size(geometry.small)),
+            "Footer": style(spacing(0, 0) + CENTRED, size(geometry.small)),
         }
 
     def _defaults(self) -> None:
@@ -264,53 +132,47 @@ class StyleSheet:
         root = self._document.styles.element
         run = root.find(qn("w:docDefaults")).find(qn("w:rPrDefault")).find(qn("w:rPr"))
         fonts = run.find(qn("w:rFonts"))
-        for key in list(fonts.attrib):
-            del fonts.attrib[key]
+        fonts.attrib.clear()
         for slot in ("ascii", "hAnsi", "cs", "eastAsia"):
             fonts.set(qn(f"w:{slot}"), name)
         language = run.find(qn("w:lang"))
         for slot in ("val", "eastAsia", "bidi"):
             language.set(qn(f"w:{slot}"), self._language.tag)
         normal = self._document.styles["Normal"].element
-        normal.remove(normal.find(qn("w:rPr"))) if normal.find(qn("w:rPr")) is not None else None
+        normal.remove_all("w:rPr")
         normal.append(parse_xml(f"<w:rPr {NAMESPACES}>{size(self._geometry.size)}</w:rPr>"))
 
     def _add(self, identifier: str, based: str, following: str, paragraph: str, run: str) -> None:
-        self._remove(identifier)
-        custom = "" if identifier in _BUILT_IN else ' w:customStyle="1"'
+        custom = "" if identifier in _NAMES else ' w:customStyle="1"'
         name = _NAMES.get(identifier) or "".join(f" {each}" if each.isupper() else each for each in identifier).strip()
         following = f'<w:next w:val="{following}"/>' if following else ""
         if self._language.rtl and identifier != "BookCode":
             paragraph = _with_bidi(paragraph)
-        self._append(
+        self._put(
+            identifier,
             f'<w:style {NAMESPACES} w:type="paragraph" w:styleId="{identifier}"{custom}>'
-            f'<w:name w:val="{attribute(name)}"/><w:basedOn w:val="{based}"/>{following}<w:qFormat/>'
-            f"<w:pPr>{paragraph}</w:pPr><w:rPr>{run}</w:rPr></w:style>"
+            f'<w:name w:val="{escape(name)}"/><w:basedOn w:val="{based}"/>{following}<w:qFormat/>'
+            f"<w:pPr>{paragraph}</w:pPr><w:rPr>{run}</w:rPr></w:style>",
         )
 
     def _add_character(self, identifier: str, name: str, run: str) -> None:
-        self._remove(identifier)
-        self._append(
+        self._put(
+            identifier,
             f'<w:style {NAMESPACES} w:type="character" w:styleId="{identifier}"><w:name w:val="{name}"/>'
-            f'<w:basedOn w:val="DefaultParagraphFont"/><w:rPr>{run}</w:rPr></w:style>'
+            f'<w:basedOn w:val="DefaultParagraphFont"/><w:rPr>{run}</w:rPr></w:style>',
         )
 
-    def _remove(self, identifier: str) -> None:
-        root = self._document.styles.element
-        for style in root.findall(qn("w:style")):
-            if style.get(qn("w:styleId")) == identifier:
-                root.remove(style)
+    def _put(self, identifier: str, xml: str) -> None:
+        """In the place of the template's own."""
+        styles = self._document.styles.element
+        former = styles.get_by_id(identifier)
+        if former is not None:
+            styles.remove(former)
+        styles.append(parse_xml(xml))
 
-    def _append(self, xml: str) -> None:
-        self._document.styles.element.append(parse_xml(xml))
 
-    def _switch_on(self, tag: str) -> None:
-        settings = self._document.settings.element
-        if settings.find(qn(f"w:{tag}")) is not None:
-            return
-        before = {qn(f"w:{name}") for name in _SETTINGS_ORDER[: _SETTINGS_ORDER.index(tag)]}
-        place = max((index + 1 for index, child in enumerate(settings) if child.tag in before), default=0)
-        settings.insert(place, parse_xml(f"<w:{tag} {NAMESPACES}/>"))
+def _switch(tag: str) -> Any:
+    return parse_xml(f"<w:{tag} {NAMESPACES}/>")
 
 
 def size(points: float) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bookgen.render.docx.xml import attribute
+from html import escape
+
 from bookgen.render.layout.geometry import Geometry
 
 _OFFICE = 'xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office"'
@@ -25,6 +26,6 @@ def watermark_paragraph(words: str, geometry: Geometry, number: int) -> str:
     shape = (
         f'<v:shape id="watermark{number}" type="#_x0000_t136" alt="Watermark" style="{place}" '
         'fillcolor="#d9d9d9" stroked="f">'
-        f'<v:textpath style="font-family:&quot;Source Serif 4&quot;" string="{attribute(words)}"/></v:shape>'
+        f'<v:textpath style="font-family:&quot;Source Serif 4&quot;" string="{escape(words)}"/></v:shape>'
     )
     return f'<w:p><w:pPr><w:pStyle w:val="Header"/></w:pPr><w:r><w:pict {_OFFICE}>{_TYPE}{shape}</w:pict></w:r></w:p>'

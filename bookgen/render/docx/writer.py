@@ -15,7 +15,17 @@ from bookgen.render.archive import rezip
 from bookgen.render.docx.body import BodyWriter
 from bookgen.render.docx.styles import StyleSheet, font_table, size
 from bookgen.render.docx.watermark import watermark_paragraph
-from bookgen.render.docx.xml import DECLARATION, NAMESPACES, field, paragraph, text, twips
+from bookgen.render.docx.xml import (
+    DECLARATION,
+    FIELD_ENDS,
+    NAMESPACES,
+    field,
+    opened_field,
+    paragraph,
+    spacing,
+    text,
+    twips,
+)
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs, title_scale
 from bookgen.render.layout.geometry import geometry
@@ -99,7 +109,7 @@ class _DocxWriter:
                 out.append(paragraph("Subtitle", text(book.subtitle)))
             out.append(paragraph("BookAuthor", text(book.author)))
             if settings.publisher:
-                lower = f'<w:spacing w:before="{twips(self._geometry.lead * 6)}" w:after="0"/>'
+                lower = spacing(twips(self._geometry.lead * 6), 0)
                 out.append(paragraph("BookAuthor", text(settings.publisher), lower))
         if settings.include_copyright_page:
             lines = copyright_paragraphs(book, settings, self._language)
@@ -131,12 +141,8 @@ class _DocxWriter:
         out = []
         chapters = self._manuscript.chapters
         for index, section in enumerate(chapters):
-            opening = (
-                '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
-                '<w:r><w:instrText xml:space="preserve"> TOC \\o "1-1" \\h \\z \\u </w:instrText></w:r>'
-                '<w:r><w:fldChar w:fldCharType="separate"/></w:r>'
-            ) * (index == 0)
-            closing = '<w:r><w:fldChar w:fldCharType="end"/></w:r>' * (index == len(chapters) - 1)
+            opening = opened_field('TOC \\o "1-1" \\h \\z \\u') * (index == 0)
+            closing = FIELD_ENDS * (index == len(chapters) - 1)
             number = field(f"PAGEREF {_bookmark(index)} \\h", self._pagination.chapter_labels[section.number])
             entry = f"{text(_title(section))}<w:r><w:tab/></w:r>{number}"
             link = f'<w:hyperlink w:anchor="{_bookmark(index)}" w:history="1">{entry}</w:hyperlink>'
@@ -149,14 +155,12 @@ class _DocxWriter:
         """A spread of a picture book on one page: its title, its picture, its text."""
         start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
         heading = start + text(_title(section), size(self._geometry.size)) + f'<w:bookmarkEnd w:id="{index}"/>'
-        spacing = f'<w:spacing w:before="0" w:after="{twips(self._geometry.lead / 2)}"/>'
-        out = [paragraph("Heading1", heading, spacing)]
-        for block in section.blocks:
-            if isinstance(block, Figure):
-                width = self._geometry.trim.height * _SPREAD_PICTURE
-                height = width * block.picture.height / block.picture.width
-                shown = self._body.drawing(reduced(block.picture, _SPREAD_PIXELS), block.alt, width, height)
-                out.append(paragraph("BookFigure", shown))
+        out = [paragraph("Heading1", heading, spacing(0, twips(self._geometry.lead / 2)))]
+        for figure in section.figures:
+            width = self._geometry.trim.height * _SPREAD_PICTURE
+            height = width * figure.picture.height / figure.picture.width
+            shown = self._body.drawing(reduced(figure.picture, _SPREAD_PIXELS), figure.alt, width, height)
+            out.append(paragraph("BookFigure", shown))
         words = tuple(block for block in section.blocks if not isinstance(block, Figure))
         return "".join(out) + self._body.chapter(replace(section, blocks=words))
 
@@ -168,7 +172,7 @@ class _DocxWriter:
         smaller = size(self._geometry.size * (1.6 if len(title) <= 120 else 1.3)) if len(title) > 60 else ""
         heading = start + text(title, smaller) + f'<w:bookmarkEnd w:id="{index}"/>'
         lead = twips(self._geometry.lead)
-        below = f'<w:spacing w:before="{lead}" w:after="{lead * 3}"/>' if label else ""
+        below = spacing(lead, lead * 3) if label else ""
         number = paragraph("ChapterNumber", text(label)) if label else ""
         return number + paragraph("Heading1", heading, below) + self._body.chapter(section)
 

@@ -12,15 +12,17 @@ NAMESPACES = (
     'xmlns:pic="http://schemas.openxmlformats.org/drawingml/2006/picture"'
 )
 MONO = '<w:rFonts w:ascii="Source Code Pro" w:hAnsi="Source Code Pro" w:cs="Source Code Pro"/>'
+CENTRED = '<w:jc w:val="center"/>'
 DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
-
-
-def attribute(text: str) -> str:
-    return escape(text)
 
 
 def twips(points: float) -> int:
     return round(points * 20)
+
+
+def spacing(before: int, after: int) -> str:
+    """In twips, above and below a paragraph."""
+    return f'<w:spacing w:before="{before}" w:after="{after}"/>'
 
 
 def text(content: str, properties: str = "") -> str:
@@ -32,13 +34,16 @@ def paragraph(style: str, content: str, properties: str = "") -> str:
     return f'<w:p><w:pPr><w:pStyle w:val="{style}"/>{properties}</w:pPr>{content}</w:p>'
 
 
-def field(instruction: str, shown: str, properties: str = "") -> str:
+FIELD_BEGINS, FIELD_SHOWS, FIELD_ENDS = (
+    f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end")
+)
+
+
+def field(instruction: str, shown: str) -> str:
     """A field with its result already in it, so that no reader has to be asked to update it."""
-    style = f"<w:rPr>{properties}</w:rPr>" if properties else ""
-    return (
-        f'<w:r>{style}<w:fldChar w:fldCharType="begin"/></w:r>'
-        f'<w:r>{style}<w:instrText xml:space="preserve"> {escape(instruction, quote=False)} </w:instrText></w:r>'
-        f'<w:r>{style}<w:fldChar w:fldCharType="separate"/></w:r>'
-        f"{text(shown, properties)}"
-        f'<w:r>{style}<w:fldChar w:fldCharType="end"/></w:r>'
-    )
+    return opened_field(instruction) + text(shown) + FIELD_ENDS
+
+
+def opened_field(instruction: str) -> str:
+    asked = f'<w:r><w:instrText xml:space="preserve"> {escape(instruction, quote=False)} </w:instrText></w:r>'
+    return FIELD_BEGINS + asked + FIELD_SHOWS
