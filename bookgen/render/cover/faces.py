@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bookgen.render.fonts.families import SANS, SERIF, Source
+from bookgen.render.fonts.families import SANS, SERIF, Source, static, variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,36 +19,15 @@ class DisplayFace:
     lead: float = 1.04
 
 
-def _file(name: str, package: str, file: str) -> Source:
-    return Source(name, file, file, file, file, package, variable=False)
-
-
-def _weighted(
-    name: str, package: str, file: str, weights: tuple[float, float], italic: str = "", optical: float | None = None
-) -> Source:
-    slanted = italic or file
-    return Source(name, file, slanted, file, slanted, package, optical=optical, weights=weights)
-
-
-_PLAYFAIR = _weighted(
-    "Playfair Display",
-    "fontpkg_playfair_display",
-    "PlayfairDisplay[wght].ttf",
-    (400.0, 800.0),
-    "PlayfairDisplay-Italic[wght].ttf",
-)
-_MONTSERRAT = _weighted("Montserrat", "fontpkg_montserrat", "Montserrat[wght].ttf", (500.0, 800.0))
-_OSWALD = _weighted("Oswald", "fontpkg_oswald", "Oswald[wght].ttf", (400.0, 600.0))
-_FRAUNCES = _weighted("Fraunces", "fontpkg_fraunces", "Fraunces[SOFT,WONK,opsz,wght].ttf", (400.0, 700.0), optical=72.0)
-_CORMORANT = _weighted(
-    "Cormorant Garamond",
-    "fontpkg_cormorant_garamond",
-    "CormorantGaramond[wght].ttf",
-    (500.0, 600.0),
-    "CormorantGaramond-Italic[wght].ttf",
-)
-_CINZEL = _weighted("Cinzel", "fontpkg_cinzel", "Cinzel[wght].ttf", (500.0, 600.0))
-_SPARTAN = _weighted("League Spartan", "fontpkg_league_spartan", "LeagueSpartan[wght].ttf", (400.0, 700.0))
+_PLAYFAIR = variable("Playfair Display", weights=(400.0, 800.0))
+_MONTSERRAT = variable("Montserrat", italic=False, weights=(500.0, 800.0))
+_OSWALD = variable("Oswald", italic=False, weights=(400.0, 600.0))
+_FRAUNCES = variable("Fraunces", "SOFT,WONK,opsz,wght", italic=False, optical=72.0)
+_CORMORANT = variable("Cormorant Garamond", weights=(500.0, 600.0))
+_CINZEL = variable("Cinzel", italic=False, weights=(500.0, 600.0))
+_SPARTAN = variable("League Spartan", italic=False)
+_BEBAS = static("Bebas Neue", ("Regular",) * 4)
+_ABRIL = static("Abril Fatface", ("Regular",) * 4)
 
 PLAYFAIR = DisplayFace(_PLAYFAIR)
 FRAUNCES = DisplayFace(_FRAUNCES)
@@ -58,8 +37,8 @@ MONTSERRAT = DisplayFace(_MONTSERRAT, tracking=-10.0)
 MONTSERRAT_CAPITALS = DisplayFace(_MONTSERRAT, capitals=True, tracking=10.0)
 SPARTAN = DisplayFace(_SPARTAN, tracking=-15.0, lead=0.96)
 OSWALD = DisplayFace(_OSWALD, capitals=True, lead=1.06)
-BEBAS = DisplayFace(_file("Bebas Neue", "fontpkg_bebas_neue", "BebasNeue-Regular.ttf"), capitals=True, lead=0.92)
-ABRIL = DisplayFace(_file("Abril Fatface", "fontpkg_abril_fatface", "AbrilFatface-Regular.ttf"))
+BEBAS = DisplayFace(_BEBAS, capitals=True, lead=0.92)
+ABRIL = DisplayFace(_ABRIL)
 
 # For what stands beside a title.
 SERIF_TEXT = DisplayFace(SERIF, bold=False, lead=1.25)

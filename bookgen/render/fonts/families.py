@@ -59,49 +59,66 @@ def package_folder(package: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def _variable(
-    name: str, package: str, stem: str, axes: str, optical: float | None = None, italic: bool = True
+def variable(
+    name: str,
+    axes: str = "wght",
+    *,
+    optical: float | None = None,
+    italic: bool = True,
+    weights: tuple[float, float] = (400.0, 700.0),
 ) -> Source:
-    upright = f"{stem}[{axes}].ttf"
-    slanted = f"{stem}-Italic[{axes}].ttf" if italic else upright
-    return Source(name, upright, slanted, upright, slanted, package, optical=optical)
+    """A face of one file, or of two, with axes. Packages and their files are named after their faces."""
+    upright = f"{_stem(name)}[{axes}].ttf"
+    slanted = f"{_stem(name)}-Italic[{axes}].ttf" if italic else upright
+    return Source(name, upright, slanted, upright, slanted, _package(name), optical=optical, weights=weights)
 
 
-def _static(name: str, package: str, stem: str) -> Source:
-    regular, italic, bold, both = (f"{stem}-{style}.ttf" for style in ("Regular", "Italic", "Bold", "BoldItalic"))
-    return Source(name, regular, italic, bold, both, package, variable=False)
+def static(name: str, styles: tuple[str, str, str, str] = ("Regular", "Italic", "Bold", "BoldItalic")) -> Source:
+    """A face with a file for each style."""
+    regular, italic, bold, both = (f"{_stem(name)}-{style}.ttf" for style in styles)
+    return Source(name, regular, italic, bold, both, _package(name), variable=False)
 
 
-def _own(name: str, regular: str, bold: str) -> Source:
-    return Source(name, regular, regular, bold, bold, variable=False)
+def _own(name: str, bold: str = "Regular") -> Source:
+    """A face that we carry ourselves."""
+    files = [f"{_stem(name)}-{style}.ttf" for style in ("Regular", bold)]
+    return Source(name, files[0], files[0], files[1], files[1], variable=False)
 
 
-SERIF = _variable("Source Serif 4", "fontpkg_source_serif_4", "SourceSerif4", "opsz,wght", 11.0)
-SANS = _variable("Source Sans 3", "fontpkg_source_sans_3", "SourceSans3", "wght")
-DYSLEXIC = _static("Atkinson Hyperlegible", "fontpkg_atkinson_hyperlegible", "AtkinsonHyperlegible")
-MONO = _variable("Source Code Pro", "fontpkg_source_code_pro", "SourceCodePro", "wght")
+def _stem(name: str) -> str:
+    return name.replace(" ", "")
+
+
+def _package(name: str) -> str:
+    return f"fontpkg_{name.lower().replace(' ', '_')}"
+
+
+SERIF = variable("Source Serif 4", "opsz,wght", optical=11.0)
+SANS = variable("Source Sans 3")
+DYSLEXIC = static("Atkinson Hyperlegible")
+MONO = variable("Source Code Pro")
 BY_SETTING = {"serif": SERIF, "sans": SANS, "dyslexic": DYSLEXIC}
 
-ARABIC = _static("Amiri", "fontpkg_amiri", "Amiri")
-HEBREW = _variable("Frank Ruhl Libre", "fontpkg_frank_ruhl_libre", "FrankRuhlLibre", "wght", italic=False)
-DEVANAGARI = _own("Noto Serif Devanagari", "NotoSerifDevanagari-Regular.ttf", "NotoSerifDevanagari-Bold.ttf")
+ARABIC = static("Amiri")
+HEBREW = variable("Frank Ruhl Libre", italic=False)
+DEVANAGARI = _own("Noto Serif Devanagari", "Bold")
 
 # Languages whose own script's face sets the whole book, its digits and marks with it.
 BY_LANGUAGE = {"ar": ARABIC, "fa": ARABIC, "ur": ARABIC, "he": HEBREW, "yi": HEBREW, "hi": DEVANAGARI, "mr": DEVANAGARI}
 
-EMOJI = _own("Noto Emoji", "NotoEmoji-Regular.ttf", "NotoEmoji-Regular.ttf")
+EMOJI = _own("Noto Emoji")
 
 # Asked in this order for what the body face lacks.
 FALLBACKS = (
     SERIF,
-    _variable("EB Garamond", "fontpkg_eb_garamond", "EBGaramond", "wght"),
-    _variable("Noto Serif", "fontpkg_noto_serif", "NotoSerif", "wdth,wght"),
+    variable("EB Garamond"),
+    variable("Noto Serif", "wdth,wght"),
     ARABIC,
     HEBREW,
     DEVANAGARI,
     MONO,
-    _own("Noto Sans Math", "NotoSansMath-Regular.ttf", "NotoSansMath-Regular.ttf"),
+    _own("Noto Sans Math"),
     EMOJI,
-    _own("Noto Sans Symbols", "NotoSansSymbols-Regular.ttf", "NotoSansSymbols-Regular.ttf"),
-    _own("Noto Sans Symbols 2", "NotoSansSymbols2-Regular.ttf", "NotoSansSymbols2-Regular.ttf"),
+    _own("Noto Sans Symbols"),
+    _own("Noto Sans Symbols 2"),
 )
