@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 
 from bookgen.models import Book, Chapter
-from bookgen.render.dates import last_change
 from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
 from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
@@ -54,6 +54,12 @@ class Job:
         for picture in (self.cover, *(each.picture for each in self.illustrations)):
             seen.update(hashlib.sha256(picture.data if picture else b"").digest())
         return seen.hexdigest()
+
+
+def last_change(book: Book, chapters: Sequence[Chapter]) -> datetime:
+    """The date that a file of the book bears: in UTC and whole seconds, which is what every format can carry."""
+    last = max([book.updated_at, *(chapter.updated_at for chapter in chapters)])
+    return last.astimezone(UTC).replace(microsecond=0)
 
 
 _RELEASES = tuple(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bookgen.models import Book, BookKind, Chapter
 from bookgen.render.characters import one_line
-from bookgen.render.dates import last_change
+from bookgen.render.job import last_change
 from bookgen.render.languages import language
 from bookgen.render.markdown import Polish, parse
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Section, Span

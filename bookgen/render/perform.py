@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import orjson
 
-from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob
-from bookgen.render.cover.make import make_cover, make_picture
+from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob, ReceivedJob
+from bookgen.render.cover.make import keep_picture, make_cover, make_picture
 from bookgen.render.edition import Edition
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
@@ -19,13 +19,17 @@ from bookgen.render.scenes.job import SceneJob, SheetJob
 from bookgen.render.scenes.make import make_scene, make_sheet
 
 
-def perform(job: Job | CoverJob | PictureJob | SceneJob | SheetJob) -> bytes | FinishedCover | FinishedPicture:
+def perform(
+    job: Job | CoverJob | PictureJob | ReceivedJob | SceneJob | SheetJob,
+) -> bytes | FinishedCover | FinishedPicture:
     """What a worker is asked for."""
     match job:
         case CoverJob():
             return make_cover(job)
         case PictureJob():
             return make_picture(job)
+        case ReceivedJob():
+            return keep_picture(job)
         case SceneJob():
             return make_scene(job)
         case SheetJob():

@@ -17,7 +17,7 @@ from bookgen.errors import InvalidInput, NotFound, RenderingFailed, RenderTimeou
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.text import Halt
-from bookgen.render.cover.job import Copy, CoverJob, FinishedCover, FinishedPicture, PictureJob
+from bookgen.render.cover.job import Copy, CoverJob, FinishedCover, FinishedPicture, PictureJob, ReceivedJob
 from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
 from bookgen.services.painting import MOST_WAITS, UNUSABLE, Painter
@@ -253,9 +253,9 @@ class Artwork:
             title=book.title, genre=book.genre, chapter=chapter.title, summary=chapter.summary, prompt=prompt
         )
         reply = await self._painted(self._images, work, asked, LANDSCAPE)
-        return await self._finished(work, PictureJob(seed, book.genre, variant, reply.data), reply)
+        return await self._finished(work, ReceivedJob(reply.data), reply)
 
-    async def _drawn(self, work: _Work, job: CoverJob | PictureJob) -> FinishedCover | FinishedPicture:
+    async def _drawn(self, work: _Work, job: CoverJob | PictureJob | ReceivedJob) -> FinishedCover | FinishedPicture:
         """A run waits for a worker: its picture may be paid for."""
         waited = 0
         while True:
@@ -290,7 +290,7 @@ class Artwork:
             work.in_vain += error.spent
             raise
 
-    async def _finished(self, work: _Work, job: CoverJob | PictureJob, reply: ImageReply) -> _Made:
+    async def _finished(self, work: _Work, job: CoverJob | ReceivedJob, reply: ImageReply) -> _Made:
         """What came from outside, looked at and made anew in a worker process."""
         paid = reply.spent
         try:

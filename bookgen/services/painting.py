@@ -9,7 +9,7 @@ from bookgen.errors import InvalidInput, Unavailable, UpstreamAIError
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageRequest, Painted, Spent
 from bookgen.providers.text import CallBudget, Halt
-from bookgen.render.cover.job import FinishedPicture
+from bookgen.render.cover.job import FinishedPicture, ReceivedJob
 from bookgen.render.pool import RenderPool
 from bookgen.render.scenes.job import SceneJob, SheetJob
 from bookgen.writing.material import Scene
@@ -66,13 +66,15 @@ class Painter:
             return _painted(drawn, (Spent(OFFLINE, Usage(calls=1, images=1)),))
         reply = await self._images.paint(request)
         try:
-            return _painted(await self._worked(job.of_picture(reply.data), request, reply.spent), reply.spent)
+            return _painted(await self._worked(ReceivedJob(reply.data), request, reply.spent), reply.spent)
         except InvalidInput as error:
             raise UpstreamAIError(
                 UNUSABLE, stage=STAGE, retryable=True, chapter_number=request.chapter_number, spent=reply.spent
             ) from error
 
-    async def _worked(self, job: SceneJob | SheetJob, request: ImageRequest, paid: Sequence[Spent]) -> FinishedPicture:
+    async def _worked(
+        self, job: SceneJob | SheetJob | ReceivedJob, request: ImageRequest, paid: Sequence[Spent]
+    ) -> FinishedPicture:
         """What the pool makes of it. It has other work, and a picture that is paid for waits until there is room."""
         for _ in range(MOST_WAITS):
             try:

@@ -11,6 +11,8 @@ from PIL import Image, ImageChops
 from bookgen.errors import InvalidInput
 from bookgen.providers.sample.phrases import phrases
 from bookgen.render.cover.drawing import Drawing
+from bookgen.render.cover.job import ReceivedJob
+from bookgen.render.cover.make import keep_picture
 from bookgen.render.pdf.raster import raster
 from bookgen.render.scenes import figures, make, places
 from bookgen.render.scenes.brush import Brush
@@ -128,11 +130,11 @@ def test_who_is_told_of_is_seen_and_nobody_else() -> None:
 def test_a_picture_from_outside_is_made_anew_and_what_is_none_is_refused() -> None:
     painted = red_picture(400, 400)
 
-    kept = make_scene(SCENE.of_picture(painted.data))
+    kept = keep_picture(ReceivedJob(painted.data))
 
     assert (kept.picture.width, kept.picture.height) == (400, 400)
     with pytest.raises(InvalidInput):
-        make_scene(SCENE.of_picture(b"<svg/>" * 100))
+        keep_picture(ReceivedJob(b"<svg/>" * 100))
 
 
 def test_the_character_sheet_shows_the_hero_three_times() -> None:

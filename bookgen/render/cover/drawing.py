@@ -38,19 +38,6 @@ class Box:
         down = across if down is None else down
         return Box(self.left + across, self.top + down, self.right - across, self.bottom - down)
 
-    def overlaps(self, other: Box) -> bool:
-        return (
-            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
-        )
-
-    def within(self, other: Box) -> bool:
-        return (
-            self.left >= other.left
-            and self.top >= other.top
-            and self.right <= other.right
-            and self.bottom <= other.bottom
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class DrawnShape:

@@ -44,12 +44,18 @@ class FinishedCover:
 
 @dataclass(frozen=True, slots=True)
 class PictureJob:
-    """A picture within a chapter: the file that came from outside, or one drawn here."""
+    """A picture within a chapter, drawn here."""
 
     seed: str
     genre: str
     variant: int
-    picture: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedJob:
+    """A picture from outside, as the file that came."""
+
+    file: bytes
 
 
 @dataclass(frozen=True, slots=True)

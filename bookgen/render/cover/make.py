@@ -7,7 +7,7 @@ import io
 from PIL import Image
 
 from bookgen.render.cover.front import draw_front, draw_scene, family_of, scene_of
-from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob
+from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob, ReceivedJob
 from bookgen.render.cover.over_picture import lettered
 from bookgen.render.model import Picture
 from bookgen.render.pdf.raster import raster
@@ -32,12 +32,14 @@ def make_cover(job: CoverJob) -> FinishedCover:
 
 
 def make_picture(job: PictureJob) -> FinishedPicture:
-    if job.picture is not None:
-        return FinishedPicture(jpeg(received(job.picture)))
     family = scene_of(job.seed, job.genre, job.variant)
     width, height = SCENE
     drawing = draw_scene(seed=f"{job.seed} {job.variant}", family=family, width=width, height=height)
     return FinishedPicture(jpeg(raster(drawing)), family.shows)
+
+
+def keep_picture(job: ReceivedJob) -> FinishedPicture:
+    return FinishedPicture(jpeg(received(job.file)))
 
 
 def _thumbnail(image: Image.Image) -> Picture:

@@ -85,6 +85,7 @@ class _SpreadComposer:
         self._digital = settings.profile == "digital"
         trim = self._setter.geometry.trim
         self._width, self._height = trim.width, trim.height
+        self._bleed = BLEED if settings.bleed else 0.0
         self._measure = trim.width - 2 * _MARGIN
         self._centred = SIZES[AgeRange(manuscript.ages)][1]
 
@@ -210,14 +211,14 @@ class _SpreadComposer:
     # Marks
 
     def _tinted(self, page: Page, ground: Colour = PLAIN) -> Page:
-        bleed = BLEED if self._settings.bleed else 0.0
+        bleed = self._bleed
         fill = Fill(-bleed, -bleed, self._width + 2 * bleed, self._height + 2 * bleed, ground)
         page.placed.insert(0, Placed(fill, 0.0, 0.0))
         return page
 
     def _filling(self, picture: Picture, element: Element) -> Placed:
         """Over the whole page and its bleed; the page's edge cuts what is beyond it."""
-        bleed = BLEED if self._settings.bleed else 0.0
+        bleed = self._bleed
         width, height = self._width + 2 * bleed, self._height + 2 * bleed
         shown = picture if self._measuring else covering(picture, width, height, printed=not self._digital)
         return Placed(Image(shown, -bleed, -bleed, width, height, element), 0.0, 0.0)

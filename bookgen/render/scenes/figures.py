@@ -69,15 +69,8 @@ KINDS = (
     Kind("robot", r"robot|roboter", "#8fb6c9", "antenna", "none", "none"),
     Kind("dragon", r"dragon|drache|drag[oó]n", "#5fa07a", "horns", "wide", "spiked", 1.1),
 )  # fmt: skip
-CHILD = Kind(
-    "child",
-    r"girl|boy|child|m[äa]dchen|junge|(?:ein|das|kleines) kind|fille|gar[çc]on|enfant|ni[ñn]|chic",
-    "#f1c9a5",
-    "hair",
-    "none",
-    "none",
-    1.08,
-)
+CHILD = Kind("child", r"girl|boy|child|m[äa]dchen|junge|(?:ein|das|kleines) kind|fille|gar[çc]on|enfant|ni[ñn]|chic",
+             "#f1c9a5", "hair", "none", "none", 1.08)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

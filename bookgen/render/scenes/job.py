@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 SIDE = 2625  # pixels: 8.5 inches and a bleed on both sides at 300 to the inch
 
 
 @dataclass(frozen=True, slots=True)
 class SceneJob:
-    """A spread's picture. `figures` are told as "name: look", the hero first; `told` says what happens and where.
-
-    `picture`: a file from outside, instead of a drawing of ours.
-    """
+    """A spread's picture. `figures` are told as "name: look", the hero first; `told` says what happens and where."""
 
     seed: str
     figures: tuple[str, ...]
     told: str
     number: int
-    picture: bytes | None = None
-
-    def of_picture(self, picture: bytes) -> Self:
-        return replace(self, picture=picture)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +23,3 @@ class SheetJob:
 
     seed: str
     figures: tuple[str, ...]
-    picture: bytes | None = None
-
-    def of_picture(self, picture: bytes) -> Self:
-        return replace(self, picture=picture)

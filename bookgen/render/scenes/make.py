@@ -12,7 +12,6 @@ from bookgen.render.cover.drawing import Box, Drawing
 from bookgen.render.cover.job import FinishedPicture
 from bookgen.render.cover.make import jpeg
 from bookgen.render.pdf.raster import raster
-from bookgen.render.received import received
 from bookgen.render.scenes import things
 from bookgen.render.scenes.brush import Brush
 from bookgen.render.scenes.figures import StoryFigure, draw_figure, figure
@@ -41,16 +40,12 @@ POSES = (
 
 
 def make_scene(job: SceneJob) -> FinishedPicture:
-    if job.picture is not None:
-        return FinishedPicture(jpeg(received(job.picture)))
     drawing = Drawing(UNITS, UNITS)
     draw_scene(drawing, job)
     return FinishedPicture(jpeg(raster(drawing, SIDE)))
 
 
 def make_sheet(job: SheetJob) -> FinishedPicture:
-    if job.picture is not None:
-        return FinishedPicture(jpeg(received(job.picture)))
     width, height = SHEET
     drawing = Drawing(width, height)
     drawing.rectangle(Box(0, 0, width, height), colour("#fbf5e9"))

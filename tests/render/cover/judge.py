@@ -36,7 +36,7 @@ def boxes(drawing: Drawing, copy: Copy) -> Iterator[str]:
     if sorted(each.role for each in drawing.letterings) != sorted(expected):
         yield "a text is missing"
     for each in drawing.letterings:
-        if not each.box.within(safe):
+        if not _within(each.box, safe):
             yield f"the {each.role} leaves the safe area"
         if each.missing:
             yield f"the {each.role} has {each.missing} letters that no font has"
@@ -45,8 +45,16 @@ def boxes(drawing: Drawing, copy: Copy) -> Iterator[str]:
         if each.role == "title" and each.height * THUMBNAIL / drawing.width < LEAST_CAPITAL:
             yield f"the title is {each.height * THUMBNAIL / drawing.width:.1f} pixels high in a thumbnail"
     for one, other in itertools.combinations(drawing.letterings, 2):
-        if one.box.overlaps(other.box):
+        if _overlap(one.box, other.box):
             yield f"{one.role} and {other.role} overlap"
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
+
+
+def _within(box: Box, other: Box) -> bool:
+    return box.left >= other.left and box.top >= other.top and box.right <= other.right and box.bottom <= other.bottom
 
 
 def pixels(drawing: Drawing) -> Iterator[str]:
@@ -64,7 +72,7 @@ def pixels(drawing: Drawing) -> Iterator[str]:
         taken |= ink
         if ink[0].any() or ink[-1].any() or ink[:, 0].any() or ink[:, -1].any():
             yield f"the {each.role} runs off the page"
-        if not _box(ink, drawing).within(each.box.inset(-4 * drawing.width / LOOKED_AT)):
+        if not _within(_box(ink, drawing), each.box.inset(-4 * drawing.width / LOOKED_AT)):
             yield f"the {each.role} has ink outside of its box"
         around = _shades(colours[_grown(ink)])
         worst = min((contrast(each.ink, shade) for shade in around), default=21.0)
