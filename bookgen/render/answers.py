@@ -73,13 +73,16 @@ async def receive(read: Callable[[int], Awaitable[bytes]]) -> WorkerAnswer:
 def done(result: Result) -> WorkerAnswer:
     match result:
         case FinishedCover(picture, thumbnail, style):
-            about = {"kind": "cover", "style": style, "sizes": [_size(picture), _size(thumbnail)]}
-            return WorkerAnswer(JobOutcome.DONE, about, (picture.data, thumbnail.data))
+            return _drawn({"kind": "cover", "style": style}, picture, thumbnail)
         case FinishedPicture(picture, shows):
-            about = {"kind": "picture", "shows": shows, "sizes": [_size(picture)]}
-            return WorkerAnswer(JobOutcome.DONE, about, (picture.data,))
+            return _drawn({"kind": "picture", "shows": shows}, picture)
         case bytes():
             return WorkerAnswer(JobOutcome.DONE, {"kind": "file"}, (result,))
+
+
+def _drawn(about: Mapping[str, Any], *pictures: Picture) -> WorkerAnswer:
+    sizes = [(picture.width, picture.height) for picture in pictures]
+    return WorkerAnswer(JobOutcome.DONE, {**about, "sizes": sizes}, [picture.data for picture in pictures])
 
 
 def refused(error: InvalidInput) -> WorkerAnswer:
@@ -109,7 +112,3 @@ def result_of(answer: WorkerAnswer) -> Result:
 def _pictures(answer: WorkerAnswer) -> list[Picture]:
     sizes = answer.about.get("sizes", ())
     return [Picture(data, int(size[0]), int(size[1])) for data, size in zip(answer.parts, sizes, strict=False)]
-
-
-def _size(picture: Picture) -> tuple[int, int]:
-    return picture.width, picture.height

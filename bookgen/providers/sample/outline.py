@@ -23,16 +23,20 @@ def outline_chapters(brief: Brief, bank: Mapping[str, Any]) -> list[dict[str, An
     for number in range(1, count + 1):
         title, words = _title(grammar, lists[f"title{kind}"], titles)
         titles.append(title)
-        words |= {
-            "hero": cast.people[0].split()[0],
-            "friend": cast.people[1 + number % (len(cast.people) - 1)].split()[0],
-            "place": cast.places[number % len(cast.places)],
-            "thing": cast.things[number % len(cast.things)],
-        }
-        summary = _unlike(grammar, "summary", lists[f"summary{kind}"], words, summaries)
+        summary = _unlike(grammar, "summary", lists[f"summary{kind}"], words | _words(cast, number), summaries)
         summaries.append(summary)
         chapters.append({"number": number, "chapter_number": number, "title": title, "summary": summary})
     return chapters
+
+
+def _words(cast: Cast, number: int) -> dict[str, str]:
+    """Whom and what a chapter is about: each has another friend, another place and another thing than the last."""
+    return {
+        "hero": cast.people[0].split()[0],
+        "friend": cast.people[1 + number % (len(cast.people) - 1)].split()[0],
+        "place": cast.places[number % len(cast.places)],
+        "thing": cast.things[number % len(cast.things)],
+    }
 
 
 def _title(grammar: Grammar, templates: list[str], taken: list[str]) -> tuple[str, dict[str, str]]:
@@ -57,13 +61,7 @@ def _unlike(grammar: Grammar, name: str, templates: list[str], words: Mapping[st
 def bible(brief: Brief, bank: Mapping[str, Any]) -> dict[str, Any]:
     cast, lists = Cast.of(brief, bank), bank["outline"]
     kind = "_nonfiction" if brief.nonfiction and "title_nonfiction" in lists else ""
-    words = {
-        "title": brief.title,
-        "hero": cast.people[0].split()[0],
-        "friend": cast.people[1].split()[0],
-        "place": cast.places[0],
-        "thing": cast.things[0],
-    }
+    words = {"title": brief.title, **_words(cast, 0)}
     grammar = Grammar(lists, brief.book_rng("bible"))
     named = {} if kind else _named(cast, brief.book_rng("roles").sample(lists["role"], len(lists["role"])))
     return {

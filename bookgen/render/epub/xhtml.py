@@ -96,19 +96,17 @@ class ChapterWriter:
         return f"<{tag}{start}>{''.join(items)}</{tag}>"
 
     def _table(self, block: model.Table) -> str:
-        head = "".join(self._cell("th", spans, align) for spans, align in zip(block.head, block.aligns, strict=True))
-        rows = "".join(
-            "<tr>"
-            + "".join(self._cell("td", spans, align) for spans, align in zip(row, block.aligns, strict=True))
-            + "</tr>"
-            for row in block.rows
-        )
+        head = self._row("th", block.head, block.aligns)
+        rows = "".join(self._row("td", row, block.aligns) for row in block.rows)
         body = f"<tbody>{rows}</tbody>" if rows else ""
-        return f"<table><thead><tr>{head}</tr></thead>{body}</table>"
+        return f"<table><thead>{head}</thead>{body}</table>"
 
-    def _cell(self, tag: str, spans: Spans, align: str) -> str:
-        style = f' class="{align}"' if align in ("right", "center") else ""
-        return f"<{tag}{style}>{self._spans(spans)}</{tag}>"
+    def _row(self, tag: str, cells: Sequence[Spans], aligns: Sequence[str]) -> str:
+        out = []
+        for spans, align in zip(cells, aligns, strict=True):
+            style = f' class="{align}"' if align in ("right", "center") else ""
+            out.append(f"<{tag}{style}>{self._spans(spans)}</{tag}>")
+        return f"<tr>{''.join(out)}</tr>"
 
     def _figure(self, block: model.Figure) -> str:
         image = f'<img src="{self._pictures[block.picture]}" alt="{escape(block.alt)}"/>'

@@ -168,9 +168,9 @@ class _Composer:
         if not text:
             return
         geometry = self._geometry
-        outer = Align.END if recto != self._setter.language.rtl else Align.START
         line = self._setter.line(text, geometry.small, geometry.measure * 0.9, Align.START, italic=True)
-        x = geometry.measure - line.width if outer is Align.END else 0.0
+        at_end = recto != self._setter.language.rtl
+        x = geometry.measure - line.width if at_end else 0.0
         line.x = 0.0
         page.placed.append(Placed(TextMark(line, x, geometry.small), 0.0, geometry.trim.height - geometry.head))
 

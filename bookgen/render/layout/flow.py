@@ -48,22 +48,34 @@ class Flow:
         match block:
             case model.Paragraph(spans):
                 self._paragraph(spans, left, right, element)
+                return
             case model.Heading(level, spans):
                 self._heading(level, spans, left, right, element)
             case model.Quote(blocks):
                 self._quote(blocks, left, right, element)
             case model.ItemList():
                 self._list(block, left, right, element)
+            case model.SceneBreak():
+                self._scene_break(left, right)
+            case _:
+                self._set_apart(block, left, right, element)
+        self._flush = True
+
+    def _set_apart(self, block: Block, left: float, right: float, element: Element) -> None:
+        """What stands between blank lines and is no text that runs on."""
+        self.space()
+        self._block += 1
+        match block:
             case model.Verse(lines):
                 self._verse(lines, left, right, element)
             case model.Code(lines):
                 self._code(lines, left, right, element)
             case model.Table():
-                self._table(block, left, right, element)
+                x, measure = self._x(left, right), self._measure(left, right)
+                self._table(table_rows(block, self._setter, x, measure, element))
             case model.Figure():
                 self._figure(block, element)
-            case model.SceneBreak():
-                self._scene_break(left, right)
+        self.space()
 
     def space(self, *, keep: bool = False) -> None:
         """Never two blanks in a row, and none before anything stands."""
@@ -143,7 +155,6 @@ class Flow:
         self._put(lines, words, self._x(left, right), element.child(f"H{self._level}"), size, keep=True)
         if level == 2:
             self.rows.append(blank(keep=True))
-        self._flush = True
 
     def _quote(self, blocks: Sequence[Block], left: float, right: float, element: Element) -> None:
         self.space()
@@ -153,7 +164,6 @@ class Flow:
         for block in blocks:
             self.block(block, left + step, right + step, inner)
         self.space()
-        self._flush = True
 
     def _step(self, left: float, right: float) -> float:
         """One level further in, as long as half the measure is left."""
@@ -177,7 +187,6 @@ class Flow:
             self._item(sign, item, left + step, right, inner.child("LI"), step)
         if outer:
             self.space()
-        self._flush = True
 
     def _item(
         self, sign: str, blocks: Sequence[Block], left: float, right: float, element: Element, step: float
@@ -202,8 +211,6 @@ class Flow:
         self.rows[at].marks.insert(0, TextMark(line, x, size, label))
 
     def _verse(self, verses: Sequence[Spans], left: float, right: float, element: Element) -> None:
-        self.space()
-        self._block += 1
         size = self.geometry.size
         inset = self._step(left, right)
         inner = element.child("P")
@@ -215,12 +222,8 @@ class Flow:
             if lines and index < len(verses) - 1:
                 lines[-1].tail = Tail.SPACE
             self._put(lines, words, self._x(left + inset, right), inner, size, keep=kept)
-        self.space()
-        self._flush = True
 
     def _code(self, lines: Sequence[str], left: float, right: float, element: Element) -> None:
-        self.space()
-        self._block += 1
         size = self.geometry.size
         inner = element.child("Code")
         inset = self._step(left, right)
@@ -235,22 +238,13 @@ class Flow:
             else:
                 self.rows.append(Row(keep=len(lines) <= _KEPT_LINES))
         self.rows[-1].keep = False
-        self.space()
-        self._flush = True
 
-    def _table(self, block: model.Table, left: float, right: float, element: Element) -> None:
-        self.space()
-        self._block += 1
-        rows = table_rows(block, self._setter, self._x(left, right), self._measure(left, right), element)
+    def _table(self, rows: Sequence[Row]) -> None:
         for row in rows:
             row.block = self._block
         self.rows += rows
-        self.space()
-        self._flush = True
 
     def _figure(self, block: model.Figure, element: Element) -> None:
-        self.space()
-        self._block += 1
         geometry = self.geometry
         measure = geometry.measure
         caption = self._maker.words(block.caption, italic=True) if block.caption else None
@@ -265,8 +259,6 @@ class Flow:
         self.rows.append(Row(marks=[image], units=units, keep=bool(lines), block=self._block))
         if caption:
             self._put(lines, caption, measure * 0.05, element.child("Caption"), geometry.note_size)
-        self.space()
-        self._flush = True
 
     def _scene_break(self, left: float, right: float) -> None:
         if not self.rows:
@@ -277,4 +269,3 @@ class Flow:
         (line,) = self._breaker.lines(words, Shape(self._measure(left, right), size, align=Align.CENTER))
         self.rows.append(Row(marks=[TextMark(line, self._x(left, right), size)], keep=True))
         self.space(keep=True)
-        self._flush = True
