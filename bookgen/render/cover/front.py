@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from bookgen.render.characters import one_line
 from bookgen.render.cover.drawing import Drawing
@@ -19,9 +20,7 @@ def family_of(seed: str, genre: str, variant: int, style: str = "") -> Family:
     for family in FAMILIES:
         if family.name in wanted:
             return family
-    chance = random.Random(f"family {seed}")
-    order = sorted(FAMILIES, key=lambda family: (not _suits(family, genre), chance.random()))
-    return order[variant % len(order)]
+    return _turn(FAMILIES, f"family {seed}", genre, variant)
 
 
 def draw_front(copy: Copy, *, seed: str, family: Family, variant: int, width: float, height: float) -> Drawing:
@@ -48,15 +47,16 @@ def draw_scene(*, seed: str, family: Family, width: float, height: float) -> Dra
 
 def scene_of(seed: str, genre: str, variant: int) -> Family:
     """The family of a book's so-manieth picture: of those that show something."""
-    chance = random.Random(f"scene {seed}")
-    order = sorted(SCENES, key=lambda family: (not _suits(family, genre), chance.random()))
-    return order[variant % len(order)]
+    return _turn(SCENES, f"scene {seed}", genre, variant)
 
 
 def _title_height(drawing: Drawing) -> float:
     return next(lettering.height for lettering in drawing.letterings if lettering.role == "title")
 
 
-def _suits(family: Family, genre: str) -> bool:
-    genre = genre.casefold()
-    return any(word in genre for word in family.genres)
+def _turn(families: Sequence[Family], seed: str, genre: str, variant: int) -> Family:
+    """The so-manieth of them, in an order of the book's own that begins with those for its genre."""
+    chance, genre = random.Random(seed), genre.casefold()
+    suited = {family.name: any(word in genre for word in family.genres) for family in families}
+    order = sorted(families, key=lambda family: (not suited[family.name], chance.random()))
+    return order[variant % len(order)]

@@ -173,12 +173,8 @@ class Sheet:
         else:
             free_top, free_bottom = author_top + tall if author == "top" and tall else 0.0, head_top
         gap = texts.gap * 1.5
-        free = Box(
-            0.0,
-            free_top + gap * (free_top > 0),
-            page.right,
-            free_bottom - gap * (free_bottom < page.bottom),
-        )
+        free_top, free_bottom = free_top + gap * (free_top > 0), free_bottom - gap * (free_bottom < page.bottom)
+        free = Box(0.0, free_top, page.right, free_bottom)
         return PlacedLine(texts, head_top, head_top + texts.head, author_top, x, side, free)
 
     def stack(self, zone: Box, share: float) -> PlacedLine:

@@ -24,6 +24,8 @@ class Tags:
         self._waiting: dict[int, list[Element]] = {}  # links that are drawn and have no annotation yet
         self._annotations: dict[int, list[tuple[int, int]]] = {}
         self._annotated: list[Element] = []
+        self._names: dict[int, str] = {}  # of the elements' objects, in the order of their first use
+        self._notes: list[str] = []
 
     def begin(self, page: int, element: Element | None) -> str:
         if not self.on:
@@ -56,30 +58,29 @@ class Tags:
 
     def write(self, canvas: BareCanvas, root: Element) -> None:
         document = canvas.document
-        names = _Names()
         tree = dictionary(Type="/StructTreeRoot", RoleMap=dictionary(Title="/H1"))
         document.Catalog.StructTreeRoot = document.Reference(tree, "StructTreeRoot")
-        top = self._element(document, root, "StructTreeRoot", names)
+        top = self._element(document, root, "StructTreeRoot")
         tree["K"] = pdfdoc.PDFArray([pdfdoc.PDFObjectReference(top)])
         owners: list[str] = []  # from each page's marked stretches, and from each annotation, to their elements
         for page, elements in sorted(self._owners.items()):
             leaf = document.idToObject[_page(page)]
             leaf.StructParents, leaf.Tabs = page, "/S"
-            owners.append(f"{page}[{' '.join(_to(document, names.of(element)) for element in elements)}]")
+            owners.append(f"{page}[{' '.join(_to(document, self._name(element)) for element in elements)}]")
         for key, link in enumerate(self._annotated, self._pages):
-            owners.append(f"{key} {_to(document, names.of(link))}")
+            owners.append(f"{key} {_to(document, self._name(link))}")
         tree["ParentTree"] = document.Reference(_Written(f"<</Nums[{' '.join(owners)}]>>"), "ParentTree")
         tree["ParentTreeNextKey"] = self._pages + len(self._annotated)
-        if names.notes:
-            notes = " ".join(f"({name}) {_to(document, name)}" for name in sorted(names.notes))
+        if self._notes:
+            notes = " ".join(f"({name}) {_to(document, name)}" for name in sorted(self._notes))
             tree["IDTree"] = document.Reference(_Written(f"<</Names[{notes}]>>"), "IDTree")
         document.Catalog.MarkInfo = dictionary(Marked="true")
 
-    def _element(self, document: Any, element: Element, parent: str, names: _Names) -> str:
+    def _element(self, document: Any, element: Element, parent: str) -> str:
         """The name of the element's object."""
-        name = names.of(element)
+        name = self._name(element)
         if element.role == "Note":
-            names.notes.append(name)
+            self._notes.append(name)
         node = _Written()
         document.Reference(node, name)
         content = self._content.get(id(element), [])
@@ -91,7 +92,7 @@ class Tags:
         for kid in element.kids:
             if self._stands(kid):
                 place = self._content.get(id(kid), [(0, 0)])[0]
-                kids.append((place, _to(document, self._element(document, kid, name, names))))
+                kids.append((place, _to(document, self._element(document, kid, name))))
         if content:  # a link stands in the midst of its paragraph
             kids.sort()
         parts = [part for _, part in kids]
@@ -102,20 +103,12 @@ class Tags:
         node.body = _body(document, element, f"/P {_to(document, parent)}{on}", name, parts)
         return name
 
+    def _name(self, element: Element) -> str:
+        return self._names.setdefault(id(element), f"SE{len(self._names):07d}")
+
     def _stands(self, element: Element) -> bool:
         """Whether anything of it is on a page."""
         return id(element) in self._content or any(self._stands(kid) for kid in element.kids)
-
-
-class _Names:
-    """A stable object name for each element, in order of first use, and the notes' among them."""
-
-    def __init__(self) -> None:
-        self._names: dict[int, str] = {}
-        self.notes: list[str] = []
-
-    def of(self, element: Element) -> str:
-        return self._names.setdefault(id(element), f"SE{len(self._names):07d}")
 
 
 class _Written(pdfdoc.PDFObject):

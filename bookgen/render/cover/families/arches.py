@@ -28,15 +28,8 @@ def arches(sheet: Sheet) -> None:
     center = page.width / 2 + drift * (_DOORS - 1)
     tall = free.height * 0.13
     floor = page.bottom - free.height * 0.12
-    drawing.polygon(
-        [
-            (center - wide * 0.12, floor),
-            (center + wide * 0.12, floor),
-            (center + wide * 0.3, page.bottom + 1),
-            (center - wide * 0.3, page.bottom + 1),
-        ],
-        light,
-    )
+    far, near, foot = wide * 0.12, wide * 0.3, page.bottom + 1
+    drawing.polygon([(center - far, floor), (center + far, floor), (center + near, foot), (center - near, foot)], light)
     _figure(sheet, center, floor + tall * 0.2, tall)
     sheet.letter(placed, author=palette.accents[0])
 

@@ -22,9 +22,8 @@ def clothbound(sheet: Sheet) -> None:
     placed = sheet.stack(zone, share=0.44)
     half = (placed.author_top - placed.head_top) / 2 + 15 * unit
     middle = page.height / 2
-    panel = Box(
-        11 * unit, max(middle - half, 6 * unit), page.right - 11 * unit, min(middle + half, page.bottom - 6 * unit)
-    )
+    top, bottom = max(middle - half, 6 * unit), min(middle + half, page.bottom - 6 * unit)
+    panel = Box(11 * unit, top, page.right - 11 * unit, bottom)
     label = palette.ink if palette.dark else mix(palette.ground, (255, 255, 255), 0.6)
     ink = palette.ground if palette.dark else palette.ink
     drawing.rectangle(panel, label)

@@ -35,17 +35,14 @@ def _house(sheet: Sheet, box: Box, shade: Colour, lamp: Colour) -> None:
     drawing.rectangle(box, shade)
     match chance.randrange(5):
         case 0:
-            drawing.polygon(
-                [(box.left, box.top), (box.center[0], box.top - box.width * 0.4), (box.right, box.top)], shade
-            )
+            ridge = box.center[0], box.top - box.width * 0.4
+            drawing.polygon([(box.left, box.top), ridge, (box.right, box.top)], shade)
         case 1:
             mast = box.center[0]
             drawing.rectangle(Box(mast - unit * 0.2, box.top - unit * 7, mast + unit * 0.2, box.top), shade)
         case 2:
             step = box.width * 0.22
             drawing.rectangle(Box(box.left + step, box.top - unit * 3, box.right - step, box.top), shade)
-        case _:
-            pass
     across = max(2, int(box.width / (unit * 3.4)))
     gap = box.width / across
     dark = mix(shade, (0, 0, 0), 0.22)
