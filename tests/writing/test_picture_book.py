@@ -14,7 +14,7 @@ from bookgen.writing.kinds import draft_outline, write_chapter
 from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.picture_book import pictures
 from bookgen.writing.picture_book.ages import READINGS
-from bookgen.writing.picture_book.readability import difficulties, judges_words
+from bookgen.writing.picture_book.readability import difficulties
 from bookgen.writing.structured import UnusableReply
 from tests.writing.scripted import Scripted, a_book, a_chapter, outline_reply
 
@@ -170,10 +170,11 @@ def test_names_and_what_the_owner_spoke_of_are_no_rare_words() -> None:
 
 
 def test_where_no_list_can_be_used_sentences_are_judged_all_the_same() -> None:
-    assert not judges_words("zh")
-    assert not judges_words("ja-JP")
-    assert judges_words("de-AT")
+    def kinds(text: str, language: str) -> set[str]:
+        return {each.kind for each in difficulties(text, READINGS[AgeRange.TODDLERS], language, [])}
 
-    found = difficulties("小老鼠" * 20 + "。", READINGS[AgeRange.TODDLERS], "zh", [])
-
-    assert {each.kind for each in found} == {"sentence_length", "text_length"}
+    assert kinds("小老鼠" * 20 + "。", "zh") == {"sentence_length", "text_length"}
+    assert kinds("形而上学的認識論" * 8 + "。", "ja-JP") == {"sentence_length", "text_length"}
+    assert kinds("Akkretionsscheiben umkreisen extragalaktische Quasare exzentrisch, quasiperiodisch.", "de-AT") == {
+        "vocabulary"
+    }

@@ -64,6 +64,7 @@ class _FixedWriter(EpubWriter):
         trim = TRIMS[manuscript.trim]
         self._size = round(trim.width * _SCALE), round(trim.height * _SCALE)
         self._sides: dict[str, str] = {}
+        self._begin, self._end = (_RIGHT, _LEFT) if self._language.rtl else (_LEFT, _RIGHT)  # of a spread
         self._sizes = text_sizes(manuscript, settings)
 
     def _sheet(self) -> bytes:
@@ -120,7 +121,7 @@ class _FixedWriter(EpubWriter):
         body = _sheet_of(words, ground, 'epub:type="titlepage"')
         self._add_page("title", book.title, body, "frontmatter")
         self._landmarks.append(("titlepage", "title.xhtml", book.title))
-        self._sides["title"] = self._right
+        self._sides["title"] = self._end
 
     def _chapter(self, section: Section) -> Any:
         """The picture's page and the text's; the first stands for the spread."""
@@ -135,7 +136,7 @@ class _FixedWriter(EpubWriter):
         body = _sheet_of(f"{self._break(name, start)}{heading}{image}", ground, kind)
         first = self._add_page(name, title, body, "bodymatter")
         self._text_page(section, title, ground, str(int(start) + 1))
-        self._sides |= {name: self._left, f"{name}text": self._right}
+        self._sides |= {name: self._begin, f"{name}text": self._end}
         return first
 
     def _text_page(self, section: Section, title: str, ground: Colour, label: str) -> None:
@@ -164,20 +165,11 @@ class _FixedWriter(EpubWriter):
         inner += f'<div class="words centred small">{said}</div>' * bool(said)
         body = _sheet_of(inner, PLAIN, 'epub:type="copyright-page"')
         self._add_page("copyright", self._language.copyright, body, "backmatter")
-        self._sides["copyright"] = self._left
+        self._sides["copyright"] = self._begin
 
     def _break(self, name: str, label: str) -> str:
         self._page_list.append((f"{name}.xhtml#p{label}", label))
         return f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{label}" aria-label="{label}"></span>'
-
-    @property
-    def _left(self) -> str:
-        """Where a spread begins."""
-        return _RIGHT if self._language.rtl else _LEFT
-
-    @property
-    def _right(self) -> str:
-        return _LEFT if self._language.rtl else _RIGHT
 
 
 def _sheet_of(inner: str, ground: Colour, kind: str) -> str:

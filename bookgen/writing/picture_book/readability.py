@@ -35,11 +35,6 @@ def difficulties(text: str, reading: Reading, language: str, known: Iterable[str
     return found
 
 
-def judges_words(language: str) -> bool:
-    """Whether the words of the language are looked up at all."""
-    return bool(_listed(language))
-
-
 def _long_sentences(text: str, reading: Reading, language: str) -> list[Finding]:
     most = reading.longest * (UNSPACED_SENTENCE if _primary(language) in ("zh", "ja") else 1)
     counted = ((count_words(each), each) for each in sentences.split(text))
