@@ -15,17 +15,7 @@ from bookgen.render.archive import rezip
 from bookgen.render.docx.body import BodyWriter
 from bookgen.render.docx.styles import StyleSheet, font_table, size
 from bookgen.render.docx.watermark import watermark_paragraph
-from bookgen.render.docx.xml import (
-    DECLARATION,
-    FIELD_ENDS,
-    NAMESPACES,
-    field,
-    opened_field,
-    paragraph,
-    spacing,
-    text,
-    twips,
-)
+from bookgen.render.docx.xml import DECLARATION, NAMESPACES, around_field, field, paragraph, spacing, text, twips
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs, title_scale
 from bookgen.render.layout.geometry import geometry
@@ -140,13 +130,13 @@ class _DocxWriter:
     def _contents(self) -> list[str]:
         out = []
         chapters = self._manuscript.chapters
+        opening, closing = around_field('TOC \\o "1-1" \\h \\z \\u')
         for index, section in enumerate(chapters):
-            opening = opened_field('TOC \\o "1-1" \\h \\z \\u') * (index == 0)
-            closing = FIELD_ENDS * (index == len(chapters) - 1)
             number = field(f"PAGEREF {_bookmark(index)} \\h", self._pagination.chapter_labels[section.number])
             entry = f"{text(_title(section))}<w:r><w:tab/></w:r>{number}"
             link = f'<w:hyperlink w:anchor="{_bookmark(index)}" w:history="1">{entry}</w:hyperlink>'
-            out.append(paragraph("TOC1", opening + link + closing))
+            first, last = opening * (index == 0), closing * (index == len(chapters) - 1)
+            out.append(paragraph("TOC1", first + link + last))
         return out
 
     # chapters

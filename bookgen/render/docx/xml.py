@@ -34,16 +34,14 @@ def paragraph(style: str, content: str, properties: str = "") -> str:
     return f'<w:p><w:pPr><w:pStyle w:val="{style}"/>{properties}</w:pPr>{content}</w:p>'
 
 
-FIELD_BEGINS, FIELD_SHOWS, FIELD_ENDS = (
-    f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end")
-)
-
-
 def field(instruction: str, shown: str) -> str:
     """A field with its result already in it, so that no reader has to be asked to update it."""
-    return opened_field(instruction) + text(shown) + FIELD_ENDS
+    begin, end = around_field(instruction)
+    return begin + text(shown) + end
 
 
-def opened_field(instruction: str) -> str:
+def around_field(instruction: str) -> tuple[str, str]:
+    """What stands before a field's result, and what behind it."""
+    begin, separate, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
     asked = f'<w:r><w:instrText xml:space="preserve"> {escape(instruction, quote=False)} </w:instrText></w:r>'
-    return FIELD_BEGINS + asked + FIELD_SHOWS
+    return begin + asked + separate, end

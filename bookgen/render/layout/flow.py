@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from bookgen.render import model
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
@@ -110,10 +109,10 @@ class Flow:
             if self._setter.settings.drop_caps and len(self._breaker.lines(words, shape)) >= DEPTH:
                 initial = take_initial(words, shape, self.geometry.lead)
             set_lead_in(words, self._maker.typeface)
-        lines = self._breaker.lines(words, shape if initial is None else initial[2])
-        paragraph = SetParagraph(words, shape, self._x(left, right), element.child("P"), self._block, lines)
         if initial is not None:
-            paragraph = replace(paragraph, shape=initial[2])
+            shape = initial[2]
+        lines = self._breaker.lines(words, shape)
+        paragraph = SetParagraph(words, shape, self._x(left, right), element.child("P"), self._block, lines)
         rows = self.looseness.add(paragraph)
         if initial is not None:
             line, size, _ = initial

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bookgen.models import AgeRange
 from bookgen.render.cover.colour import Colour
@@ -67,12 +67,9 @@ def text_sizes(manuscript: Manuscript, settings: ExportSettings) -> dict[int, fl
     return {section.number: composer.size_of(section) for section in manuscript.chapters}
 
 
-@dataclass(frozen=True, slots=True)
-class _Set:
-    """A paragraph broken into lines."""
-
-    lines: Sequence[Line]
-    element: Element | None
+# A paragraph broken into lines, and what it is in the document's structure; in a column with the space above it.
+_Set = tuple[list[Line], Element | None]
+_Column = list[tuple[float, _Set]]
 
 
 class _SpreadComposer:
@@ -223,15 +220,14 @@ class _SpreadComposer:
         shown = picture if self._measuring else covering(picture, width, height, printed=not self._digital)
         return Placed(Image(shown, -bleed, -bleed, width, height, element), 0.0, 0.0)
 
-    def _columns(self, section: Section, element: Element | None) -> list[list[tuple[float, _Set]]]:
+    def _columns(self, section: Section, element: Element | None) -> list[_Column]:
         """The section's text as so many columns as it takes: paragraphs, each with the space above it."""
         size = self.size_of(section)
         most = self._height - 2 * _MARGIN
-        columns: list[list[tuple[float, _Set]]] = [[]]
+        columns: list[_Column] = [[]]
         height = 0.0
-        for each in self._paragraphs(section, size, element):
+        for lines, role in self._paragraphs(section, size, element):
             above = size * _BETWEEN if columns[-1] else 0.0
-            lines = list(each.lines)
             while lines:
                 fit = max(0, int((most - height - above) / (size * _LEAD)))
                 if fit < len(lines) and (fit == 0 or columns[-1]):
@@ -239,7 +235,7 @@ class _SpreadComposer:
                     height, above = 0.0, 0.0
                     continue
                 fit = max(1, fit)
-                columns[-1].append((above, _Set(lines[:fit], each.element)))
+                columns[-1].append((above, (lines[:fit], role)))
                 height += above + len(lines[:fit]) * size * _LEAD
                 lines = lines[fit:]
         return columns
@@ -253,25 +249,24 @@ class _SpreadComposer:
 
     def _height_of(self, section: Section, size: float) -> float:
         found = self._paragraphs(section, size, None)
-        return sum(len(each.lines) * size * _LEAD for each in found) + max(0, len(found) - 1) * size * _BETWEEN
+        return sum(len(lines) * size * _LEAD for lines, _ in found) + max(0, len(found) - 1) * size * _BETWEEN
 
     def _paragraphs(self, section: Section, size: float, element: Element | None) -> list[_Set]:
         align = Align.CENTER if self._centred else Align.START
         texts: list[Spans] = [spans for block in section.blocks for spans in spans_of(block)]
         texts += [spans for note in section.notes for block in note for spans in spans_of(block)]
         return [
-            _Set(self._setter.lines(spans, size, self._measure, align), element and element.child("P"))
-            for spans in texts
+            (self._setter.lines(spans, size, self._measure, align), element and element.child("P")) for spans in texts
         ]
 
-    def _put(self, page: Page, column: Sequence[tuple[float, _Set]], size: float) -> None:
-        height = sum(above + len(each.lines) * size * _LEAD for above, each in column)
+    def _put(self, page: Page, column: _Column, size: float) -> None:
+        height = sum(above + len(lines) * size * _LEAD for above, (lines, _) in column)
         y = (self._height + height) / 2 + self._height * _ABOVE_MIDDLE
-        for above, each in column:
+        for above, (lines, role) in column:
             y -= above
-            for line in each.lines:
+            for line in lines:
                 y -= size * _LEAD
-                mark = TextMark(line, _MARGIN, size, each.element)
+                mark = TextMark(line, _MARGIN, size, role)
                 page.placed.append(Placed(mark, 0.0, y + size * (_LEAD - 1) * 0.5 + size * 0.2))
 
     def _folio(self, page: Page) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from itertools import groupby
 from typing import Any
 
 import uharfbuzz as hb
@@ -98,15 +99,11 @@ class EmbeddedFont:
         return self._reference(document, stream(b"".join(glyph.to_bytes(2, "big") for glyph in glyphs)), "glyphs")
 
     def _widths(self, glyphs: list[int]) -> Any:
+        """The first of each row of neighbours, then the widths of all of it."""
         out: list[Any] = []
-        at = 0
-        while at < len(glyphs):
-            end = at
-            while end + 1 < len(glyphs) and glyphs[end + 1] == glyphs[end] + 1:
-                end += 1
-            widths = [round(self._face.advance(glyph), 1) for glyph in glyphs[at : end + 1]]
-            out += [glyphs[at], pdfdoc.PDFArray(widths)]
-            at = end + 1
+        for _, row in groupby(enumerate(glyphs), key=lambda each: each[1] - each[0]):
+            numbers = [glyph for _, glyph in row]
+            out += [numbers[0], pdfdoc.PDFArray([round(self._face.advance(glyph), 1) for glyph in numbers])]
         return pdfdoc.PDFArray(out)
 
 
