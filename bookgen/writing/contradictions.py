@@ -198,7 +198,7 @@ def _values(name: str, text: str, *, described: bool) -> Iterator[Claim]:
         yield Claim(name, "hand", found[1].lower())
     if described and re.match(rf"(?:(?:the )?{_called(name)} |he |she |who )?{_DEAD}\b", text, re.IGNORECASE):
         yield Claim(name, "fate", "dead")
-    if not described and _acts(name, text):
+    if not described and re.search(rf"\b{_called(name)} (?:{_ALIVE.pattern})", text):
         yield Claim(name, "fate", "alive")
 
 
@@ -218,10 +218,6 @@ def _owns(name: str, text: str, kind: str) -> bool:
 def _age_of_name(name: str, text: str) -> bool:
     about = rf"\b{_called(name)}(?:,| was| is| turned|, now)? (?:now |aged |just )?(?:{_AGE})\b"
     return bool(re.search(about, text, re.IGNORECASE))
-
-
-def _acts(name: str, text: str) -> bool:
-    return bool(re.search(rf"\b{_called(name)} (?:{_ALIVE.pattern})", text))
 
 
 def _has_aged(claim: Claim, known: str) -> bool:

@@ -90,14 +90,10 @@ def without_residue(content: str, chapter: Chapter) -> str:
     kept = [
         block
         for index, block in enumerate(blocks)
-        if index not in gone or not (_is_heading(block) or _is_meta_alone(block))
+        if index not in gone or not (_HEADING.fullmatch(block.strip()) or _is_meta_alone(block))
     ]
     return "\n\n".join(kept) if kept else content
 
 
 def _is_meta_alone(block: str) -> bool:
     return len(block) <= _LONGEST_ALONE and bool(_META_ALONE.fullmatch(block))
-
-
-def _is_heading(block: str) -> bool:
-    return bool(_HEADING.fullmatch(block.strip()))

@@ -63,10 +63,6 @@ async def rework_chapters(
     return reworked
 
 
-def _wishes(instructions: str, window: int) -> str:
-    return WISHES.format(instructions=context.data(clip(instructions, window // 8))) if instructions.strip() else ""
-
-
 def _request(
     material: Material,
     numbers: Sequence[int],
@@ -78,6 +74,7 @@ def _request(
     planned = [(chapter.chapter_number, reworked.get(chapter.chapter_number, chapter)) for chapter in material.chapters]
     plan = [(number, (each.title, each.summary)) for number, each in planned]
     digests = sorted(material.digests.values(), key=lambda digest: digest.chapter_number)
+    said = clip(instructions, window // 8) if instructions.strip() else ""
     told = "\n".join(block.text for block in context.told(material.chapters, digests, window=window))
     task = REWORK.format(
         bible=planning.bible(book.bible, window),
@@ -86,7 +83,7 @@ def _request(
         numbers=", ".join(map(str, numbers)),
         summaries=planning.summaries(book, window),
         form=example(numbers, bible=False),
-        wishes=_wishes(instructions, window),
+        wishes=WISHES.format(instructions=context.data(said)) if said else "",
     )
     wanted = [
         {"number": number, "title": each.title, "summary": each.summary}

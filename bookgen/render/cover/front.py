@@ -31,7 +31,8 @@ def draw_front(copy: Copy, *, seed: str, family: Family, variant: int, width: fl
         chance = random.Random(f"{seed} {family.name} {variant}")
         palette, typography = chance.choice(family.palettes), chance.choice(family.typography)
         each.compose(Sheet(drawing, copy, palette, typography, chance, variant))
-        if _title_height(drawing) >= LEAST_CAPITAL * width:
+        title = next(each for each in drawing.letterings if each.role == "title")
+        if title.height >= LEAST_CAPITAL * width:
             break
     return drawing
 
@@ -48,10 +49,6 @@ def draw_scene(*, seed: str, family: Family, width: float, height: float) -> Dra
 def scene_of(seed: str, genre: str, variant: int) -> Family:
     """The family of a book's so-manieth picture: of those that show something."""
     return _turn(SCENES, f"scene {seed}", genre, variant)
-
-
-def _title_height(drawing: Drawing) -> float:
-    return next(lettering.height for lettering in drawing.letterings if lettering.role == "title")
 
 
 def _turn(families: Sequence[Family], seed: str, genre: str, variant: int) -> Family:

@@ -32,7 +32,8 @@ def lettered(picture: Image.Image, copy: Copy, *, seed: str, width: int, height:
     sheet = Sheet(Drawing(width, height), copy, palette, chance.choice(_TYPOGRAPHY), chance)
     head, author = ("top", "foot") if _busy(image, 0.05, 0.42) <= _busy(image, 0.58, 0.95) else ("foot", "top")
     placed = sheet.place(head=head, author=author, share=0.3)
-    image, ink, ground = _shaded(image, _head(placed, sheet), TITLE_CONTRAST)
+    titles = Box(0, placed.head_top, width, placed.head_bottom)
+    image, ink, ground = _shaded(image, titles, TITLE_CONTRAST)
     author_ink, author_ground = ink, ground
     if box := _author(placed, sheet):
         image, author_ink, author_ground = _shaded(image, box, CONTRAST)
@@ -40,10 +41,6 @@ def lettered(picture: Image.Image, copy: Copy, *, seed: str, width: int, height:
     texts = letters(sheet.drawing)
     image.paste(texts, mask=texts.getchannel("A"))
     return image
-
-
-def _head(placed: PlacedLine, sheet: Sheet) -> Box:
-    return Box(0, placed.head_top, sheet.page.right, placed.head_bottom)
 
 
 def _author(placed: PlacedLine, sheet: Sheet) -> Box | None:

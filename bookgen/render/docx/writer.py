@@ -61,10 +61,11 @@ class _DocxWriter:
         plain = self._plain_furniture()
         chapters = self._manuscript.chapters
         out = [self._front(plain)]
+        start = "oddPage" if self._settings.chapter_starts == "right" else "nextPage"
         for index, section in enumerate(chapters):
             out.append(self._chapter(index, section))
             numbers = '<w:pgNumType w:fmt="decimal" w:start="1"/>' if index == 0 else ""
-            properties = self._section(furniture | self._chapter_head(section), self._start, numbers)
+            properties = self._section(furniture | self._chapter_head(section), start, numbers)
             out.append(_break(properties) if index < len(chapters) - 1 else properties)
         self._notes()
         self._properties()
@@ -74,10 +75,6 @@ class _DocxWriter:
         body = f"{DECLARATION}<w:document {NAMESPACES}><w:body>{''.join(out)}</w:body></w:document>"
         fonts = DECLARATION + font_table(self._settings)
         return rezip(buffer.getvalue(), {"word/document.xml": body.encode(), "word/fontTable.xml": fonts.encode()})
-
-    @property
-    def _start(self) -> str:
-        return "oddPage" if self._settings.chapter_starts == "right" else "nextPage"
 
     def _drop_old_styles(self) -> None:
         """The template's second style part contradicts the first."""

@@ -57,7 +57,7 @@ class Token:
         """With hyphens among the places; only words of one piece are divided."""
         if not self._divided:
             *dashes, behind = self.whole
-            self._divided = (*sorted(dashes + self._at_hyphens(hyphenate), key=_place), behind)
+            self._divided = (*sorted(dashes + self._at_hyphens(hyphenate), key=lambda each: abs(each[0])), behind)
         return self._divided
 
     def within(self, room: float, hyphenate: Hyphenate) -> Token:
@@ -100,7 +100,3 @@ class Token:
 def _overhang(text: str, style: Style) -> float:
     hang = HANG.get(text[-1])
     return style.word(text[-1])[0] * hang if hang else 0.0
-
-
-def _place(found: Break) -> int:
-    return abs(found[0])

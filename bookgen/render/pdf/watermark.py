@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Typeface
 
 _GREY = 0.9
@@ -26,9 +24,8 @@ def watermark(text: str, typeface: Typeface, names: dict[str, str], width: float
     across = f"{cosine:.4f} {sine:.4f} {-sine:.4f} {cosine:.4f} {x:.2f} {y:.2f}"
     upright = f"1 0 0 1 {(width - length * _LINE_SIZE / 1000.0) / 2:.2f} {_LINE_HEIGHT:.2f}"
     marks = ((_GREY, across, size), (_LINE_GREY, upright, _LINE_SIZE))
-    drawn = (f"{grey} g BT 100 Tz {place} Tm {_show(pieces, names, size)} ET" for grey, place, size in marks)
+    drawn = []
+    for grey, place, size in marks:
+        shown = (f"{names[style.face.key]} {size:.2f} Tf [{style.word(piece)[1]}]TJ" for piece, style in pieces)
+        drawn.append(f"{grey} g BT 100 Tz {place} Tm {' '.join(shown)} ET")
     return "/Artifact <</Type /Pagination /Subtype /Watermark>> BDC\nq " + " ".join(drawn) + " Q\nEMC"
-
-
-def _show(pieces: Sequence[tuple[str, Style]], names: dict[str, str], size: float) -> str:
-    return " ".join(f"{names[style.face.key]} {size:.2f} Tf [{style.word(piece)[1]}]TJ" for piece, style in pieces)

@@ -93,7 +93,7 @@ def figure(told: str) -> StoryFigure:
     chance = random.Random(hashlib.sha256(name.strip().lower().encode("utf-8", "surrogatepass")).digest())
     found = [(match.start(), kind) for kind in (*KINDS, CHILD) if (match := re.search(rf"\b(?:{kind.words})", words))]
     kind = min(found, key=lambda each: each[0])[1] if found else chance.choice((*KINDS[:6], CHILD))
-    garment, worn = _garment(words) or (chance.choice(tuple(GARMENTS)), _colour_of(chance))
+    garment, worn = _garment(words) or (chance.choice(tuple(GARMENTS)), colour(chance.choice(_DYES)))
     own = _colour_in(_GARMENT.sub(" ", words)) if kind is not CHILD else None
     small = re.search(r"\b(?:small|little|tiny|klein|winzig|petit|peque|diminut)", words)
     big = re.search(r"\b(?:big|large|tall|huge|gro(?:ß|ss)|grand|grande|enorm)", words)
@@ -106,6 +106,7 @@ def figure(told: str) -> StoryFigure:
     )
 
 
+_DYES = ("#d8433b", "#3f7fc4", "#f3c33c", "#5fa052", "#8a63b8", "#ef8fb0")
 _ANY_COLOUR = "|".join(COLOURS.values())
 _ANY_GARMENT = "|".join(GARMENTS.values())
 _GARMENT = re.compile(
@@ -126,10 +127,6 @@ def _garment(words: str) -> tuple[str, Colour] | None:
 def _colour_in(words: str) -> Colour | None:
     found = [(m.start(), code) for code, pattern in COLOURS.items() if (m := re.search(rf"\b(?:{pattern})", words))]
     return colour(min(found)[1]) if found else None
-
-
-def _colour_of(chance: random.Random) -> Colour:
-    return colour(chance.choice(("#d8433b", "#3f7fc4", "#f3c33c", "#5fa052", "#8a63b8", "#ef8fb0")))
 
 
 def draw_figure(brush: Brush, who: StoryFigure, pose: str = "stand") -> None:
