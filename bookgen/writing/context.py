@@ -93,6 +93,12 @@ def bible(settled: Mapping[str, Any]) -> str:
     return "\n".join(_bible_lines(settled)) or "Nothing yet."
 
 
+def entries(settled: Mapping[str, Any], *lists: str) -> list[Mapping[str, Any]]:
+    """The records in those lists of a bible, of which its owner may have made anything."""
+    found = (settled.get(name) for name in lists)
+    return [entry for each in found if isinstance(each, list) for entry in each if isinstance(entry, Mapping)]
+
+
 _FIRST_KEYS = ("premise", "voice", "arc", "people", "places", "terms", "name", "description")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bookgen.models import Digest
-from bookgen.writing import sentences
+from bookgen.writing import context, sentences
 from bookgen.writing.flaw import Flaw, paragraphs
 
 _COLOURS = (
@@ -141,11 +141,9 @@ def _said_of(name: str, description: str) -> Iterator[Claim]:
 
 
 def _entries(bible: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for key in ("people", "places", "terms"):
-        entries = bible.get(key)
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, Mapping) and entry.get("name"):
-                yield str(entry["name"]).strip(), str(entry.get("description", ""))
+    for entry in context.entries(bible, "people", "places", "terms"):
+        if entry.get("name"):
+            yield str(entry["name"]).strip(), str(entry.get("description", ""))
 
 
 def _subjects(fact: str, listed: Iterable[str]) -> list[str]:

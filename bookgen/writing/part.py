@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
-from bookgen.models import Book, Chapter
+from bookgen.models import Chapter
 from bookgen.providers.text import Message, TextRequest
 from bookgen.words import count_words, tokens
 from bookgen.writing import brief, budget, context, continuity, conversation, sentences
@@ -18,6 +18,7 @@ from bookgen.writing.window import SMALL, WINDOW, clip
 Task: TypeAlias = Literal["write", "continue", "extend", "close"]
 
 FOR_THE_DIGEST = continuity.MAX_TOKENS + 500  # tokens: it is noted in the same conversation, after the last reply
+MOST_PEOPLE = 8  # that a brief names
 TAIL_WORDS = 180  # of the chapter before, verbatim
 
 FIRST_PART = """\
@@ -100,11 +101,12 @@ def part_request(draft: WorkingDraft, part: budget.Part, task: Task) -> TextRequ
 
 def _brief(draft: WorkingDraft, part: budget.Part, task: Task) -> dict[str, object]:
     chapter, lang = draft.chapter, language(draft.book.content_language)
+    named = (person["name"] for person in context.entries(draft.book.bible, "people") if person.get("name"))
     return brief.of_book(
         draft.book,
         chapter_title=chapter.title,
         chapter_summary=chapter.summary,
-        people=_people(draft.book),
+        people=[str(name) for name in named][:MOST_PEOPLE],
         task=task,
         part=part.number,
         parts=part.count,
@@ -117,13 +119,6 @@ def _brief(draft: WorkingDraft, part: budget.Part, task: Task) -> dict[str, obje
 def _seed(chapter: Chapter) -> str:
     """Another one when a chapter that has a text is written afresh: the same request has its reply already."""
     return content_hash(f"{chapter.chapter_number} {chapter.title} {chapter.content}")[:12]
-
-
-def _people(book: Book) -> list[str]:
-    people = book.bible.get("people")
-    if not isinstance(people, list):
-        return []
-    return [str(person["name"]) for person in people if isinstance(person, dict) and person.get("name")][:8]
 
 
 NEXT_CHAPTER = """\

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from bookgen.models import Book
+from bookgen.writing import context
 
 MOST_SHEET = 2_400  # characters
 
@@ -50,8 +49,11 @@ def figures(book: Book) -> str:
 
 def cast(book: Book) -> tuple[str, ...]:
     """Each figure's name and look, the hero first."""
-    people = [each for each in book.bible.get("people") or () if isinstance(each, Mapping)]
-    found = people or book.characters or [{"name": "The hero", "description": f"of “{book.title}”"}]
+    found = (
+        context.entries(book.bible, "people")
+        or book.characters
+        or [{"name": "The hero", "description": f"of “{book.title}”"}]
+    )
     return tuple(f"{each.get('name', '')}: {each.get('description', '')}".strip(": ") for each in found)
 
 

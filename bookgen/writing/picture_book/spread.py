@@ -143,14 +143,8 @@ def _lines(value: object) -> str:
 
 def _known(book: Book) -> list[str]:
     """What the book's owner and its plan have named: such words are no strangers to its readers."""
-    named = [entry for key in ("people", "places", "terms") for entry in _entries(book.bible.get(key))]
-    given = [f"{each['name']} {each['description']}" for each in book.characters]
-    return [book.title, book.theme, *given, *named]
-
-
-def _entries(value: object) -> list[str]:
-    entries = value if isinstance(value, list) else []
-    return [f"{each.get('name', '')} {each.get('description', '')}" for each in entries if isinstance(each, Mapping)]
+    named = (*book.characters, *context.entries(book.bible, "people", "places", "terms"))
+    return [book.title, book.theme, *(f"{each.get('name', '')} {each.get('description', '')}" for each in named)]
 
 
 def _request(material: Material, chapter: Chapter) -> TextRequest:
