@@ -26,13 +26,11 @@ _FRENCH_COLON = re.compile(r"(?<=[^\s\x00:/]) ?(:)(?=\s|\x00|$)")
 def polisher(language: Locale) -> Callable[[str], str]:
     """The function that sets a paragraph's text in the language's own marks."""
 
-    dash = language.dash
-
     def polish(text: str) -> str:
         if ".." in text or ". ." in text:
             text = _ELLIPSIS.sub("…", text)
         if "--" in text:
-            text = _DASHES.sub(dash, text)
+            text = _DASHES.sub(language.dash, text)
         if '"' in text or "'" in text:
             if language.code == "he":
                 text = _GERESH.sub("׳", _GERSHAYIM.sub("״", text))

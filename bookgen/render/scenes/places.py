@@ -104,15 +104,13 @@ def meadow(scene: Scenery) -> None:
 
 
 def forest(scene: Scenery) -> None:
-    scene.hills(640, 60, scene.hour.lit(colour("#6a9f6c")), 4)
+    hour, chance = scene.hour, scene.chance
+    scene.hills(640, 60, hour.lit(colour("#6a9f6c")), 4)
     for at in range(9):
-        x = at * 125 + scene.chance.uniform(-30, 30)
-        things.fir(
-            scene.brush(x, 690, scene.chance.uniform(1.5, 2.3)),
-            lambda of: scene.hour.lit(mix(of, scene.hour.foot, 0.3)),
-        )
+        x = at * 125 + chance.uniform(-30, 30)
+        things.fir(scene.brush(x, 690, chance.uniform(1.5, 2.3)), lambda of: hour.lit(mix(of, hour.foot, 0.3)))
     for x in (60, 170, 850, 955):
-        things.fir(scene.brush(x + scene.chance.uniform(-15, 15), 740, scene.chance.uniform(2.2, 2.9)), scene.hour.lit)
+        things.fir(scene.brush(x + chance.uniform(-15, 15), 740, chance.uniform(2.2, 2.9)), hour.lit)
     _dotted(scene, colour("#5c9658"), things.mushroom, 5)
 
 
@@ -138,22 +136,20 @@ def snow(scene: Scenery) -> None:
 
 
 def town(scene: Scenery) -> None:
+    hour, chance, sand = scene.hour, scene.chance, colour("#cdb892")
     walls = ["#e9b48a", "#d98a7a", "#f0d59a", "#9cc3c0", "#c8a6c9", "#e8c7b0"]
-    scene.chance.shuffle(walls)
+    chance.shuffle(walls)
     x = -30.0
     for at in range(7):
-        wide = scene.chance.uniform(130, 175)
-        wall = scene.hour.lit(mix(colour(walls[at % len(walls)]), scene.hour.foot, 0.12))
-        things.house(
-            scene.brush(x + wide / 2, 720, 1.0), wide, scene.chance.uniform(190, 320), wall, scene.hour.name == "night"
-        )
+        wide = chance.uniform(130, 175)
+        wall = hour.lit(mix(colour(walls[at % len(walls)]), hour.foot, 0.12))
+        things.house(scene.brush(x + wide / 2, 720), wide, chance.uniform(190, 320), wall, hour.name == "night")
         x += wide + 4
-    _ground(scene, colour("#cdb892"))
+    _ground(scene, sand)
+    stone = hour.lit(mix(sand, colour("#8d7a58"), 0.22))
     for _ in range(26):
-        stone = scene.brush(scene.chance.uniform(0, SIDE), scene.chance.uniform(790, 985))
-        stone.ellipse(
-            0, 0, scene.chance.uniform(14, 26), 7, scene.hour.lit(mix(colour("#cdb892"), colour("#8d7a58"), 0.22))
-        )
+        place = scene.brush(chance.uniform(0, SIDE), chance.uniform(790, 985))
+        place.ellipse(0, 0, chance.uniform(14, 26), 7, stone)
 
 
 def garden(scene: Scenery) -> None:
@@ -167,14 +163,12 @@ def garden(scene: Scenery) -> None:
 
 
 def mountains(scene: Scenery) -> None:
+    rock, snow_line = scene.hour.lit(mix(colour("#7f8fa6"), scene.hour.foot, 0.25)), scene.hour.lit(WHITE)
     for x, tall in ((180, 430), (820, 470), (500, 350)):
         peak = scene.brush(x, 720)
-        rock = scene.hour.lit(mix(colour("#7f8fa6"), scene.hour.foot, 0.25))
         peak.polygon(((-290, 0), (290, 0), (0, tall)), rock)
-        peak.polygon(
-            ((-66, tall * 0.77), (-26, tall * 0.71), (4, tall * 0.79), (40, tall * 0.7), (66, tall * 0.77), (0, tall)),
-            scene.hour.lit(WHITE),
-        )
+        cap = ((-66, tall * 0.77), (-26, tall * 0.71), (4, tall * 0.79), (40, tall * 0.7), (66, tall * 0.77), (0, tall))
+        peak.polygon(cap, snow_line)
     scene.hills(700, 70, scene.hour.lit(colour("#8fbf7f")), 3)
     _dotted(scene, colour("#7ab06a"), things.flower, 6)
 
@@ -275,8 +269,7 @@ def _ground(scene: Scenery, of: Colour) -> None:
 
 def _dotted(scene: Scenery, ground: Colour, thing: Callable[..., None], count: int) -> None:
     _ground(scene, ground)
+    chance = scene.chance
     for _ in range(count):
-        x = scene.chance.choice((scene.chance.uniform(20, 260), scene.chance.uniform(740, 980)))
-        thing(
-            scene.brush(x, scene.chance.uniform(790, 975), scene.chance.uniform(0.8, 1.3)), scene.hour.lit, scene.chance
-        )
+        x = chance.choice((chance.uniform(20, 260), chance.uniform(740, 980)))
+        thing(scene.brush(x, chance.uniform(790, 975), chance.uniform(0.8, 1.3)), scene.hour.lit, chance)

@@ -49,11 +49,8 @@ def figures(book: Book) -> str:
 
 def cast(book: Book) -> tuple[str, ...]:
     """Each figure's name and look, the hero first."""
-    found = (
-        context.entries(book.bible, "people")
-        or book.characters
-        or [{"name": "The hero", "description": f"of “{book.title}”"}]
-    )
+    unknown = {"name": "The hero", "description": f"of “{book.title}”"}
+    found = context.entries(book.bible, "people") or book.characters or [unknown]
     return tuple(f"{each.get('name', '')}: {each.get('description', '')}".strip(": ") for each in found)
 
 
