@@ -28,7 +28,9 @@ BookgenError
 └── StartupError                 a setting or the environment does not let the service start
 """
 
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class BookgenError(Exception):
@@ -58,6 +60,13 @@ class NoOutline(InvalidInput):
 
 class NotFound(BookgenError):
     """Not found."""
+
+
+def must_exist(found: T | None) -> T:
+    """What was looked for. NotFound when there is nothing."""
+    if found is None:
+        raise NotFound
+    return found
 
 
 class Conflict(BookgenError):

@@ -175,8 +175,8 @@ class Account:
     pending_email: str | None = None
 
     @property
-    def full_name(self) -> str:
-        return f"{self.first_name} {self.last_name}".strip()
+    def author_name(self) -> str:
+        return f"{self.first_name} {self.last_name}".strip() or self.username
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from bookgen.accounts.blocking import Standings
 from bookgen.accounts.passwords import Passwords, require_uncommon
 from bookgen.accounts.signup import Caller
 from bookgen.accounts.tokens import decode_uid, link_token_hash
-from bookgen.errors import InvalidInput, NotFound
+from bookgen.errors import InvalidInput, NotFound, must_exist
 from bookgen.models import Account, LinkPurpose
 from bookgen.store import accounts, addresses, links, mails
 from bookgen.store.accounts import Meant
@@ -34,10 +34,7 @@ class Profiles:
         self._wake_mail = wake_mail
 
     async def find(self, account_id: int) -> Account:
-        account = await accounts.find(self._db, account_id)
-        if account is None:
-            raise NotFound
-        return account
+        return must_exist(await accounts.find(self._db, account_id))
 
     # --- names and address --------------------------------------------------------------------------
 

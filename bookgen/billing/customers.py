@@ -6,7 +6,7 @@ import asyncpg
 import structlog
 
 from bookgen.billing.gateway import Gateway
-from bookgen.errors import NotFound
+from bookgen.errors import NotFound, must_exist
 from bookgen.models import Account
 from bookgen.store import accounts, payments
 
@@ -37,7 +37,4 @@ class Customers:
         return await self.of(account_id)
 
     async def _account(self, account_id: int) -> Account:
-        account = await accounts.find(self._db, account_id)
-        if account is None:
-            raise NotFound
-        return account
+        return must_exist(await accounts.find(self._db, account_id))

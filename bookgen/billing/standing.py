@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from bookgen.billing.periods import Period, period_at
 from bookgen.billing.plans import FREE, SELF_HOSTED
-from bookgen.errors import NotFound
+from bookgen.errors import must_exist
 from bookgen.models import OwnedAddon, Plan, Subscription, SubscriptionStatus
 from bookgen.store import subscriptions
 from bookgen.store.database import DB
@@ -25,9 +25,7 @@ class Standing:
 
 
 async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool) -> Standing:
-    found = await subscriptions.find_entitlement(db, account_id, standard_plan(billing=billing))
-    if found is None:
-        raise NotFound
+    found = must_exist(await subscriptions.find_entitlement(db, account_id, standard_plan(billing=billing)))
     subscription = found.subscription
     if billing and subscription and _entitled(subscription, now):
         period = period_at(subscription.anchor, now)

@@ -15,17 +15,13 @@ from bookgen.http.payments_schemas import CheckoutSessionSchema
 from bookgen.store import addons
 
 
-@docs(tags=["add-ons"], summary="List the add-ons", description="Those that are sold, whoever asks.")
+@docs("add-ons", "List the add-ons", "Those that are sold, whoever asks.")
 @response_schema(AddonSchema(many=True))
 async def list_available(request: web.Request) -> web.Response:
     return replies.json([shown(AddonSchema, addon) for addon in await addons.list_active(request.app[DATABASE].http)])
 
 
-@docs(
-    tags=["add-ons"],
-    summary="List your add-ons with this period's uses",
-    description="`uses_remaining` is -1 where there is no limit.",
-)
+@docs("add-ons", "List your add-ons with this period's uses", "`uses_remaining` is -1 where there is no limit.")
 @response_schema(UserAddonSchema(many=True))
 async def list_owned(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
@@ -35,7 +31,7 @@ async def list_owned(request: web.Request) -> web.Response:
     return replies.json([shown_owned(each, period.end, now) for each in owned])
 
 
-@docs(tags=["add-ons"], summary="Buy an add-on", description="By the month, or one use.")
+@docs("add-ons", "Buy an add-on", "By the month, or one use.")
 @json_schema(AddonCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)

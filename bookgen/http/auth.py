@@ -43,9 +43,9 @@ GUESS_WINDOWS = 5
 
 
 @docs(
-    tags=["auth"],
-    summary="Register an account",
-    description="Answers `tokens`, or `email_verification_required` where a mailed link has to be followed first.",
+    "auth",
+    "Register an account",
+    "Answers `tokens`, or `email_verification_required` where a mailed link has to be followed first.",
 )
 @json_schema(RegistrationSchema)
 @response_schema(RegisteredSchema, 201)
@@ -63,9 +63,9 @@ async def register(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["auth"],
-    summary="Sign in by e-mail address or username",
-    description="Send `password` with `email` or `username`. Access tokens last 24 hours, refresh tokens 30 days.",
+    "auth",
+    "Sign in by e-mail address or username",
+    "Send `password` with `email` or `username`. Access tokens last 24 hours, refresh tokens 30 days.",
 )
 @json_schema(LoginSchema)
 @response_schema(SignedInSchema, 200)
@@ -79,11 +79,7 @@ async def login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs(
-    tags=["auth"],
-    summary="Exchange a refresh token for a new pair",
-    description="Keep both new tokens and drop the old ones.",
-)
+@docs("auth", "Exchange a refresh token for a new pair", "Keep both new tokens and drop the old ones.")
 @json_schema(TokenRefreshSchema)
 @response_schema(TokenPairSchema, 200)
 @refuses(TokenInvalid, PermissionDenied)
@@ -93,9 +89,9 @@ async def refresh_tokens(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["auth"],
-    summary="Sign in with a Google access token",
-    description="To the account with the same e-mail address; one is made if there is none.",
+    "auth",
+    "Sign in with a Google access token",
+    "To the account with the same e-mail address; one is made if there is none.",
 )
 @json_schema(GoogleLoginSchema)
 @response_schema(SignedInSchema, 200)
@@ -105,7 +101,7 @@ async def google_login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs(tags=["auth"], summary="Sign in by a mailed link", description="The link works once.")
+@docs("auth", "Sign in by a mailed link", "The link works once.")
 @response_schema(SignedInSchema, 200)
 @refuses(InvalidInput, PermissionDenied)
 async def magic_login(request: web.Request) -> web.Response:
@@ -113,7 +109,7 @@ async def magic_login(request: web.Request) -> web.Response:
     return await _signed_in(request, result)
 
 
-@docs(tags=["auth"], summary="Sign out: forget the session cookie", description="Tokens stay good until they expire.")
+@docs("auth", "Sign out: forget the session cookie", "Tokens stay good until they expire.")
 @response_schema(MessageSchema, 200)
 async def logout(request: web.Request) -> web.Response:
     response = replies.json({"message": "You are signed out."})
@@ -121,11 +117,7 @@ async def logout(request: web.Request) -> web.Response:
     return response
 
 
-@docs(
-    tags=["auth"],
-    summary="Ask for a password-reset link by mail",
-    description="Answers alike whether or not an account has the address.",
-)
+@docs("auth", "Ask for a password-reset link by mail", "Answers alike whether or not an account has the address.")
 @json_schema(PasswordResetRequestSchema)
 @response_schema(MessageSchema, 200)
 async def forgot_password(request: web.Request) -> web.Response:
@@ -133,9 +125,7 @@ async def forgot_password(request: web.Request) -> web.Response:
     return replies.json({"message": "If an account has this address, a reset link is on its way."})
 
 
-@docs(
-    tags=["auth"], summary="Set a new password by a mailed link", description="The link works once, for a limited time."
-)
+@docs("auth", "Set a new password by a mailed link", "The link works once, for a limited time.")
 @json_schema(PasswordResetSchema)
 @response_schema(MessageSchema, 200)
 async def reset_password(request: web.Request) -> web.Response:
@@ -144,9 +134,9 @@ async def reset_password(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["auth"],
-    summary="Verify an e-mail address by a mailed link",
-    description="The link works once. That of a registration confirms it. That of a changed address ends the password, "
+    "auth",
+    "Verify an e-mail address by a mailed link",
+    "The link works once. That of a registration confirms it. That of a changed address ends the password, "
     "the Google link and the tokens that were there before, unless it is followed with the account's token or cookie.",
 )
 @response_schema(MessageSchema, 200)
@@ -158,9 +148,9 @@ async def verify_email(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["auth"],
-    summary="Take a change of your e-mail address back by a mailed link",
-    description="The account has the address again that the link was mailed to, and all its tokens have ended; so have "
+    "auth",
+    "Take a change of your e-mail address back by a mailed link",
+    "The account has the address again that the link was mailed to, and all its tokens have ended; so have "
     "the password and the Google link if the other address had been confirmed.",
 )
 @response_schema(MessageSchema, 200)
@@ -172,7 +162,7 @@ async def undo_email(request: web.Request) -> web.Response:
     )
 
 
-@docs(tags=["profile"], summary="Change your password", description="Tokens given out before stay good.")
+@docs("profile", "Change your password", "Tokens given out before stay good.")
 @json_schema(PasswordChangeSchema)
 @response_schema(MessageSchema, 200)
 async def change_password(request: web.Request) -> web.Response:
@@ -183,11 +173,7 @@ async def change_password(request: web.Request) -> web.Response:
     return replies.json({"message": "Your password is changed."})
 
 
-@docs(
-    tags=["profile"],
-    summary="Read your profile",
-    description="With the subscription and its plan. Accepts the session cookie too.",
-)
+@docs("profile", "Read your profile", "With the subscription and its plan. Accepts the session cookie too.")
 @response_schema(UserSchema, 200)
 async def read_profile(request: web.Request) -> web.Response:
     account = await request.app[ACCOUNTS].profiles.find(request[ACCOUNT_ID])
@@ -195,9 +181,9 @@ async def read_profile(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["profile"],
-    summary="Change your names or e-mail address",
-    description="Fields that are not sent stay as they are. A new address is pending until the link mailed to it is "
+    "profile",
+    "Change your names or e-mail address",
+    "Fields that are not sent stay as they are. A new address is pending until the link mailed to it is "
     "followed. `email` is the old one until then, which is mailed a link that takes the change back for 7 days.",
 )
 @json_schema(ProfileChangesSchema)

@@ -42,9 +42,9 @@ from bookgen.store.database import DB
 
 
 @docs(
-    tags=["books"],
-    summary="List your books, most recently updated first",
-    description="Without chapters and covers, with the progress of those that are written.",
+    "books",
+    "List your books, most recently updated first",
+    "Without chapters and covers, with the progress of those that are written.",
 )
 @response_schema(BookListedSchema(many=True))
 @conditional
@@ -61,29 +61,21 @@ async def list_books(request: web.Request) -> web.Response:
     return replies.encoded(kept.encoded, headers={"ETag": known.tag})
 
 
-@docs(
-    tags=["books"],
-    summary="List ids and titles, for a selector",
-    description="All your books, most recently updated first.",
-)
+@docs("books", "List ids and titles, for a selector", "All your books, most recently updated first.")
 @response_schema(BookTitleSchema(many=True))
 @conditional
 async def dropdown(request: web.Request) -> web.Response:
     return replies.json(await books.titles(request.app[DATABASE].http, request[ACCOUNT_ID]))
 
 
-@docs(
-    tags=["books"],
-    summary="A complete demo book with chapters",
-    description="What this service makes, to be looked at without an account.",
-)
+@docs("books", "A complete demo book with chapters", "What this service makes, to be looked at without an account.")
 @response_schema(BookSchema)
 @conditional
 async def demo(_request: web.Request) -> web.Response:
     return replies.encoded(demo_book.body())
 
 
-@docs(tags=["books"], summary="Create a draft book", description="Nothing is consumed until its writing completes.")
+@docs("books", "Create a draft book", "Nothing is consumed until its writing completes.")
 @json_schema(BookCreationSchema)
 @response_schema(BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
@@ -91,24 +83,22 @@ async def demo(_request: web.Request) -> web.Response:
 async def create_book(request: web.Request) -> web.Response:
     db, account_id, new = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
     new["target_word_count"] = new["target_word_count"] or await _default_words(request)
-    new["author_name"] = new["author_name"] or await account_name(request)
+    new["author_name"] = new["author_name"] or await accounts.author_name(db, account_id)
     async with db.acquire() as connection:
         book = await editing.create_book(connection, request.app[QUOTA], account_id, new)
     return await whole_book(request, book.id, code=201)
 
 
 @docs(
-    tags=["books"],
-    summary="Read a book with all its chapters",
-    description="With its texts, the progress of its writing, and what its model calls used and a full run would take.",
+    "books",
+    "Read a book with all its chapters",
+    "With its texts, the progress of its writing, and what its model calls used and a full run would take.",
 )
 @response_schema(BookSchema)
 @conditional
 async def read_book(request: web.Request) -> web.Response:
     book_id = path_id(request)
-    found = await books.version(request.app[DATABASE].http, request[ACCOUNT_ID], book_id)
-    if found is None:
-        raise errors.NotFound
+    found = errors.must_exist(await books.version(request.app[DATABASE].http, request[ACCOUNT_ID], book_id))
     if found.active:  # what is in flight is told by no row
         return await whole_book(request, book_id)
     kept = request.app[KEPT_BOOKS].find(book_id, found.version)
@@ -123,12 +113,10 @@ async def read_book(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["books"],
-    summary="Change a book's metadata",
-    description=(
-        "Takes any of the creation fields. A new `target_word_count` is shared out over the chapters that are not "
-        "written yet; the number of chapters is fixed by the outline."
-    ),
+    "books",
+    "Change a book's metadata",
+    "Takes any of the creation fields. A new `target_word_count` is shared out over the chapters that are not "
+    "written yet; the number of chapters is fixed by the outline.",
 )
 @json_schema(BookChangesSchema)
 @response_schema(BookSchema)
@@ -142,7 +130,7 @@ async def change_book(request: web.Request) -> web.Response:
     return await whole_book(request, path_id(request))
 
 
-@docs(tags=["books"], summary="Delete a book and everything made for it", description="Stops its run first.")
+@docs("books", "Delete a book and everything made for it", "Stops its run first.")
 @response_schema(None, 204)
 @refuses(errors.Conflict)
 async def delete_book(request: web.Request) -> web.Response:
@@ -150,11 +138,7 @@ async def delete_book(request: web.Request) -> web.Response:
     return replies.nothing()
 
 
-@docs(
-    tags=["books"],
-    summary="Copy a book and its chapters as a new draft",
-    description="Runs, former texts and funding stay with the original.",
-)
+@docs("books", "Copy a book and its chapters as a new draft", "Runs, former texts and funding stay with the original.")
 @response_schema(BookSchema, 201)
 @refuses(errors.PlanUpgradeRequired)
 @grows
@@ -187,9 +171,7 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
 async def _load(request: web.Request, book_id: int) -> LoadedBook:
     """NotFound unless it is the caller's."""
     async with request.app[DATABASE].http.acquire() as connection:
-        book = await books.find(connection, request[ACCOUNT_ID], book_id)
-        if book is None:
-            raise errors.NotFound
+        book = errors.must_exist(await books.find(connection, request[ACCOUNT_ID], book_id))
         large = await chapters.bytes_of_book(connection, book_id) > LARGE
         sketches = await chapters.sketch_of_book(connection, book_id) if large else []
         written = [each.chapter for each in sketches] if large else await chapters.of_book(connection, book_id)
@@ -255,8 +237,3 @@ async def _artwork(db: DB, book: Book, public_url: str) -> BookArtwork:
 async def _default_words(request: web.Request) -> int:
     options = await request.app[QUOTA].creation_options(request.app[DATABASE].http, request[ACCOUNT_ID])
     return min(DEFAULT_WORDS, options.max_words) or DEFAULT_WORDS
-
-
-async def account_name(request: web.Request) -> str:
-    account = await accounts.find(request.app[DATABASE].http, request[ACCOUNT_ID])
-    return (account.full_name or account.username) if account else ""

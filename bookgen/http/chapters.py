@@ -29,9 +29,9 @@ from bookgen.store.database import DB
 
 
 @docs(
-    tags=["chapters"],
-    summary="List every chapter of your books, newest book first",
-    description="With their texts, which may be many megabytes together; more than 512 MiB are refused.",
+    "chapters",
+    "List every chapter of your books, newest book first",
+    "With their texts, which may be many megabytes together; more than 512 MiB are refused.",
 )
 @response_schema(ChapterSchema(many=True))
 @refuses(errors.PayloadTooLarge)
@@ -47,27 +47,20 @@ async def list_chapters(request: web.Request) -> web.Response:
     return replies.json([shown_chapter(chapter, pictures.get(chapter.id, ())) for chapter in found])
 
 
-@docs(
-    tags=["chapters"],
-    summary="Read a chapter",
-    description="`content` is Markdown, empty until the chapter is written.",
-)
+@docs("chapters", "Read a chapter", "`content` is Markdown, empty until the chapter is written.")
 @response_schema(ChapterSchema)
 @conditional
 async def read_chapter(request: web.Request) -> web.Response:
-    chapter = await chapters.find(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request))
-    if chapter is None:
-        raise errors.NotFound
-    return await _shown(request, request.app[DATABASE].http, chapter)
+    db = request.app[DATABASE].http
+    chapter = errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], path_id(request)))
+    return await _shown(request, db, chapter)
 
 
 @docs(
-    tags=["chapters"],
-    summary="Save a chapter",
-    description=(
-        "A text that is overwritten is kept as a revision. With `If-Match` nobody's is overwritten unseen: 409 when "
-        "the chapter is no longer what you have read."
-    ),
+    "chapters",
+    "Save a chapter",
+    "A text that is overwritten is kept as a revision. With `If-Match` nobody's is overwritten unseen: 409 when "
+    "the chapter is no longer what you have read.",
 )
 @json_schema(ChapterChangesSchema)
 @response_schema(ChapterSchema)
@@ -87,61 +80,52 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
     if "If-Match" not in request.headers:
         return None
     db = request.app[DATABASE].http
-    chapter = await chapters.find(db, request[ACCOUNT_ID], chapter_id)
-    if chapter is None:
-        raise errors.NotFound
+    chapter = errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
     if not is_expected(request, await _encoded(request, db, chapter)):
         raise errors.Conflict(editing.CHANGED)
     return chapter
 
 
 @docs(
-    tags=["chapters"],
-    summary="Have the chapter written again",
-    description="Synchronous. The former text is kept as a revision. Counts as an AI edit once it is there.",
+    "chapters",
+    "Have the chapter written again",
+    "Synchronous. The former text is kept as a revision. Counts as an AI edit once it is there.",
 )
 @response_schema(ChapterSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def regenerate_chapter(request: web.Request) -> web.Response:
     db, account_id, chapter_id = request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)
-    chapter = await chapters.find(db, account_id, chapter_id)
-    if chapter is None:
-        raise errors.NotFound
+    chapter = errors.must_exist(await chapters.find(db, account_id, chapter_id))
     job = RewriteChapter(chapter.id, chapter.chapter_number)
     await request.app[SUPERVISOR].run_job(account_id, chapter.book_id, job)
     return await read_chapter(request)
 
 
-@docs(
-    tags=["revisions"],
-    summary="List a chapter's former texts, newest first",
-    description="Without the texts; the newest 20 are kept.",
-)
+@docs("revisions", "List a chapter's former texts, newest first", "Without the texts; the newest 20 are kept.")
 @response_schema(RevisionListedSchema(many=True))
 async def list_revisions(request: web.Request) -> web.Response:
     db, chapter_id = request.app[DATABASE].http, path_id(request)
-    if await chapters.find(db, request[ACCOUNT_ID], chapter_id) is None:
-        raise errors.NotFound
+    errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
     found = await revisions.of_chapter(db, request[ACCOUNT_ID], chapter_id)
     return replies.json([shown(RevisionListedSchema, revision) for revision in found])
 
 
-@docs(tags=["revisions"], summary="Read a former text", description="`origin` says what replaced it.")
+@docs("revisions", "Read a former text", "`origin` says what replaced it.")
 @response_schema(RevisionSchema)
 async def read_revision(request: web.Request) -> web.Response:
-    revision = await revisions.find(
-        request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request), path_id(request, "revision_id")
+    revision = errors.must_exist(
+        await revisions.find(
+            request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request), path_id(request, "revision_id")
+        )
     )
-    if revision is None:
-        raise errors.NotFound
     return replies.json(shown(RevisionSchema, revision))
 
 
 @docs(
-    tags=["revisions"],
-    summary="Put a former text back",
-    description="The text that it replaces becomes a revision in its turn. Answers the chapter.",
+    "revisions",
+    "Put a former text back",
+    "The text that it replaces becomes a revision in its turn. Answers the chapter.",
 )
 @response_schema(ChapterSchema)
 @refuses(errors.PlanUpgradeRequired)

@@ -5,30 +5,29 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.http.books import account_name, whole_book
+from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.childrens_schemas import ChildrensCreationSchema
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA
 from bookgen.services import childrens
+from bookgen.store import accounts
 
 
 @docs(
-    tags=["books"],
-    summary="Create a draft children's book",
-    description=(
-        "Needs the add-on `childrens-book`. Its chapters are spreads of two pages: `generate` plans them, writes each "
-        "one's short text for the age and makes one picture for each, on all of which the hero looks the same. "
-        "`generate-outline` plans them before, to be edited. The pictures count against the images of the plan."
-    ),
+    "books",
+    "Create a draft children's book",
+    "Needs the add-on `childrens-book`. Its chapters are spreads of two pages: `generate` plans them, writes each "
+    "one's short text for the age and makes one picture for each, on all of which the hero looks the same. "
+    "`generate-outline` plans them before, to be edited. The pictures count against the images of the plan.",
 )
 @json_schema(ChildrensCreationSchema)
 @response_schema(BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 @grows
 async def create_childrens(request: web.Request) -> web.Response:
-    account_id, new = request[ACCOUNT_ID], request[BODY]
-    new["author_name"] = new["author_name"] or await account_name(request)
-    async with request.app[DATABASE].http.acquire() as connection:
+    db, account_id, new = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
+    new["author_name"] = new["author_name"] or await accounts.author_name(db, account_id)
+    async with db.acquire() as connection:
         book = await childrens.create_childrens(connection, request.app[QUOTA], account_id, new)
     return await whole_book(request, book.id, code=201)

@@ -15,13 +15,11 @@ from bookgen.http.edge.routing import path_id
 
 
 @docs(
-    tags=["covers"],
-    summary="Have cover variants made",
-    description=(
-        "Synchronous. Title, subtitle and author are set as the book sets them, over a design drawn here or over a "
-        "picture of the image model. Each variant counts as one image; one that cannot be made does not, and the call "
-        "fails only when none could."
-    ),
+    "covers",
+    "Have cover variants made",
+    "Synchronous. Title, subtitle and author are set as the book sets them, over a design drawn here or over a "
+    "picture of the image model. Each variant counts as one image; one that cannot be made does not, and the call "
+    "fails only when none could.",
 )
 @json_schema(CoverRequestSchema)
 @response_schema(CoversSchema)
@@ -33,7 +31,7 @@ async def generate_cover(request: web.Request) -> web.Response:
     return replies.json({"covers": [shown_cover(cover, public_url) for cover in made]})
 
 
-@docs(tags=["covers"], summary="Choose a variant as the cover", description="Exports carry it from then on.")
+@docs("covers", "Choose a variant as the cover", "Exports carry it from then on.")
 @json_schema(CoverChoiceSchema)
 @response_schema(BookSchema)
 async def select_cover(request: web.Request) -> web.Response:

@@ -28,9 +28,9 @@ MOST_TRANSACTIONS = 100
 
 
 @docs(
-    tags=["credits"],
-    summary="List the credit packages",
-    description="`price_cents` is authoritative. One credit pays for one book of up to `words_per_book` words.",
+    "credits",
+    "List the credit packages",
+    "`price_cents` is authoritative. One credit pays for one book of up to `words_per_book` words.",
 )
 @response_schema(CreditPackageSchema(many=True))
 async def list_packages(request: web.Request) -> web.Response:
@@ -39,17 +39,13 @@ async def list_packages(request: web.Request) -> web.Response:
     return replies.json([shown_package(package, dearest) for package in packages])
 
 
-@docs(tags=["credits"], summary="Read your wallet", description="All zeroes until credits are bought or given.")
+@docs("credits", "Read your wallet", "All zeroes until credits are bought or given.")
 @response_schema(CreditBalanceSchema)
 async def read_balance(request: web.Request) -> web.Response:
     return replies.json(asdict(await credits.wallet(request.app[DATABASE].http, request[ACCOUNT_ID])))
 
 
-@docs(
-    tags=["credits"],
-    summary="List your ledger, newest first",
-    description="Each row carries the balance that it left: `balance_after`.",
-)
+@docs("credits", "List your ledger, newest first", "Each row carries the balance that it left: `balance_after`.")
 @querystring_schema(TransactionsQuerySchema)
 @response_schema(CreditTransactionSchema(many=True))
 async def list_transactions(request: web.Request) -> web.Response:
@@ -58,11 +54,7 @@ async def list_transactions(request: web.Request) -> web.Response:
     return replies.json([shown(CreditTransactionSchema, row, book=row.book_id) for row in listed])
 
 
-@docs(
-    tags=["credits"],
-    summary="Buy credits",
-    description="They are in the wallet once the payment processor has confirmed the payment.",
-)
+@docs("credits", "Buy credits", "They are in the wallet once the payment processor has confirmed the payment.")
 @json_schema(CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.NotFound, errors.PaymentsNotConfigured)
@@ -72,9 +64,9 @@ async def checkout(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["credits"],
-    summary="Buy credits without an account",
-    description="The hosted page asks for an e-mail address; a sign-in link is mailed to it after the payment.",
+    "credits",
+    "Buy credits without an account",
+    "The hosted page asks for an e-mail address; a sign-in link is mailed to it after the payment.",
 )
 @json_schema(CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)

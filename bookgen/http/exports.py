@@ -25,7 +25,7 @@ _ABOUT = "The body of the answer is the file; errors are JSON. Settings that are
 def _exporter(format: Format) -> Handler:
     """The handler that answers a book in that format."""
 
-    @docs(tags=["export"], summary=f"Export the book as {format.noun}", description=_ABOUT)
+    @docs("export", f"Export the book as {format.noun}", _ABOUT)
     @json_schema(ExportRequestSchema)
     @file_response(format.content_type, "The file")
     @refuses(errors.PlanUpgradeRequired, errors.Conflict)
@@ -41,7 +41,7 @@ def _exporter(format: Format) -> Handler:
 EXPORTS = tuple(map(_exporter, FORMATS.values()))
 
 
-@docs(tags=["export"], summary="The first ten pages as a PDF, marked PREVIEW", description=_ABOUT)
+@docs("export", "The first ten pages as a PDF, marked PREVIEW", _ABOUT)
 @json_schema(ExportRequestSchema)
 @file_response(FORMATS["pdf"].content_type, "The PDF")
 @refuses(errors.Conflict)
@@ -51,11 +51,7 @@ async def preview_pdf(request: web.Request) -> web.Response:
     return _file(await while_listening(request, making))
 
 
-@docs(
-    tags=["export"],
-    summary="The pages as HTML, as the PDF has them",
-    description="The whole book with the default settings, on every plan.",
-)
+@docs("export", "The pages as HTML, as the PDF has them", "The whole book with the default settings, on every plan.")
 @response_schema(PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:

@@ -21,12 +21,10 @@ from bookgen.store.progress import RunProgress
 
 
 @docs(
-    tags=["generation"],
-    summary="Start writing the book",
-    description=(
-        "Answers at once; the work goes on in the background. Not idempotent: before you retry, read the status, "
-        "since `running` means that the first call worked."
-    ),
+    "generation",
+    "Start writing the book",
+    "Answers at once; the work goes on in the background. Not idempotent: before you retry, read the status, "
+    "since `running` means that the first call worked.",
 )
 @response_schema(GenerationStartSchema, 202)
 @refuses(
@@ -44,16 +42,14 @@ async def generate(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["generation"],
-    summary="Produce the whole book in one call",
-    description=(
-        "From the idea to the files, in the background: the outline, if there is none; every chapter; a proofreading "
-        "whose spelling and punctuation are applied, if a check is left in the period's allowance; a cover, unless one "
-        "is selected; and the files of every format of the plan, which the export calls then answer at once. Chapters "
-        "that have content are kept, but after a run that was completed: then all are written anew. The status says "
-        "what is being made; a production is paused, resumed and stopped as any run is. It needs the add-on "
-        "`automated-production`: a single use is held at the start and counted when the production is completed."
-    ),
+    "generation",
+    "Produce the whole book in one call",
+    "From the idea to the files, in the background: the outline, if there is none; every chapter; a proofreading "
+    "whose spelling and punctuation are applied, if a check is left in the period's allowance; a cover, unless one "
+    "is selected; and the files of every format of the plan, which the export calls then answer at once. Chapters "
+    "that have content are kept, but after a run that was completed: then all are written anew. The status says "
+    "what is being made; a production is paused, resumed and stopped as any run is. It needs the add-on "
+    "`automated-production`: a single use is held at the start and counted when the production is completed.",
 )
 @response_schema(GenerationStartSchema, 202)
 @refuses(
@@ -71,12 +67,10 @@ async def produce(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["generation"],
-    summary="How far the writing is",
-    description=(
-        "Poll every 15 to 30 seconds, or wait for the next change with `Prefer: wait=N`. "
-        "404 when the book never had a run."
-    ),
+    "generation",
+    "How far the writing is",
+    "Poll every 15 to 30 seconds, or wait for the next change with `Prefer: wait=N`. "
+    "404 when the book never had a run.",
 )
 @response_schema(GenerationStatusSchema)
 @conditional
@@ -95,9 +89,9 @@ async def generation_status(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["generation"],
-    summary="Pause the run",
-    description="At once and for good: a call in flight may finish and its text is kept; no further call is made.",
+    "generation",
+    "Pause the run",
+    "At once and for good: a call in flight may finish and its text is kept; no further call is made.",
 )
 @response_schema(GenerationSteeredSchema)
 @refuses(errors.Conflict)
@@ -105,22 +99,14 @@ async def pause_generation(request: web.Request) -> web.Response:
     return await _steer(request, Pause(), "Generation paused.")
 
 
-@docs(
-    tags=["generation"],
-    summary="Resume a paused run, or retry a failed one",
-    description="It goes to the end of the account's queue.",
-)
+@docs("generation", "Resume a paused run, or retry a failed one", "It goes to the end of the account's queue.")
 @response_schema(GenerationSteeredSchema)
 @refuses(errors.Conflict, errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 async def resume_generation(request: web.Request) -> web.Response:
     return await _steer(request, Resume(), "Generation resumed.")
 
 
-@docs(
-    tags=["generation"],
-    summary="Stop the run",
-    description="The call in flight is cancelled; chapters finished so far stay.",
-)
+@docs("generation", "Stop the run", "The call in flight is cancelled; chapters finished so far stay.")
 @response_schema(GenerationSteeredSchema)
 @refuses(errors.Conflict)
 async def stop_generation(request: web.Request) -> web.Response:

@@ -19,9 +19,9 @@ from bookgen.store import chapters, illustrations
 
 
 @docs(
-    tags=["illustrations"],
-    summary="Have an illustration made for a chapter",
-    description="Synchronous. Counts as one image once it is there. It stands in the middle of the chapter.",
+    "illustrations",
+    "Have an illustration made for a chapter",
+    "Synchronous. Counts as one image once it is there. It stands in the middle of the chapter.",
 )
 @json_schema(IllustrationRequestSchema)
 @response_schema(IllustrationSchema)
@@ -33,24 +33,23 @@ async def generate_image(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["illustrations"],
-    summary="List a chapter's illustrations, in the order of the text",
-    description="Each with the address of its picture, its caption and its alternative text.",
+    "illustrations",
+    "List a chapter's illustrations, in the order of the text",
+    "Each with the address of its picture, its caption and its alternative text.",
 )
 @response_schema(IllustrationSchema(many=True))
 async def list_illustrations(request: web.Request) -> web.Response:
     db, chapter_id = request.app[DATABASE].http, path_id(request)
-    if await chapters.find(db, request[ACCOUNT_ID], chapter_id) is None:
-        raise errors.NotFound
+    errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
     public_url = request.app[SITE].public_url
     found = await illustrations.of_chapter(db, chapter_id)
     return replies.json([shown_illustration(each, public_url) for each in found])
 
 
 @docs(
-    tags=["illustrations"],
-    summary="Change an illustration's caption, alternative text or place",
-    description="Fields that are not named stay. The alternative text may be replaced, never removed.",
+    "illustrations",
+    "Change an illustration's caption, alternative text or place",
+    "Fields that are not named stay. The alternative text may be replaced, never removed.",
 )
 @json_schema(IllustrationChangesSchema)
 @response_schema(IllustrationSchema)
@@ -62,9 +61,9 @@ async def change_illustration(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["illustrations"],
-    summary="Delete an illustration and its picture",
-    description="Its address shows nothing from then on. The image stays counted.",
+    "illustrations",
+    "Delete an illustration and its picture",
+    "Its address shows nothing from then on. The image stays counted.",
 )
 @response_schema(None, 204)
 async def delete_illustration(request: web.Request) -> web.Response:

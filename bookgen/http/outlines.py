@@ -15,11 +15,7 @@ from bookgen.http.outlines_schemas import ChapterSelectionSchema, OutlineChanges
 from bookgen.services import editing
 
 
-@docs(
-    tags=["outline"],
-    summary="Have the outline made",
-    description="Synchronous; may take tens of seconds. Replaces the chapters that exist.",
-)
+@docs("outline", "Have the outline made", "Synchronous; may take tens of seconds. Replaces the chapters that exist.")
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
 @grows
@@ -30,12 +26,10 @@ async def generate_outline(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["outline"],
-    summary="Edit the outline",
-    description=(
-        "Entries match chapters by `id`, else by `chapter_number`; one that matches none is appended. With `replace` "
-        "the list is the whole outline, in its order. While a run is paused, chapters not yet written may change."
-    ),
+    "outline",
+    "Edit the outline",
+    "Entries match chapters by `id`, else by `chapter_number`; one that matches none is appended. With `replace` "
+    "the list is the whole outline, in its order. While a run is paused, chapters not yet written may change.",
 )
 @json_schema(OutlineChangesSchema)
 @response_schema(BookSchema)
@@ -56,9 +50,9 @@ async def update_outline(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["outline"],
-    summary="Have some chapters' titles and summaries reworked",
-    description="Text that such a chapter had is kept as a revision and cleared, so the next run writes it again.",
+    "outline",
+    "Have some chapters' titles and summaries reworked",
+    "Text that such a chapter had is kept as a revision and cleared, so the next run writes it again.",
 )
 @json_schema(ChapterSelectionSchema)
 @response_schema(BookSchema)

@@ -16,7 +16,7 @@ from bookgen.http.edge.keys import ACCOUNT_ID, PAYMENTS
 from bookgen.http.payments_schemas import InvoiceSchema, PortalSessionSchema, ReceivedSchema
 
 
-@docs(tags=["subscriptions"], summary="Open the billing portal", description="The URL works once and for a short time.")
+@docs("subscriptions", "Open the billing portal", "The URL works once and for a short time.")
 @response_schema(PortalSessionSchema)
 @refuses(errors.PaymentsNotConfigured, errors.InvalidInput)
 async def open_portal(request: web.Request) -> web.Response:
@@ -24,9 +24,7 @@ async def open_portal(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["subscriptions"],
-    summary="List your 20 newest invoices",
-    description="Each with links to its page and its PDF at the payment processor.",
+    "subscriptions", "List your 20 newest invoices", "Each with links to its page and its PDF at the payment processor."
 )
 @response_schema(InvoiceSchema(many=True))
 async def list_payments(request: web.Request) -> web.Response:
@@ -34,9 +32,9 @@ async def list_payments(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["webhooks"],
-    summary="Receive a signed event from the payment processor",
-    description="Each event is applied once, however often and in whatever order it comes.",
+    "webhooks",
+    "Receive a signed event from the payment processor",
+    "Each event is applied once, however often and in whatever order it comes.",
 )
 @response_schema(ReceivedSchema)
 @refuses(errors.InvalidInput)

@@ -39,9 +39,9 @@ from bookgen.store.suggestions import Filter
 
 
 @docs(
-    tags=["proofreading"],
-    summary="Have a book proofread",
-    description="Answers at once; the report is made in the background and survives a restart. Poll it.",
+    "proofreading",
+    "Have a book proofread",
+    "Answers at once; the report is made in the background and survives a restart. Poll it.",
 )
 @json_schema(ReportRequestSchema)
 @response_schema(ReportSchema, 202)
@@ -53,7 +53,7 @@ async def create_report(request: web.Request) -> web.Response:
     return replies.json(shown_report(report), status=202)
 
 
-@docs(tags=["proofreading"], summary="List your reports", description="Newest first; of one book with `book`.")
+@docs("proofreading", "List your reports", "Newest first; of one book with `book`.")
 @querystring_schema(ReportQuerySchema)
 @response_schema(ReportSchema(many=True))
 @conditional
@@ -62,16 +62,14 @@ async def list_reports(request: web.Request) -> web.Response:
     return replies.json([shown_report(report) for report in found])
 
 
-@docs(
-    tags=["proofreading"], summary="Read a report", description="Poll it until its `status` is `completed` or `error`."
-)
+@docs("proofreading", "Read a report", "Poll it until its `status` is `completed` or `error`.")
 @response_schema(ReportSchema)
 @conditional
 async def read_report(request: web.Request) -> web.Response:
     return replies.json(shown_report(await request.app[PROOFREADING].find(request[ACCOUNT_ID], path_id(request))))
 
 
-@docs(tags=["proofreading"], summary="Delete a report", description="One that is being made is called off.")
+@docs("proofreading", "Delete a report", "One that is being made is called off.")
 @response_schema(None, 204)
 async def delete_report(request: web.Request) -> web.Response:
     if not await reports.delete(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)):
@@ -79,11 +77,7 @@ async def delete_report(request: web.Request) -> web.Response:
     return web.Response(status=204)
 
 
-@docs(
-    tags=["proofreading"],
-    summary="List a report's suggestions",
-    description="20 a page, the most severe first, then in the order of the book.",
-)
+@docs("proofreading", "List a report's suggestions", "20 a page, the most severe first, then in the order of the book.")
 @querystring_schema(SuggestionQuerySchema)
 @response_schema(SuggestionPageSchema)
 @conditional
@@ -102,11 +96,7 @@ async def list_suggestions(request: web.Request) -> web.Response:
     )
 
 
-@docs(
-    tags=["proofreading"],
-    summary="See a change before it is made",
-    description="Nothing is changed. The digests are SHA-256.",
-)
+@docs("proofreading", "See a change before it is made", "Nothing is changed. The digests are SHA-256.")
 @response_schema(PreviewSchema)
 @refuses(errors.Conflict)
 async def preview_suggestion(request: web.Request) -> web.Response:
@@ -117,9 +107,9 @@ async def preview_suggestion(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["proofreading"],
-    summary="Apply a suggestion",
-    description="Answers the suggestion: `applied`, or `stale` when its text is no longer there; then nothing changed.",
+    "proofreading",
+    "Apply a suggestion",
+    "Answers the suggestion: `applied`, or `stale` when its text is no longer there; then nothing changed.",
 )
 @response_schema(SuggestionSchema)
 @refuses(errors.Conflict, errors.PlanUpgradeRequired)
@@ -131,7 +121,7 @@ async def apply_suggestion(request: web.Request) -> web.Response:
     return replies.json(shown_suggestion(suggestion))
 
 
-@docs(tags=["proofreading"], summary="Dismiss a suggestion", description="The book's next reports leave it out too.")
+@docs("proofreading", "Dismiss a suggestion", "The book's next reports leave it out too.")
 @response_schema(SuggestionSchema)
 @refuses(errors.Conflict)
 async def dismiss_suggestion(request: web.Request) -> web.Response:
@@ -142,9 +132,9 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["proofreading"],
-    summary="Apply many suggestions",
-    description="Those with the given ids, or all pending ones of the given severities; a chapter at a time.",
+    "proofreading",
+    "Apply many suggestions",
+    "Those with the given ids, or all pending ones of the given severities; a chapter at a time.",
 )
 @json_schema(ApplyManySchema)
 @response_schema(OutcomeSchema)

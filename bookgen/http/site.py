@@ -32,7 +32,7 @@ RECENT_BOOKS = 5
 MODEL_ANSWERS = Budget(50, 86_400)
 
 
-@docs(tags=["site"], summary="Sums over your books", description="And the five books that were updated last.")
+@docs("site", "Sums over your books", "And the five books that were updated last.")
 @response_schema(StatsSchema)
 async def show_stats(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
@@ -53,11 +53,7 @@ async def show_stats(request: web.Request) -> web.Response:
     return replies.json(body)
 
 
-@docs(
-    tags=["admin"],
-    summary="Sums over the whole service, for staff",
-    description="Accounts, books, runs and all model usage.",
-)
+@docs("admin", "Sums over the whole service, for staff", "Accounts, books, runs and all model usage.")
 @response_schema(OverviewSchema, 200)
 @refuses(PermissionDenied)
 async def read_overview(request: web.Request) -> web.Response:
@@ -76,9 +72,9 @@ async def read_overview(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["site"],
-    summary="Settings of this service that everybody may see",
-    description="What is open and configured here, and the values that the fields of a book and of an export take.",
+    "site",
+    "Settings of this service that everybody may see",
+    "What is open and configured here, and the values that the fields of a book and of an export take.",
 )
 @response_schema(PublicSettingsSchema)
 async def public_settings(request: web.Request) -> web.Response:
@@ -109,9 +105,9 @@ async def public_settings(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["site"],
-    summary="Ask the support assistant about the product",
-    description="It answers from the documents of this service and names them. Send what was said before as `history`.",
+    "site",
+    "Ask the support assistant about the product",
+    "It answers from the documents of this service and names them. Send what was said before as `history`.",
 )
 @json_schema(QuestionSchema)
 @response_schema(AnswerSchema)

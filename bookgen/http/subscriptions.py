@@ -27,27 +27,21 @@ from bookgen.store import plans, subscriptions
 
 
 @docs(
-    tags=["subscriptions"],
-    summary="List the plans",
-    description="In the order in which they are sold. `features` are a plan's limits; -1 is none.",
+    "subscriptions",
+    "List the plans",
+    "In the order in which they are sold. `features` are a plan's limits; -1 is none.",
 )
 @response_schema(PlanSchema(many=True))
 async def list_plans(request: web.Request) -> web.Response:
     return replies.json([shown_plan(plan) for plan in await plans.list_active(request.app[DATABASE].http)])
 
 
-@docs(
-    tags=["subscriptions"],
-    summary="Read your subscription, this period's usage and its limits",
-    description="A limit of -1 is none.",
-)
+@docs("subscriptions", "Read your subscription, this period's usage and its limits", "A limit of -1 is none.")
 @response_schema(CurrentSubscriptionSchema)
 @refuses(errors.NotFound)
 async def read_current(request: web.Request) -> web.Response:
     db, account_id, quota = request.app[DATABASE].http, request[ACCOUNT_ID], request.app[QUOTA]
-    subscription = await subscriptions.find(db, account_id)
-    if subscription is None:
-        raise errors.NotFound
+    subscription = errors.must_exist(await subscriptions.find(db, account_id))
     standing = await quota.standing(db, account_id)
     record = shown_subscription(subscription, standing)
     # The contract says that the record is contained, and gives it no name: it is found in either place.
@@ -61,11 +55,7 @@ async def read_current(request: web.Request) -> web.Response:
     )
 
 
-@docs(
-    tags=["subscriptions"],
-    summary="List usage by period, the current one first",
-    description="And up to six earlier periods, newest first.",
-)
+@docs("subscriptions", "List usage by period, the current one first", "And up to six earlier periods, newest first.")
 @response_schema(UsagePeriodSchema(many=True))
 async def list_usage(request: web.Request) -> web.Response:
     history = await request.app[QUOTA].usage_history(request.app[DATABASE].http, request[ACCOUNT_ID])
@@ -73,9 +63,9 @@ async def list_usage(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["subscriptions"],
-    summary="Read what could pay for your next book",
-    description="The plan's allowance is spent before credits; `suggested_source` says which it would be.",
+    "subscriptions",
+    "Read what could pay for your next book",
+    "The plan's allowance is spent before credits; `suggested_source` says which it would be.",
 )
 @response_schema(BookCreationOptionsSchema)
 async def read_creation_options(request: web.Request) -> web.Response:
@@ -84,9 +74,9 @@ async def read_creation_options(request: web.Request) -> web.Response:
 
 
 @docs(
-    tags=["subscriptions"],
-    summary="Buy a plan or change to another",
-    description="On a paid plan the change is applied at once, with proration, and there is no session to pay in.",
+    "subscriptions",
+    "Buy a plan or change to another",
+    "On a paid plan the change is applied at once, with proration, and there is no session to pay in.",
 )
 @json_schema(PlanCheckoutSchema)
 @response_schema(PlanCheckoutResultSchema)

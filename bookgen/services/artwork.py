@@ -13,7 +13,7 @@ from bookgen.billing.images import held_images, hold_images
 from bookgen.billing.plans import require_chapter_images
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_room, require_stored
-from bookgen.errors import InvalidInput, NotFound, RenderingFailed, RenderTimeout, UpstreamAIError
+from bookgen.errors import InvalidInput, NotFound, RenderingFailed, RenderTimeout, UpstreamAIError, must_exist
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.text import Halt
@@ -112,8 +112,7 @@ class Artwork:
             async with db.acquire() as connection:
                 await self._charge(connection, work, [spent for each in made for spent in each.paid])
                 async with connection.transaction():
-                    if await books.lock(connection, account_id, book_id) is None:
-                        raise NotFound
+                    must_exist(await books.lock(connection, account_id, book_id))
                     await held.consume(connection, len(made))
                     kept = [await _keep_cover(connection, book_id, each.file, prompt) for each in made]
                     await require_stored(connection, self._quota, account_id)
@@ -157,8 +156,7 @@ class Artwork:
 
     async def select_cover(self, account_id: int, book_id: int, cover_id: int) -> None:
         async with self._database.http.acquire() as connection, connection.transaction():
-            if await books.lock(connection, account_id, book_id) is None:
-                raise NotFound
+            must_exist(await books.lock(connection, account_id, book_id))
             if not await covers.select(connection, book_id, cover_id):
                 raise InvalidInput(cover_id=["This book has no such cover."])
             await books.touch(connection, book_id)
@@ -166,9 +164,7 @@ class Artwork:
     async def illustrate(self, account_id: int, chapter_id: int, *, prompt: str, caption: str) -> Illustration:
         """A new picture in the middle of the chapter."""
         db = self._database.http
-        chapter = await chapters.find(db, account_id, chapter_id)
-        if chapter is None:
-            raise NotFound
+        chapter = must_exist(await chapters.find(db, account_id, chapter_id))
         book = await self._book(account_id, chapter.book_id)
         if book.kind is BookKind.PROSE:  # pictures are what a children's book was bought for
             require_chapter_images(await self._quota.plan(db, account_id), self._quota.upgrade_url)
@@ -183,8 +179,7 @@ class Artwork:
             async with db.acquire() as connection:
                 await self._charge(connection, work, made.paid)
                 async with connection.transaction():
-                    if await chapters.lock(connection, account_id, chapter_id) is None:
-                        raise NotFound
+                    must_exist(await chapters.lock(connection, account_id, chapter_id))
                     await held.consume(connection, 1)
                     kept = await illustrations.add(
                         connection,
@@ -204,10 +199,7 @@ class Artwork:
     async def change_illustration(
         self, account_id: int, illustration_id: int, changes: Mapping[str, Any]
     ) -> Illustration:
-        changed = await illustrations.change(self._database.http, account_id, illustration_id, changes)
-        if changed is None:
-            raise NotFound
-        return changed
+        return must_exist(await illustrations.change(self._database.http, account_id, illustration_id, changes))
 
     async def delete_illustration(self, account_id: int, illustration_id: int) -> None:
         if not await illustrations.delete(self._database.http, account_id, illustration_id):
@@ -340,18 +332,11 @@ class Artwork:
         return await books.character_sheet(self._database.http, book.id) if book.character_sheet_key else None
 
     async def _book(self, account_id: int, book_id: int) -> Book:
-        book = await books.find(self._database.http, account_id, book_id)
-        if book is None:
-            raise NotFound
-        return book
+        return must_exist(await books.find(self._database.http, account_id, book_id))
 
     async def _copy(self, book: Book) -> Copy:
-        author = book.author_name or await self._account_name(book.account_id)
+        author = book.author_name or await accounts.author_name(self._database.http, book.account_id)
         return Copy(book.title, book.subtitle, author, book.content_language)
-
-    async def _account_name(self, account_id: int) -> str:
-        account = await accounts.find(self._database.http, account_id)
-        return (account.full_name or account.username) if account else ""
 
 
 async def _keep_cover(connection: DB, book_id: int, made: FinishedCover, prompt: str) -> Cover:

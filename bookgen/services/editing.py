@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from bookgen import threads
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import keeps_everything, require_stored
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, must_exist
 from bookgen.models import Book, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
 from bookgen.store import book_state, books, chapters, jobs, outlines, revisions, runs, slots, storage
 from bookgen.words import PIECE, count_words
@@ -46,10 +46,7 @@ async def duplicate_book(connection: Connection, quota: Quota, account_id: int, 
     async with connection.transaction():
         growth = await storage.of_book(connection, account_id, book_id)
         await require_stored(connection, quota, account_id, growth=growth)
-        copy = await books.duplicate(connection, account_id, book_id)
-        if copy is None:
-            raise NotFound
-    return copy
+        return must_exist(await books.duplicate(connection, account_id, book_id))
 
 
 async def change_book(
@@ -60,14 +57,11 @@ async def change_book(
     NotFound; Conflict when the number of chapters is the outline's affair; PlanUpgradeRequired.
     """
     async with connection.transaction():
-        if await books.find(connection, account_id, book_id) is None:
-            raise NotFound
+        must_exist(await books.find(connection, account_id, book_id))
         if "target_word_count" in changes:
             await slots.lock(connection, account_id)
         existing = await chapters.lock_of_book(connection, book_id)
-        book = await books.lock(connection, account_id, book_id)
-        if book is None:
-            raise NotFound
+        book = must_exist(await books.lock(connection, account_id, book_id))
         if existing and changes.get("chapter_count", book.chapter_count) != book.chapter_count:
             raise Conflict("The outline already has its chapters. Use update-outline to add or remove some.")
         target = changes.get("target_word_count", book.target_word_count)
@@ -102,9 +96,7 @@ async def save_chapter(
             await slots.lock(connection, account_id)
         if read is not None and await chapters.lock(connection, account_id, chapter_id) not in (read, None):
             raise Conflict(CHANGED)
-        saved = await chapters.save(connection, account_id, chapter_id, changes, words, origin)
-        if saved is None:
-            raise NotFound
+        saved = must_exist(await chapters.save(connection, account_id, chapter_id, changes, words, origin))
         if "target_word_count" in changes:
             await _require_budgets(connection, quota, account_id, saved.chapter.book_id)
         if saved.grown and not unbounded:
@@ -116,9 +108,7 @@ async def restore_revision(
     connection: Connection, quota: Quota, account_id: int, chapter_id: int, revision_id: int
 ) -> Chapter:
     """Puts a former text back, which makes the one that it replaces a revision; or a title and a summary. NotFound."""
-    revision = await revisions.find(connection, account_id, chapter_id, revision_id)
-    if revision is None:
-        raise NotFound
+    revision = must_exist(await revisions.find(connection, account_id, chapter_id, revision_id))
     changes = {"content": revision.content}
     if revision.title is not None:
         changes = {"title": revision.title, "summary": revision.summary}
@@ -140,17 +130,13 @@ async def revise_outline(
     GenerationInProgress while a run writes it; InvalidInput; PlanUpgradeRequired.
     """
     async with connection.transaction():
-        state = await book_state.lock(connection, account_id, book_id, call_seconds=0)
-        if state is None:
-            raise NotFound
+        state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
         if state.job:
             raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
         if state.run and state.run.status in (RunStatus.QUEUED, RunStatus.RUNNING):
             raise GenerationInProgress
         existing = await chapters.lock_of_book(connection, book_id)
-        book = await books.lock(connection, account_id, book_id)
-        if book is None:
-            raise NotFound
+        book = must_exist(await books.lock(connection, account_id, book_id))
         revised = revised_chapters(book, existing, entries, replace=replace)
         if state.run and state.run.status is RunStatus.PAUSED:
             _protect_written(existing, revised, state.run)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, must_exist
 from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
 from bookgen.store import book_state, chapters, reports, suggestions
@@ -56,9 +56,7 @@ class Proofreading:
         done on it, or when nothing of it is written; QuotaExceeded.
         """
         async with self._pool.acquire() as connection, connection.transaction():
-            state = await book_state.lock(connection, account_id, book_id, call_seconds=0)
-            if state is None:
-                raise NotFound
+            state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
             if state.run and state.run.status.active:
                 raise GenerationInProgress
             if state.job:
@@ -67,17 +65,12 @@ class Proofreading:
             in_flight = await reports.active(connection, account_id)
             await self._quota.require(connection, account_id, Allowance.PROOFREADING_CHECKS, in_flight=in_flight)
             report_id = await reports.add(connection, account_id, book_id, uuid4(), wanted)
-            report = await reports.find(connection, account_id, report_id)
+            report = must_exist(await reports.find(connection, account_id, report_id))
         self._wake()
-        if report is None:
-            raise NotFound
         return report
 
     async def find(self, account_id: int, report_id: int) -> Report:
-        report = await reports.find(self._pool, account_id, report_id)
-        if report is None:
-            raise NotFound
-        return report
+        return must_exist(await reports.find(self._pool, account_id, report_id))
 
     async def page(self, account_id: int, report_id: int, chosen: Filter, number: int) -> tuple[int, list[Suggestion]]:
         """How many suggestions are chosen, and those of a page, the most severe first. NotFound beyond the last."""
@@ -93,9 +86,7 @@ class Proofreading:
         """NotFound; Conflict when the suggestion is not pending any more."""
         await self._place(account_id, report_id)
         suggestion = await self._suggestion(account_id, report_id, suggestion_id)
-        chapter = await chapters.find(self._pool, account_id, suggestion.chapter_id)
-        if chapter is None:
-            raise NotFound
+        chapter = must_exist(await chapters.find(self._pool, account_id, suggestion.chapter_id))
         if suggestion.status is not SuggestionStatus.PENDING:
             raise Conflict(f"The suggestion is {suggestion.status}.")
         after = applied(placed([suggestion], chapter.content, chapter.content_version), {suggestion.id})
@@ -128,10 +119,7 @@ class Proofreading:
         return suggestion
 
     async def _suggestion(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
-        suggestion = await suggestions.find(self._pool, account_id, report_id, suggestion_id)
-        if suggestion is None:
-            raise NotFound
-        return suggestion
+        return must_exist(await suggestions.find(self._pool, account_id, report_id, suggestion_id))
 
     async def _place(self, account_id: int, report_id: int) -> None:
         """Finds suggestions again in chapters that have changed since."""

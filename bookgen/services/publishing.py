@@ -11,7 +11,7 @@ from typing import Any
 
 from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, NotFound, RenderTimeout
+from bookgen.errors import Conflict, RenderTimeout, must_exist
 from bookgen.models import Book, Cover, Plan
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
@@ -115,10 +115,7 @@ class Publisher:
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
 
     async def _book(self, account_id: int, book_id: int) -> Book:
-        book = await books.find(self._database.http, account_id, book_id)
-        if book is None:
-            raise NotFound
-        return book
+        return must_exist(await books.find(self._database.http, account_id, book_id))
 
     async def _job(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> Job:
         written = [
@@ -126,7 +123,7 @@ class Publisher:
         ]
         if not written:
             raise Conflict("No chapter of this book is written yet.")
-        author = book.author_name or await self._account_name(book.account_id)
+        author = book.author_name or await accounts.author_name(self._database.http, book.account_id)
         cover = await self._cover(book.id) if settings.include_cover or settings.cover_wrap else None
         pictures = await self._pictures(book.id) if settings.include_illustrations else []
         return Job(kind, book, written, author, settings, plan.features.watermark, cover, pictures)
@@ -144,10 +141,6 @@ class Publisher:
                 picture = Picture(body, each.width, each.height)
                 found.append(PlacedPicture(each.chapter_id, each.position, picture, each.alt_text, each.caption))
         return found
-
-    async def _account_name(self, account_id: int) -> str:
-        account = await accounts.find(self._database.http, account_id)
-        return (account.full_name or account.username) if account else ""
 
     async def _made(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> _MadeFile:
         """From the shelf, or made once however many ask at the same time.

@@ -86,6 +86,12 @@ async def find(db: DB, account_id: int) -> Account | None:
     return row and account_of(row)
 
 
+async def author_name(db: DB, account_id: int) -> str:
+    """The name that the account's books carry where they name no author; empty when the account is gone."""
+    account = await find(db, account_id)
+    return account.author_name if account else ""
+
+
 FIND_BY_EMAIL = "SELECT * FROM account WHERE email_key = folded_address($1)"
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bookgen.http.edge.contract import does_grow
+from bookgen.http.edge.contract import grows
 from bookgen.http.routes import ROUTES
 from bookgen.store import storage
 from tests.http.conftest import Api, OpenApi, Reply
@@ -197,7 +197,7 @@ SMALL = {
     "/books/{id}/preview_pdf/",
     "/proofreading-reports/{id}/suggestions/{suggestion_id}/dismiss/",
 }
-GROWING = [route for route in ROUTES if does_grow(route.handler)]
+GROWING = [route for route in ROUTES if grows.is_on(route.handler)]
 
 
 def test_every_write_either_grows_or_is_known_to_be_small() -> None:

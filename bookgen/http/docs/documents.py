@@ -15,7 +15,7 @@ from mdit_py_plugins.anchors import anchors_plugin
 
 from bookgen import errors
 from bookgen.http.docs.catalogue import CATALOGUE, Entry
-from bookgen.http.edge.contract import conditional, docs, refuses
+from bookgen.http.edge.contract import answers_content, conditional, docs, refuses
 from bookgen.http.edge.keys import DOCUMENT, SITE
 from bookgen.support.retrieval import slug
 
@@ -37,39 +37,25 @@ FILES = {
     "docs.css": (ASSETS, "text/css"),
 }
 
-_JSON_CONTENT = {"application/json": {"schema": {"type": "object"}}}
-_HTML_CONTENT = {"text/html": {"schema": {"type": "string"}}}
-_TEXT_CONTENT = {"text/markdown": {"schema": {"type": "string"}}}
+TEXT = {"type": "string"}
 
 
-@docs(
-    tags=["site"],
-    summary="This document",
-    description="OpenAPI 3.1, made from the code that answers.",
-    responses={200: {"description": "OpenAPI 3.1", "content": _JSON_CONTENT}},
-)
+@docs("site", "This document", "OpenAPI 3.1, made from the code that answers.")
+@answers_content("application/json", {"type": "object"}, "OpenAPI 3.1")
 @conditional
 async def schema(request: web.Request) -> web.Response:
     body = await asyncio.to_thread(request.app[DOCUMENT])
     return web.Response(body=body, headers={"Content-Type": "application/json", "Cache-Control": PUBLIC_FOR_AN_HOUR})
 
 
-@docs(
-    tags=["site"],
-    summary="A page to browse and try the API",
-    description="HTML; it loads nothing from another host.",
-    responses={200: {"description": "A page", "content": _HTML_CONTENT}},
-)
+@docs("site", "A page to browse and try the API", "HTML; it loads nothing from another host.")
+@answers_content("text/html", TEXT, "A page")
 async def browse(request: web.Request) -> web.Response:
     return _page(request, (ASSETS / "docs.html").read_text("utf-8"))
 
 
-@docs(
-    tags=["site"],
-    summary="The error catalogue",
-    description="HTML: every code, when it comes, what to do about it and what its details hold.",
-    responses={200: {"description": "A page", "content": _HTML_CONTENT}},
-)
+@docs("site", "The error catalogue", "HTML: every code, when it comes, what to do about it and what its details hold.")
+@answers_content("text/html", TEXT, "A page")
 async def error_catalogue(request: web.Request) -> web.Response:
     page = (ASSETS / "errors.html").read_text("utf-8")
     return _page(request, page.replace("{{entries}}", "\n".join(map(_entry, CATALOGUE))))
@@ -90,22 +76,14 @@ def _marked(text: str) -> str:
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
-@docs(
-    tags=["site"],
-    summary="How an agent drives the API",
-    description="Markdown, with this server's own address in it.",
-    responses={200: {"description": "Markdown", "content": _TEXT_CONTENT}},
-)
+@docs("site", "How an agent drives the API", "Markdown, with this server's own address in it.")
+@answers_content("text/markdown", TEXT, "Markdown")
 async def agents_guide(request: web.Request) -> web.Response:
     return _guide(request, "agents.md", "text/markdown")
 
 
-@docs(
-    tags=["site"],
-    summary="A document of this service",
-    description="HTML: a manual by its name, such as `install` or `configure`.",
-    responses={200: {"description": "A page", "content": _HTML_CONTENT}},
-)
+@docs("site", "A document of this service", "HTML: a manual by its name, such as `install` or `configure`.")
+@answers_content("text/html", TEXT, "A page")
 async def manual(request: web.Request) -> web.Response:
     folder, name = request.app[SITE].documents, request.match_info["name"]
     if folder is None or re.fullmatch(r"[a-z-]{1,40}", name) is None:

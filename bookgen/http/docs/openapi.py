@@ -108,9 +108,9 @@ def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> 
         *_path_parameters(route),
         *said.get("parameters", ()),
         *_query_parameters(route, plugin),
-        *([wire_documents.PREFER] if contract.does_wait(route.handler) else ()),
-        *([wire_documents.IF_NONE_MATCH] if contract.is_conditional(route.handler) else ()),
-        *([wire_documents.IF_MATCH] if contract.is_guarded(route.handler) else ()),
+        *([wire_documents.PREFER] if contract.waits.is_on(route.handler) else ()),
+        *([wire_documents.IF_NONE_MATCH] if contract.conditional.is_on(route.handler) else ()),
+        *([wire_documents.IF_MATCH] if contract.guarded.is_on(route.handler) else ()),
     ]:
         operation["parameters"] = parameters
     if body := _request_body(route, said):
@@ -180,8 +180,8 @@ def _example(schema: Schema) -> dict[str, Any]:
 
 
 def _successes(route: Route, said: dict[str, Any]) -> dict[str, Any]:
-    tag = wire_documents.reference("ETag") if contract.is_conditional(route.handler) else {}
-    if contract.does_wait(route.handler):
+    tag = wire_documents.reference("ETag") if contract.conditional.is_on(route.handler) else {}
+    if contract.waits.is_on(route.handler):
         tag |= wire_documents.reference("Preference-Applied")
     responses = {}
     for status, answer in said.get("responses", {}).items():

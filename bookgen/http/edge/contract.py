@@ -1,6 +1,6 @@
 """What a handler says about itself: aiohttp-apispec's decorators, and the refusals that are its own.
 
-    @docs(tags=["books"], summary="Create a book")
+    @docs("books", "Create a book", "Nothing is consumed until its writing completes.")
     @json_schema(BookCreation)
     @response_schema(BookDetail, 201)
     @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
@@ -11,9 +11,9 @@ Refusals that follow from the route (401, 404 of an id, 405, 413, 429, 500, 503)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import aiohttp_apispec
 from marshmallow import Schema
@@ -30,74 +30,54 @@ class Mark(Protocol):
     def __call__(self, handler: _F, /) -> _F: ...
 
 
-docs: Callable[..., Mark] = aiohttp_apispec.docs
 json_schema: Callable[..., Mark] = aiohttp_apispec.json_schema
 querystring_schema: Callable[..., Mark] = aiohttp_apispec.querystring_schema
 response_schema: Callable[..., Mark] = aiohttp_apispec.response_schema
 
 
+def docs(tag: str, summary: str, description: str) -> Mark:
+    """Says what a handler is for: its section of the document, its title, and what a caller should know of it."""
+    mark: Mark = aiohttp_apispec.docs(tags=[tag], summary=summary, description=description)
+    return mark
+
+
+def answers_content(content_type: str, schema: Mapping[str, str], description: str, **more: Any) -> Mark:
+    """Says that a success is no JSON of a shape of ours."""
+    content = {content_type: {"schema": schema}}
+    mark: Mark = aiohttp_apispec.docs(responses={200: {"description": description, "content": content, **more}})
+    return mark
+
+
 def file_response(content_type: str, description: str) -> Mark:
-    """Says that a success is a file and not JSON."""
+    """Says that a success is a file."""
     headers = {
         name: {"description": text, "schema": {"type": "string"}}
         for name, text in (("Content-Disposition", "A file name after RFC 5987."), ("ETag", "Of these very bytes."))
     }
     # The format is not JSON Schema's any more, but what generated clients know bytes by.
-    content = {content_type: {"schema": {"type": "string", "format": "binary"}}}
-    return docs(responses={200: {"description": description, "content": content, "headers": headers}})
+    return answers_content(content_type, {"type": "string", "format": "binary"}, description, headers=headers)
 
+
+class Trait:
+    """A decorator that notes one trait of a handler."""
+
+    def __init__(self, name: str) -> None:
+        self._name = f"__{name}__"
+
+    def __call__(self, handler: _F, /) -> _F:
+        setattr(handler, self._name, True)
+        return handler
+
+    def is_on(self, handler: Handler) -> bool:
+        return getattr(handler, self._name, False)
+
+
+conditional = Trait("conditional")  # an answer carries a tag, and a caller who has it already is told so
+guarded = Trait("guarded")  # a caller may name the answer that the change is made to
+waits = Trait("waits")  # a caller who has the answer may wait for the next one
+grows = Trait("grows")  # more text or pictures are kept afterwards: refused while the disk is almost full
 
 _REFUSES = "__refuses__"
-_CONDITIONAL = "__conditional__"
-
-
-def conditional(handler: _F) -> _F:
-    """Says that an answer carries a tag, and that a caller who has it already is told so."""
-    setattr(handler, _CONDITIONAL, True)
-    return handler
-
-
-_GUARDED = "__guarded__"
-
-
-def guarded(handler: _F) -> _F:
-    """Says that a caller may name the answer that the change is made to."""
-    setattr(handler, _GUARDED, True)
-    return handler
-
-
-_WAITS = "__waits__"
-
-
-def waits(handler: _F) -> _F:
-    """Says that a caller who has the answer may wait for the next one."""
-    setattr(handler, _WAITS, True)
-    return handler
-
-
-_GROWS = "__grows__"
-
-
-def grows(handler: _F) -> _F:
-    """Says that more text or pictures are kept afterwards: refused while the disk is almost full."""
-    setattr(handler, _GROWS, True)
-    return handler
-
-
-def does_grow(handler: Handler) -> bool:
-    return getattr(handler, _GROWS, False)
-
-
-def does_wait(handler: Handler) -> bool:
-    return getattr(handler, _WAITS, False)
-
-
-def is_guarded(handler: Handler) -> bool:
-    return getattr(handler, _GUARDED, False)
-
-
-def is_conditional(handler: Handler) -> bool:
-    return getattr(handler, _CONDITIONAL, False)
 
 
 def refuses(*refusals: type[BookgenError]) -> Mark:
@@ -141,9 +121,9 @@ class Endpoint(NamedTuple):
             route,
             query_schema(handler),
             body_schema(handler),
-            is_conditional(handler),
-            does_grow(handler),
-            does_wait(handler),
+            conditional.is_on(handler),
+            grows.is_on(handler),
+            waits.is_on(handler),
         )
 
 

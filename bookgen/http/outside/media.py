@@ -7,7 +7,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.http.edge.contract import docs, file_response
+from bookgen.http.edge.contract import file_response
 from bookgen.http.edge.keys import DATABASE
 from bookgen.store import media
 
@@ -15,13 +15,10 @@ JPEG = "image/jpeg"
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
-@docs(tags=["covers"], summary="A picture")
 @file_response(JPEG, "The JPEG, which never changes")
 async def show(request: web.Request) -> web.Response:
     key = request.match_info["key"]
-    body = await media.find(request.app[DATABASE].http, key)
-    if body is None:
-        raise errors.NotFound
+    body = errors.must_exist(await media.find(request.app[DATABASE].http, key))
     tag = f'"{key}"'
     headers = {"ETag": tag, "Cache-Control": _FOR_EVER, "Accept-Ranges": "bytes"}
     if tag in (each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")):

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from bookgen.http.docs.openapi import build
-from bookgen.http.edge.contract import is_conditional
+from bookgen.http.edge.contract import conditional
 from bookgen.http.routes import ROUTES
 from tests.http.conftest import Api
 from tests.http.test_contract import HEADERS
 
-TAGGED = [route for route in ROUTES if is_conditional(route.handler)]
+TAGGED = [route for route in ROUTES if conditional.is_on(route.handler)]
 
 
 async def paths_of(api: Api) -> list[str]:
