@@ -26,6 +26,7 @@ from bookgen.actors.resources import Products, Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.checkout import Payments
 from bookgen.billing.cost_caps import CostCaps
+from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
 from bookgen.config import Config, reveal
 from bookgen.http.edge import serving
@@ -280,12 +281,13 @@ def _supervisor(
 
 
 def build_payments(config: Config, database: Database, wake_mail: Callable[[], None] = lambda: None) -> Payments:
-    return Payments.with_keys(
+    key, secrets = reveal(config.stripe_secret_key), reveal(config.stripe_webhook_secret) or ""
+    return Payments(
         database.http,
-        secret_key=reveal(config.stripe_secret_key),
-        webhook_secret=reveal(config.stripe_webhook_secret),
-        api_base=config.stripe_api_base,
+        Gateway(key, api_base=config.stripe_api_base) if key else None,
         public_url=_public_url(config),
+        # While a webhook secret is replaced both stand there, a comma between.
+        webhook_secrets=[secret.strip() for secret in secrets.split(",") if secret.strip()],
         allowed_origins=config.allowed_origins,
         wake_mail=wake_mail,
     )

@@ -108,25 +108,21 @@ text-decoration:none;border-radius:4px">{action}</a></p>
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """Who writes: the site's name and its address."""
-
-    site: str
-    home: str
-
-
 def compose(
     what: LinkPurpose | Notice,
-    sender: Sender,
     *,
+    site: str,
+    home: str,
     recipient: str,
     username: str,
     details: Mapping[str, str],
     message_id: str,
     url: str = "",
 ) -> Letter:
-    """The letter of this kind; `url` is its link, `details` are what its wording leaves open."""
+    """The letter of this kind by the site of that name and address.
+
+    `url` is its link, `details` are what its wording leaves open.
+    """
     wording = WORDING[what]
     if "bought" in details and what is LinkPurpose.MAGIC_LOGIN:
         wording = BOUGHT
@@ -137,16 +133,16 @@ def compose(
         "action": wording.action,
         "closing": wording.closing,
         "url": url,
-        "site": sender.site,
-        "home": sender.home,
+        "site": site,
+        "home": home,
     }
-    parts = [f"Hello {words['name']},", words["opening"], words["closing"], f"{sender.site}\n{sender.home}\n"]
+    parts = [f"Hello {words['name']},", words["opening"], words["closing"], f"{site}\n{home}\n"]
     if url:
         parts.insert(2, f"{wording.action}:\n{url}")
     escaped = {key: escape(value) for key, value in words.items()}
     return Letter(
         recipient=recipient,
-        subject=f"{wording.subject} ({sender.site})",
+        subject=f"{wording.subject} ({site})",
         text="\n\n".join(parts),
         html=HTML.format(**escaped, link=LINK.format(**escaped) if url else ""),
         message_id=message_id,

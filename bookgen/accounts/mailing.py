@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from datetime import timedelta
 from urllib.parse import urlsplit
 
 import asyncpg
 import structlog
 
-from bookgen.accounts.letters import LIFETIME, Sender, compose
+from bookgen.accounts.letters import LIFETIME, compose
 from bookgen.accounts.tokens import encode_uid, link_token_hash, new_link_token
 from bookgen.errors import Unavailable
 from bookgen.models import Account, LinkPurpose, Notice
@@ -69,11 +70,9 @@ class Mailing:
         return len(due)
 
     async def _wait(self) -> None:
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOOK_EVERY_SECONDS):
                 await self._wake.wait()
-        except TimeoutError:
-            pass
 
     async def _deliver(self, mail: DueMail) -> None:
         try:
@@ -140,7 +139,8 @@ class Mailing:
     async def _send(self, mail: DueMail, recipient: str, account: Account | None, url: str = "") -> None:
         letter = compose(
             mail.purpose,
-            Sender(self._site_name, self._public_url),
+            site=self._site_name,
+            home=self._public_url,
             recipient=recipient,
             username=account.username if account else "",
             details=mail.details,

@@ -46,13 +46,6 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """Who makes a call."""
-
-    account_id: int
-
-
-@dataclass(frozen=True, slots=True)
 class SignedIn:
     """`session` is the value of the cookie."""
 
@@ -92,8 +85,9 @@ class Accounts:
 
     # --- who is calling -----------------------------------------------------------------------------
 
-    async def authenticate(self, token: str) -> Identity:
-        return await self._identity(self._tokens.verify(token, TokenType.ACCESS))
+    async def authenticate(self, token: str) -> int:
+        """The id of the account that an access token is of."""
+        return await self._entitled(self._tokens.verify(token, TokenType.ACCESS))
 
     def recognized(self, token: str) -> int | None:
         """The account behind a token, where all that `authenticate` asks is remembered; None says nothing of either."""
@@ -102,34 +96,34 @@ class Accounts:
         try:
             claims = self._tokens.verify(token, TokenType.ACCESS)
             standing = self._standings.known(claims.account_id)
-            return _identity(claims, standing).account_id
+            return _entitled(claims, standing)
         except (Unauthenticated, PermissionDenied):
             return None
 
-    async def authenticate_session(self, cookie: str) -> Identity:
-        return await self._identity(self._tokens.verify(cookie, TokenType.SESSION))
+    async def authenticate_session(self, cookie: str) -> int:
+        return await self._entitled(self._tokens.verify(cookie, TokenType.SESSION))
 
     async def holder(self, access: str | None, session: str | None) -> int | None:
         """The account signed in where a request comes from that needs nobody to be signed in."""
         try:
             if access is not None:
-                return (await self.authenticate(access)).account_id
-            return (await self.authenticate_session(session)).account_id if session is not None else None
+                return await self.authenticate(access)
+            return await self.authenticate_session(session) if session is not None else None
         except (Unauthenticated, PermissionDenied):
             return None
 
     async def refresh(self, token: str) -> TokenPair:
         claims = self._tokens.verify(token, TokenType.REFRESH)
-        identity = await self._identity(claims)
+        account_id = await self._entitled(claims)
         if self._rules.verification_mandatory:
-            account = await accounts.find(self._db, identity.account_id)
+            account = await accounts.find(self._db, account_id)
             if account is None:
                 raise TokenInvalid
             self._require_verified(account)
-        return self._tokens.pair(identity.account_id, claims.signed_in_at)
+        return self._tokens.pair(account_id, claims.signed_in_at)
 
-    async def _identity(self, claims: Claims) -> Identity:
-        return _identity(claims, await self._standings.of(claims.account_id))
+    async def _entitled(self, claims: Claims) -> int:
+        return _entitled(claims, await self._standings.of(claims.account_id))
 
     async def require_staff(self, account_id: int) -> None:
         """Refuses who is no staff now, whatever was so a moment ago: the right may come from another process."""
@@ -275,13 +269,14 @@ class Accounts:
         self._standings.forget(account_id)
 
 
-def _identity(claims: Claims, standing: Rights | None) -> Identity:
+def _entitled(claims: Claims, standing: Rights | None) -> int:
+    """The claimed account's id, while its tokens are good. TokenInvalid, PermissionDenied."""
     # A refreshed token is as old as its sign-in, so that none outlives the end of them all by a moment.
     if standing is None or claims.signed_in_at < standing.tokens_valid_from.timestamp():
         raise TokenInvalid
     if standing.blocked:
         raise PermissionDenied("This account is blocked.")
-    return Identity(claims.account_id)
+    return claims.account_id
 
 
 async def _refuse_third_account(connection: asyncpg.Connection, fingerprint: str) -> None:

@@ -60,42 +60,17 @@ class Payments:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._db = db
-        self._gateway = gateway
         self._public_url = public_url
         self._origins = {origin_of(url) for url in (public_url, *allowed_origins)}
         self._clock = clock
         self._fulfilment = Fulfilment(db, gateway, clock) if gateway else None
         self._webhook = (
-            Webhook(db, gateway, self._fulfilment, tuple(webhook_secrets), wake_mail, clock)
-            if gateway and self._fulfilment
-            else None
-        )
-
-    @classmethod
-    def with_keys(
-        cls,
-        db: asyncpg.Pool,
-        *,
-        secret_key: str | None,
-        webhook_secret: str | None,
-        api_base: str | None,
-        public_url: str,
-        allowed_origins: Collection[str] = (),
-        wake_mail: Callable[[], None] = lambda: None,
-    ) -> Payments:
-        """From the operator's settings. While a webhook secret is replaced both stand there, a comma between."""
-        return cls(
-            db,
-            Gateway(secret_key, api_base=api_base) if secret_key else None,
-            public_url=public_url,
-            webhook_secrets=[secret.strip() for secret in (webhook_secret or "").split(",") if secret.strip()],
-            allowed_origins=allowed_origins,
-            wake_mail=wake_mail,
+            Webhook(db, self._fulfilment, tuple(webhook_secrets), wake_mail, clock) if self._fulfilment else None
         )
 
     async def close(self) -> None:
-        if self._gateway:
-            await self._gateway.close()
+        if self._fulfilment:
+            await self._fulfilment.gateway.close()
 
     # --- buying -------------------------------------------------------------------------------------
 
@@ -108,13 +83,13 @@ class Payments:
         offer = plan_offer(plan, interval)
         if offer is None:
             raise InvalidInput(interval=["This plan is not sold that way."])
-        gateway, fulfilment = self._configured()
+        self._configured()
         present = await subscriptions.find(self._db, account_id)
         if present and _is_on(present, slug, interval):
             raise Conflict(_already("You are on this plan", present))
         if present is None or not is_live(present):
             return await self._open_session(account_id, offer, urls)
-        return await self._change_plan(gateway, fulfilment, account_id, present.processor_id, offer, urls)
+        return await self._change_plan(account_id, present.processor_id, offer, urls)
 
     async def buy_addon(self, account_id: int, slug: str, billing_type: str, urls: ReturnUrls) -> HostedCheckout:
         addon = await addons.find(self._db, slug)
@@ -135,22 +110,22 @@ class Payments:
         return await self._open_session(account_id, package_offer(package), urls)
 
     async def _open_session(self, account_id: int | None, offer: Offer, urls: ReturnUrls) -> HostedCheckout:
-        gateway, fulfilment = self._configured()
+        fulfilment = self._configured()
         success_url, cancel_url = self._return_urls(urls)
 
         async def open_for(customer: str | None) -> HostedCheckout:
             checkout_id, key = await self._note(account_id, offer)
-            session_id, url = await gateway.open_session(
+            session_id, url = await fulfilment.gateway.open_session(
                 offer, checkout=key, customer=customer, success_url=success_url, cancel_url=cancel_url
             )
             await payments.name_session(self._db, checkout_id, session_id)
             if account_id is not None and offer.billing in RECURRING:
-                await self._require_only_page(gateway, fulfilment, account_id, offer, checkout_id, session_id)
+                await self._require_only_page(account_id, offer, checkout_id, session_id)
             return HostedCheckout(session_id, url)
 
         if account_id is None:
             return await open_for(None)
-        customers = Customers(self._db, gateway)
+        customers = Customers(self._db, fulfilment.gateway)
         customer = await customers.of(account_id)
         try:
             return await open_for(customer)
@@ -158,21 +133,14 @@ class Payments:
             await fulfilment.refresh_customer(customer)
             return await open_for(await customers.instead_of(customer, account_id))
 
-    async def _change_plan(
-        self,
-        gateway: Gateway,
-        fulfilment: Fulfilment,
-        account_id: int,
-        processor_id: str | None,
-        offer: Offer,
-        urls: ReturnUrls,
-    ) -> Upgraded:
+    async def _change_plan(self, account_id: int, processor_id: str | None, offer: Offer, urls: ReturnUrls) -> Upgraded:
+        fulfilment = self._configured()
         success_url, _ = self._return_urls(urls)
-        customer = await Customers(self._db, gateway).of(account_id)
-        changed = await self._running(gateway, fulfilment, customer, processor_id)
+        customer = await Customers(self._db, fulfilment.gateway).of(account_id)
+        changed = await self._running(customer, processor_id)
         if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
             checkout_id, key = await self._note(account_id, offer)
-            changed = await gateway.change_plan(changed, offer, checkout=key)
+            changed = await fulfilment.gateway.change_plan(changed, offer, checkout=key)
             await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
         await fulfilment.refresh_customer(customer)
         if changed.tag != offer.tag:
@@ -192,33 +160,31 @@ class Payments:
             offer.words_per_book,
         )
 
-    async def _require_only_page(
-        self, gateway: Gateway, fulfilment: Fulfilment, account_id: int, offer: Offer, checkout_id: int, session_id: str
-    ) -> None:
+    async def _require_only_page(self, account_id: int, offer: Offer, checkout_id: int, session_id: str) -> None:
         """Two open pages could be paid twice, so the newest one closes the others.
 
         Of two that open at once at least one sees the other, because each is noted and named before it looks.
         """
+        gateway = self._configured().gateway
         others = await payments.open_pages(self._db, account_id, offer.kind, offer.slug)
         if max(others, default=checkout_id) > checkout_id:
             await gateway.expire_session(session_id)
             raise Conflict("Another page to buy this on was opened at the same time.")
         for other in filter(None, (others[each] for each in others if each != checkout_id)):
-            if not await gateway.expire_session(other) and await self._was_paid(fulfilment, other):
+            if not await gateway.expire_session(other) and await self._was_paid(other):
                 await gateway.expire_session(session_id)
                 raise Conflict("You bought this on another page a moment ago.")
 
-    async def _was_paid(self, fulfilment: Fulfilment, session_id: str) -> bool:
+    async def _was_paid(self, session_id: str) -> bool:
         """Of a page that can't be closed: its event may be on its way."""
-        await fulfilment.refresh_session(session_id)
+        await self._configured().refresh_session(session_id)
         return bool((await payments.session_facts(self._db, session_id))["status"] == "paid")
 
-    async def _running(
-        self, gateway: Gateway, fulfilment: Fulfilment, customer: str, processor_id: str | None
-    ) -> ProcessorSubscription:
+    async def _running(self, customer: str, processor_id: str | None) -> ProcessorSubscription:
         """The subscription to change, as the processor has it; we may not have heard of its end yet."""
+        fulfilment = self._configured()
         try:
-            subscribed = await gateway.subscriptions(customer)
+            subscribed = await fulfilment.gateway.subscriptions(customer)
         except UnknownCustomer:
             subscribed = []
         for each in subscribed:
@@ -242,14 +208,13 @@ class Payments:
         customer = await payments.customer_of(self._db, account_id)
         if customer is None or not await payments.has_paid(self._db, account_id):
             raise InvalidInput("You have not bought anything yet, so there is nothing to manage.")
-        gateway, _ = self._configured()
-        return await gateway.portal_url(customer, f"{self._public_url}/checkout/done/")
+        return await self._configured().gateway.portal_url(customer, f"{self._public_url}/checkout/done/")
 
     async def invoices(self, account_id: int) -> list[Invoice]:
         customer = await payments.customer_of(self._db, account_id)
         if customer is None:
             return []
-        gateway, _ = self._configured()
+        gateway = self._configured().gateway
         try:
             return await gateway.invoices(customer, NEWEST_INVOICES)
         except UnknownCustomer:
@@ -263,10 +228,9 @@ class Payments:
 
     def upkeep(self) -> Upkeep:
         """For the operator's commands."""
-        gateway, fulfilment = self._configured()
         if self._webhook is None:
             raise PaymentsNotConfigured
-        return Upkeep(self._db, gateway, fulfilment, self._webhook, self._public_url)
+        return Upkeep(self._db, self._configured(), self._webhook, self._public_url)
 
     def _return_urls(self, urls: ReturnUrls) -> tuple[str, str]:
         page = f"{self._public_url}/checkout"
@@ -275,10 +239,10 @@ class Payments:
             checked_url("cancel_url", urls.cancel_url, f"{page}/canceled/", self._origins),
         )
 
-    def _configured(self) -> tuple[Gateway, Fulfilment]:
-        if self._gateway is None or self._fulfilment is None:
+    def _configured(self) -> Fulfilment:
+        if self._fulfilment is None:
             raise PaymentsNotConfigured
-        return self._gateway, self._fulfilment
+        return self._fulfilment
 
 
 def _is_on(present: Subscription, slug: str, interval: str) -> bool:

@@ -47,7 +47,7 @@ Effect = Callable[[DB], Awaitable[Outcome]]
 class Fulfilment:
     def __init__(self, db: asyncpg.Pool, gateway: Gateway, clock: Callable[[], datetime]) -> None:
         self._db = db
-        self._gateway = gateway
+        self.gateway = gateway
         self._clock = clock
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -58,14 +58,14 @@ class Fulfilment:
         await self._refresh(customer, lambda: self.read_customer(customer), event_id)
 
     async def read_session(self, session_id: str) -> Effect:
-        session = await self._gateway.session(session_id)
+        session = await self.gateway.session(session_id)
         if session is None:
             return _nothing
         return lambda connection: self._apply_session(connection, session)
 
     async def read_customer(self, customer: str) -> Effect:
         try:
-            subscribed = await self._gateway.subscriptions(customer)
+            subscribed = await self.gateway.subscriptions(customer)
         except UnknownCustomer:
             return lambda connection: self._end_subscriptions(connection, customer)
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)

@@ -11,7 +11,7 @@ import asyncpg
 from bookgen.billing import processor
 from bookgen.billing.catalog import Offer, offers
 from bookgen.billing.fulfilment import Effect, Fulfilment
-from bookgen.billing.gateway import Gateway, Refused
+from bookgen.billing.gateway import Refused
 from bookgen.billing.webhook import UNREADABLE, UnreadableEvent, Webhook
 from bookgen.store import payment_events, payments
 from bookgen.store.database import DB
@@ -22,11 +22,9 @@ Facts = dict[str, Any]
 
 
 class Upkeep:
-    def __init__(
-        self, db: asyncpg.Pool, gateway: Gateway, fulfilment: Fulfilment, webhook: Webhook, public_url: str
-    ) -> None:
+    def __init__(self, db: asyncpg.Pool, fulfilment: Fulfilment, webhook: Webhook, public_url: str) -> None:
         self._db = db
-        self._gateway = gateway
+        self._gateway = fulfilment.gateway
         self._fulfilment = fulfilment
         self._webhook = webhook
         self._webhook_url = f"{public_url}{WEBHOOK_PATH}"

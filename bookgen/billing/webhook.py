@@ -12,7 +12,6 @@ import structlog
 
 from bookgen.billing import processor
 from bookgen.billing.fulfilment import Fulfilment
-from bookgen.billing.gateway import Gateway
 from bookgen.billing.processor import Event
 from bookgen.billing.signature import require_signature
 from bookgen.errors import BookgenError, InvalidInput
@@ -32,14 +31,12 @@ class Webhook:
     def __init__(
         self,
         db: asyncpg.Pool,
-        gateway: Gateway,
         fulfilment: Fulfilment,
         secrets: Sequence[str],
         wake_mail: Callable[[], None],
         clock: Callable[[], datetime],
     ) -> None:
         self._db = db
-        self._gateway = gateway
         self._fulfilment = fulfilment
         self._secrets = secrets
         self._wake_mail = wake_mail
@@ -56,7 +53,7 @@ class Webhook:
         except UNREADABLE:
             await self._set_aside(found)
             return
-        if {event.live, self._gateway.live} == {True, False}:
+        if {event.live, self._fulfilment.gateway.live} == {True, False}:
             raise InvalidInput("One of this event and this server's key is of the processor's test mode, one is live.")
         await payment_events.keep(self._db, event.id, event.type, found, event.created_at)
         try:
@@ -86,7 +83,7 @@ class Webhook:
                 await payment_events.mark_applied(self._db, event.id, "nothing to do")
 
     async def _refresh_payment(self, event: Event, payment: str, once: str | None) -> None:
-        session_id = await self._gateway.session_of_payment(payment) if payment else None
+        session_id = await self._fulfilment.gateway.session_of_payment(payment) if payment else None
         if session_id:
             await self._fulfilment.refresh_session(session_id, once)
         else:

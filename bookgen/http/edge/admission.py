@@ -16,13 +16,13 @@ from bookgen.errors import (
     Unavailable,
 )
 from bookgen.http.edge import clients
-from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, IDENTITY, LIMITER, OUTGOING, SHORTAGE, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, LIMITER, OUTGOING, SHORTAGE, VERDICT
 from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass, Verdict, address_bucket
 from bookgen.store import buckets
 
 if TYPE_CHECKING:
-    from bookgen.accounts.service import Accounts, Identity
+    from bookgen.accounts.service import Accounts
 
 SESSION_COOKIE = "bookgen_session"
 SHORTAGE_SECONDS = 60  # somebody has to make room first
@@ -32,15 +32,13 @@ async def authenticate(request: web.Request, route: Route, app: web.Application)
     if route.public:
         return
     try:
-        identity = await _identity(request, route, app[ACCOUNTS])
+        request[ACCOUNT_ID] = await _account_id(request, route, app[ACCOUNTS])
     except (Unauthenticated, PermissionDenied):
         admit_stranger(request, app)  # guessing tokens costs the guesser's address
         raise
-    request[IDENTITY] = identity
-    request[ACCOUNT_ID] = identity.account_id
 
 
-async def _identity(request: web.Request, route: Route, accounts: Accounts) -> Identity:
+async def _account_id(request: web.Request, route: Route, accounts: Accounts) -> int:
     header = request.headers.get("Authorization")
     if header is None and route.cookie and SESSION_COOKIE in request.cookies:
         return await accounts.authenticate_session(request.cookies[SESSION_COOKIE])

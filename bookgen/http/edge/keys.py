@@ -14,7 +14,7 @@ from bookgen.limits import Limiter, Network, Verdict
 from bookgen.models import Book, Chapter, Estimate
 
 if TYPE_CHECKING:
-    from bookgen.accounts.service import Accounts, Identity
+    from bookgen.accounts.service import Accounts
     from bookgen.actors.supervisor import Supervisor
     from bookgen.billing.checkout import Payments
     from bookgen.billing.quota import Quota
@@ -101,7 +101,6 @@ UNKNOWN_PROXIES: web.AppKey[set[str]] = web.AppKey("unknown_proxies")  # the fir
 DOCUMENT: web.AppKey[Callable[[], bytes]] = web.AppKey("document")  # encodes the OpenAPI document, slow once
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id")
-IDENTITY: web.RequestKey[Identity] = web.RequestKey("identity")
 ACCOUNT_ID: web.RequestKey[int] = web.RequestKey("account_id")
 VERDICT: web.RequestKey[Verdict] = web.RequestKey("verdict")
 BODY: web.RequestKey[dict[str, Any]] = web.RequestKey("body")  # validated by the handler's @json_schema
