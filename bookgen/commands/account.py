@@ -7,7 +7,8 @@ import os
 import secrets
 import socket
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -72,7 +73,7 @@ async def carry_out(args: Namespace, database: Database) -> None:
 
 
 Action = Callable[[Namespace, Database], Awaitable[None]]
-Change = Callable[[asyncpg.Connection, Account], Awaitable[dict[str, Any]]]
+NOTHING: Mapping[str, Any] = {}
 
 
 def _command(commands: _SubParsersAction[Any], name: str, summary: str, action: Action) -> ArgumentParser:
@@ -109,7 +110,7 @@ async def _create(args: Namespace, database: Database) -> None:
 
 
 async def _set_plan(args: Namespace, database: Database) -> None:
-    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+    async with _changing(args, database, {"plan": args.slug}) as (connection, account):
         if await plans.find(connection, args.slug) is None:
             raise NotFound(f"There is no plan {args.slug!r}.")
         await subscriptions.lock(connection, account.id)
@@ -117,48 +118,37 @@ async def _set_plan(args: Namespace, database: Database) -> None:
         if subscription is not None and is_live(subscription):
             raise Conflict("The payment processor bills this subscription: change it there.")
         await subscriptions.set_plan(connection, account.id, args.slug)
-        return {"plan": args.slug}
-
-    account = await _change(args, database, change)
     print(f"{account.email} is on the plan {args.slug}.")
 
 
 async def _grant_credits(args: Namespace, database: Database) -> None:
-    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+    given = {"credits": args.credits, "words_per_book": args.words}
+    async with _changing(args, database, given) as (connection, account):
         await subscriptions.lock(connection, account.id)
         description = args.reason or "Granted by the operator"
         await credits.grant(connection, account.id, args.credits, args.words, CreditKind.BONUS, description)
-        return {"credits": args.credits, "words_per_book": args.words}
-
-    account = await _change(args, database, change)
     print(f"{account.email} has {args.credits} more credits of {args.words} words a book.")
 
 
 async def _block(args: Namespace, database: Database) -> None:
-    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+    details: dict[str, Any] = {"bans": 0}
+    async with _changing(args, database, details) as (connection, account):
         await accounts.block(connection, account.id, args.reason)
-        return {"bans": await bans.ban_origins(connection, account.id, args.reason) if args.ban else 0}
-
-    account = await _change(args, database, change)
+        if args.ban:
+            details["bans"] = await bans.ban_origins(connection, account.id, args.reason)
     print(f"{account.email} is blocked; a running service acts on it within half a minute.")
 
 
 async def _unblock(args: Namespace, database: Database) -> None:
-    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+    async with _changing(args, database) as (connection, account):
         await accounts.unblock(connection, account.id)
         await bans.lift(connection, account.id)
-        return {}
-
-    account = await _change(args, database, change)
     print(f"{account.email} is not blocked.")
 
 
 async def _make_staff(args: Namespace, database: Database) -> None:
-    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+    async with _changing(args, database) as (connection, account):
         await accounts.make_staff(connection, account.id)
-        return {}
-
-    account = await _change(args, database, change)
     print(f"{account.email} is staff.")
 
 
@@ -171,11 +161,8 @@ async def _audit(args: Namespace, database: Database) -> None:
 
 
 async def _end_sessions(args: Namespace, database: Database) -> None:
-    async def change(connection: asyncpg.Connection, account: Account) -> dict[str, Any]:
+    async with _changing(args, database) as (connection, account):
         await accounts.end_tokens(connection, account.id, datetime.now(UTC))
-        return {}
-
-    account = await _change(args, database, change)
     print(f"{account.email} is signed out everywhere; a running service acts on it within half a minute.")
 
 
@@ -189,13 +176,15 @@ async def _list(args: Namespace, database: Database) -> None:
         )
 
 
-async def _change(args: Namespace, database: Database, change: Change) -> Account:
-    """One change of one account and the row that says who made it and why, in one transaction."""
+@asynccontextmanager
+async def _changing(
+    args: Namespace, database: Database, details: Mapping[str, Any] = NOTHING
+) -> AsyncIterator[tuple[asyncpg.Connection, Account]]:
+    """The account that is changed within, in one transaction with the row that says who did what, and why."""
     async with database.http.acquire() as connection, connection.transaction():
         account = await _found(connection, args.email)
-        details = await change(connection, account)
+        yield connection, account
         await _record(connection, args.account_command, account, details, getattr(args, "reason", ""))
-    return account
 
 
 async def _found(db: DB, email: str) -> Account:
@@ -206,7 +195,7 @@ async def _found(db: DB, email: str) -> Account:
 
 
 async def _record(
-    connection: asyncpg.Connection, action: str, account: Account, details: dict[str, Any], reason: str = ""
+    connection: asyncpg.Connection, action: str, account: Account, details: Mapping[str, Any], reason: str = ""
 ) -> None:
     await audit.record(
         connection, actor=_operator(), action=action, account_id=account.id, details=details, reason=reason

@@ -45,10 +45,6 @@ QUESTION = TextRequest(
 Check = Callable[[Config], Awaitable[str]]
 
 
-def add_options(_: argparse.ArgumentParser) -> None:
-    """It has none: all is in the settings."""
-
-
 async def run(_: argparse.Namespace) -> int:
     """0 when the service can run as it is set up, 1 when something has to be done first."""
     settings = config.load()

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from bookgen import __version__
 from bookgen.errors import BookgenError, StartupError
 
-# Each is a module of this folder with `add_options(parser)` and `run(options)`, which gives the exit code. Only the one
-# that is called is imported: a list of the commands needs nothing of the service.
+# Each is a module of this folder with `run(options)`, which gives the exit code, and `add_options(parser)` where it has
+# any. Only the one that is called is imported: a list of the commands needs nothing of the service.
 COMMANDS = {
     "serve": "run the service",
     "write": "write a book, from an idea to files",
@@ -53,7 +53,8 @@ def parser(called: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=meaning, description=f"{meaning[0].upper()}{meaning[1:]}.")
         if name == called:
             module = importlib.import_module(f"bookgen.commands.{name}")
-            module.add_options(command)
+            if hasattr(module, "add_options"):
+                module.add_options(command)
             command.set_defaults(run=module.run)
     return root
 

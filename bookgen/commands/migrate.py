@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 
 from bookgen import config
 from bookgen.app import migrations, postgres
 from bookgen.store.migrate import migrate
-
-
-def add_options(_: ArgumentParser) -> None:
-    """It has none: all is in the settings."""
 
 
 async def run(_: Namespace) -> int:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from bookgen import config
 from bookgen.app import build_payments, open_database
 from bookgen.billing.checkout import Payments
-from bookgen.billing.upkeep import Upkeep
 
 DAYS = 90
 
@@ -19,16 +18,20 @@ def add_options(parser: ArgumentParser) -> None:
 
     sync = commands.add_parser("sync", help="compare products, prices, portal and webhook with the processor's")
     sync.add_argument("--apply", action="store_true", help="make there what is missing (without it: only say so)")
-    sync.set_defaults(payments_action=_sync)
+    sync.set_defaults(lines=lambda args, upkeep: upkeep.sync(apply=args.apply))
 
     replay = commands.add_parser("replay", help="apply the events that wait")
     replay.add_argument("--all", action="store_true", help="also those that were applied before")
-    replay.set_defaults(payments_action=_replay)
+    replay.set_defaults(lines=lambda args, upkeep: upkeep.replay(everything=args.all))
 
     reconcile = commands.add_parser("reconcile", help="compare what was paid with what was given")
     reconcile.add_argument("--mend", action="store_true", help="make ours what the processor says")
     reconcile.add_argument("--days", type=int, default=DAYS, metavar="N", help=f"purchases of N days (default {DAYS})")
-    reconcile.set_defaults(payments_action=_reconcile)
+    reconcile.set_defaults(
+        lines=lambda args, upkeep: upkeep.reconcile(
+            mend=args.mend, since=timedelta(days=args.days), now=datetime.now(UTC)
+        )
+    )
 
 
 async def run(options: Namespace) -> int:
@@ -44,22 +47,10 @@ async def run(options: Namespace) -> int:
 
 async def carry_out(args: Namespace, payments: Payments) -> None:
     """Does what the command line says, and prints a line for each thing found or done."""
-    lines: AsyncIterator[str] = args.payments_action(args, payments.upkeep())
+    lines: AsyncIterator[str] = args.lines(args, payments.upkeep())
     quiet = True
     async for line in lines:
         quiet = False
         print(line)
     if quiet:
         print("nothing to do")
-
-
-def _sync(args: Namespace, upkeep: Upkeep) -> AsyncIterator[str]:
-    return upkeep.sync(apply=args.apply)
-
-
-def _replay(args: Namespace, upkeep: Upkeep) -> AsyncIterator[str]:
-    return upkeep.replay(everything=args.all)
-
-
-def _reconcile(args: Namespace, upkeep: Upkeep) -> AsyncIterator[str]:
-    return upkeep.reconcile(mend=args.mend, since=timedelta(days=args.days), now=datetime.now(UTC))

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,23 +19,7 @@ AGAIN = "Run the same command again to go on."
 MOST_FINDINGS = 8  # of a finished book that are told in full
 
 
-class Display(Protocol):
-    def say(self, text: str) -> None: ...
-
-    def picture(self, path: Path) -> None: ...
-
-    def outline(self, book: Mapping[str, Any]) -> None: ...
-
-    def following(self) -> contextlib.AbstractContextManager[Callable[[Status], None]]: ...
-
-    def paused(self) -> None: ...
-
-    def failed(self, message: str, details: Mapping[str, Any]) -> None: ...
-
-    def finished(self, book: Mapping[str, Any], files: Sequence[Path]) -> None: ...
-
-
-def make_display() -> Display:
+def make_display() -> Lines:
     return Terminal() if sys.stdout.isatty() else Lines()
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 
 from bookgen import app, config
-
-
-def add_options(_: ArgumentParser) -> None:
-    """It has none: all is in the settings."""
 
 
 async def run(_: Namespace) -> int:

@@ -14,7 +14,7 @@ from bookgen.client.client import Client
 from bookgen.client.errors import ApiError, InvalidRequest, Unavailable
 from bookgen.commands import destination
 from bookgen.commands.destination import Destination
-from bookgen.commands.progress import Display, make_display
+from bookgen.commands.progress import Lines, make_display
 from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
 from bookgen.render.trim import DEFAULT_TRIM, TRIMS
@@ -72,7 +72,7 @@ async def run(options: argparse.Namespace) -> int:
 class Journey:
     """Finds or makes the book, sees it written, fetches its files."""
 
-    def __init__(self, client: Client, options: argparse.Namespace, display: Display, server: Destination) -> None:
+    def __init__(self, client: Client, options: argparse.Namespace, display: Lines, server: Destination) -> None:
         self._client = client
         self._options = options
         self._display = display

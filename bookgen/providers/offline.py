@@ -43,14 +43,13 @@ def answer(request: TextRequest) -> str:
     brief, stage = Brief.of(request), request.stage
     bank = phrases(language_of(brief.text("language", "en")))
     if request.schema is not None or stage == "digest":  # a digest may be asked for in words alone
-        known = _STRUCTURED.get(stage, _nothing)(brief, bank, request)
+        known = _STRUCTURED[stage](brief, bank) if stage in _STRUCTURED else {}
         return json.dumps(shaped(request.schema, known) if request.schema else known, ensure_ascii=False)
     return _PROSE.get(stage, _prose)(brief, bank, request)
 
 
 def _usage(request: TextRequest, text: str) -> Usage:
-    asked = sum(len(block.text) for block in request.system) + sum(len(message.text) for message in request.messages)
-    return Usage(calls=1, input_tokens=_tokens(asked), output_tokens=_tokens(len(text)))
+    return Usage(calls=1, input_tokens=_tokens(sum(map(len, request.texts))), output_tokens=_tokens(len(text)))
 
 
 def _tokens(characters: int) -> int:
@@ -60,7 +59,7 @@ def _tokens(characters: int) -> int:
 # Replies in JSON
 
 
-def _outline(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+def _outline(brief: Brief, bank: Bank) -> dict[str, Any]:
     if brief.text("ages"):
         return picture_book.plan(brief, bank)
     first = brief.number("first", 1)
@@ -72,7 +71,7 @@ def _outline(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
     }
 
 
-def _rework(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+def _rework(brief: Brief, bank: Bank) -> dict[str, Any]:
     """The chapters asked for, with titles that the book does not have yet."""
     wanted = [one for one in brief.fields.get("chapters", []) if isinstance(one, dict)]
     taken = {one.get("title") for one in wanted}
@@ -87,12 +86,7 @@ def _keyed(chapters: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]
     return {f"chapter_{chapter['number']}": chapter for chapter in chapters}
 
 
-def _chapter(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
-    """Of a children's book: the chapters of others are asked for in prose."""
-    return picture_book.spread(brief, bank)
-
-
-def _digest(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
+def _digest(brief: Brief, bank: Bank) -> dict[str, Any]:
     lists, cast, rng = bank["outline"], Cast.of(brief, bank), brief.call_rng()
     words = {
         "hero": cast.people[0].split()[0],
@@ -110,14 +104,6 @@ def _digest(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
         "threads_opened": [grammar.sentence("thread", lists["thread"], words)] if len(threads) < 3 else [],
         "threads_closed": [1] if len(threads) > 2 else [],
     }
-
-
-def _support(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
-    return {"answer": _passages(brief, bank, request)}
-
-
-def _nothing(brief: Brief, bank: Bank, request: TextRequest) -> dict[str, Any]:
-    return {}
 
 
 # Replies in prose
@@ -152,8 +138,7 @@ def _revision(brief: Brief, bank: Bank, request: TextRequest) -> str:
 def _passages(brief: Brief, bank: Bank, request: TextRequest) -> str:
     """The passages that share most words with the question, in their own order."""
     asked = _long_words(brief.text("question", request.messages[-1].text))
-    given = "\n\n".join([*(block.text for block in request.system), *(m.text for m in request.messages)])
-    passages = [line.strip() for line in given.split("\n\n")]
+    passages = [passage.strip() for passage in "\n\n".join(request.texts).split("\n\n")]
     ranked = sorted(passages, key=lambda passage: -len(asked & _long_words(passage)))[:2]
     found = [passage[:600] for passage in passages if passage in ranked and asked & _long_words(passage)]
     return "\n\n".join([*found, f"({bank['notice']})"])
@@ -163,11 +148,10 @@ def _long_words(text: str) -> set[str]:
     return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 3}
 
 
-_STRUCTURED: dict[str, Callable[[Brief, Bank, TextRequest], dict[str, Any]]] = {
+_STRUCTURED: dict[str, Callable[[Brief, Bank], dict[str, Any]]] = {
     "outline": _outline,
-    "chapter": _chapter,
+    "chapter": picture_book.spread,  # of a children's book: the chapters of others are asked for in prose
     "rework": _rework,
     "digest": _digest,
-    "support": _support,
 }
 _PROSE: dict[str, Callable[[Brief, Bank, TextRequest], str]] = {"revise": _revision, "support": _passages}

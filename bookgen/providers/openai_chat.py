@@ -15,7 +15,6 @@ from bookgen.providers.events import read_events
 from bookgen.providers.failures import filtered, output_limit, said, too_long
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
-from bookgen.providers.post import post
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
@@ -50,6 +49,8 @@ SCHEMA_SHOWN = " It must fit this JSON Schema:\n<schema>{schema}</schema>"
 class ChatProtocol:
     """What a server was found to know lives as long as this object."""
 
+    path = "/chat/completions"
+
     def __init__(self, model: str, window: ContextWindow) -> None:
         self.model = model
         self._window = window
@@ -75,9 +76,6 @@ class ChatProtocol:
         if request.schema is not None and self.json.mode is not JsonMode.PROMPT:
             body["response_format"] = self._response_format(request)
         return body
-
-    async def send(self, client: Any, body: dict[str, Any]) -> Any:
-        return await post(client, "/chat/completions", body)
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
         """Whether another request is worth sending: without the field that this one was refused for, or with its

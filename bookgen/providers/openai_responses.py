@@ -12,7 +12,6 @@ from bookgen.providers.events import read_events
 from bookgen.providers.failures import filtered, output_limit, said
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
-from bookgen.providers.post import post
 from bookgen.providers.schema import strict
 from bookgen.providers.text import StopReason, TextRequest
 from bookgen.providers.whole import parts, whole_reply
@@ -25,6 +24,8 @@ _POLICIES = re.compile(r"policy|invalid_prompt|content_filter|moderation")
 
 class ResponsesProtocol:
     """`official`: OpenAI itself. Its own fields go nowhere else."""
+
+    path = "/responses"
 
     def __init__(self, model: str, *, official: bool) -> None:
         self.model, self._official = model, official
@@ -49,9 +50,6 @@ class ResponsesProtocol:
             named = {"name": request.stage or "reply", "schema": strict(request.schema), "strict": True}
             body["text"] = {"format": {"type": "json_schema", **named}}
         return {name: value for name, value in body.items() if name not in self._unknown}
-
-    async def send(self, client: Any, body: dict[str, Any]) -> Any:
-        return await post(client, "/responses", body)
 
     def learned(self, error: Exception, body: dict[str, Any]) -> bool:
         status = getattr(error, "status_code", None)

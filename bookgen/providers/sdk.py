@@ -79,9 +79,8 @@ class SdkProvider(ABC):
 
     def most(self, request: TextRequest) -> Usage:
         schema = json.dumps(request.schema) if request.schema is not None else ""
-        texts = [*(block.text for block in request.system), *(message.text for message in request.messages), schema]
         room = request.max_tokens + self._more_room + THINKING_ROOM
-        return Usage(calls=1, input_tokens=sum(map(most_tokens, texts)), output_tokens=room)
+        return Usage(calls=1, input_tokens=sum(map(most_tokens, [*request.texts, schema])), output_tokens=room)
 
     async def attempt(self, request: TextRequest) -> TextReply:
         client, partial = _briefed(await self._client(), request), PartialReply(on_first_word=request.on_first_word)
@@ -224,8 +223,7 @@ class SdkProvider(ABC):
     def _fit(self, request: TextRequest, partial: PartialReply, added: str = "") -> None:
         """Notes the length of the prompt, of which `added` is no part of the request. DoesNotFit when it leaves no
         room for the reply, as far as the window is known."""
-        texts = [*(block.text for block in request.system), *(message.text for message in request.messages), added]
-        partial.prompt, partial.asked = sum(map(tokens, texts)), request.max_tokens
+        partial.prompt, partial.asked = sum(map(tokens, [*request.texts, added])), request.max_tokens
         self._window.check(partial.prompt, self._least(request))
 
     def _least(self, request: TextRequest) -> int:
@@ -285,7 +283,7 @@ def _guessed(request: TextRequest, partial: PartialReply) -> Usage:
 
 
 def _characters(request: TextRequest) -> int:
-    return sum(len(block.text) for block in request.system) + sum(len(message.text) for message in request.messages)
+    return sum(map(len, request.texts))
 
 
 def most_tokens(text: str) -> int:

@@ -77,6 +77,11 @@ class TextRequest:
     on_bound: Callable[[float | None], None] | None = field(default=None, compare=False, repr=False)
     budget: CallBudget | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def texts(self) -> list[str]:
+        """All that the model is given to read, in order."""
+        return [*(block.text for block in self.system), *(message.text for message in self.messages)]
+
     def described(self) -> dict[str, Any]:
         """The brief, with the stage and the chapter of the call."""
         return {"stage": self.stage, "chapter_number": self.chapter_number, **self.brief}
