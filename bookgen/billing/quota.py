@@ -91,7 +91,11 @@ class Quota:
         if hold and hold.run_id:
             allowed = await self._covered(db, hold)
             if target_word_count > allowed:
-                raise self._longer_than_held(target_word_count, allowed)
+                raise self._beyond(
+                    f"This book's run is paid for up to {allowed:,} words. Stop it to have a longer book written.",
+                    target_word_count,
+                    allowed,
+                )
             return
         funds = await self._funds(db, account_id)
         if not covers_words(funds.standing.plan, target_word_count) and not funds.lot_that_pays(target_word_count):
@@ -194,20 +198,10 @@ class Quota:
 
     def _too_long(self, funds: Funds, words: int) -> PlanUpgradeRequired:
         allowed = max(funds.standing.plan.features.max_word_count_per_book, funds.max_words)
-        return PlanUpgradeRequired(
-            f"Your plan and credits cover books of up to {allowed:,} words.",
-            requested=words,
-            max_allowed=allowed,
-            upgrade_url=self.upgrade_url,
-        )
+        return self._beyond(f"Your plan and credits cover books of up to {allowed:,} words.", words, allowed)
 
-    def _longer_than_held(self, words: int, allowed: int) -> PlanUpgradeRequired:
-        return PlanUpgradeRequired(
-            f"This book's run is paid for up to {allowed:,} words. Stop it to have a longer book written.",
-            requested=words,
-            max_allowed=allowed,
-            upgrade_url=self.upgrade_url,
-        )
+    def _beyond(self, sentence: str, words: int, allowed: int) -> PlanUpgradeRequired:
+        return PlanUpgradeRequired(sentence, requested=words, max_allowed=allowed, upgrade_url=self.upgrade_url)
 
     def _exhausted(self, standing: Standing, allowance: Allowance, used: int, held: int) -> dict[str, object]:
         limit = standing.plan.features.limit(allowance)

@@ -36,9 +36,7 @@ from bookgen.store.progress import RunProgress
 )
 @grows
 async def generate(request: web.Request) -> web.Response:
-    run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), Generate())
-    body = {"message": "Generation started.", "book_id": run.book_id, "task_id": run.id, "mode": run.mode}
-    return replies.json(body, status=202)
+    return await _started(request, Generate(), "Generation started.")
 
 
 @docs(
@@ -61,8 +59,12 @@ async def generate(request: web.Request) -> web.Response:
 )
 @grows
 async def produce(request: web.Request) -> web.Response:
-    run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), Generate(automated=True))
-    body = {"message": "Production started.", "book_id": run.book_id, "task_id": run.id, "mode": run.mode}
+    return await _started(request, Generate(automated=True), "Production started.")
+
+
+async def _started(request: web.Request, command: Generate, message: str) -> web.Response:
+    run = await request.app[SUPERVISOR].ask(request[ACCOUNT_ID], path_id(request), command)
+    body = {"message": message, "book_id": run.book_id, "task_id": run.id, "mode": run.mode}
     return replies.json(body, status=202)
 
 

@@ -74,7 +74,7 @@ async def read_report(request: web.Request) -> web.Response:
 async def delete_report(request: web.Request) -> web.Response:
     if not await reports.delete(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)):
         raise errors.NotFound
-    return web.Response(status=204)
+    return replies.nothing()
 
 
 @docs("proofreading", "List a report's suggestions", "20 a page, the most severe first, then in the order of the book.")
@@ -100,9 +100,7 @@ async def list_suggestions(request: web.Request) -> web.Response:
 @response_schema(PreviewSchema)
 @refuses(errors.Conflict)
 async def preview_suggestion(request: web.Request) -> web.Response:
-    preview = await request.app[PROOFREADING].preview(
-        request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
-    )
+    preview = await request.app[PROOFREADING].preview(*_suggestion(request))
     return replies.json(shown(PreviewSchema, preview))
 
 
@@ -115,20 +113,14 @@ async def preview_suggestion(request: web.Request) -> web.Response:
 @refuses(errors.Conflict, errors.PlanUpgradeRequired)
 @grows
 async def apply_suggestion(request: web.Request) -> web.Response:
-    suggestion = await request.app[PROOFREADING].apply_one(
-        request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
-    )
-    return replies.json(shown_suggestion(suggestion))
+    return replies.json(shown_suggestion(await request.app[PROOFREADING].apply_one(*_suggestion(request))))
 
 
 @docs("proofreading", "Dismiss a suggestion", "The book's next reports leave it out too.")
 @response_schema(SuggestionSchema)
 @refuses(errors.Conflict)
 async def dismiss_suggestion(request: web.Request) -> web.Response:
-    suggestion = await request.app[PROOFREADING].dismiss(
-        request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
-    )
-    return replies.json(shown_suggestion(suggestion))
+    return replies.json(shown_suggestion(await request.app[PROOFREADING].dismiss(*_suggestion(request))))
 
 
 @docs(
@@ -148,6 +140,11 @@ async def apply_suggestions(request: web.Request) -> web.Response:
     else:
         outcome = await proofreading.apply_severe(request[ACCOUNT_ID], report_id, set(asked["severity"]))
     return replies.json(shown(OutcomeSchema, outcome))
+
+
+def _suggestion(request: web.Request) -> tuple[int, int, int]:
+    """The caller's account, the report and the suggestion."""
+    return request[ACCOUNT_ID], path_id(request), path_id(request, "suggestion_id")
 
 
 def _page_url(request: web.Request, number: int) -> str:

@@ -21,6 +21,7 @@ from bookgen.http.site_schemas import (
     QuestionSchema,
     SourceSchema,
     StatsSchema,
+    TrimSizeChoiceSchema,
 )
 from bookgen.limits import Budget, address_bucket
 from bookgen.models import Usage
@@ -39,18 +40,15 @@ async def show_stats(request: web.Request) -> web.Response:
     sums = await stats.of_account(db, account_id)
     usage = await request.app[QUOTA].usage(db, account_id)
     recent = await books.recent(db, account_id, limit=RECENT_BOOKS)
-    body = {
-        "books_total": sum(sums.books_by_status.values()),
-        "books_by_status": sums.books_by_status,
-        "chapters_total": sums.chapters_total,
-        "chapters_written": sums.chapters_written,
-        "words_total": sums.words_total,
-        "words_this_period": usage.words_generated,
-        "exports_total": await exports.total(db, account_id),
-        "images_total": sums.images_total,
-        "recent_books": await with_progress(request, recent),
-    }
-    return replies.json(body)
+    answer = shown(
+        StatsSchema,
+        sums,
+        books_total=sum(sums.books_by_status.values()),
+        words_this_period=usage.words_generated,
+        exports_total=await exports.total(db, account_id),
+        recent_books=await with_progress(request, recent),
+    )
+    return replies.json(answer)
 
 
 @docs("admin", "Sums over the whole service, for staff", "Accounts, books, runs and all model usage.")
@@ -79,29 +77,21 @@ async def read_overview(request: web.Request) -> web.Response:
 @response_schema(PublicSettingsSchema)
 async def public_settings(request: web.Request) -> web.Response:
     site = request.app[SITE]
-    body = {
-        "site_name": site.site_name,
-        "registration_enabled": site.registration_enabled,
-        "email_verification_required": site.email_verification_required,
-        "google_client_id": site.google_client_id,
-        "billing_enabled": site.billing_enabled,
-        "stripe_publishable_key": site.stripe_publishable_key,
-        "models": list(site.models),
-        "genres": list(GENRES),
-        "trim_sizes": [
-            {"value": trim.name, "label": trim.label, "width_mm": trim.width_mm, "height_mm": trim.height_mm}
-            for trim in TRIMS.values()
-        ],
-        "languages": [{"value": tag, "label": label} for tag, label in LANGUAGES.items()],
-        "export_settings": dict(site.export_defaults),
-        "features": {
+    answer = shown(
+        PublicSettingsSchema,
+        site,
+        genres=GENRES,
+        trim_sizes=[shown(TrimSizeChoiceSchema, trim, value=trim.name) for trim in TRIMS.values()],
+        languages=[{"value": tag, "label": label} for tag, label in LANGUAGES.items()],
+        export_settings=site.export_defaults,
+        features={
             "google_sign_in": site.google_client_id is not None,
             "billing": site.billing_enabled,
             "registration": site.registration_enabled,
             "support_assistant": True,
         },
-    }
-    return replies.json(body)
+    )
+    return replies.json(answer)
 
 
 @docs(

@@ -15,6 +15,7 @@ from bookgen import errors
 from bookgen.http.console.static import assets
 from bookgen.http.edge.contract import refuses
 from bookgen.http.edge.keys import SITE
+from bookgen.http.edge.routing import Handler
 
 TEMPLATES = Path(__file__).parent
 # What every first visit needs; a browser asks for it at once instead of one module after the other.
@@ -48,46 +49,31 @@ async def index(request: web.Request) -> web.Response:
     return await _page(request, "index.html")
 
 
-async def verify_email(request: web.Request) -> web.Response:
-    return await _form(request, "Verify your e-mail address", "GET", "Verify my address")
+def _told(title: str, body: str) -> Handler:
+    """The handler that answers a page of this title."""
+
+    async def page(request: web.Request) -> web.Response:
+        return await _page(request, "letter.html", title=title, body=body)
+
+    return page
 
 
-async def reset_password(request: web.Request) -> web.Response:
-    return await _form(request, "Set a new password", "POST", "Set it", PASSWORD_FIELD)
+def _form(title: str, method: str, action: str, fields: str = "") -> Handler:
+    return _told(title, FORM.format(method=method, action=action, fields=fields))
 
 
-async def magic_login(request: web.Request) -> web.Response:
-    return await _form(request, "Sign in", "POST", "Sign in")
-
-
-async def undo_email(request: web.Request) -> web.Response:
-    return await _form(request, "Keep this e-mail address", "POST", "Take the change back and sign everybody out")
-
-
-async def checkout_success(request: web.Request) -> web.Response:
-    return await _told(
-        request,
-        "Thank you",
-        "<p>What you bought is yours as soon as the payment is confirmed, which takes a moment. "
-        "If you bought without an account, look for our mail: it signs you in. "
-        "If your address has an account here already, the mail is a receipt: log in as always.</p>",
-    )
-
-
-async def checkout_canceled(request: web.Request) -> web.Response:
-    return await _told(request, "Nothing was bought", "<p>You left the payment page, and nothing was charged.</p>")
-
-
-async def portal_done(request: web.Request) -> web.Response:
-    return await _told(request, "All done", "<p>You may close this page.</p>")
-
-
-async def _form(request: web.Request, title: str, method: str, action: str, fields: str = "") -> web.Response:
-    return await _told(request, title, FORM.format(method=method, action=action, fields=fields))
-
-
-async def _told(request: web.Request, title: str, body: str) -> web.Response:
-    return await _page(request, "letter.html", title=title, body=body)
+verify_email = _form("Verify your e-mail address", "GET", "Verify my address")
+reset_password = _form("Set a new password", "POST", "Set it", PASSWORD_FIELD)
+magic_login = _form("Sign in", "POST", "Sign in")
+undo_email = _form("Keep this e-mail address", "POST", "Take the change back and sign everybody out")
+checkout_success = _told(
+    "Thank you",
+    "<p>What you bought is yours as soon as the payment is confirmed, which takes a moment. "
+    "If you bought without an account, look for our mail: it signs you in. "
+    "If your address has an account here already, the mail is a receipt: log in as always.</p>",
+)
+checkout_canceled = _told("Nothing was bought", "<p>You left the payment page, and nothing was charged.</p>")
+portal_done = _told("All done", "<p>You may close this page.</p>")
 
 
 async def _page(request: web.Request, template: str, **filled: str) -> web.Response:

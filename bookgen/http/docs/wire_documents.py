@@ -52,46 +52,35 @@ HEADERS: dict[str, dict[str, Any]] = {
     "ETag": _string("Names this very answer; send it as If-None-Match the next time."),
 }
 
-PREFER: dict[str, Any] = {
-    "in": "header",
-    "name": "Prefer",
-    "required": False,
-    "description": (
-        "`wait=N` (RFC 7240): with the If-None-Match of the answer that you have, the next one is given as soon as "
-        "there is one, else 304 after N seconds, at most 60."
-    ),
-    "schema": {"type": "string"},
-    "example": "wait=30",
-}
+
+def _optional(name: str, text: str, **more: str) -> dict[str, Any]:
+    """A header that a caller may send."""
+    return {"in": "header", "name": name, "required": False, "description": text, "schema": {"type": "string"}, **more}
+
+
+PREFER = _optional(
+    "Prefer",
+    "`wait=N` (RFC 7240): with the If-None-Match of the answer that you have, the next one is given as soon as "
+    "there is one, else 304 after N seconds, at most 60.",
+    example="wait=30",
+)
+IF_NONE_MATCH = _optional(
+    "If-None-Match", "The ETag of the answer that you have: 304 without a body if it is still the same."
+)
+IF_MATCH = _optional(
+    "If-Match", "The ETag of the answer that you change: 409 `CONFLICT` and no change if it is another by now."
+)
 NOT_MODIFIED = "Nothing has changed since the answer whose ETag was sent. No body; it counts as a request."
-IF_NONE_MATCH: dict[str, Any] = {
-    "in": "header",
-    "name": "If-None-Match",
-    "required": False,
-    "description": "The ETag of the answer that you have: 304 without a body if it is still the same.",
-    "schema": {"type": "string"},
-}
-IF_MATCH: dict[str, Any] = {
-    "in": "header",
-    "name": "If-Match",
-    "required": False,
-    "description": "The ETag of the answer that you change: 409 `CONFLICT` and no change if it is another by now.",
-    "schema": {"type": "string"},
-}
 
 
 def reference(name: str) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"}}
 
 
-ALWAYS: dict[str, Any] = {
-    name: {"$ref": f"#/components/headers/{name}"}
-    for name in HEADERS
-    if name not in ("Retry-After", "WWW-Authenticate", "ETag", "Preference-Applied")
-}
+_SOMETIMES = ("Retry-After", "WWW-Authenticate", "ETag", "Preference-Applied")
+ALWAYS: dict[str, Any] = {name: reference(name)[name] for name in HEADERS if name not in _SOMETIMES}
 
 _THE_BOOK = {"id": "$response.body#/id"}
-_THE_CHAPTER = _THE_BOOK
 _ITS_RUN = {"id": "$response.body#/book_id"}
 _FIRST_CHAPTER = {"id": "$response.body#/chapters/0/id"}
 _NEWEST_REVISION = {"id": "$request.path.id", "revision_id": "$response.body#/0/id"}
@@ -104,7 +93,7 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
     "generate_outline": {"update_outline": _THE_BOOK, "generate": _THE_BOOK, "change_chapter": _FIRST_CHAPTER},
     "generate": _WATCHED,
     "produce": _WATCHED,
-    "change_chapter": {"list_revisions": _THE_CHAPTER},
+    "change_chapter": {"list_revisions": {"id": "$response.body#/id"}},
     "list_revisions": {"read_revision": _NEWEST_REVISION, "restore_revision": _NEWEST_REVISION},
 }
 
