@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.http.addons_schemas import AddonCheckoutSchema, AddonSchema, UserAddonSchema, shown_owned
+from bookgen.http import addons_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUOTA
@@ -16,23 +16,25 @@ from bookgen.store import addons
 
 
 @docs("add-ons", "List the add-ons", "Those that are sold, whoever asks.")
-@response_schema(AddonSchema(many=True))
+@response_schema(shapes.AddonSchema(many=True))
 async def list_available(request: web.Request) -> web.Response:
-    return replies.json([shown(AddonSchema, addon) for addon in await addons.list_active(request.app[DATABASE].http)])
+    return replies.json(
+        [shown(shapes.AddonSchema, addon) for addon in await addons.list_active(request.app[DATABASE].http)]
+    )
 
 
 @docs("add-ons", "List your add-ons with this period's uses", "`uses_remaining` is -1 where there is no limit.")
-@response_schema(UserAddonSchema(many=True))
+@response_schema(shapes.UserAddonSchema(many=True))
 async def list_owned(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
     quota = request.app[QUOTA]
     period, now = await quota.period(db, account_id), quota.now()
     owned = await addons.owned(db, account_id, period.start, period.end, now)
-    return replies.json([shown_owned(each, period.end, now) for each in owned])
+    return replies.json([shapes.shown_owned(each, period.end, now) for each in owned])
 
 
 @docs("add-ons", "Buy an add-on", "By the month, or one use.")
-@json_schema(AddonCheckoutSchema)
+@json_schema(shapes.AddonCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
 async def checkout(request: web.Request) -> web.Response:

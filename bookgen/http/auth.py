@@ -11,23 +11,7 @@ from bookgen.accounts.service import Registration, SignedIn
 from bookgen.accounts.signup import Caller
 from bookgen.accounts.tokens import LIFETIME_SECONDS, TokenType
 from bookgen.errors import InvalidCredentials, InvalidInput, PermissionDenied, RateLimited, TokenInvalid
-from bookgen.http.auth_schemas import (
-    GoogleLoginSchema,
-    LoginSchema,
-    MessageSchema,
-    NewUserSchema,
-    PasswordChangeSchema,
-    PasswordResetRequestSchema,
-    PasswordResetSchema,
-    ProfileChangesSchema,
-    RegisteredSchema,
-    RegistrationSchema,
-    SignedInSchema,
-    TokenPairSchema,
-    TokenRefreshSchema,
-    UpdatedProfileSchema,
-    UserSchema,
-)
+from bookgen.http import auth_schemas as shapes
 from bookgen.http.edge import clients, replies
 from bookgen.http.edge.admission import SESSION_COOKIE
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
@@ -47,17 +31,17 @@ GUESS_WINDOWS = 5
     "Register an account",
     "Answers `tokens`, or `email_verification_required` where a mailed link has to be followed first.",
 )
-@json_schema(RegistrationSchema)
-@response_schema(RegisteredSchema, 201)
+@json_schema(shapes.RegistrationSchema)
+@response_schema(shapes.RegisteredSchema, 201)
 @refuses(PermissionDenied, RateLimited)
 async def register(request: web.Request) -> web.Response:
     account, tokens = await request.app[ACCOUNTS].register(Registration(**request[BODY]), _caller(request))
-    body: dict[str, Any] = {"user": shown(NewUserSchema, account)}
+    body: dict[str, Any] = {"user": shown(shapes.NewUserSchema, account)}
     if tokens is None:
         body["message"] = "Follow the link in the mail we sent you to verify your address."
         body["email_verification_required"] = True
     else:
-        body["tokens"] = shown(TokenPairSchema, tokens)
+        body["tokens"] = shown(shapes.TokenPairSchema, tokens)
         body["message"] = "Welcome. Your account is ready."
     return replies.json(body, status=201)
 
@@ -67,8 +51,8 @@ async def register(request: web.Request) -> web.Response:
     "Sign in by e-mail address or username",
     "Send `password` with `email` or `username`. Access tokens last 24 hours, refresh tokens 30 days.",
 )
-@json_schema(LoginSchema)
-@response_schema(SignedInSchema, 200)
+@json_schema(shapes.LoginSchema)
+@response_schema(shapes.SignedInSchema, 200)
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
 async def login(request: web.Request) -> web.Response:
     body = request[BODY]
@@ -80,12 +64,12 @@ async def login(request: web.Request) -> web.Response:
 
 
 @docs("auth", "Exchange a refresh token for a new pair", "Keep both new tokens and drop the old ones.")
-@json_schema(TokenRefreshSchema)
-@response_schema(TokenPairSchema, 200)
+@json_schema(shapes.TokenRefreshSchema)
+@response_schema(shapes.TokenPairSchema, 200)
 @refuses(TokenInvalid, PermissionDenied)
 async def refresh_tokens(request: web.Request) -> web.Response:
     tokens = await request.app[ACCOUNTS].refresh(request[BODY]["refresh"])
-    return replies.json(shown(TokenPairSchema, tokens))
+    return replies.json(shown(shapes.TokenPairSchema, tokens))
 
 
 @docs(
@@ -93,8 +77,8 @@ async def refresh_tokens(request: web.Request) -> web.Response:
     "Sign in with a Google access token",
     "To the account with the same e-mail address; one is made if there is none.",
 )
-@json_schema(GoogleLoginSchema)
-@response_schema(SignedInSchema, 200)
+@json_schema(shapes.GoogleLoginSchema)
+@response_schema(shapes.SignedInSchema, 200)
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
 async def google_login(request: web.Request) -> web.Response:
     result = await request.app[ACCOUNTS].google(request[BODY]["access_token"], _caller(request))
@@ -102,7 +86,7 @@ async def google_login(request: web.Request) -> web.Response:
 
 
 @docs("auth", "Sign in by a mailed link", "The link works once.")
-@response_schema(SignedInSchema, 200)
+@response_schema(shapes.SignedInSchema, 200)
 @refuses(InvalidInput, PermissionDenied)
 async def magic_login(request: web.Request) -> web.Response:
     result = await request.app[ACCOUNTS].magic_login(*_link(request), _caller(request))
@@ -110,7 +94,7 @@ async def magic_login(request: web.Request) -> web.Response:
 
 
 @docs("auth", "Sign out: forget the session cookie", "Tokens stay good until they expire.")
-@response_schema(MessageSchema, 200)
+@response_schema(shapes.MessageSchema, 200)
 async def logout(request: web.Request) -> web.Response:
     response = replies.json({"message": "You are signed out."})
     response.del_cookie(SESSION_COOKIE, httponly=True, samesite="Lax")
@@ -118,16 +102,16 @@ async def logout(request: web.Request) -> web.Response:
 
 
 @docs("auth", "Ask for a password-reset link by mail", "Answers alike whether or not an account has the address.")
-@json_schema(PasswordResetRequestSchema)
-@response_schema(MessageSchema, 200)
+@json_schema(shapes.PasswordResetRequestSchema)
+@response_schema(shapes.MessageSchema, 200)
 async def forgot_password(request: web.Request) -> web.Response:
     await request.app[ACCOUNTS].profiles.forgot_password(request[BODY]["email"])
     return replies.json({"message": "If an account has this address, a reset link is on its way."})
 
 
 @docs("auth", "Set a new password by a mailed link", "The link works once, for a limited time.")
-@json_schema(PasswordResetSchema)
-@response_schema(MessageSchema, 200)
+@json_schema(shapes.PasswordResetSchema)
+@response_schema(shapes.MessageSchema, 200)
 async def reset_password(request: web.Request) -> web.Response:
     await request.app[ACCOUNTS].profiles.reset_password(*_link(request), request[BODY]["new_password"])
     return replies.json({"message": "Your password is set. You can log in with it now."})
@@ -139,7 +123,7 @@ async def reset_password(request: web.Request) -> web.Response:
     "The link works once. That of a registration confirms it. That of a changed address ends the password, "
     "the Google link and the tokens that were there before, unless it is followed with the account's token or cookie.",
 )
-@response_schema(MessageSchema, 200)
+@response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput)
 async def verify_email(request: web.Request) -> web.Response:
     handed_over = await request.app[ACCOUNTS].profiles.verify_email(*_link(request), await _holder(request))
@@ -153,7 +137,7 @@ async def verify_email(request: web.Request) -> web.Response:
     "The account has the address again that the link was mailed to, and all its tokens have ended; so have "
     "the password and the Google link if the other address had been confirmed.",
 )
-@response_schema(MessageSchema, 200)
+@response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput)
 async def undo_email(request: web.Request) -> web.Response:
     account = await request.app[ACCOUNTS].profiles.undo_email(*_link(request))
@@ -163,8 +147,8 @@ async def undo_email(request: web.Request) -> web.Response:
 
 
 @docs("profile", "Change your password", "Tokens given out before stay good.")
-@json_schema(PasswordChangeSchema)
-@response_schema(MessageSchema, 200)
+@json_schema(shapes.PasswordChangeSchema)
+@response_schema(shapes.MessageSchema, 200)
 async def change_password(request: web.Request) -> web.Response:
     body = request[BODY]
     profiles = request.app[ACCOUNTS].profiles
@@ -174,7 +158,7 @@ async def change_password(request: web.Request) -> web.Response:
 
 
 @docs("profile", "Read your profile", "With the subscription and its plan. Accepts the session cookie too.")
-@response_schema(UserSchema, 200)
+@response_schema(shapes.UserSchema, 200)
 async def read_profile(request: web.Request) -> web.Response:
     account = await request.app[ACCOUNTS].profiles.find(request[ACCOUNT_ID])
     return replies.json(await _user(request, account))
@@ -186,23 +170,23 @@ async def read_profile(request: web.Request) -> web.Response:
     "Fields that are not sent stay as they are. A new address is pending until the link mailed to it is "
     "followed. `email` is the old one until then, which is mailed a link that takes the change back for 7 days.",
 )
-@json_schema(ProfileChangesSchema)
-@response_schema(UpdatedProfileSchema, 200)
+@json_schema(shapes.ProfileChangesSchema)
+@response_schema(shapes.UpdatedProfileSchema, 200)
 async def change_profile(request: web.Request) -> web.Response:
     changes = request[BODY]
     account = await request.app[ACCOUNTS].profiles.update(request[ACCOUNT_ID], changes)
     message = "Your profile is saved."
     if account.pending_email and account.pending_email == changes.get("email"):
         message += f" A letter is on its way to {account.pending_email}: the address changes when its link is followed."
-    return replies.json(shown(UpdatedProfileSchema, account, message=message))
+    return replies.json(shown(shapes.UpdatedProfileSchema, account, message=message))
 
 
 async def _user(request: web.Request, account: Account) -> dict[str, Any]:
-    return shown(UserSchema, account, subscription=await subscription_of(request, account.id))
+    return shown(shapes.UserSchema, account, subscription=await subscription_of(request, account.id))
 
 
 async def _signed_in(request: web.Request, result: SignedIn) -> web.Response:
-    tokens = shown(TokenPairSchema, result.tokens)
+    tokens = shown(shapes.TokenPairSchema, result.tokens)
     response = replies.json({"user": await _user(request, result.account), "tokens": tokens})
     response.set_cookie(
         SESSION_COOKIE,

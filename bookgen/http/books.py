@@ -9,20 +9,9 @@ from typing import Any
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.http import books_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces
 from bookgen.http.answers.kept import KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptList
-from bookgen.http.books_schemas import (
-    DEFAULT_WORDS,
-    BookArtwork,
-    BookChangesSchema,
-    BookCreationSchema,
-    BookListedSchema,
-    BookSchema,
-    BookTitleSchema,
-    estimated,
-    shown_in_list,
-    shown_whole,
-)
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
@@ -46,7 +35,7 @@ from bookgen.store.database import DB
     "List your books, most recently updated first",
     "Without chapters and covers, with the progress of those that are written.",
 )
-@response_schema(BookListedSchema(many=True))
+@response_schema(shapes.BookListedSchema(many=True))
 @conditional
 async def list_books(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
@@ -62,22 +51,22 @@ async def list_books(request: web.Request) -> web.Response:
 
 
 @docs("books", "List ids and titles, for a selector", "All your books, most recently updated first.")
-@response_schema(BookTitleSchema(many=True))
+@response_schema(shapes.BookTitleSchema(many=True))
 @conditional
 async def dropdown(request: web.Request) -> web.Response:
     return replies.json(await books.titles(request.app[DATABASE].http, request[ACCOUNT_ID]))
 
 
 @docs("books", "A complete demo book with chapters", "What this service makes, to be looked at without an account.")
-@response_schema(BookSchema)
+@response_schema(shapes.BookSchema)
 @conditional
 async def demo(_request: web.Request) -> web.Response:
     return replies.encoded(demo_book.body())
 
 
 @docs("books", "Create a draft book", "Nothing is consumed until its writing completes.")
-@json_schema(BookCreationSchema)
-@response_schema(BookSchema, 201)
+@json_schema(shapes.BookCreationSchema)
+@response_schema(shapes.BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 @grows
 async def create_book(request: web.Request) -> web.Response:
@@ -94,7 +83,7 @@ async def create_book(request: web.Request) -> web.Response:
     "Read a book with all its chapters",
     "With its texts, the progress of its writing, and what its model calls used and a full run would take.",
 )
-@response_schema(BookSchema)
+@response_schema(shapes.BookSchema)
 @conditional
 async def read_book(request: web.Request) -> web.Response:
     book_id = path_id(request)
@@ -118,8 +107,8 @@ async def read_book(request: web.Request) -> web.Response:
     "Takes any of the creation fields. A new `target_word_count` is shared out over the chapters that are not "
     "written yet; the number of chapters is fixed by the outline.",
 )
-@json_schema(BookChangesSchema)
-@response_schema(BookSchema)
+@json_schema(shapes.BookChangesSchema)
+@response_schema(shapes.BookSchema)
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 @grows
 async def change_book(request: web.Request) -> web.Response:
@@ -139,7 +128,7 @@ async def delete_book(request: web.Request) -> web.Response:
 
 
 @docs("books", "Copy a book and its chapters as a new draft", "Runs, former texts and funding stay with the original.")
-@response_schema(BookSchema, 201)
+@response_schema(shapes.BookSchema, 201)
 @refuses(errors.PlanUpgradeRequired)
 @grows
 async def duplicate_book(request: web.Request) -> web.Response:
@@ -155,7 +144,7 @@ class LoadedBook:
     book: Book
     chapters: Sequence[Chapter]
     sketches: Sequence[Sketch]
-    artwork: BookArtwork
+    artwork: shapes.BookArtwork
     shown: dict[str, Any]
 
     @property
@@ -180,7 +169,11 @@ async def _load(request: web.Request, book_id: int) -> LoadedBook:
         artwork = await _artwork(connection, book, request.app[SITE].public_url)
     progress = await progress_of(request, book_id)
     return LoadedBook(
-        book, written, sketches, artwork, shown_whole(book, written, progress, findings, usage, artwork, large=large)
+        book,
+        written,
+        sketches,
+        artwork,
+        shapes.shown_whole(book, written, progress, findings, usage, artwork, large=large),
     )
 
 
@@ -202,7 +195,7 @@ def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:
 
 
 def _estimated(request: web.Request, book: Book, written: Sequence[Chapter]) -> dict[str, Any]:
-    return estimated(request.app[ESTIMATE](book, written) if written else None)
+    return shapes.estimated(request.app[ESTIMATE](book, written) if written else None)
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:
@@ -212,7 +205,7 @@ async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]
     keys = await covers.selected_of_account(db, account_id)
     urls = {book_id: media_url(public_url, key) for book_id, key in keys.items()}
     return [
-        shown_in_list(
+        shapes.shown_in_list(
             each.book,
             each.chapters_count,
             each.word_count,
@@ -223,10 +216,10 @@ async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]
     ]
 
 
-async def _artwork(db: DB, book: Book, public_url: str) -> BookArtwork:
+async def _artwork(db: DB, book: Book, public_url: str) -> shapes.BookArtwork:
     """What was drawn for a book that was found as its owner's."""
     found = await covers.of_book(db, book.id)
-    return BookArtwork(
+    return shapes.BookArtwork(
         selected_url(found, public_url),
         [shown_cover(each, public_url) for each in found],
         by_chapter(await illustrations.of_book(db, book.id), public_url),
@@ -236,4 +229,4 @@ async def _artwork(db: DB, book: Book, public_url: str) -> BookArtwork:
 
 async def _default_words(request: web.Request) -> int:
     options = await request.app[QUOTA].creation_options(request.app[DATABASE].http, request[ACCOUNT_ID])
-    return min(DEFAULT_WORDS, options.max_words) or DEFAULT_WORDS
+    return min(shapes.DEFAULT_WORDS, options.max_words) or shapes.DEFAULT_WORDS

@@ -6,14 +6,8 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.actors.messages import RewriteChapter
+from bookgen.http import chapters_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces
-from bookgen.http.chapters_schemas import (
-    ChapterChangesSchema,
-    ChapterSchema,
-    RevisionListedSchema,
-    RevisionSchema,
-    shown_chapter,
-)
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import is_expected
 from bookgen.http.edge.contract import conditional, docs, grows, guarded, json_schema, refuses, response_schema
@@ -33,7 +27,7 @@ from bookgen.store.database import DB
     "List every chapter of your books, newest book first",
     "With their texts, which may be many megabytes together; more than 512 MiB are refused.",
 )
-@response_schema(ChapterSchema(many=True))
+@response_schema(shapes.ChapterSchema(many=True))
 @refuses(errors.PayloadTooLarge)
 @conditional
 async def list_chapters(request: web.Request) -> web.Response:
@@ -44,11 +38,11 @@ async def list_chapters(request: web.Request) -> web.Response:
     if sum(each.bytes for each in sketches) > LARGE:
         return in_pieces(request, sketches, pictures, before=b"[", after=b"]")
     found = await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], [each.chapter.id for each in sketches])
-    return replies.json([shown_chapter(chapter, pictures.get(chapter.id, ())) for chapter in found])
+    return replies.json([shapes.shown_chapter(chapter, pictures.get(chapter.id, ())) for chapter in found])
 
 
 @docs("chapters", "Read a chapter", "`content` is Markdown, empty until the chapter is written.")
-@response_schema(ChapterSchema)
+@response_schema(shapes.ChapterSchema)
 @conditional
 async def read_chapter(request: web.Request) -> web.Response:
     db = request.app[DATABASE].http
@@ -62,8 +56,8 @@ async def read_chapter(request: web.Request) -> web.Response:
     "A text that is overwritten is kept as a revision. With `If-Match` nobody's is overwritten unseen: 409 when "
     "the chapter is no longer what you have read.",
 )
-@json_schema(ChapterChangesSchema)
-@response_schema(ChapterSchema)
+@json_schema(shapes.ChapterChangesSchema)
+@response_schema(shapes.ChapterSchema)
 @refuses(errors.PlanUpgradeRequired, errors.Conflict)
 @grows
 @guarded
@@ -91,7 +85,7 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
     "Have the chapter written again",
     "Synchronous. The former text is kept as a revision. Counts as an AI edit once it is there.",
 )
-@response_schema(ChapterSchema)
+@response_schema(shapes.ChapterSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def regenerate_chapter(request: web.Request) -> web.Response:
@@ -103,23 +97,23 @@ async def regenerate_chapter(request: web.Request) -> web.Response:
 
 
 @docs("revisions", "List a chapter's former texts, newest first", "Without the texts; the newest 20 are kept.")
-@response_schema(RevisionListedSchema(many=True))
+@response_schema(shapes.RevisionListedSchema(many=True))
 async def list_revisions(request: web.Request) -> web.Response:
     db, chapter_id = request.app[DATABASE].http, path_id(request)
     errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
     found = await revisions.of_chapter(db, request[ACCOUNT_ID], chapter_id)
-    return replies.json([shown(RevisionListedSchema, revision) for revision in found])
+    return replies.json([shown(shapes.RevisionListedSchema, revision) for revision in found])
 
 
 @docs("revisions", "Read a former text", "`origin` says what replaced it.")
-@response_schema(RevisionSchema)
+@response_schema(shapes.RevisionSchema)
 async def read_revision(request: web.Request) -> web.Response:
     revision = errors.must_exist(
         await revisions.find(
             request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request), path_id(request, "revision_id")
         )
     )
-    return replies.json(shown(RevisionSchema, revision))
+    return replies.json(shown(shapes.RevisionSchema, revision))
 
 
 @docs(
@@ -127,7 +121,7 @@ async def read_revision(request: web.Request) -> web.Response:
     "Put a former text back",
     "The text that it replaces becomes a revision in its turn. Answers the chapter.",
 )
-@response_schema(ChapterSchema)
+@response_schema(shapes.ChapterSchema)
 @refuses(errors.PlanUpgradeRequired)
 @grows
 async def restore_revision(request: web.Request) -> web.Response:
@@ -148,4 +142,4 @@ async def _shown(request: web.Request, db: DB, chapter: Chapter) -> web.Response
 
 async def _encoded(request: web.Request, db: DB, chapter: Chapter) -> bytes:
     pictures = by_chapter(await illustrations.of_chapter(db, chapter.id), request.app[SITE].public_url)
-    return replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ())))
+    return replies.dump(shapes.shown_chapter(chapter, pictures.get(chapter.id, ())))

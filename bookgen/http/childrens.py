@@ -5,9 +5,9 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.http import childrens_schemas as shapes
 from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
-from bookgen.http.childrens_schemas import ChildrensCreationSchema
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA
 from bookgen.services import childrens
@@ -21,7 +21,7 @@ from bookgen.store import accounts
     "one's short text for the age and makes one picture for each, on all of which the hero looks the same. "
     "`generate-outline` plans them before, to be edited. The pictures count against the images of the plan.",
 )
-@json_schema(ChildrensCreationSchema)
+@json_schema(shapes.ChildrensCreationSchema)
 @response_schema(BookSchema, 201)
 @refuses(errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 @grows

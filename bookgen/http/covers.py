@@ -5,9 +5,9 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.http import covers_schemas as shapes
 from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
-from bookgen.http.covers_schemas import CoverChoiceSchema, CoverRequestSchema, CoversSchema, shown_cover
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, ARTWORK, BODY, SITE
@@ -21,18 +21,18 @@ from bookgen.http.edge.routing import path_id
     "picture of the image model. Each variant counts as one image; one that cannot be made does not, and the call "
     "fails only when none could.",
 )
-@json_schema(CoverRequestSchema)
-@response_schema(CoversSchema)
+@json_schema(shapes.CoverRequestSchema)
+@response_schema(shapes.CoversSchema)
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def generate_cover(request: web.Request) -> web.Response:
     made = await request.app[ARTWORK].generate_covers(request[ACCOUNT_ID], path_id(request), **request[BODY])
     public_url = request.app[SITE].public_url
-    return replies.json({"covers": [shown_cover(cover, public_url) for cover in made]})
+    return replies.json({"covers": [shapes.shown_cover(cover, public_url) for cover in made]})
 
 
 @docs("covers", "Choose a variant as the cover", "Exports carry it from then on.")
-@json_schema(CoverChoiceSchema)
+@json_schema(shapes.CoverChoiceSchema)
 @response_schema(BookSchema)
 async def select_cover(request: web.Request) -> web.Response:
     book_id = path_id(request)

@@ -7,15 +7,7 @@ from dataclasses import asdict
 from aiohttp import web
 
 from bookgen import errors
-from bookgen.http.credits_schemas import (
-    CreditBalanceSchema,
-    CreditCheckoutSchema,
-    CreditPackageSchema,
-    CreditTransactionSchema,
-    TransactionsQuerySchema,
-    cents_per_book,
-    shown_package,
-)
+from bookgen.http import credits_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, json_schema, querystring_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUERY
@@ -32,30 +24,30 @@ MOST_TRANSACTIONS = 100
     "List the credit packages",
     "`price_cents` is authoritative. One credit pays for one book of up to `words_per_book` words.",
 )
-@response_schema(CreditPackageSchema(many=True))
+@response_schema(shapes.CreditPackageSchema(many=True))
 async def list_packages(request: web.Request) -> web.Response:
     packages = await credits.list_packages(request.app[DATABASE].http)
-    dearest = max((cents_per_book(package) for package in packages), default=0)
-    return replies.json([shown_package(package, dearest) for package in packages])
+    dearest = max((shapes.cents_per_book(package) for package in packages), default=0)
+    return replies.json([shapes.shown_package(package, dearest) for package in packages])
 
 
 @docs("credits", "Read your wallet", "All zeroes until credits are bought or given.")
-@response_schema(CreditBalanceSchema)
+@response_schema(shapes.CreditBalanceSchema)
 async def read_balance(request: web.Request) -> web.Response:
     return replies.json(asdict(await credits.wallet(request.app[DATABASE].http, request[ACCOUNT_ID])))
 
 
 @docs("credits", "List your ledger, newest first", "Each row carries the balance that it left: `balance_after`.")
-@querystring_schema(TransactionsQuerySchema)
-@response_schema(CreditTransactionSchema(many=True))
+@querystring_schema(shapes.TransactionsQuerySchema)
+@response_schema(shapes.CreditTransactionSchema(many=True))
 async def list_transactions(request: web.Request) -> web.Response:
     limit = min(request[QUERY]["limit"], MOST_TRANSACTIONS)
     listed = await credits.transactions(request.app[DATABASE].http, request[ACCOUNT_ID], limit)
-    return replies.json([shown(CreditTransactionSchema, row, book=row.book_id) for row in listed])
+    return replies.json([shown(shapes.CreditTransactionSchema, row, book=row.book_id) for row in listed])
 
 
 @docs("credits", "Buy credits", "They are in the wallet once the payment processor has confirmed the payment.")
-@json_schema(CreditCheckoutSchema)
+@json_schema(shapes.CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.NotFound, errors.PaymentsNotConfigured)
 async def checkout(request: web.Request) -> web.Response:
@@ -68,7 +60,7 @@ async def checkout(request: web.Request) -> web.Response:
     "Buy credits without an account",
     "The hosted page asks for an e-mail address; a sign-in link is mailed to it after the payment.",
 )
-@json_schema(CreditCheckoutSchema)
+@json_schema(shapes.CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
 @refuses(errors.NotFound, errors.PaymentsNotConfigured)
 async def guest_checkout(request: web.Request) -> web.Response:

@@ -8,13 +8,13 @@ from urllib.parse import quote
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.http import exports_schemas as shapes
 from bookgen.http.covers_schemas import selected_url, shown_cover
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, file_response, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, PUBLISHER, SITE
 from bookgen.http.edge.listening import while_listening
 from bookgen.http.edge.routing import Handler, path_id
-from bookgen.http.exports_schemas import ExportRequestSchema, PreviewDataSchema
 from bookgen.render.formats import FORMATS, Format
 from bookgen.render.trim import TRIMS
 from bookgen.services.publishing import ExportedFile
@@ -26,7 +26,7 @@ def _exporter(format: Format) -> Handler:
     """The handler that answers a book in that format."""
 
     @docs("export", f"Export the book as {format.noun}", _ABOUT)
-    @json_schema(ExportRequestSchema)
+    @json_schema(shapes.ExportRequestSchema)
     @file_response(format.content_type, "The file")
     @refuses(errors.PlanUpgradeRequired, errors.Conflict)
     async def export(request: web.Request) -> web.Response:
@@ -42,7 +42,7 @@ EXPORTS = tuple(map(_exporter, FORMATS.values()))
 
 
 @docs("export", "The first ten pages as a PDF, marked PREVIEW", _ABOUT)
-@json_schema(ExportRequestSchema)
+@json_schema(shapes.ExportRequestSchema)
 @file_response(FORMATS["pdf"].content_type, "The PDF")
 @refuses(errors.Conflict)
 async def preview_pdf(request: web.Request) -> web.Response:
@@ -52,7 +52,7 @@ async def preview_pdf(request: web.Request) -> web.Response:
 
 
 @docs("export", "The pages as HTML, as the PDF has them", "The whole book with the default settings, on every plan.")
-@response_schema(PreviewDataSchema)
+@response_schema(shapes.PreviewDataSchema)
 @refuses(errors.Conflict, errors.InvalidInput)
 async def preview_data(request: web.Request) -> web.Response:
     found = await while_listening(request, request.app[PUBLISHER].pages(request[ACCOUNT_ID], path_id(request)))

@@ -10,13 +10,13 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.actors import status
 from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
+from bookgen.http import generation_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.contract import conditional, docs, grows, refuses, response_schema, waits
 from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR, WAITING
 from bookgen.http.edge.listening import called_off_when_lost
 from bookgen.http.edge.routing import path_id
-from bookgen.http.generation_schemas import GenerationStartSchema, GenerationStatusSchema, GenerationSteeredSchema
 from bookgen.store.progress import RunProgress
 
 
@@ -26,7 +26,7 @@ from bookgen.store.progress import RunProgress
     "Answers at once; the work goes on in the background. Not idempotent: before you retry, read the status, "
     "since `running` means that the first call worked.",
 )
-@response_schema(GenerationStartSchema, 202)
+@response_schema(shapes.GenerationStartSchema, 202)
 @refuses(
     errors.NoOutline,
     errors.GenerationInProgress,
@@ -49,7 +49,7 @@ async def generate(request: web.Request) -> web.Response:
     "what is being made; a production is paused, resumed and stopped as any run is. It needs the add-on "
     "`automated-production`: a single use is held at the start and counted when the production is completed.",
 )
-@response_schema(GenerationStartSchema, 202)
+@response_schema(shapes.GenerationStartSchema, 202)
 @refuses(
     errors.GenerationInProgress,
     errors.BookQuotaExceeded,
@@ -74,7 +74,7 @@ async def _started(request: web.Request, command: Generate, message: str) -> web
     "Poll every 15 to 30 seconds, or wait for the next change with `Prefer: wait=N`. "
     "404 when the book never had a run.",
 )
-@response_schema(GenerationStatusSchema)
+@response_schema(shapes.GenerationStatusSchema)
 @conditional
 @waits
 async def generation_status(request: web.Request) -> web.Response:
@@ -95,21 +95,21 @@ async def generation_status(request: web.Request) -> web.Response:
     "Pause the run",
     "At once and for good: a call in flight may finish and its text is kept; no further call is made.",
 )
-@response_schema(GenerationSteeredSchema)
+@response_schema(shapes.GenerationSteeredSchema)
 @refuses(errors.Conflict)
 async def pause_generation(request: web.Request) -> web.Response:
     return await _steer(request, Pause(), "Generation paused.")
 
 
 @docs("generation", "Resume a paused run, or retry a failed one", "It goes to the end of the account's queue.")
-@response_schema(GenerationSteeredSchema)
+@response_schema(shapes.GenerationSteeredSchema)
 @refuses(errors.Conflict, errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
 async def resume_generation(request: web.Request) -> web.Response:
     return await _steer(request, Resume(), "Generation resumed.")
 
 
 @docs("generation", "Stop the run", "The call in flight is cancelled; chapters finished so far stay.")
-@response_schema(GenerationSteeredSchema)
+@response_schema(shapes.GenerationSteeredSchema)
 @refuses(errors.Conflict)
 async def stop_generation(request: web.Request) -> web.Response:
     return await _steer(request, Stop(), "Generation stopped.")

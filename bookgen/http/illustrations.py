@@ -5,16 +5,11 @@ from __future__ import annotations
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.http import illustrations_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, ARTWORK, BODY, DATABASE, SITE
 from bookgen.http.edge.routing import path_id
-from bookgen.http.illustrations_schemas import (
-    IllustrationChangesSchema,
-    IllustrationRequestSchema,
-    IllustrationSchema,
-    shown_illustration,
-)
 from bookgen.store import chapters, illustrations
 
 
@@ -23,13 +18,13 @@ from bookgen.store import chapters, illustrations
     "Have an illustration made for a chapter",
     "Synchronous. Counts as one image once it is there. It stands in the middle of the chapter.",
 )
-@json_schema(IllustrationRequestSchema)
-@response_schema(IllustrationSchema)
+@json_schema(shapes.IllustrationRequestSchema)
+@response_schema(shapes.IllustrationSchema)
 @refuses(errors.PlanUpgradeRequired, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def generate_image(request: web.Request) -> web.Response:
     made = await request.app[ARTWORK].illustrate(request[ACCOUNT_ID], path_id(request), **request[BODY])
-    return replies.json(shown_illustration(made, request.app[SITE].public_url))
+    return replies.json(shapes.shown_illustration(made, request.app[SITE].public_url))
 
 
 @docs(
@@ -37,13 +32,13 @@ async def generate_image(request: web.Request) -> web.Response:
     "List a chapter's illustrations, in the order of the text",
     "Each with the address of its picture, its caption and its alternative text.",
 )
-@response_schema(IllustrationSchema(many=True))
+@response_schema(shapes.IllustrationSchema(many=True))
 async def list_illustrations(request: web.Request) -> web.Response:
     db, chapter_id = request.app[DATABASE].http, path_id(request)
     errors.must_exist(await chapters.find(db, request[ACCOUNT_ID], chapter_id))
     public_url = request.app[SITE].public_url
     found = await illustrations.of_chapter(db, chapter_id)
-    return replies.json([shown_illustration(each, public_url) for each in found])
+    return replies.json([shapes.shown_illustration(each, public_url) for each in found])
 
 
 @docs(
@@ -51,13 +46,13 @@ async def list_illustrations(request: web.Request) -> web.Response:
     "Change an illustration's caption, alternative text or place",
     "Fields that are not named stay. The alternative text may be replaced, never removed.",
 )
-@json_schema(IllustrationChangesSchema)
-@response_schema(IllustrationSchema)
+@json_schema(shapes.IllustrationChangesSchema)
+@response_schema(shapes.IllustrationSchema)
 @grows
 async def change_illustration(request: web.Request) -> web.Response:
     changes = request[BODY]
     changed = await request.app[ARTWORK].change_illustration(request[ACCOUNT_ID], path_id(request), changes)
-    return replies.json(shown_illustration(changed, request.app[SITE].public_url))
+    return replies.json(shapes.shown_illustration(changed, request.app[SITE].public_url))
 
 
 @docs(

@@ -6,12 +6,12 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.actors.messages import DraftOutline, ReworkChapters
+from bookgen.http import outlines_schemas as shapes
 from bookgen.http.books import whole_book
 from bookgen.http.books_schemas import BookSchema
 from bookgen.http.edge.contract import docs, grows, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, QUOTA, SUPERVISOR
 from bookgen.http.edge.routing import path_id
-from bookgen.http.outlines_schemas import ChapterSelectionSchema, OutlineChangesSchema
 from bookgen.services import editing
 
 
@@ -31,7 +31,7 @@ async def generate_outline(request: web.Request) -> web.Response:
     "Entries match chapters by `id`, else by `chapter_number`; one that matches none is appended. With `replace` "
     "the list is the whole outline, in its order. While a run is paused, chapters not yet written may change.",
 )
-@json_schema(OutlineChangesSchema)
+@json_schema(shapes.OutlineChangesSchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.PlanUpgradeRequired)
 @grows
@@ -54,7 +54,7 @@ async def update_outline(request: web.Request) -> web.Response:
     "Have some chapters' titles and summaries reworked",
     "Text that such a chapter had is kept as a revision and cleared, so the next run writes it again.",
 )
-@json_schema(ChapterSelectionSchema)
+@json_schema(shapes.ChapterSelectionSchema)
 @response_schema(BookSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
 @grows

@@ -10,14 +10,14 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.billing.checkout import HostedCheckout, ReturnUrls
+from bookgen.http import payments_schemas as shapes
 from bookgen.http.edge import bodies, replies
 from bookgen.http.edge.contract import docs, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, PAYMENTS
-from bookgen.http.payments_schemas import InvoiceSchema, PortalSessionSchema, ReceivedSchema
 
 
 @docs("subscriptions", "Open the billing portal", "The URL works once and for a short time.")
-@response_schema(PortalSessionSchema)
+@response_schema(shapes.PortalSessionSchema)
 @refuses(errors.PaymentsNotConfigured, errors.InvalidInput)
 async def open_portal(request: web.Request) -> web.Response:
     return replies.json({"url": await request.app[PAYMENTS].portal_url(request[ACCOUNT_ID])})
@@ -26,7 +26,7 @@ async def open_portal(request: web.Request) -> web.Response:
 @docs(
     "subscriptions", "List your 20 newest invoices", "Each with links to its page and its PDF at the payment processor."
 )
-@response_schema(InvoiceSchema(many=True))
+@response_schema(shapes.InvoiceSchema(many=True))
 async def list_payments(request: web.Request) -> web.Response:
     return replies.json([asdict(invoice) for invoice in await request.app[PAYMENTS].invoices(request[ACCOUNT_ID])])
 
@@ -36,7 +36,7 @@ async def list_payments(request: web.Request) -> web.Response:
     "Receive a signed event from the payment processor",
     "Each event is applied once, however often and in whatever order it comes.",
 )
-@response_schema(ReceivedSchema)
+@response_schema(shapes.ReceivedSchema)
 @refuses(errors.InvalidInput)
 async def receive(request: web.Request) -> web.Response:
     """The signature over the raw bytes is the check."""

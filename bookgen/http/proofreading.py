@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from bookgen import errors
+from bookgen.http import proofreading_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import (
     conditional,
@@ -20,19 +21,6 @@ from bookgen.http.edge.contract import (
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PROOFREADING, QUERY, SITE
 from bookgen.http.edge.routing import path_id
 from bookgen.http.edge.schemas import shown
-from bookgen.http.proofreading_schemas import (
-    ApplyManySchema,
-    OutcomeSchema,
-    PreviewSchema,
-    ReportQuerySchema,
-    ReportRequestSchema,
-    ReportSchema,
-    SuggestionPageSchema,
-    SuggestionQuerySchema,
-    SuggestionSchema,
-    shown_report,
-    shown_suggestion,
-)
 from bookgen.services.proofreading import PAGE_SIZE
 from bookgen.store import reports
 from bookgen.store.suggestions import Filter
@@ -43,30 +31,32 @@ from bookgen.store.suggestions import Filter
     "Have a book proofread",
     "Answers at once; the report is made in the background and survives a restart. Poll it.",
 )
-@json_schema(ReportRequestSchema)
-@response_schema(ReportSchema, 202)
+@json_schema(shapes.ReportRequestSchema)
+@response_schema(shapes.ReportSchema, 202)
 @refuses(errors.NotFound, errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded)
 @grows
 async def create_report(request: web.Request) -> web.Response:
     asked = request[BODY]
     report = await request.app[PROOFREADING].start(request[ACCOUNT_ID], asked["book"], asked["chapter_ids"])
-    return replies.json(shown_report(report), status=202)
+    return replies.json(shapes.shown_report(report), status=202)
 
 
 @docs("proofreading", "List your reports", "Newest first; of one book with `book`.")
-@querystring_schema(ReportQuerySchema)
-@response_schema(ReportSchema(many=True))
+@querystring_schema(shapes.ReportQuerySchema)
+@response_schema(shapes.ReportSchema(many=True))
 @conditional
 async def list_reports(request: web.Request) -> web.Response:
     found = await reports.of_account(request.app[DATABASE].http, request[ACCOUNT_ID], request[QUERY]["book"])
-    return replies.json([shown_report(report) for report in found])
+    return replies.json([shapes.shown_report(report) for report in found])
 
 
 @docs("proofreading", "Read a report", "Poll it until its `status` is `completed` or `error`.")
-@response_schema(ReportSchema)
+@response_schema(shapes.ReportSchema)
 @conditional
 async def read_report(request: web.Request) -> web.Response:
-    return replies.json(shown_report(await request.app[PROOFREADING].find(request[ACCOUNT_ID], path_id(request))))
+    return replies.json(
+        shapes.shown_report(await request.app[PROOFREADING].find(request[ACCOUNT_ID], path_id(request)))
+    )
 
 
 @docs("proofreading", "Delete a report", "One that is being made is called off.")
@@ -78,8 +68,8 @@ async def delete_report(request: web.Request) -> web.Response:
 
 
 @docs("proofreading", "List a report's suggestions", "20 a page, the most severe first, then in the order of the book.")
-@querystring_schema(SuggestionQuerySchema)
-@response_schema(SuggestionPageSchema)
+@querystring_schema(shapes.SuggestionQuerySchema)
+@response_schema(shapes.SuggestionPageSchema)
 @conditional
 async def list_suggestions(request: web.Request) -> web.Response:
     proofreading, query, report_id = request.app[PROOFREADING], request[QUERY], path_id(request)
@@ -91,17 +81,17 @@ async def list_suggestions(request: web.Request) -> web.Response:
             "count": count,
             "next": _page_url(request, query["page"] + 1) if query["page"] * PAGE_SIZE < count else None,
             "previous": _page_url(request, query["page"] - 1) if query["page"] > 1 else None,
-            "results": [shown_suggestion(suggestion) for suggestion in found],
+            "results": [shapes.shown_suggestion(suggestion) for suggestion in found],
         }
     )
 
 
 @docs("proofreading", "See a change before it is made", "Nothing is changed. The digests are SHA-256.")
-@response_schema(PreviewSchema)
+@response_schema(shapes.PreviewSchema)
 @refuses(errors.Conflict)
 async def preview_suggestion(request: web.Request) -> web.Response:
     preview = await request.app[PROOFREADING].preview(*_suggestion(request))
-    return replies.json(shown(PreviewSchema, preview))
+    return replies.json(shown(shapes.PreviewSchema, preview))
 
 
 @docs(
@@ -109,18 +99,18 @@ async def preview_suggestion(request: web.Request) -> web.Response:
     "Apply a suggestion",
     "Answers the suggestion: `applied`, or `stale` when its text is no longer there; then nothing changed.",
 )
-@response_schema(SuggestionSchema)
+@response_schema(shapes.SuggestionSchema)
 @refuses(errors.Conflict, errors.PlanUpgradeRequired)
 @grows
 async def apply_suggestion(request: web.Request) -> web.Response:
-    return replies.json(shown_suggestion(await request.app[PROOFREADING].apply_one(*_suggestion(request))))
+    return replies.json(shapes.shown_suggestion(await request.app[PROOFREADING].apply_one(*_suggestion(request))))
 
 
 @docs("proofreading", "Dismiss a suggestion", "The book's next reports leave it out too.")
-@response_schema(SuggestionSchema)
+@response_schema(shapes.SuggestionSchema)
 @refuses(errors.Conflict)
 async def dismiss_suggestion(request: web.Request) -> web.Response:
-    return replies.json(shown_suggestion(await request.app[PROOFREADING].dismiss(*_suggestion(request))))
+    return replies.json(shapes.shown_suggestion(await request.app[PROOFREADING].dismiss(*_suggestion(request))))
 
 
 @docs(
@@ -128,8 +118,8 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
     "Apply many suggestions",
     "Those with the given ids, or all pending ones of the given severities; a chapter at a time.",
 )
-@json_schema(ApplyManySchema)
-@response_schema(OutcomeSchema)
+@json_schema(shapes.ApplyManySchema)
+@response_schema(shapes.OutcomeSchema)
 @refuses(errors.PlanUpgradeRequired)
 @grows
 async def apply_suggestions(request: web.Request) -> web.Response:
@@ -139,7 +129,7 @@ async def apply_suggestions(request: web.Request) -> web.Response:
         outcome = await proofreading.apply(request[ACCOUNT_ID], report_id, set(asked["suggestion_ids"]))
     else:
         outcome = await proofreading.apply_severe(request[ACCOUNT_ID], report_id, set(asked["severity"]))
-    return replies.json(shown(OutcomeSchema, outcome))
+    return replies.json(shown(shapes.OutcomeSchema, outcome))
 
 
 def _suggestion(request: web.Request) -> tuple[int, int, int]:

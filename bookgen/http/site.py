@@ -8,21 +8,13 @@ from typing import Any
 from aiohttp import web
 
 from bookgen.errors import PermissionDenied
+from bookgen.http import site_schemas as shapes
 from bookgen.http.books import with_progress
 from bookgen.http.books_schemas import GENRES, LANGUAGES
 from bookgen.http.edge import clients, replies
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, BODY, DATABASE, LIMITER, QUOTA, SITE, SUPERVISOR, SUPPORT
 from bookgen.http.edge.schemas import shown
-from bookgen.http.site_schemas import (
-    AnswerSchema,
-    OverviewSchema,
-    PublicSettingsSchema,
-    QuestionSchema,
-    SourceSchema,
-    StatsSchema,
-    TrimSizeChoiceSchema,
-)
 from bookgen.limits import Budget, address_bucket
 from bookgen.models import Usage
 from bookgen.render.trim import TRIMS
@@ -34,14 +26,14 @@ MODEL_ANSWERS = Budget(50, 86_400)
 
 
 @docs("site", "Sums over your books", "And the five books that were updated last.")
-@response_schema(StatsSchema)
+@response_schema(shapes.StatsSchema)
 async def show_stats(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
     sums = await stats.of_account(db, account_id)
     usage = await request.app[QUOTA].usage(db, account_id)
     recent = await books.recent(db, account_id, limit=RECENT_BOOKS)
     answer = shown(
-        StatsSchema,
+        shapes.StatsSchema,
         sums,
         books_total=sum(sums.books_by_status.values()),
         words_this_period=usage.words_generated,
@@ -52,7 +44,7 @@ async def show_stats(request: web.Request) -> web.Response:
 
 
 @docs("admin", "Sums over the whole service, for staff", "Accounts, books, runs and all model usage.")
-@response_schema(OverviewSchema, 200)
+@response_schema(shapes.OverviewSchema, 200)
 @refuses(PermissionDenied)
 async def read_overview(request: web.Request) -> web.Response:
     await request.app[ACCOUNTS].require_staff(request[ACCOUNT_ID])
@@ -74,14 +66,14 @@ async def read_overview(request: web.Request) -> web.Response:
     "Settings of this service that everybody may see",
     "What is open and configured here, and the values that the fields of a book and of an export take.",
 )
-@response_schema(PublicSettingsSchema)
+@response_schema(shapes.PublicSettingsSchema)
 async def public_settings(request: web.Request) -> web.Response:
     site = request.app[SITE]
     answer = shown(
-        PublicSettingsSchema,
+        shapes.PublicSettingsSchema,
         site,
         genres=GENRES,
-        trim_sizes=[shown(TrimSizeChoiceSchema, trim, value=trim.name) for trim in TRIMS.values()],
+        trim_sizes=[shown(shapes.TrimSizeChoiceSchema, trim, value=trim.name) for trim in TRIMS.values()],
         languages=[{"value": tag, "label": label} for tag, label in LANGUAGES.items()],
         export_settings=site.export_defaults,
         features={
@@ -99,14 +91,14 @@ async def public_settings(request: web.Request) -> web.Response:
     "Ask the support assistant about the product",
     "It answers from the documents of this service and names them. Send what was said before as `history`.",
 )
-@json_schema(QuestionSchema)
-@response_schema(AnswerSchema)
+@json_schema(shapes.QuestionSchema)
+@response_schema(shapes.AnswerSchema)
 async def ask(request: web.Request) -> web.Response:
     asked = request[BODY]
     address = address_bucket(clients.address(request, request.app))
     has_budget = request.app[LIMITER].take_from("model answers", address, MODEL_ANSWERS).allowed
     found = await request.app[SUPPORT].ask(asked["question"], asked["history"], by_model=has_budget)
-    sources = [shown(SourceSchema, source) for source in found.sources]
+    sources = [shown(shapes.SourceSchema, source) for source in found.sources]
     return replies.json({"answer": found.answer, "sources": sources})
 
 

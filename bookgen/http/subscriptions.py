@@ -9,20 +9,11 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.billing.checkout import Upgraded
+from bookgen.http import subscriptions_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, PAYMENTS, QUOTA
 from bookgen.http.payments import return_urls, session
-from bookgen.http.subscriptions_schemas import (
-    BookCreationOptionsSchema,
-    CurrentSubscriptionSchema,
-    PlanCheckoutResultSchema,
-    PlanCheckoutSchema,
-    PlanSchema,
-    UsagePeriodSchema,
-    shown_plan,
-    shown_subscription,
-)
 from bookgen.store import plans, subscriptions
 
 
@@ -31,19 +22,19 @@ from bookgen.store import plans, subscriptions
     "List the plans",
     "In the order in which they are sold. `features` are a plan's limits; -1 is none.",
 )
-@response_schema(PlanSchema(many=True))
+@response_schema(shapes.PlanSchema(many=True))
 async def list_plans(request: web.Request) -> web.Response:
-    return replies.json([shown_plan(plan) for plan in await plans.list_active(request.app[DATABASE].http)])
+    return replies.json([shapes.shown_plan(plan) for plan in await plans.list_active(request.app[DATABASE].http)])
 
 
 @docs("subscriptions", "Read your subscription, this period's usage and its limits", "A limit of -1 is none.")
-@response_schema(CurrentSubscriptionSchema)
+@response_schema(shapes.CurrentSubscriptionSchema)
 @refuses(errors.NotFound)
 async def read_current(request: web.Request) -> web.Response:
     db, account_id, quota = request.app[DATABASE].http, request[ACCOUNT_ID], request.app[QUOTA]
     subscription = errors.must_exist(await subscriptions.find(db, account_id))
     standing = await quota.standing(db, account_id)
-    record = shown_subscription(subscription, standing)
+    record = shapes.shown_subscription(subscription, standing)
     # The contract says that the record is contained, and gives it no name: it is found in either place.
     return replies.json(
         {
@@ -56,7 +47,7 @@ async def read_current(request: web.Request) -> web.Response:
 
 
 @docs("subscriptions", "List usage by period, the current one first", "And up to six earlier periods, newest first.")
-@response_schema(UsagePeriodSchema(many=True))
+@response_schema(shapes.UsagePeriodSchema(many=True))
 async def list_usage(request: web.Request) -> web.Response:
     history = await request.app[QUOTA].usage_history(request.app[DATABASE].http, request[ACCOUNT_ID])
     return replies.json([asdict(period) for period in history])
@@ -67,7 +58,7 @@ async def list_usage(request: web.Request) -> web.Response:
     "Read what could pay for your next book",
     "The plan's allowance is spent before credits; `suggested_source` says which it would be.",
 )
-@response_schema(BookCreationOptionsSchema)
+@response_schema(shapes.BookCreationOptionsSchema)
 async def read_creation_options(request: web.Request) -> web.Response:
     options = await request.app[QUOTA].creation_options(request.app[DATABASE].http, request[ACCOUNT_ID])
     return replies.json(asdict(options))
@@ -78,8 +69,8 @@ async def read_creation_options(request: web.Request) -> web.Response:
     "Buy a plan or change to another",
     "On a paid plan the change is applied at once, with proration, and there is no session to pay in.",
 )
-@json_schema(PlanCheckoutSchema)
-@response_schema(PlanCheckoutResultSchema)
+@json_schema(shapes.PlanCheckoutSchema)
+@response_schema(shapes.PlanCheckoutResultSchema)
 @refuses(errors.Conflict, errors.PaymentsNotConfigured)
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
@@ -97,4 +88,4 @@ async def subscription_of(request: web.Request, account_id: int) -> dict[str, An
     subscription = await subscriptions.find(db, account_id)
     if subscription is None:
         return None
-    return shown_subscription(subscription, await request.app[QUOTA].standing(db, account_id))
+    return shapes.shown_subscription(subscription, await request.app[QUOTA].standing(db, account_id))
