@@ -20,7 +20,6 @@ from bookgen.http.edge import bodies, keys
 from bookgen.http.edge.connection import BoundedServer
 from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.contract import Endpoint
-from bookgen.http.edge.deadlines import HeadDeadline
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.lines import RequestLines
 from bookgen.http.edge.middleware import TABLE, edge
@@ -76,16 +75,8 @@ class BoundedRunner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
         counts = ConnectionCounts(self.app[keys.SITE].trusted_proxies, CONNECTIONS_OF_AN_ADDRESS)
-        server = BoundedServer(
-            self.app,
-            made.request_handler,
-            Polls(self.app, STATUS).answer,
-            counts,
-            request_factory=made.request_factory,
-            **self._kwargs,
-        )
-        HeadDeadline(server, HEAD_SECONDS)
-        return server
+        at_once = Polls(self.app, STATUS).answer
+        return BoundedServer(self.app, made, at_once, counts, HEAD_SECONDS, **self._kwargs)
 
 
 def build_runner(app: web.Application) -> web.AppRunner:

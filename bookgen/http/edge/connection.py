@@ -1,6 +1,7 @@
-"""What never comes to the middleware: one connection too many, and requests that can't be read.
+"""What never comes to the middleware: one connection too many, one that never says what it wants, and requests that
+can't be read.
 
-The latter are answered in the envelope all the same.
+The last are answered in the envelope all the same.
 """
 
 from __future__ import annotations
@@ -34,25 +35,42 @@ AtOnce = Callable[[web.BaseRequest], web.Response | None]
 
 
 class BoundedServer(web.Server):
-    """aiohttp's, with connections of ours. `at_once` is asked first, and answers what it can before the router."""
+    """aiohttp's `inner`, with connections of ours, of which each has so many seconds for its first request's head.
+
+    `at_once` is asked first, and answers what it can before the router.
+    """
 
     def __init__(
-        self, app: web.Application, handler: Any, at_once: AtOnce, counts: ConnectionCounts, **options: Any
+        self,
+        app: web.Application,
+        inner: web.Server,
+        at_once: AtOnce,
+        counts: ConnectionCounts,
+        head_seconds: float,
+        **options: Any,
     ) -> None:
-        super().__init__(self._answer, **options)
+        super().__init__(self._answer, request_factory=self._begin, **options)
         self._app = app
-        self._handler = handler
+        self._inner = inner
         self._at_once = at_once
         self._counts = counts
+        self._head_seconds = head_seconds
 
     def __call__(self) -> web.RequestHandler:
-        return BoundedConnection(self, self._app, self._counts, loop=asyncio.get_running_loop(), **self._kwargs)
+        connection = BoundedConnection(self, self._app, self._counts, loop=asyncio.get_running_loop(), **self._kwargs)
+        connection.head_deadline = asyncio.get_running_loop().call_later(self._head_seconds, connection.cut)
+        return connection
+
+    def _begin(self, message: Any, payload: Any, connection: Any, *rest: Any) -> web.BaseRequest:
+        """The request whose head is whole."""
+        connection.head_deadline.cancel()
+        return self._inner.request_factory(message, payload, connection, *rest)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             answer: web.StreamResponse | None = self._at_once(request)
             if answer is None:
-                answer = await self._handler(request)
+                answer = await self._inner.request_handler(request)
         except (web.HTTPExpectationFailed, UnicodeEncodeError):
             # aiohttp looks at Expect before it calls the middleware, and would repeat what it cannot encode.
             request[REQUEST_ID] = request_id(request)
@@ -62,9 +80,14 @@ class BoundedServer(web.Server):
 
 
 class BoundedConnection(web.RequestHandler):
-    """One of the connections that its address may have open; a further one is cut off at once."""
+    """One of the connections that its address may have open; a further one is cut off at once.
 
-    __slots__ = ("_app", "_called_off", "_counted_as", "_counts", "lost")
+    aiohttp bounds the wait for the first request's head only by the keep-alive, which is longer than any head takes:
+    `head_deadline` cuts it short.
+    """
+
+    __slots__ = ("_app", "_called_off", "_counted_as", "_counts", "head_deadline", "lost")
+    head_deadline: asyncio.TimerHandle
 
     def __init__(self, server: BoundedServer, app: web.Application, counts: ConnectionCounts, **options: Any) -> None:
         super().__init__(server, **options)
@@ -97,11 +120,17 @@ class BoundedConnection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
         self.lost.set()
+        self.head_deadline.cancel()
         if self._called_off is not None:
             self._called_off.cancel()
         telemetry.OPEN_CONNECTIONS.dec()
         if self._counted_as is not None:
             self._counts.leave(self._counted_as)
+
+    def cut(self) -> None:
+        """Ends it at once, whatever is under way."""
+        if self.transport is not None:
+            self.transport.abort()
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
@@ -117,8 +146,7 @@ class BoundedConnection(web.RequestHandler):
                 async with asyncio.timeout(min(LONGEST_SECONDS, GRACE_SECONDS + size / BYTES_A_SECOND)):
                     return await super().finish_response(request, resp, start_time)
         except TimeoutError:
-            if self.transport is not None:
-                self.transport.abort()
+            self.cut()
             return resp, True
 
     def handle_error(
