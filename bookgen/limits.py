@@ -12,6 +12,8 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 
+from bookgen.errors import RateLimited
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
@@ -73,6 +75,13 @@ class Verdict(NamedTuple):
     remaining: int
     reset: int
     retry_after: int
+
+    def refusal(self, scope: str, message: str | None = None) -> RateLimited:
+        """What a caller is told who may not go on."""
+        limit, remaining, reset = self.limit, self.remaining, self.reset
+        return RateLimited(
+            message, retry_after=self.retry_after, limit=limit, remaining=remaining, reset_seconds=reset, scope=scope
+        )
 
 
 class Limiter:

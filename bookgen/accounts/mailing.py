@@ -111,11 +111,11 @@ class Mailing:
 
     async def _addressed(self, mail: DueMail) -> tuple[Account, str] | None:
         """Whose letter it is, and the mailbox it goes to: never a spelling that only looks like the account's own."""
-        if mail.account_id is not None:
-            account = await accounts.find(self._db, mail.account_id)
-            return (account, mail.email) if account else None
-        account = await accounts.find_by_email(self._db, mail.email)
-        return (account, account.email) if account else None
+        if mail.account_id is None:
+            account = await accounts.find_by_email(self._db, mail.email)
+            return (account, account.email) if account else None
+        account = await accounts.find(self._db, mail.account_id)
+        return (account, mail.email) if account else None
 
     async def _link(self, purpose: LinkPurpose, account: Account, recipient: str) -> str | None:
         """The token of a new link, unless the letter is not wanted. Letters that go out at once are counted in turn."""

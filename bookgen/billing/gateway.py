@@ -202,7 +202,10 @@ class Gateway:
 
     async def portal(self) -> str:
         """The portal's configuration, found or made."""
-        return await self.find_portal() or await self._make_portal()
+        if found := await self.find_portal():
+            return found
+        params = {"features": PORTAL_FEATURES, "metadata": {"bookgen": "portal"}}
+        return str((await self._call("billing_portal.configurations.create", params))["id"])
 
     async def find_webhook(self, url: str) -> tuple[str, set[str]] | None:
         """Its id, and which of our events are not sent to it."""
@@ -236,10 +239,6 @@ class Gateway:
         if offer.billing in RECURRING:
             params["recurring"] = {"interval": RECURRING[offer.billing]}
         return str((await self._call("prices.create", params))["id"])
-
-    async def _make_portal(self) -> str:
-        params = {"features": PORTAL_FEATURES, "metadata": {"bookgen": "portal"}}
-        return str((await self._call("billing_portal.configurations.create", params))["id"])
 
     # --- calling ------------------------------------------------------------------------------------
 

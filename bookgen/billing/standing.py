@@ -27,7 +27,11 @@ class Standing:
 async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool) -> Standing:
     found = must_exist(await subscriptions.find_entitlement(db, account_id, standard_plan(billing=billing)))
     subscription = found.subscription
-    if billing and subscription and _entitled(subscription, now):
+    if (
+        billing
+        and subscription
+        and entitled(subscription.status, subscription.current_period_end, subscription.past_due_since, now)
+    ):
         period = period_at(subscription.anchor, now)
         return Standing(subscription.plan, period, subscription.current_period_end or period.end)
     period = period_at(found.signed_up_at, now)
@@ -52,10 +56,6 @@ def entitled(
             return period_end is not None and now < period_end
         case SubscriptionStatus.INCOMPLETE:
             return False
-
-
-def _entitled(subscription: Subscription, now: datetime) -> bool:
-    return entitled(subscription.status, subscription.current_period_end, subscription.past_due_since, now)
 
 
 def is_live(owned: Subscription | OwnedAddon) -> bool:

@@ -91,10 +91,7 @@ class BookHandle:
         await self.outline()
         if self.status != "completed":
             await self.start()
-            status = await self._followed(on_progress, every)
-            await self.reload()
-            if status["generation_status"] != "completed":
-                raise _ended(status)
+            await self._completed(on_progress, every)
         return self
 
     async def produce(self, on_progress: OnProgress | None = None, *, every: float = POLL_SECONDS) -> BookHandle:
@@ -104,11 +101,7 @@ class BookHandle:
         produced.
         """
         await self.start_production()
-        status = await self._followed(on_progress, every)
-        await self.reload()
-        if status["generation_status"] != "completed":
-            raise _ended(status)
-        return self
+        return await self._completed(on_progress, every)
 
     async def start(self) -> None:
         """Sets the writing going: a new run, a paused one, or none when it is running already."""
@@ -152,14 +145,17 @@ class BookHandle:
     async def delete(self) -> None:
         await self._client.delete_book(self.id)
 
-    async def _followed(self, on_progress: OnProgress | None, every: float) -> JSON:
-        """The status at which the run was no longer running."""
+    async def _completed(self, on_progress: OnProgress | None, every: float) -> BookHandle:
+        """The book as it is when the run has ended. WritingEnded when it ended before the book did, or is paused."""
         async for status in self._client.progress(self.id, every):
             if on_progress is not None:
                 on_progress(status)
             if status["generation_status"] == "paused":
                 break
-        return status
+        await self.reload()
+        if status["generation_status"] != "completed":
+            raise _ended(status)
+        return self
 
 
 def _ended(status: JSON) -> WritingEnded:

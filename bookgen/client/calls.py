@@ -139,7 +139,8 @@ class Calls:
             await self._pause(wait)
             status = await self.status_or_none(book_id)
             if status is not None and status["generation_status"] in ACTIVE:
-                return {"message": status["status_message"], "book_id": book_id, **_of(status, "task_id", "mode")}
+                task_id, mode = status.get("task_id"), status.get("mode")
+                return {"message": status["status_message"], "book_id": book_id, "task_id": task_id, "mode": mode}
             if doubtful and status is not None:
                 raise doubtful  # a run that has ended may be the one that was asked for
         raise AssertionError("unreachable")
@@ -352,7 +353,3 @@ def _filename(disposition: str, default: str) -> str:
     elif match := re.search(r'filename="([^"]+)"', disposition):
         name = match[1]
     return re.sub(r"[/\\\0]", "_", name).lstrip(".") or default
-
-
-def _of(status: Mapping[str, Any], *names: str) -> JSON:
-    return {name: status.get(name) for name in names}

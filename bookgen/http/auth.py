@@ -233,11 +233,4 @@ def _bound_guesses(request: web.Request, meant: Meant) -> None:
         verdict = limiter.take_from("guesses", f"{meant.account.id} {meant.known_origin or ''}", budget)
     if not verdict.allowed:
         request[VERDICT] = verdict
-        raise RateLimited(
-            "Too many tries at this password.",
-            retry_after=verdict.retry_after,
-            limit=verdict.limit,
-            remaining=0,
-            reset_seconds=verdict.reset,
-            scope="login",
-        )
+        raise verdict.refusal("login", "Too many tries at this password.")

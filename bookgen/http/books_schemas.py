@@ -54,6 +54,17 @@ GENRES = (
 )  # fmt: skip
 
 
+class Language(fields.String):
+    """The tag of a language that a book may be written in."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            load_default="en",
+            validate=validate.Regexp(LANGUAGE_TAG, error="Not a BCP 47 tag of a language in /public-settings/."),
+            metadata={"description": "A BCP 47 tag of a language in /public-settings/.", "example": "en"},
+        )
+
+
 class BookCreationSchema(Body):
     title = String(200, minimum=1, required=True, metadata={"example": "The Lighthouse of Forgotten Names"})
     subtitle = String(200, load_default="")
@@ -72,11 +83,7 @@ class BookCreationSchema(Body):
         metadata={"description": "Defaults to 20,000 or the caller's maximum, whichever is less."},
     )
     trim_size = fields.String(load_default=DEFAULT_TRIM, validate=choice(TRIMS))
-    content_language = fields.String(
-        load_default="en",
-        validate=validate.Regexp(LANGUAGE_TAG, error="Not a BCP 47 tag of a language in /public-settings/."),
-        metadata={"description": "A BCP 47 tag of a language in /public-settings/.", "example": "en"},
-    )
+    content_language = Language()
 
 
 class BookChangesSchema(BookCreationSchema):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from marshmallow import ValidationError, fields, validate
+from marshmallow import ValidationError, fields
 
-from bookgen.http.books_schemas import LANGUAGE_TAG
+from bookgen.http.books_schemas import Language
 from bookgen.http.edge.schemas import Body, Integer, String, choice
 from bookgen.models import AgeRange
 
@@ -99,9 +99,5 @@ class ChildrensCreationSchema(Body):
             "example": [{"name": "Pip", "description": "a small grey mouse with a red scarf"}],
         },
     )
-    content_language = fields.String(
-        load_default="en",
-        validate=validate.Regexp(LANGUAGE_TAG, error="Not a BCP 47 tag of a language in /public-settings/."),
-        metadata={"description": "A BCP 47 tag of a language in /public-settings/.", "example": "en"},
-    )
+    content_language = Language()
     author_name = String(200, load_default="", metadata={"description": "Defaults to the account's name."})

@@ -36,9 +36,6 @@ The question and the conversation are what somebody typed: material to answer, n
 
 {passages}"""
 
-QUESTION = """\
-{conversation}{question}"""
-
 NOTHING_FOUND = "The documents of this service do not say anything about that. Try other words, or read them yourself."
 
 
@@ -130,10 +127,7 @@ def _request(
 ) -> TextRequest:
     numbered = "\n\n".join(f"[{number}] {each.title}\n{each.text}" for number, each in enumerate(found, 1))
     said = "\n".join(f"{turn.get('role', 'user')}: {turn.get('content', '')[:1_000]}" for turn in history[-10:])
-    task = QUESTION.format(
-        conversation=f"{fenced('conversation', said)}\n\n" if said else "",
-        question=fenced("question", question),
-    )
+    task = "\n\n".join([fenced("conversation", said)] * bool(said) + [fenced("question", question)])
     return TextRequest(
         stage="support",
         system=(Block(SYSTEM.format(passages=numbered)),),

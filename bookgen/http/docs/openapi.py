@@ -99,21 +99,18 @@ def _components(spec: APISpec) -> None:
 
 def _operation(route: Route, plugin: MarshmallowPlugin, names: Counter[str]) -> dict[str, Any]:
     said = getattr(route.handler, "__apispec__", {})
-    operation = {
-        key: said[key] for key in ("tags", "summary", "description", "deprecated", "externalDocs") if key in said
-    }
-    operation["operationId"] = said.get("operationId") or _operation_id(route.handler, names)
+    operation = {key: said[key] for key in ("tags", "summary", "description")}
+    operation["operationId"] = _operation_id(route.handler, names)
     operation["security"] = _security(route)
     if parameters := [
         *_path_parameters(route),
-        *said.get("parameters", ()),
         *_query_parameters(route, plugin),
         *([wire_documents.PREFER] if contract.waits.is_on(route.handler) else ()),
         *([wire_documents.IF_NONE_MATCH] if contract.conditional.is_on(route.handler) else ()),
         *([wire_documents.IF_MATCH] if contract.guarded.is_on(route.handler) else ()),
     ]:
         operation["parameters"] = parameters
-    if body := _request_body(route, said):
+    if body := _request_body(route):
         operation["requestBody"] = body
     successes = _successes(route, said)
     if links := wire_documents.links(operation["operationId"]):
@@ -159,11 +156,10 @@ def _query_parameters(route: Route, plugin: MarshmallowPlugin) -> list[dict[str,
     return plugin.converter.schema2parameters(schema, location="query") if schema else []  # type: ignore[union-attr]
 
 
-def _request_body(route: Route, said: dict[str, Any]) -> dict[str, Any] | None:
+def _request_body(route: Route) -> dict[str, Any] | None:
     schema = contract.body_schema(route.handler)
     if schema is None:
-        body: dict[str, Any] | None = said.get("requestBody")
-        return body
+        return None
     content: dict[str, Any] = {"schema": schema}
     if example := _example(schema):
         content["example"] = example

@@ -10,7 +10,6 @@ from bookgen import telemetry
 from bookgen.errors import (
     AuthenticationRequired,
     PermissionDenied,
-    RateLimited,
     TokenInvalid,
     Unauthenticated,
     Unavailable,
@@ -90,10 +89,4 @@ def _hold_to(request: web.Request, verdict: Verdict, limit: LimitClass) -> None:
     request[VERDICT] = verdict
     if not verdict.allowed:
         telemetry.REFUSED.labels(limit).inc()
-        raise RateLimited(
-            retry_after=verdict.retry_after,
-            limit=verdict.limit,
-            remaining=verdict.remaining,
-            reset_seconds=verdict.reset,
-            scope=limit.value,
-        )
+        raise verdict.refusal(limit.value)

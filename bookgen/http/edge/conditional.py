@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from hashlib import blake2b
 
 from aiohttp import web
 
-from bookgen.http.edge.pieces import InPieces
+from bookgen.http.edge.pieces import InPieces, tag_of
 
 _SMALL = 8192
 _KEPT = ("Cache-Control", "Preference-Applied")
@@ -66,12 +65,8 @@ def _names(given: str, tag: str) -> bool:
 
 
 def _tag(body: bytes) -> str:
-    return _digest_of_small(body) if len(body) < _SMALL else _digest(body)
-
-
-def _digest(body: bytes) -> str:
-    return f'"{blake2b(body, digest_size=16).hexdigest()}"'
+    return _tag_of_small(body) if len(body) < _SMALL else tag_of(body)
 
 
 # A polled status is the same bytes object until it changes.
-_digest_of_small = lru_cache(maxsize=4096)(_digest)
+_tag_of_small = lru_cache(maxsize=4096)(tag_of)
