@@ -10,6 +10,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from bookgen.client.books import BookHandle
 from bookgen.client.client import Client
 from bookgen.client.errors import ApiError, InvalidRequest, Unavailable
 from bookgen.commands import destination
@@ -77,36 +78,35 @@ class Journey:
         self._options = options
         self._display = display
         self._server = server
-        self._book_id: int | None = None
+        self._book: BookHandle | None = None
 
     async def go(self) -> int:
         if await self._server.sign_in(self._client):
             self._display.say(SAMPLE)
-        book = await self._begun() or await self._create()
-        self._book_id = book["id"]
-        if book["status"] != "completed":
-            if not book["chapters_count"]:
+        book = self._book = await self._begun() or await self._create()
+        if book.status != "completed":
+            if not book.data["chapters_count"]:
                 self._display.say("Drafting the outline ...")
-                book = await self._client.generate_outline(book["id"])
-            self._display.outline(await self._client.book(book["id"]))
-            if not await self._write(book["id"]):
-                return 1
-        return await self._export(book["id"])
+                await book.outline()
+            self._display.outline((await book.reload()).data)
+            with self._display.following() as show:
+                await book.write(show, every=self._server.poll_seconds)
+        return await self._export(book)
 
     async def pause(self) -> int:
         """After Ctrl-C: nothing written is lost, and the same command goes on."""
-        if self._book_id is not None:
+        if self._book is not None:
             with contextlib.suppress(ApiError):  # no run yet, or one that has just ended
-                await self._client.pause(self._book_id)
+                await self._client.pause(self._book.id)
         self._display.paused()
         return INTERRUPTED
 
-    async def _begun(self) -> dict[str, Any] | None:
+    async def _begun(self) -> BookHandle | None:
         """The newest book of this title that is not finished or, unless another is asked for, that is."""
         title = self._options.title.strip()
-        books = [book for book in await self._client.list_books() if book["title"] == title]
+        books = [book for book in await self._client.books.list() if book.title == title]
         for book in books:
-            if book["status"] != "completed":
+            if book.status != "completed":
                 self._display.say("Going on with the book of this title, as it was begun.")
                 return book
         if books and not self._options.new:
@@ -114,10 +114,9 @@ class Journey:
             return books[0]
         return None
 
-    async def _create(self) -> dict[str, Any]:
+    async def _create(self) -> BookHandle:
         options = self._options
         fields = {
-            "title": options.title,
             "author_name": options.author,
             "genre": options.genre,
             "target_audience": options.audience,
@@ -127,64 +126,33 @@ class Journey:
             "content_language": options.language,
             "trim_size": options.trim,
         }
-        return await self._client.create_book(
-            **{name: value for name, value in fields.items() if value not in (None, "")}
-        )
+        given = {name: value for name, value in fields.items() if value not in (None, "")}
+        return await self._client.books.create(options.title, **given)
 
-    async def _write(self, book_id: int) -> bool:
-        await self._set_going(book_id)
-        with self._display.following() as show:
-            async for status in self._client.progress(book_id, self._server.poll_seconds):
-                show(status)
-                if status["generation_status"] == "paused":
-                    break
-        if status["generation_status"] == "completed":
-            return True
-        failure = status.get("failure") or {}
-        self._display.failed(failure.get("message") or status["status_message"], failure)
-        return False
-
-    async def _set_going(self, book_id: int) -> None:
-        status = await self._client.status_or_none(book_id)
-        match status and status["generation_status"]:
-            case "running":
-                pass
-            case "paused":
-                await self._client.resume(book_id)
-            case _:
-                await self._client.generate(book_id)
-
-    async def _cover(self, book_id: int) -> Path | None:
+    async def _cover(self, book: BookHandle) -> Path | None:
         """The cover's file, made unless there is one. A book is whole without it: a failure is told, no more."""
-        book = await self._client.book(book_id)
         try:
-            if book["cover_image_url"] is None:
+            if (await book.reload()).data["cover_image_url"] is None:
                 self._display.say("Making the cover ...")
-                (made,) = await self._client.generate_cover(book_id, 1)
-                book = await self._client.select_cover(book_id, made["id"])
-            picture = await self._client.picture(book["cover_image_url"])
+                (made,) = await self._client.generate_cover(book.id, 1)
+                book.data = await self._client.select_cover(book.id, made["id"])
+            picture = await self._client.picture(book.data["cover_image_url"])
         except ApiError as error:
             self._display.say(f"There is no cover: {error}")
             return None
-        path: Path = self._options.out / file_name(book["title"], "jpg")
+        path: Path = self._options.out / file_name(book.title, "jpg")
         await asyncio.to_thread(path.write_bytes, picture)
         self._display.picture(path)
         return path
 
-    async def _export(self, book_id: int) -> int:
-        paths = []
-        if self._options.cover and (cover := await self._cover(book_id)):
-            paths.append(cover)
-        for format in self._options.format:
-            file = await self._client.export(book_id, format)
-            path = self._options.out / file.filename
-            try:
-                await asyncio.to_thread(path.write_bytes, file.body)
-            except OSError as error:
-                self._display.failed(f"{path} can't be written: {error.strerror}.", {"retryable": True})
-                return 1
-            paths.append(path)
-        self._display.finished(await self._client.book(book_id), paths)
+    async def _export(self, book: BookHandle) -> int:
+        cover = await self._cover(book) if self._options.cover else None
+        try:
+            files = await book.save(self._options.out, self._options.format)
+        except OSError as error:
+            self._display.failed(f"{error.filename} can't be written: {error.strerror}.", {"retryable": True})
+            return 1
+        self._display.finished((await book.reload()).data, [cover, *files] if cover else files)
         return 0
 
 
