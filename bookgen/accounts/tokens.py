@@ -8,7 +8,7 @@ import hashlib
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -30,7 +30,7 @@ class TokenType(StrEnum):
     SESSION = "session"
 
 
-LIFETIME_SECONDS = {
+LIFETIME_SECONDS: Mapping[str, int] = {
     TokenType.ACCESS: 24 * 3600,
     TokenType.REFRESH: 30 * 24 * 3600,
     TokenType.SESSION: 24 * 3600,
@@ -137,15 +137,11 @@ def _decode(token: str, key: bytes) -> Claims:
     if type(account_id) is not int or type(expires_at) is not int or not 0 < account_id <= MAX_ID:
         raise TokenInvalid
     # A token from before sign-ins were told apart began with itself.
-    issued_at = payload.get("iat", expires_at - _lifetime(token_type))
+    issued_at = payload.get("iat", expires_at - LIFETIME_SECONDS.get(token_type, 0))
     signed_in_at = payload.get("auth_time", issued_at)
     if type(signed_in_at) not in (int, float):
         raise TokenInvalid
     return Claims(token_type, account_id, expires_at, float(signed_in_at))
-
-
-def _lifetime(token_type: str) -> int:
-    return next((seconds for known, seconds in LIFETIME_SECONDS.items() if known == token_type), 0)
 
 
 def new_link_token() -> str:

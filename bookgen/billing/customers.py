@@ -6,8 +6,7 @@ import asyncpg
 import structlog
 
 from bookgen.billing.gateway import Gateway
-from bookgen.errors import NotFound, must_exist
-from bookgen.models import Account
+from bookgen.errors import must_exist
 from bookgen.store import accounts, payments
 
 log = structlog.get_logger()
@@ -22,19 +21,16 @@ class Customers:
         """The account's customer, made when it is first asked for."""
         customer = await payments.customer_of(self._db, account_id)
         if customer is None:
-            made = await self._gateway.create_customer(await self._account(account_id))
+            made = await self._gateway.create_customer(must_exist(await accounts.find(self._db, account_id)))
             await payments.bind_customer(self._db, account_id, made)
             customer = await payments.customer_of(self._db, account_id)
-        if customer is None:
-            raise NotFound  # the account was deleted meanwhile
-        return customer
+        return must_exist(customer)  # the account may have been deleted meanwhile
 
     async def instead_of(self, gone: str, account_id: int) -> str:
         """Another one for an account whose customer the processor does not know, say of its test mode or deleted."""
-        made = await self._gateway.create_customer(await self._account(account_id), instead_of=gone)
+        made = await self._gateway.create_customer(
+            must_exist(await accounts.find(self._db, account_id)), instead_of=gone
+        )
         log.warning("payment_customer_replaced", account_id=account_id, gone=gone, made=made)
         await payments.replace_customer(self._db, account_id, gone, made)
         return await self.of(account_id)
-
-    async def _account(self, account_id: int) -> Account:
-        return must_exist(await accounts.find(self._db, account_id))

@@ -13,8 +13,7 @@ def checked_url(field: str, url: str | None, default: str, origins: Collection[s
     if url is None:
         return default
     try:
-        parts = urlsplit(url)
-        origin = f"{parts.scheme}://{parts.netloc}".lower()
+        origin = origin_of(url)
     except ValueError:
         origin = ""
     # A backslash is a slash to a browser, and not to urlsplit.

@@ -44,7 +44,7 @@ class Lines:
         told: set[str] = set()
 
         def show(status: Status) -> None:
-            line = f"{_chapters(status)}, {_words(status)}"
+            line = f"{status['completed_chapters']} of {status['total_chapters']} chapters, {_words(status)}"
             if line not in told:
                 told.add(line)
                 self.say(f"{line}{_time_left(status)}")
@@ -126,10 +126,6 @@ def _finding(finding: Mapping[str, Any]) -> str:
 
 def _count(chapters: int) -> str:
     return f"{chapters} chapter{'' if chapters == 1 else 's'}"
-
-
-def _chapters(status: Status) -> str:
-    return f"{status['completed_chapters']} of {status['total_chapters']} chapters"
 
 
 def _words(status: Status) -> str:

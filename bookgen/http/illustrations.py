@@ -50,9 +50,9 @@ async def list_illustrations(request: web.Request) -> web.Response:
 @response_schema(shapes.IllustrationSchema)
 @grows
 async def change_illustration(request: web.Request) -> web.Response:
-    changes = request[BODY]
-    changed = await request.app[ARTWORK].change_illustration(request[ACCOUNT_ID], path_id(request), changes)
-    return replies.json(shapes.shown_illustration(changed, request.app[SITE].public_url))
+    db, account_id, changes = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
+    changed = await illustrations.change(db, account_id, path_id(request), changes)
+    return replies.json(shapes.shown_illustration(errors.must_exist(changed), request.app[SITE].public_url))
 
 
 @docs(
@@ -62,5 +62,6 @@ async def change_illustration(request: web.Request) -> web.Response:
 )
 @response_schema(None, 204)
 async def delete_illustration(request: web.Request) -> web.Response:
-    await request.app[ARTWORK].delete_illustration(request[ACCOUNT_ID], path_id(request))
+    if not await illustrations.delete(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)):
+        raise errors.NotFound
     return replies.nothing()

@@ -28,6 +28,12 @@ from bookgen.limits import LimitClass
 READ, WRITE, EXPENSIVE, PUBLIC, AUTH = LimitClass
 SUGGESTIONS = "/proofreading-reports/{id}/suggestions"
 
+# What the plan decides about.
+CHILDRENS = "books_per_month, the add-on childrens-book"
+PRODUCTION = "automated-production, books_per_month, ai_images_per_month"
+CHAPTER_IMAGES = "chapter_images, ai_images_per_month"
+CHECKS = "proofreading_checks_per_month"
+
 # Paths are relative to /api/v1 and to its alias /api.
 ACCOUNT: tuple[Route, ...] = (
     Route("POST", "/auth/register/", auth.register, AUTH, public=True),
@@ -70,13 +76,7 @@ STATUS = Route("GET", "/books/{id}/generation-status/", generation.generation_st
 BOOKS: tuple[Route, ...] = (
     Route("GET", "/books/", books.list_books, READ),
     Route("POST", "/books/", books.create_book, WRITE, gate="books_per_month, max_word_count_per_book"),
-    Route(
-        "POST",
-        "/books/childrens/",
-        childrens.create_childrens,
-        WRITE,
-        gate="books_per_month, the add-on childrens-book",
-    ),
+    Route("POST", "/books/childrens/", childrens.create_childrens, WRITE, gate=CHILDRENS),
     Route("GET", "/books/dropdown/", books.dropdown, READ),
     Route("GET", "/books/{id}/", books.read_book, READ),
     Route("PATCH", "/books/{id}/", books.change_book, WRITE, gate="max_word_count_per_book"),
@@ -86,13 +86,7 @@ BOOKS: tuple[Route, ...] = (
     Route("POST", "/books/{id}/update-outline/", outlines.update_outline, WRITE),
     Route("POST", "/books/{id}/regenerate-chapters/", outlines.regenerate_chapters, EXPENSIVE),
     Route("POST", "/books/{id}/generate/", generation.generate, EXPENSIVE, gate="books_per_month"),
-    Route(
-        "POST",
-        "/books/{id}/produce/",
-        generation.produce,
-        EXPENSIVE,
-        gate="automated-production, books_per_month, ai_images_per_month",
-    ),
+    Route("POST", "/books/{id}/produce/", generation.produce, EXPENSIVE, gate=PRODUCTION),
     STATUS,
     Route("POST", "/books/{id}/pause-generation/", generation.pause_generation, WRITE),
     Route("POST", "/books/{id}/resume-generation/", generation.resume_generation, WRITE),
@@ -115,13 +109,7 @@ CHAPTERS: tuple[Route, ...] = (
     Route("GET", "/chapters/{id}/", chapters.read_chapter, READ),
     Route("PATCH", "/chapters/{id}/", chapters.change_chapter, WRITE),
     Route("POST", "/chapters/{id}/regenerate/", chapters.regenerate_chapter, EXPENSIVE, gate="ai_edits_per_month"),
-    Route(
-        "POST",
-        "/chapters/{id}/generate-image/",
-        illustrations.generate_image,
-        EXPENSIVE,
-        gate="chapter_images, ai_images_per_month",
-    ),
+    Route("POST", "/chapters/{id}/generate-image/", illustrations.generate_image, EXPENSIVE, gate=CHAPTER_IMAGES),
     Route("GET", "/chapters/{id}/illustrations/", illustrations.list_illustrations, READ),
     Route("PATCH", "/illustrations/{id}/", illustrations.change_illustration, WRITE),
     Route("DELETE", "/illustrations/{id}/", illustrations.delete_illustration, WRITE),
@@ -129,8 +117,6 @@ CHAPTERS: tuple[Route, ...] = (
     Route("GET", "/chapters/{id}/revisions/{revision_id}/", chapters.read_revision, READ),
     Route("POST", "/chapters/{id}/revisions/{revision_id}/restore/", chapters.restore_revision, WRITE),
 )
-
-CHECKS = "proofreading_checks_per_month"
 
 PROOFREADING: tuple[Route, ...] = (
     Route("GET", "/proofreading-reports/", proofreading.list_reports, READ),

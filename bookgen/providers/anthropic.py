@@ -11,9 +11,8 @@ from bookgen.providers.attempt import THINKING_ROOM, PartialReply, counted
 from bookgen.providers.events import read_events
 from bookgen.providers.failures import output_limit, said
 from bookgen.providers.schema import strict
-from bookgen.providers.sdk import Access, SdkProvider
+from bookgen.providers.sdk import SdkProvider
 from bookgen.providers.text import Block, Message, StopReason, TextRequest
-from bookgen.providers.transport import Deadlines
 from bookgen.providers.whole import parts, whole_reply
 
 BASE_URL = "https://api.anthropic.com"
@@ -35,19 +34,14 @@ _STOPS = {
 
 class AnthropicProvider(SdkProvider):
     provider = "anthropic"
-
-    def __init__(
-        self, model: str, access: Access | None = None, *, deadlines: Deadlines | None = None, connections: int = 16
-    ) -> None:
-        super().__init__(model, access, deadlines=deadlines, connections=connections)
-        self._base_url = (self._access.url or BASE_URL).rstrip("/").removesuffix("/v1")
-        self._most_tokens = MOST_TOKENS
-        self._unknown: set[str] = set()  # parts of output_config that this model or server does not know
+    _most_tokens = MOST_TOKENS
+    _unknown: frozenset[str] = frozenset()  # parts of output_config that this model or server does not know
 
     def _open(self) -> Any:
         import anthropic
 
-        return anthropic.AsyncAnthropic(base_url=self._base_url, **self._client_options())
+        base_url = (self._access.url or BASE_URL).rstrip("/").removesuffix("/v1")
+        return anthropic.AsyncAnthropic(base_url=base_url, **self._client_options())
 
     async def _ask(self, client: Any, request: TextRequest, partial: PartialReply) -> StopReason | None:
         self._fit(request, partial)

@@ -72,7 +72,13 @@ def _answer(status: int, body: bytes) -> Mapping[str, Any]:
         raise InvalidCredentials("Google does not accept this token.")
     if status != 200:
         raise Unavailable("Google cannot answer right now.")
-    return _object(body)
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        value = None
+    if not isinstance(value, dict):
+        raise Unavailable("Google's answer could not be read.")
+    return value
 
 
 async def _read(reply: aiohttp.ClientResponse) -> bytes:
@@ -82,16 +88,6 @@ async def _read(reply: aiohttp.ClientResponse) -> bytes:
         if len(body) > MAX_REPLY_BYTES:
             raise Unavailable("Google's answer is too long.")
     return body
-
-
-def _object(body: bytes) -> Mapping[str, Any]:
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        value = None
-    if not isinstance(value, dict):
-        raise Unavailable("Google's answer could not be read.")
-    return value
 
 
 def _person(token: Mapping[str, Any], user: Mapping[str, Any]) -> GooglePerson:

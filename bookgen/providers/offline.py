@@ -110,16 +110,9 @@ def _digest(brief: Brief, bank: Bank) -> dict[str, Any]:
 
 
 def _prose(brief: Brief, bank: Bank, request: TextRequest) -> str:
-    text = write_prose(brief, bank, max(_words_asked(brief) - _words_of_note(brief, bank), 1))
-    return f"{bank['note']}\n\n{text}" if _opens_book(brief) else text
-
-
-def _words_asked(brief: Brief) -> int:
-    return brief.number("words", WORDS_WHEN_NOT_SAID)
-
-
-def _words_of_note(brief: Brief, bank: Bank) -> int:
-    return count_words(bank["note"]) if _opens_book(brief) else 0
+    note = bank["note"] if _opens_book(brief) else ""
+    text = write_prose(brief, bank, max(brief.number("words", WORDS_WHEN_NOT_SAID) - count_words(note), 1))
+    return f"{note}\n\n{text}" if note else text
 
 
 def _opens_book(brief: Brief) -> bool:

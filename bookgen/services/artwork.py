@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
@@ -13,7 +13,7 @@ from bookgen.billing.images import held_images, hold_images
 from bookgen.billing.plans import require_chapter_images
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_room, require_stored
-from bookgen.errors import InvalidInput, NotFound, RenderingFailed, RenderTimeout, UpstreamAIError, must_exist
+from bookgen.errors import InvalidInput, RenderingFailed, RenderTimeout, UpstreamAIError, must_exist
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.text import Halt
@@ -195,15 +195,6 @@ class Artwork:
                     )
                     await require_stored(connection, self._quota, account_id)
                     return kept
-
-    async def change_illustration(
-        self, account_id: int, illustration_id: int, changes: Mapping[str, Any]
-    ) -> Illustration:
-        return must_exist(await illustrations.change(self._database.http, account_id, illustration_id, changes))
-
-    async def delete_illustration(self, account_id: int, illustration_id: int) -> None:
-        if not await illustrations.delete(self._database.http, account_id, illustration_id):
-            raise NotFound
 
     async def _cover(self, work: _Work, copy: Copy, variant: int, style: str, prompt: str) -> _Made:
         book = work.book

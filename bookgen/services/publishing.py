@@ -82,8 +82,7 @@ class Publisher:
 
     async def export(self, account_id: int, book_id: int, format: str, settings: Mapping[str, Any]) -> ExportedFile:
         """A file in one of the plan's formats. The plan decides about the watermark, never a setting."""
-        book = await self._book(account_id, book_id)
-        plan = await self._quota.plan(self._database.http, account_id)
+        book, plan = await self._book(account_id, book_id)
         require_format(plan, format, self._quota.upgrade_url)
         made = await self._made(format, book, parse_settings(settings), plan)
         await exports.count(self._database.http, account_id, format)
@@ -94,28 +93,27 @@ class Publisher:
 
         NotFound; Conflict when nothing is written; RenderingFailed.
         """
-        book = await self._book(account_id, book_id)
-        plan = await self._quota.plan(self._database.http, account_id)
+        book, plan = await self._book(account_id, book_id)
         for format in plan.features.export_formats:
             await self._made(format, book, parse_settings({}), plan)
 
     async def preview(self, account_id: int, book_id: int, settings: Mapping[str, Any]) -> ExportedFile:
         """The first pages with PREVIEW across them, on every plan."""
-        book = await self._book(account_id, book_id)
-        plan = await self._quota.plan(self._database.http, account_id)
+        book, plan = await self._book(account_id, book_id)
         made = await self._made(PREVIEW, book, parse_settings(settings), plan)
         name = file_name(f"{book.title} (preview)", "pdf")
         return ExportedFile(made.body, FORMATS["pdf"].content_type, name, made.digest)
 
     async def pages(self, account_id: int, book_id: int) -> BookPages:
         """The pages as the PDF would have them."""
-        book = await self._book(account_id, book_id)
-        plan = await self._quota.plan(self._database.http, account_id)
+        book, plan = await self._book(account_id, book_id)
         made = await self._made(PAGES, book, ExportSettings(), plan)
         return BookPages(book, await covers.of_book(self._database.http, book.id), made.body)
 
-    async def _book(self, account_id: int, book_id: int) -> Book:
-        return must_exist(await books.find(self._database.http, account_id, book_id))
+    async def _book(self, account_id: int, book_id: int) -> tuple[Book, Plan]:
+        """With the plan that its owner is on."""
+        book = must_exist(await books.find(self._database.http, account_id, book_id))
+        return book, await self._quota.plan(self._database.http, account_id)
 
     async def _job(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> Job:
         written = [
