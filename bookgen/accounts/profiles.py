@@ -11,12 +11,10 @@ import asyncpg
 from bookgen.accounts import history, proof, signup
 from bookgen.accounts.blocking import Standings
 from bookgen.accounts.passwords import Passwords, require_uncommon
-from bookgen.accounts.signup import Caller
 from bookgen.accounts.tokens import decode_uid, link_token_hash
 from bookgen.errors import InvalidInput, NotFound, must_exist
 from bookgen.models import Account, LinkPurpose
 from bookgen.store import accounts, addresses, links, mails
-from bookgen.store.accounts import Meant
 
 
 class Profiles:
@@ -90,10 +88,6 @@ class Profiles:
         return account
 
     # --- password -----------------------------------------------------------------------------------
-
-    async def attempt(self, account_id: int, caller: Caller) -> Meant:
-        """The account whose current password is about to be tried."""
-        return await accounts.meant_by_id(self._db, account_id, caller.origin)
 
     async def change_password(self, account_id: int, current: str, new: str) -> None:
         meant = await accounts.meant_by_id(self._db, account_id, {})

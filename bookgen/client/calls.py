@@ -259,15 +259,7 @@ class Calls:
 
     async def picture(self, url: str) -> bytes:
         """The JPEG at a cover's or an illustration's `image_url`. Its address is all that it takes."""
-        if self._session is None:
-            raise RuntimeError("use the client as an async context manager")
-        try:
-            async with self._session.get(url, allow_redirects=False) as response:
-                content = await response.read()
-        except (aiohttp.ClientError, OSError) as error:
-            raise Unavailable(0, "SERVICE_UNAVAILABLE", f"{url} can't be reached: {error}") from error
-        if response.status >= 300:
-            raise error_of(response.status, content, response.headers)
+        _, content = await self._fetch("GET", url, url)
         return content
 
     async def export(self, book_id: int, format: str, settings: Mapping[str, Any] | None = None) -> File:
@@ -307,19 +299,20 @@ class Calls:
         self, method: str, path: str, body: Any, headers: Mapping[str, str] = EMPTY
     ) -> tuple[Mapping[str, str], bytes]:
         """The answer's headers and content, which is empty when nothing has changed since the tag that was sent."""
+        token = {"Authorization": f"Bearer {self._access}"} if self._access else {}
+        return await self._fetch(method, self._base + path, self._base, json=body, headers={**headers, **token})
+
+    async def _fetch(self, method: str, url: str, server: str, **options: Any) -> tuple[Mapping[str, str], bytes]:
         if self._session is None:
             raise RuntimeError("use the client as an async context manager")
-        token = {"Authorization": f"Bearer {self._access}"} if self._access else {}
         try:
-            async with self._session.request(
-                method, self._base + path, json=body, headers={**headers, **token}, allow_redirects=False
-            ) as response:
+            async with self._session.request(method, url, allow_redirects=False, **options) as response:
                 content = await response.read()
         except (aiohttp.ClientError, OSError) as error:
             # Only a request that never reached the server, or one that changes nothing, may be sent again.
             safe = method == "GET" or isinstance(error, aiohttp.ClientConnectorError)
             code = "SERVICE_UNAVAILABLE" if safe else CONNECTION_LOST
-            raise Unavailable(0, code, f"{self._base} can't be reached: {error}") from error
+            raise Unavailable(0, code, f"{server} can't be reached: {error}") from error
         if response.status >= 300 and response.status != NOT_MODIFIED:
             raise error_of(response.status, content, response.headers)
         return response.headers, content

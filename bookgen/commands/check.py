@@ -107,24 +107,18 @@ async def model(settings: Config) -> str:
         async with asyncio.timeout(CALL_SECONDS):
             await structured.ask(QUESTION, calls, partial(read_first, last=CHAPTERS[-1]))
     except UnusableReply as error:
-        raise UpstreamAIError(
-            f"{name} answered, but could not plan a book of two chapters. {error} Books need a model that can.",
-            stage=QUESTION.stage,
-            retryable=False,
+        raise _unusable(
+            f"{name} answered, but could not plan a book of two chapters. {error} Books need a model that can."
         ) from error
     except PromptTooLong as error:
-        raise UpstreamAIError(
-            f"{name}: {error} Give it a longer context: 2,048 tokens at least, 32,768 for long books.",
-            stage=QUESTION.stage,
-            retryable=False,
+        raise _unusable(
+            f"{name}: {error} Give it a longer context: 2,048 tokens at least, 32,768 for long books."
         ) from error
     except (UpstreamAIError, TimeoutError) as error:
         provider = name.partition(":")[0].upper()
-        raise UpstreamAIError(
+        raise _unusable(
             f"{name}: {str(error) or f'No answer within {CALL_SECONDS:g} seconds.'} "
-            f"Set {provider}_API_KEY, {provider}_BASE_URL or BOOKGEN_MODEL right.",
-            stage=QUESTION.stage,
-            retryable=False,
+            f"Set {provider}_API_KEY, {provider}_BASE_URL or BOOKGEN_MODEL right."
         ) from error
     finally:
         await calls.model.close()
@@ -132,6 +126,10 @@ async def model(settings: Config) -> str:
         return "offline: sample prose; set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL for real books"
     mode = calls.replies[-1].json_mode
     return f"{calls.replies[-1].model} planned a book of two chapters" + (f", asked for JSON by {mode}" if mode else "")
+
+
+def _unusable(sentence: str) -> UpstreamAIError:
+    return UpstreamAIError(sentence, stage=QUESTION.stage, retryable=False)
 
 
 @dataclass

@@ -15,11 +15,12 @@ from bookgen.http import auth_schemas as shapes
 from bookgen.http.edge import clients, replies
 from bookgen.http.edge.admission import SESSION_COOKIE
 from bookgen.http.edge.contract import docs, json_schema, refuses, response_schema
-from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, BODY, LIMITER, SITE, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, BODY, DATABASE, LIMITER, SITE, VERDICT
 from bookgen.http.edge.schemas import shown
 from bookgen.http.subscriptions import subscription_of
 from bookgen.limits import Budget, LimitClass
 from bookgen.models import Account
+from bookgen.store import accounts
 from bookgen.store.accounts import Meant
 
 # One account may be tried as often as one address may try, but in five times as long.
@@ -56,10 +57,10 @@ async def register(request: web.Request) -> web.Response:
 @refuses(InvalidCredentials, PermissionDenied, RateLimited)
 async def login(request: web.Request) -> web.Response:
     body = request[BODY]
-    accounts, caller = request.app[ACCOUNTS], _caller(request)
-    attempt = await accounts.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
+    service, caller = request.app[ACCOUNTS], _caller(request)
+    attempt = await service.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
     _bound_guesses(request, attempt.meant)
-    result = await accounts.login(attempt, body["password"], caller)
+    result = await service.login(attempt, body["password"], caller)
     return await _signed_in(request, result)
 
 
@@ -150,10 +151,10 @@ async def undo_email(request: web.Request) -> web.Response:
 @json_schema(shapes.PasswordChangeSchema)
 @response_schema(shapes.MessageSchema, 200)
 async def change_password(request: web.Request) -> web.Response:
-    body = request[BODY]
-    profiles = request.app[ACCOUNTS].profiles
-    _bound_guesses(request, await profiles.attempt(request[ACCOUNT_ID], _caller(request)))
-    await profiles.change_password(request[ACCOUNT_ID], body["current_password"], body["new_password"])
+    account_id, body = request[ACCOUNT_ID], request[BODY]
+    meant = await accounts.meant_by_id(request.app[DATABASE].http, account_id, _caller(request).origin)
+    _bound_guesses(request, meant)
+    await request.app[ACCOUNTS].profiles.change_password(account_id, body["current_password"], body["new_password"])
     return replies.json({"message": "Your password is changed."})
 
 

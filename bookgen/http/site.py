@@ -98,8 +98,7 @@ async def ask(request: web.Request) -> web.Response:
     address = address_bucket(clients.address(request, request.app))
     has_budget = request.app[LIMITER].take_from("model answers", address, MODEL_ANSWERS).allowed
     found = await request.app[SUPPORT].ask(asked["question"], asked["history"], by_model=has_budget)
-    sources = [shown(shapes.SourceSchema, source) for source in found.sources]
-    return replies.json({"answer": found.answer, "sources": sources})
+    return replies.json(asdict(found))
 
 
 def _usage(by_model: list[overview.ModelUsage], currency: str) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def _shape(name: str) -> str:
 
 
 def is_id(name: str) -> bool:
-    return name in ("id", "sid") or name.endswith("_id")
+    return name == "id" or name.endswith("_id")
 
 
 def path_id(request: web.Request, name: str = "id") -> int:
