@@ -71,18 +71,14 @@ def _pictures(spreads: int, tokens_each: int) -> Usage:
 def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
     """The price of calls that are about alike; a price may depend on how large a single call is."""
     calls = max(usage.calls, 1)
-    price = prices(model_name, _scaled(usage, 1 / calls))
+
+    def mean(total: int) -> int:
+        return round(total * (1 / calls))
+
+    written, read = mean(usage.cache_write_tokens), mean(usage.cache_read_tokens)
+    a_call = Usage(1, mean(usage.input_tokens), mean(usage.output_tokens), written, read)
+    price = prices(model_name, a_call)
     return None if price is None else price * calls
-
-
-def _scaled(usage: Usage, factor: float) -> Usage:
-    return Usage(
-        calls=round(usage.calls * factor),
-        input_tokens=round(usage.input_tokens * factor),
-        output_tokens=round(usage.output_tokens * factor),
-        cache_write_tokens=round(usage.cache_write_tokens * factor),
-        cache_read_tokens=round(usage.cache_read_tokens * factor),
-    )
 
 
 def _chapter(book: Book, chapter: Chapter, static: int, before: int, chapters: int) -> tuple[Usage, Usage]:

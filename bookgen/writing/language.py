@@ -98,11 +98,12 @@ class ProseLanguage:
         return round(words * self.tokens_per_word * 0.92)
 
 
+def primary(tag: str) -> str:
+    """The language of a tag, whatever script and country it names."""
+    return tag.lower().replace("_", "-").split("-")[0]
+
+
 def language(tag: str) -> ProseLanguage:
-    primary = tag.lower().replace("_", "-").split("-")[0]
-    return ProseLanguage(
-        tag,
-        f"{NAMES[primary]} ({tag})" if primary in NAMES else f"the language with the tag {tag}",
-        _BY_CHARACTER.get(primary),
-        _TOKENS_PER_WORD.get(primary, _TOKENS_PER_OTHER_WORD),
-    )
+    code = primary(tag)
+    name = f"{NAMES[code]} ({tag})" if code in NAMES else f"the language with the tag {tag}"
+    return ProseLanguage(tag, name, _BY_CHARACTER.get(code), _TOKENS_PER_WORD.get(code, _TOKENS_PER_OTHER_WORD))

@@ -64,11 +64,7 @@ class Brief:
 
     @property
     def people(self) -> list[str]:
-        people = self.fields.get("people")
-        names = (
-            [one.get("name") if isinstance(one, dict) else one for one in people] if isinstance(people, list) else []
-        )
-        return [name for name in names if isinstance(name, str) and name.strip()]
+        return [name for name in self.fields.get("people", ()) if name.strip()]
 
     def book_rng(self, purpose: str) -> random.Random:
         """The same for every call about the book."""

@@ -103,9 +103,8 @@ def _capital(text: str) -> str:
 
 def _cast(brief: Brief, bank: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Those that the owner named, the hero first; there are always two."""
-    given = brief.fields.get("characters")
-    named = [(str(each.get("name", "")).strip(), str(each.get("description", "")).strip())
-             for each in (given if isinstance(given, list) else []) if isinstance(each, Mapping)]  # fmt: skip
+    given = brief.fields.get("characters", ())
+    named = [(each.get("name", "").strip(), each.get("description", "").strip()) for each in given]
     invented = [tuple(each.replace(" :", ":").split(": ", 1)) for each in bank["picture_book"]["figures"]]
     spare = [(name, look) for name, look in brief.book_rng("figures").sample(invented, len(invented))]
     known: list[tuple[str, str]] = []

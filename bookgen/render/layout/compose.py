@@ -31,15 +31,10 @@ def paginate(manuscript: Manuscript, settings: ExportSettings) -> Pagination:
 def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> Setter:
     """What a book's text is set with; fonts are opened anew, since each file embeds only what it shows."""
     speech = language(manuscript.language)
-    return Setter(
-        geometry(settings, manuscript.trim),
-        settings,
-        speech,
-        WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl),
-        LineBreaker(
-            Hyphens(manuscript.language, enabled=settings.hyphenate), micro=settings.justify, measuring=measuring
-        ),
-    )
+    maker = WordMaker(Typeface(settings.font, manuscript.language, measuring=measuring), rtl=speech.rtl)
+    hyphens = Hyphens(manuscript.language, enabled=settings.hyphenate)
+    breaker = LineBreaker(hyphens, micro=settings.justify, measuring=measuring)
+    return Setter(geometry(settings, manuscript.trim), settings, speech, maker, breaker)
 
 
 class _Composer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.lines import Line, Shape, Tail
 from bookgen.render.layout.tokens import Token
@@ -45,7 +44,8 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
         return None
     letter, rest = text[: start + 1], text[start + 1 :]
     size = ((DEPTH - 1) * lead + style.face.cap_height * shape.size) / style.face.cap_height
-    line = _line(letter, style, size, Tail.END if rest else Tail.SPACE)
+    width = style.word(letter)[0] * size / 1000
+    line = Line(0.0, width, 100.0, 0.0, [(style, [letter])], Tail.END if rest else Tail.SPACE, 0, range(1))
     notch = line.width + _GAP * shape.size * 2
     if notch > shape.measure / 3:
         return None
@@ -55,8 +55,3 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
         del words.tokens[0]
         words.notes = {word - 1: notes for word, notes in words.notes.items()}
     return line, size, replace(shape, notch=notch, notch_lines=DEPTH, indent=0.0)
-
-
-def _line(text: str, style: Style, size: float, tail: Tail) -> Line:
-    width = style.word(text)[0] * size / 1000
-    return Line(0.0, width, 100.0, 0.0, [(style, [text])], tail, 0, range(1))

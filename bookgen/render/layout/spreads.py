@@ -91,18 +91,9 @@ class _SpreadComposer:
         pages = [*front, *self._story(), *self._back(front)]
         for index, page in enumerate(front):
             page.label = str(index + 1)
-        setter = self._setter
-        return Layout(
-            self._width,
-            self._height,
-            pages,
-            len(front),
-            self._structure,
-            setter.maker.typeface,
-            self.pagination(),
-            rtl=setter.language.rtl,
-            facing=len(front) % 2 == 1,
-        )
+        typeface, rtl, facing = self._setter.maker.typeface, self._setter.language.rtl, len(front) % 2 == 1
+        wide, tall, pagination = self._width, self._height, self.pagination()
+        return Layout(wide, tall, pages, len(front), self._structure, typeface, pagination, rtl=rtl, facing=facing)
 
     def pagination(self) -> Pagination:
         """As it is printed: a title page, the spreads, a page of credits."""

@@ -64,14 +64,8 @@ class BareCanvas(Canvas):
     def __init__(
         self, file: BytesIO, width: float, height: float, language: str, version: tuple[int, int] = PRESS
     ) -> None:
-        super().__init__(
-            file,
-            pagesize=(width, height),
-            pageCompression=1,
-            invariant=_FIXED_DATES,
-            lang=language,
-            pdfVersion=version,
-        )
+        page = (width, height)
+        super().__init__(file, page, pageCompression=1, invariant=_FIXED_DATES, lang=language, pdfVersion=version)
 
     def _make_preamble(self) -> None:
         self._preamble = ""

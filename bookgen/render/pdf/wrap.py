@@ -98,14 +98,9 @@ class _Wrap:
         """Our first design for the book, drawn over the bleed on all sides so that it stands in the trim's middle."""
         book = self._manuscript
         width, height = (self._trim_width + 2 * BLEED) / _PIXEL, self._tall / _PIXEL
-        drawing = draw_front(
-            Copy(book.title, book.subtitle, book.author, book.language),
-            seed=book.id,
-            family=family_of(book.id, book.subject, 0),
-            variant=0,
-            width=width,
-            height=height,
-        )
+        copy = Copy(book.title, book.subtitle, book.author, book.language)
+        family = family_of(book.id, book.subject, 0)
+        drawing = draw_front(copy, seed=book.id, family=family, variant=0, width=width, height=height)
         return list(operators(drawing, self._front - BLEED, 0.0, _PIXEL)), drawing.shapes[0].colour
 
     def _set_spine(self) -> None:

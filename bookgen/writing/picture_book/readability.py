@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from bookgen.words import count_words
 from bookgen.writing import sentences
+from bookgen.writing.language import primary
 from bookgen.writing.material import Finding
 from bookgen.writing.picture_book.ages import Reading
 from bookgen.writing.units import units
@@ -36,7 +37,7 @@ def difficulties(text: str, reading: Reading, language: str, known: Iterable[str
 
 
 def _long_sentences(text: str, reading: Reading, language: str) -> list[Finding]:
-    most = reading.longest * (UNSPACED_SENTENCE if _primary(language) in ("zh", "ja") else 1)
+    most = reading.longest * (UNSPACED_SENTENCE if primary(language) in ("zh", "ja") else 1)
     counted = ((count_words(each), each) for each in sentences.split(text))
     return [
         Finding("sentence_length", each[:200], f"This sentence has {words} words; for the age at most {most:g}.")
@@ -78,9 +79,5 @@ def _listed(language: str) -> str:
     """The language of the list to look in; empty where there is none."""
     import wordfreq
 
-    primary = _primary(language)
-    return primary if primary in wordfreq.available_languages("small") and primary not in _NEEDS_A_TOKENIZER else ""
-
-
-def _primary(language: str) -> str:
-    return language.lower().split("-")[0]
+    code = primary(language)
+    return code if code in wordfreq.available_languages("small") and code not in _NEEDS_A_TOKENIZER else ""

@@ -39,9 +39,7 @@ def _ring(center: Point, radius: float, waves: list[tuple[float, int, float]], s
     points = []
     for at in range(0, 360, 3):
         angle = math.radians(at)
-        away = radius * (
-            1
-            + sum(size * (0.6 + share) * math.sin(order * angle + phase + share * 1.4) for size, order, phase in waves)
-        )
+        swell = (size * (0.6 + share) * math.sin(order * angle + phase + share * 1.4) for size, order, phase in waves)
+        away = radius * (1 + sum(swell))
         points.append((center[0] + away * math.cos(angle) * 1.1, center[1] + away * math.sin(angle)))
     return points
