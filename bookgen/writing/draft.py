@@ -51,14 +51,8 @@ class WorkingDraft:
         self.same_paragraph = same_paragraph
 
     def system(self) -> tuple[Block, ...]:
-        return context.system(
-            self.book,
-            self.material.chapters,
-            self.digests,
-            first_call=not self.turns,
-            window=self.window,
-            number=self.chapter.chapter_number,
-        )
+        chapters, number, first = self.material.chapters, self.chapter.chapter_number, not self.turns
+        return context.system(self.book, chapters, self.digests, first_call=first, window=self.window, number=number)
 
     @property
     def lengths(self) -> budget.Lengths:

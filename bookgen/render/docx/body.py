@@ -126,11 +126,8 @@ class BodyWriter:
                     out.append(self._list(inner, level + 1))
                 elif isinstance(inner, model.Paragraph):
                     label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
-                    out.append(
-                        paragraph(
-                            "BookList", label + self.spans(inner.spans), self._indent(level, step, hanging=index == 0)
-                        )
-                    )
+                    indent = self._indent(level, step, hanging=index == 0)
+                    out.append(paragraph("BookList", label + self.spans(inner.spans), indent))
                 else:
                     out.append(self._block(inner, 0))
         return "".join(out)

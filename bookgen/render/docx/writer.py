@@ -100,9 +100,8 @@ class _DocxWriter:
                 out.append(paragraph("BookAuthor", text(settings.publisher), lower))
         if settings.include_copyright_page:
             lines = copyright_paragraphs(book, settings, self._language)
-            out += self._page(
-                "BookSmall", lines, self._geometry.lines - 2 - 1.5 * sum(1 + len(each) // 70 for each in lines)
-            )
+            above = self._geometry.lines - 2 - 1.5 * sum(1 + len(each) // 70 for each in lines)
+            out += self._page("BookSmall", lines, above)
         if settings.dedication:
             out += self._page("BookDedication", settings.dedication.split("\n"), self._geometry.lines * 0.3)
         if settings.include_toc:
@@ -247,9 +246,8 @@ class _DocxWriter:
             f'<w:footnote w:id="{number}">{paragraph("FootnoteText", sign + content)}</w:footnote>'
             for number, content in enumerate(self._body.notes, 1)
         )
-        self._part(
-            "footnotes", RELATIONSHIP_TYPE.FOOTNOTES, f"<w:footnotes {NAMESPACES}>{separators}{notes}</w:footnotes>"
-        )
+        xml = f"<w:footnotes {NAMESPACES}>{separators}{notes}</w:footnotes>"
+        self._part("footnotes", RELATIONSHIP_TYPE.FOOTNOTES, xml)
 
     # the package
 

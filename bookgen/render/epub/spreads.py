@@ -154,9 +154,7 @@ class _FixedWriter(EpubWriter):
     def _back(self) -> None:
         """What is said about rights, and the dedication, after the story."""
         book, settings = self._manuscript, self._settings
-        lines = copyright_paragraphs(book, settings, self._language) if settings.include_copyright_page else []
-        if not lines and book.watermark:
-            lines = [book.watermark]
+        lines = copyright_paragraphs(book, settings, self._language)
         if not lines and not settings.dedication:
             return
         told = "".join(f"<p><i>{escape(line)}</i></p>" for line in settings.dedication.split("\n") if line.strip())

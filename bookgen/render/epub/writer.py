@@ -170,10 +170,7 @@ class EpubWriter:
             body = f'<section epub:type="titlepage" class="title-page">{inner}</section>'
             self._add_page("title", book.title, body, "frontmatter")
             self._landmarks.append(("titlepage", "title.xhtml", book.title))
-        if settings.include_copyright_page or book.watermark:
-            lines = copyright_paragraphs(book, settings, self._language)
-            if not settings.include_copyright_page:
-                lines = [book.watermark]
+        if lines := copyright_paragraphs(book, settings, self._language):
             inner = "".join(f"<p>{escape(line)}</p>" for line in lines)
             body = f'<section epub:type="copyright-page" class="copyright">{inner}</section>'
             self._add_page("copyright", self._language.copyright, body, "frontmatter")

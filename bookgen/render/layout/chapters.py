@@ -35,15 +35,12 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
         _set_behind(setter, section, notes, flow, element)
     notes.adopt(flow.rows)
     rows += flow.rows
-    looseness = flow.looseness
-    search = PageSearch(
-        rows,
-        setter.geometry.lines,
-        setter.geometry.lead,
-        notes.heights(),
-        notes.gap,
-        lambda paragraph, change: looseness.variant(paragraph, change) is not None,
-    )
+    geometry, looseness = setter.geometry, flow.looseness
+
+    def can_change(paragraph: int, change: int) -> bool:
+        return looseness.variant(paragraph, change) is not None
+
+    search = PageSearch(rows, geometry.lines, geometry.lead, notes.heights(), notes.gap, can_change)
     pages = [_page_rows(rows, cut, looseness) for cut in search.cuts(first_is_recto=before % 2 == 0)]
     return ChapterPages(section, before, pages, notes)
 

@@ -213,6 +213,9 @@ def anchor(section: Section) -> str:
 
 
 def copyright_paragraphs(manuscript: Manuscript, settings: ExportSettings, language: Locale) -> list[str]:
+    """What is said about rights; the watermark alone where nothing is to be said."""
+    if not settings.include_copyright_page:
+        return [manuscript.watermark] if manuscript.watermark else []
     own = [line for line in settings.copyright_text.split("\n") if line.strip()]
     paragraphs = own or [
         f"{language.copyright} {_COPYRIGHT_SIGN} {manuscript.year} {manuscript.author}",

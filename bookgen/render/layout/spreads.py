@@ -184,13 +184,10 @@ class _SpreadComposer:
     def _credits(self) -> Page:
         """The dedication in the middle, what is said about rights at the foot."""
         settings, page = self._settings, self._tinted(Page("copyright"))
-        book = self._manuscript
         if settings.dedication:
             lines = [line for part in settings.dedication.split("\n") for line in self._lines(part, 15.0, italic=True)]
             self._stack(page, lines, 15.0, self._height * 0.68, "P")
-        paragraphs = copyright_paragraphs(book, settings, self._setter.language)
-        if not settings.include_copyright_page:
-            paragraphs = [book.watermark] if book.watermark else []
+        paragraphs = copyright_paragraphs(self._manuscript, settings, self._setter.language)
         size = _SMALLEST
         lines = [line for paragraph in paragraphs for line in self._lines(paragraph, size)]
         self._stack(page, lines, size, INCH * 0.7 + len(lines) * size * DISPLAY_LEAD, "P")
