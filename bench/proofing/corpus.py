@@ -41,7 +41,7 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
 
 
 class Half(StrEnum):
-    """Rules are written with one half of the novels in view, and judged by the other."""
+    """Rules are written with one half of the novels, and of the kinds of mistakes, in view, and judged by the other."""
 
     DEVELOPMENT = "development"
     HELD = "held"
@@ -56,9 +56,9 @@ class Novel:
 
 def novels(folder: Path, tag: str, half: Half) -> Iterator[Novel]:
     """A half of the language's novels, in an order that the file's name alone decides."""
-    files = [file for file in (folder / FOLDERS[tag]).glob("*.xml") if _half(file) is half]
+    files = [file for file in (folder / FOLDERS[tag]).glob("*.xml") if half_of(file.name) is half]
     found = 0
-    for file in sorted(files, key=lambda file: _digest(file)):
+    for file in sorted(files, key=lambda file: _digest(file.name)):
         novel = _novel(file, tag)
         if novel.words >= LEAST:
             yield novel
@@ -67,12 +67,13 @@ def novels(folder: Path, tag: str, half: Half) -> Iterator[Novel]:
             return
 
 
-def _half(file: Path) -> Half:
-    return (Half.DEVELOPMENT, Half.HELD)[_digest(file)[0] % 2]
+def half_of(name: str) -> Half:
+    """Of a novel's file, or of a kind of mistakes: its name alone decides."""
+    return (Half.DEVELOPMENT, Half.HELD)[_digest(name)[0] % 2]
 
 
-def _digest(file: Path) -> bytes:
-    return hashlib.sha256(file.name.encode()).digest()
+def _digest(name: str) -> bytes:
+    return hashlib.sha256(name.encode()).digest()
 
 
 def _novel(file: Path, tag: str) -> Novel:
