@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from aiohttp import web
@@ -22,7 +22,7 @@ from bookgen.http.edge.pieces import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
-from bookgen.models import Book, Chapter
+from bookgen.models import Book, Chapter, Estimate
 from bookgen.services import editing
 from bookgen.store import accounts, books, chapters, covers, illustrations, stats
 from bookgen.store import progress as runs
@@ -95,8 +95,7 @@ async def read_book(request: web.Request) -> web.Response:
         loaded = await _load(request, book_id)
         if loaded.large:
             return _answer(request, loaded)
-        sketches = [replace(each, content="") for each in loaded.chapters]
-        kept = KeptBook(found.version, replies.dump(loaded.shown), loaded.book, sketches)
+        kept = KeptBook(found.version, replies.dump(loaded.shown), _estimate(request, loaded.book, loaded.chapters))
         request.app[KEPT_BOOKS].keep(book_id, kept)
     return _kept_answer(request, kept)
 
@@ -178,7 +177,7 @@ async def _load(request: web.Request, book_id: int) -> LoadedBook:
 
 
 def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web.Response:
-    shown = loaded.shown | _estimated(request, loaded.book, loaded.chapters)
+    shown = loaded.shown | _estimated(_estimate(request, loaded.book, loaded.chapters))
     if not loaded.large:
         return replies.json(shown, status=code)
     before = replies.dump(shown)[:-1] + b',"chapters":['
@@ -187,15 +186,19 @@ def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web
 
 def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:
     """A kept book with the estimate of this moment, or 304 for a caller who has both."""
-    rest = b"," + replies.dump(_estimated(request, kept.book, kept.sketches))[1:]
+    rest = b"," + replies.dump(_estimated(kept.estimate))[1:]
     known = Known(request)
     if known.by_tag(tag_of(kept.version.encode() + rest)):
         return known.answer({})
     return replies.encoded(kept.encoded[:-1] + rest, headers={"ETag": known.tag})
 
 
-def _estimated(request: web.Request, book: Book, written: Sequence[Chapter]) -> dict[str, Any]:
-    return shapes.estimated(request.app[ESTIMATE](book, written) if written else None)
+def _estimate(request: web.Request, book: Book, written: Sequence[Chapter]) -> Callable[[], Estimate] | None:
+    return request.app[ESTIMATE](book, written) if written else None
+
+
+def _estimated(estimate: Callable[[], Estimate] | None) -> dict[str, Any]:
+    return shapes.estimated(estimate() if estimate else None)
 
 
 async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bookgen.models import Book, BookKind, Chapter, Estimate, Usage
@@ -11,7 +12,7 @@ from bookgen.providers.text import ShownSpeed
 from bookgen.words import tokens
 from bookgen.writing import context
 from bookgen.writing.budget import PART_WORDS
-from bookgen.writing.language import language
+from bookgen.writing.language import ProseLanguage, language
 
 Prices = Callable[[str, Usage], int | None]  # the cost in micro-units of a usage with a model; None: price unknown
 
@@ -49,10 +50,12 @@ def estimate(
     Without an image model pictures are drawn by us, for nothing. `picture_tokens`: of one that it paints.
     """
     static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
+    prose = language(book.content_language)
+    digest = min(DIGEST, context.share(context.ALL_DIGESTS, len(chapters), context.MOST_OF_A_DIGEST))
     asked = [
         (model_name, usage)
         for place, chapter in enumerate(chapters)
-        for usage in _chapter(book, chapter, static, place, len(chapters))
+        for usage in _chapter(prose, chapter, static, place, digest)
     ]
     if book.kind is BookKind.CHILDRENS and image_model_name:
         asked.append((image_model_name, _pictures(len(chapters), picture_tokens)))
@@ -76,37 +79,40 @@ def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
         return round(total * (1 / calls))
 
     written, read = mean(usage.cache_write_tokens), mean(usage.cache_read_tokens)
-    a_call = Usage(1, mean(usage.input_tokens), mean(usage.output_tokens), written, read)
+    a_call = Usage(1, mean(usage.input_tokens), mean(usage.output_tokens), written, read) if calls > 1 else usage
     price = prices(model_name, a_call)
     return None if price is None else price * calls
 
 
-def _chapter(book: Book, chapter: Chapter, static: int, before: int, chapters: int) -> tuple[Usage, Usage]:
-    """A chapter's writing, each call of which reads the prefix that the one before it left, and its digest."""
-    written = language(book.content_language).usual_tokens(max(chapter.target_word_count, 1))
+def _chapter(prose: ProseLanguage, chapter: Chapter, static: int, before: int, told: int) -> tuple[Usage, Usage]:
+    """A chapter's writing, each call of which reads the prefix that the one before it left, and its digest.
+
+    `told`: tokens of the digest of each chapter before it.
+    """
+    written = prose.usual_tokens(max(chapter.target_word_count, 1))
     parts = max(round(chapter.target_word_count / PART_WORDS), 1)
     stretch = written // parts
-    known = static + before * min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MOST_OF_A_DIGEST))
+    known = static + before * told
     task = TASK + (DIGEST + TAIL + EDGES + min(before, 20) * THREAD if before else 0)
     turns = [task + place * (TURN + stretch) for place in range(parts)]  # what lies before each next turn
     new = task + (0 if before else known) + (parts - 1) * (TURN + stretch)
     read = (known if before else 0) + sum(known + size for size in turns[:-1])
     last = stretch + NOTES
     if static < LEAST_CACHED:
-        prose = Usage(calls=parts, input_tokens=new + read, output_tokens=written)
+        writing = Usage(calls=parts, input_tokens=new + read, output_tokens=written)
         digest = Usage(calls=1, input_tokens=known + turns[-1] + last, output_tokens=DIGEST_REPLY)
     else:
-        prose = Usage(calls=parts, output_tokens=written, cache_write_tokens=new, cache_read_tokens=read)
+        writing = Usage(calls=parts, output_tokens=written, cache_write_tokens=new, cache_read_tokens=read)
         digest = Usage(1, last, DIGEST_REPLY, cache_read_tokens=known + turns[-1])
-    return _with_extra_calls(prose, known + task), digest
+    return _with_extra_calls(writing, known + task), digest
 
 
 def _with_extra_calls(usage: Usage, prefix: int) -> Usage:
     """A length that is missed, a reply that is cut, a repair: each reads the prefix once more."""
     extra = EXTRA_CALLS * usage.calls
-    return replace(
-        usage,
+    return Usage(
         calls=round(usage.calls + extra),
+        input_tokens=usage.input_tokens,
         output_tokens=round(usage.output_tokens * (1 + EXTRA_WORDS)),
         cache_write_tokens=usage.cache_write_tokens + round(extra * TURN),
         cache_read_tokens=usage.cache_read_tokens + round(extra * prefix),
@@ -143,7 +149,8 @@ class Estimates:
         self._most = most
         self._known: dict[int, tuple[Any, Estimate]] = {}
 
-    def __call__(self, book: Book, chapters: Sequence[Chapter]) -> Estimate:
+    def __call__(self, book: Book, chapters: Sequence[Chapter]) -> Callable[[], Estimate]:
+        """What tells it at any moment, by the speed that was shown until then."""
         version = (book.updated_at, *((chapter.id, chapter.updated_at) for chapter in chapters))
         seen, found = self._known.pop(book.id, (None, None))
         if found is None or seen != version:
@@ -151,6 +158,9 @@ class Estimates:
         self._known[book.id] = version, found
         if len(self._known) > self._most:
             del self._known[next(iter(self._known))]
+        return partial(self._at_present, found)
+
+    def _at_present(self, found: Estimate) -> Estimate:
         return replace(found, seconds=_seconds(self._model_name, found.usage, self._speed()))
 
     def work_out(self, book: Book, chapters: Sequence[Chapter]) -> Estimate:

@@ -111,7 +111,7 @@ def test_an_estimate_is_worked_out_once_for_each_version_of_a_book():
         ((book, [replace(chapters[0], updated_at=later), *chapters[1:]]), 3),
         ((book, chapters[:2]), 4),
     ):
-        assert estimates(*seen) == estimate(*seen, "m", price)
+        assert estimates(*seen)() == estimate(*seen, "m", price)
         assert estimates.worked_out[book.id] == count
 
 
@@ -128,12 +128,12 @@ def test_how_long_a_book_takes_follows_the_speed_that_the_server_shows():
     shown = []
     material = some_material(3, words=900)
     foreseen = Estimates("openai:local", price, speed=lambda: shown[-1] if shown else None)
-    before = foreseen(material.book, material.chapters)
+    before = foreseen(material.book, material.chapters)()
 
     shown.append(ShownSpeed(tokens_a_second=3, seconds_a_token_read=0.01))
-    at_three = foreseen(material.book, material.chapters)
+    at_three = foreseen(material.book, material.chapters)()
     shown.append(ShownSpeed(tokens_a_second=30, seconds_a_token_read=0.001))
-    at_thirty = foreseen(material.book, material.chapters)
+    at_thirty = foreseen(material.book, material.chapters)()
 
     written = at_three.usage.output_tokens
     assert at_three.seconds >= written / 3 > 5 * before.seconds

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from aiohttp import web
 
-from bookgen.models import Book, Chapter
+from bookgen.models import Estimate
 
 MOST_BYTES_OF_BOOKS, MOST_BYTES_OF_LISTS = 64 << 20, 16 << 20
 
@@ -24,15 +24,11 @@ class KeptList:
 
 @dataclass(frozen=True, slots=True)
 class KeptBook:
-    """An encoded book but for its estimate, which what the model's server shows changes at any time.
-
-    `book` and `sketches`, its chapters without their texts, are what the estimate is made of.
-    """
+    """An encoded book but for its estimate, which what the model's server shows changes at any time."""
 
     version: str
     encoded: bytes
-    book: Book
-    sketches: Sequence[Chapter]
+    estimate: Callable[[], Estimate] | None
 
 
 K = TypeVar("K", KeptBook, KeptList)

@@ -75,7 +75,7 @@ class Services:
     support: Support
     limiter: Limiter
     site: Site
-    estimate: Callable[[Book, Sequence[Chapter]], Estimate]
+    estimate: Callable[[Book, Sequence[Chapter]], Callable[[], Estimate]]  # of this moment, whenever it is
     unready: Callable[[], str | None] = lambda: None  # why no work should be sent here
     shortage: Callable[[], str | None] = lambda: None  # why nothing may grow
 
@@ -91,7 +91,7 @@ PUBLISHER: web.AppKey[Publisher] = web.AppKey("publisher")
 SUPPORT: web.AppKey[Support] = web.AppKey("support")
 LIMITER: web.AppKey[Limiter] = web.AppKey("limiter")
 SITE: web.AppKey[Site] = web.AppKey("site")
-ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], Estimate]] = web.AppKey("estimate")
+ESTIMATE: web.AppKey[Callable[[Book, Sequence[Chapter]], Callable[[], Estimate]]] = web.AppKey("estimate")
 UNREADY: web.AppKey[Callable[[], str | None]] = web.AppKey("unready")
 OUTGOING: web.AppKey[Outgoing] = web.AppKey("outgoing")
 LINES: web.AppKey[RequestLines] = web.AppKey("lines")
