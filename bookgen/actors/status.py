@@ -45,7 +45,7 @@ def as_json(report: RunProgress, words_beyond: int = 0, outage: Outage | None = 
         "finished_at": run.finished_at,
         "estimated_seconds_remaining": seconds_remaining(run),
         "failure": run.failure,
-        "outline": report.outline,
+        "outline": orjson.Fragment(report.outline),
     }
 
 
@@ -69,6 +69,7 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
     run = report.run
     progress = f"{run.done} of {run.total} chapters"
     doing = DOING.get(run.phase)
+    title = f": {report.title}" if report.title else ""
     match run.status:
         case RunStatus.QUEUED:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
@@ -80,7 +81,7 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
         case RunStatus.RUNNING if doing:
             return f"{doing.capitalize()}.{_written(run)}"
         case RunStatus.RUNNING if run.call_started_at and run.current_chapter:
-            return f"Writing chapter {run.current_chapter} of {run.total}{_title(report)}."
+            return f"Writing chapter {run.current_chapter} of {run.total}{title}."
         case RunStatus.RUNNING:
             return f"Writing. {progress} finished."
         case RunStatus.PAUSED if doing:
@@ -113,12 +114,6 @@ def _worth_a_look(report: RunProgress) -> str:
 
 def _written(run: Run) -> str:
     return f" All {run.total} chapters are written." if 0 < run.total == run.done else ""
-
-
-def _title(report: RunProgress) -> str:
-    number = report.run.current_chapter
-    title = next((entry["title"] for entry in report.outline if entry["chapter_number"] == number), "")
-    return f": {title}" if title else ""
 
 
 def seconds_remaining(run: Run) -> int | None:

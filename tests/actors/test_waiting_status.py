@@ -21,7 +21,7 @@ def progress(state: RunStatus, call_started_at: datetime | None) -> RunProgress:
         owner=None, crash_count=0, queue_seq=1, current_chapter=4, words_written=900, failure=None, last_op=None,
         started_at=NOW, updated_at=NOW, finished_at=None, call_started_at=call_started_at,
     )  # fmt: skip
-    return RunProgress(run, 0, [])
+    return RunProgress(run, 0, None)
 
 
 def test_a_run_that_waits_for_its_model_says_so() -> None:

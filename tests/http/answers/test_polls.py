@@ -17,26 +17,35 @@ READS = 50
 class SilentModel(OfflineModel):
     """Drafts an outline, and never answers a call for a chapter."""
 
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
     async def complete(self, request: TextRequest) -> TextReply:
         if request.stage != "outline":
+            self.asked.set()
             await asyncio.Event().wait()
         return await super().complete(request)
 
 
 @pytest.fixture
-async def api(open_api: OpenApi) -> Api:
-    limiter = Limiter({limit: Budget(READS if limit is LimitClass.READ else 1000, 3600) for limit in LimitClass})
-    return await (await open_api(model=SilentModel(), limiter=limiter)).as_new_account("ada")
+def model() -> SilentModel:
+    return SilentModel()
 
 
 @pytest.fixture
-async def path(api: Api) -> str:
+async def api(open_api: OpenApi, model: SilentModel) -> Api:
+    limiter = Limiter({limit: Budget(READS if limit is LimitClass.READ else 1000, 3600) for limit in LimitClass})
+    return await (await open_api(model=model, limiter=limiter)).as_new_account("ada")
+
+
+@pytest.fixture
+async def path(api: Api, model: SilentModel) -> str:
     """The status of a book that is being written, which is kept."""
     book = await api.outlined()
     assert (await api.post(f"/books/{book['id']}/generate/")).status == 202
+    await model.asked.wait()
     path = f"/books/{book['id']}/generation-status/"
-    while not api.services.supervisor.statuses.kept(api.account_id, book["id"]):
-        assert (await api.get(path)).status == 200
+    assert (await api.get(path)).status == 200
     return path
 
 
