@@ -18,7 +18,7 @@ from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
 from bookgen.actors.quarantine import Quarantine
 from bookgen.actors.resources import Resources
-from bookgen.billing.cost_caps import CostBudget
+from bookgen.billing.cost_caps import CostBudget, Purpose
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest
@@ -171,16 +171,8 @@ class StoredSteps:
         resources, work = self._resources, self._work
         if resources.caps.none:
             return None
-        return CostBudget(
-            resources.pool,
-            resources.caps,
-            resources.price,
-            work.account_id,
-            work.book_id,
-            stage,
-            chapter_number,
-            resources.health.through_outages,
-        )
+        purpose = Purpose(stage, work.account_id, work.book_id, chapter_number)
+        return CostBudget(resources.pool, resources.caps, resources.price, purpose, resources.health.through_outages)
 
     async def _call(self, request: TextRequest) -> TextReply:
         await fault("call.before", self._work.book_id)

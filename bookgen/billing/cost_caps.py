@@ -52,6 +52,16 @@ async def once(operation: Callable[[], Awaitable[Any]]) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class Purpose:
+    """What calls are for. Without an account nobody's day counts them, without a book no book."""
+
+    stage: str
+    account_id: int | None = None
+    book_id: int | None = None
+    chapter_number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CostBudget:
     """Implements `providers.text.CallBudget` for the calls of one purpose. `through` carries out what the database is
     asked for, as long as it takes."""
@@ -59,25 +69,22 @@ class CostBudget:
     db: asyncpg.Pool
     caps: CostCaps
     price: Price
-    account_id: int | None
-    book_id: int | None
-    stage: str
-    chapter_number: int | None = None
+    purpose: Purpose
     through: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]] = once
 
     async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
-        caps, cost = self.caps, self._most(model, most)
+        caps, purpose, cost = self.caps, self.purpose, self._most(model, most)
         refusal: Refusal | None = await self.through(
             lambda: reservations.reserve(
-                self.db, call_id, self.account_id, self.book_id, cost, caps.book, caps.account_day, caps.day
+                self.db, call_id, purpose.account_id, purpose.book_id, cost, caps.book, caps.account_day, caps.day
             )
         )
         if refusal is None:
             return
         telemetry.COST_CAPS_REACHED.labels(refusal.cap).inc()
-        log.warning("cost_cap_reached", cap=refusal.cap, account_id=self.account_id, book_id=self.book_id)
+        log.warning("cost_cap_reached", cap=refusal.cap, account_id=purpose.account_id, book_id=purpose.book_id)
         raise CostCapReached(
-            caps.sentence(refusal, cost), stage=self.stage, retryable=True, chapter_number=self.chapter_number
+            caps.sentence(refusal, cost), stage=purpose.stage, retryable=True, chapter_number=purpose.chapter_number
         )
 
     async def release(self, call_id: UUID) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
 
-from bookgen.billing.cost_caps import CostBudget, CostCaps
+from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
 from bookgen.billing.images import held_images, hold_images
 from bookgen.billing.plans import require_chapter_images
 from bookgen.billing.quota import Quota
@@ -304,8 +304,8 @@ class Artwork:
     def _budget(self, work: _Work) -> CostBudget | None:
         if self._caps.none:
             return None
-        db, number = self._database.http, work.chapter_number
-        return CostBudget(db, self._caps, self._price, work.account_id, work.book.id, work.stage, number)
+        purpose = Purpose(work.stage, work.account_id, work.book.id, work.chapter_number)
+        return CostBudget(self._database.http, self._caps, self._price, purpose)
 
     async def _charge(self, connection: DB, work: _Work, paid: Sequence[Spent]) -> None:
         await model_calls.charge(connection, self._asked(work, paid))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import asyncpg
 
-from bookgen.billing.cost_caps import CostBudget, CostCaps
+from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
 from bookgen.models import Usage
 from bookgen.providers.text import Spent
 from bookgen.store import model_calls
@@ -27,7 +27,7 @@ class Ledger:
         """What an answer may cost; None for no bound."""
         if self._day_cap is None:
             return None
-        return CostBudget(self._db, CostCaps(day=self._day_cap), self._price, None, None, STAGE)
+        return CostBudget(self._db, CostCaps(day=self._day_cap), self._price, Purpose(STAGE))
 
     async def charge(self, spent: tuple[Spent, ...]) -> None:
         """Write the calls down that the provider charges."""

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from bookgen.billing.cost_caps import CostBudget, CostCaps
+from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
 from bookgen.errors import CostCapReached
 from bookgen.models import Usage
 from bookgen.store import model_calls
@@ -22,7 +22,7 @@ Account = Callable[..., Awaitable[int]]
 
 
 def budget(db: asyncpg.Pool, caps: CostCaps, account_id: int | None, cost: int = MICROS) -> CostBudget:
-    return CostBudget(db, caps, lambda _model, _usage: cost, account_id, None, "chapter")
+    return CostBudget(db, caps, lambda _model, _usage: cost, Purpose("chapter", account_id))
 
 
 async def reserved(of: CostBudget) -> UUID:
@@ -121,7 +121,7 @@ async def test_one_accounts_calls_leave_the_room_of_another_alone(pool: asyncpg.
 
 async def test_what_has_no_price_is_stopped_once_a_cap_is_spent(pool: asyncpg.Pool, make_account: Account) -> None:
     account = await make_account()
-    of = CostBudget(pool, CostCaps(account_day=MICROS), lambda _model, _usage: None, account, None, "chapter")
+    of = CostBudget(pool, CostCaps(account_day=MICROS), lambda _model, _usage: None, Purpose("chapter", account))
     await reserved(of)
     await entered(of, uuid4(), MICROS)
 
