@@ -67,6 +67,7 @@ CHECKLIST = {
     "calls at once pass no cap together": "test_cost_caps calls_of_two_processes_at_once_pass_no_cap_together",
     "nor do calls whose end nobody saw": "test_cost_caps a_call_whose_end_nobody_saw_counts_until_its_day_ends",
     "nor runs stopped in mid-call": "test_crashes runs_that_are_stopped_in_mid_call_end_at_the_cap_of_the_day",
+    "nor calls that died with their process": "test_spending kills_in_mid_call_pass_no_cap_and_book_no_call_twice",
     "no try goes out without room": "test_call_budgets without_room_no_try_goes_out_and_what_was_paid_before_is_told",
     "no account's day costs more than its cap": "test_spending whatever_an_account_does_in_a_day_it_spends_no_more_",
     "the assistant's calls count as well": "test_assistant what_the_assistant_asks_is_in_the_ledger_and_under_the_",
