@@ -53,7 +53,8 @@ planted: .venv/.test
 contract: .venv/.test
 	$(BIN)/python -m tests.http.judge
 
-# The files that guard accounts, payments and the API, changed in one place at a time: does a test notice?
+# The files that guard accounts, payments and the API, changed in one place at a time: does a test notice? What is known
+# already is kept in out/mutants, so that a run may be ended and goes on.
 MUTANTS ?= 300
 mutants: .venv/.test
 	@$(INSTALL) -e ".[mutants]"

@@ -1,10 +1,11 @@
 """Changes the security-relevant files one place at a time and tells which changes no test notices.
 
-    python -m tests.mutants [--mutants 300] [--seed 1] [--only accounts/tokens]
+    python -m tests.mutants [--mutants 300] [--seed 1] [--only accounts] [--tests accounts] [--keep out/mutants]
 
 cosmic-ray makes the changes. A change lives in a process that is forked for it with the large packages loaded, and runs
-the tests named here for its file until the first one fails; all share one database server. What survives is told with
-its place; what is explained in `mutants.toml` is counted apart. Ends with 1 below the bar.
+the tests that reach the changed lines, the quickest first, until one fails; all share one database server. A survivor
+is told with its place; what is explained in `mutants.toml` is counted apart. Which lines the tests reach and what they
+have killed is kept, so that a run goes on where another was ended. Ends with 1 below the bar.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import hashlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -22,8 +24,9 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -34,10 +37,12 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
+from tests import reached
+
 ROOT = Path(__file__).parent.parent
 EXPLAINED = Path(__file__).with_suffix(".toml")
 BAR = 0.95
-SECONDS = 900  # for a mutant; one that takes longer hangs, which is noticed
+SECONDS = 900  # for a mutant or a file of tests; one that takes longer hangs, which is noticed
 LOADED = (
     "aiohttp",
     "asyncpg",
@@ -50,40 +55,33 @@ LOADED = (
     "structlog",
 )
 
-ACCOUNTS = ("accounts/test_sign_in", "accounts/test_proof", "accounts/test_links", "accounts/test_abuse")
-PAYMENTS = ("billing/test_webhook", "billing/test_quota", "billing/test_addons", "billing/test_checkout")
-EDGE = ("http/edge/test_edge", "http/test_contract", "http/edge/test_floods", "http/answers/test_large_answers")
-# File of the package: its tests, those that tell most first.
-TESTS: Mapping[str, Sequence[str]] = {
-    "accounts/blocking": ("accounts/test_blocking", "commands/test_account"),
-    "accounts/lookalikes": ("accounts/test_sign_in",),
-    "accounts/passwords": ("accounts/test_passwords", "accounts/test_sign_in"),
-    "accounts/profiles": ("accounts/test_proof", "accounts/test_profile", "accounts/test_sign_in"),
-    "accounts/proof": ("accounts/test_proof", "accounts/test_links"),
-    "accounts/service": (*ACCOUNTS, "accounts/test_google", "accounts/test_blocking"),
-    "accounts/signup": (*ACCOUNTS, "accounts/test_google", "billing/test_webhook"),
-    "accounts/tokens": ("accounts/test_tokens", "accounts/test_proof"),
-    "billing/addons": ("billing/test_addons", "http/test_production", "http/test_childrens"),
-    "billing/cost_caps": ("billing/test_cost_caps", "actors/test_crashes", "http/edge/test_serving"),
-    "billing/credits": ("billing/test_ledger", *PAYMENTS),
-    "billing/funds": (*PAYMENTS, "http/test_books"),
-    "billing/guests": ("billing/test_webhook", "accounts/test_links"),
-    "billing/images": ("http/test_covers", "http/test_plan_gates"),
-    "billing/outlines": ("actors/test_jobs", "http/test_outlines"),
-    "billing/plans": ("billing/test_plans", "http/test_plan_gates", "billing/test_quota"),
-    "billing/quota": ("billing/test_quota", "http/test_plan_gates", "billing/test_periods", "http/test_books"),
-    "billing/signature": ("billing/test_signature", "billing/test_webhook", "http/test_payments"),
-    "billing/standing": (*PAYMENTS, "http/test_payments"),
-    "billing/storage": ("http/test_storage",),
-    "billing/webhook": ("billing/test_webhook", "commands/test_payments", "http/test_payments"),
-    "http/auth": (*ACCOUNTS, "accounts/test_google", "accounts/test_profile", "accounts/test_timing"),
-    "http/edge/admission": ("test_limits", *EDGE, "accounts/test_blocking"),
-    "http/edge/bodies": EDGE,
-    "http/edge/connection": ("http/edge/test_edge", "http/edge/test_floods", "http/test_contract"),
-    "http/edge/headers": ("http/edge/test_edge", "http/edge/test_serving"),
-    "http/edge/middleware": EDGE,
-    "http/edge/pieces": ("http/answers/test_large_answers", "http/test_exports"),
-}
+FILES = (
+    "accounts/blocking", "accounts/lookalikes", "accounts/passwords", "accounts/profiles", "accounts/proof",
+    "accounts/service", "accounts/signup", "accounts/tokens",
+    "billing/addons", "billing/cost_caps", "billing/credits", "billing/funds", "billing/guests", "billing/images",
+    "billing/outlines", "billing/plans", "billing/quota", "billing/signature", "billing/standing", "billing/storage",
+    "billing/webhook",
+    "http/auth", "http/edge/admission", "http/edge/bodies", "http/edge/connection", "http/edge/headers",
+    "http/edge/lines", "http/edge/middleware", "http/edge/pieces",
+)  # fmt: skip
+# Those that see a change: they run in the process that has it, and wait for no time.
+TESTS = [
+    f"tests/{name}.py"
+    for name in (
+        "accounts/test_abuse", "accounts/test_blocking", "accounts/test_google", "accounts/test_links",
+        "accounts/test_passwords", "accounts/test_profile", "accounts/test_proof", "accounts/test_secrets",
+        "accounts/test_sign_in", "accounts/test_tokens",
+        "billing/test_addons", "billing/test_checkout", "billing/test_cost_caps", "billing/test_ledger",
+        "billing/test_outlines", "billing/test_periods", "billing/test_plans", "billing/test_quota",
+        "billing/test_service", "billing/test_signature", "billing/test_webhook",
+        "actors/test_crashes", "actors/test_jobs", "test_limits",
+        "http/test_books", "http/test_chapters", "http/test_childrens", "http/test_contract", "http/test_covers",
+        "http/test_odd_input", "http/test_payments", "http/test_plan_gates", "http/test_production",
+        "http/test_storage", "http/edge/test_conditional", "http/edge/test_edge", "http/edge/test_errors",
+        "http/edge/test_floods", "http/edge/test_schemas", "http/answers/test_large_answers",
+        "http/answers/test_kept",
+    )
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -107,6 +105,22 @@ class Mutant:
 
     def __str__(self) -> str:
         return f"{self.file}.py:{self.line}\n    {self.before}\n    {self.after}"
+
+    @property
+    def name(self) -> str:
+        """The same for the same change of the same file."""
+        return f"{self.file} {hashlib.sha256(self.source.encode()).hexdigest()[:16]}"
+
+    @property
+    def lines(self) -> range:
+        """Those of the statement that is changed; of one with a body, those of its head."""
+        tree = ast.parse((ROOT / "bookgen" / f"{self.file}.py").read_text())
+        around = [
+            range(node.lineno, (node.body[0].lineno if hasattr(node, "body") else (node.end_lineno or 0) + 1))
+            for node in ast.walk(tree)
+            if isinstance(node, ast.stmt)
+        ]
+        return min((each for each in around if self.line in each), key=len, default=range(self.line, self.line + 1))
 
 
 class MutatedFile(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -161,10 +175,6 @@ def mutant_at(place: Place) -> Mutant | None:
     return None
 
 
-def unchanged(file: str) -> Mutant:
-    return Mutant(file, 0, "", "", (ROOT / "bookgen" / f"{file}.py").read_text())
-
-
 def _program(source: str) -> str:
     """What runs of a source: annotations and docstrings don't."""
     tree = ast.parse(source)
@@ -185,36 +195,56 @@ def _mutant(file: str, source: str, changed: str) -> Mutant:
     return Mutant(file, line, before, after, changed)
 
 
-def survives(mutant: Mutant, dsn: str) -> bool:
-    """Whether no test fails."""
+def survives(mutant: Mutant, tests: Sequence[str], dsn: str) -> bool:
+    """Whether none of the tests fails."""
+    return not tests or _forked(lambda: _try(mutant, tests, dsn)) == 0
+
+
+def _forked(run: Callable[[], int]) -> int:
+    """What it returns, called in a process of its own; 1 when it takes too long."""
     pid = os.fork()
     if pid == 0:
-        _try(mutant, dsn)
+        code = 1
+        os.setpgid(0, 0)
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(quiet, stream)
+        try:
+            code = run()
+        finally:
+            os._exit(code)
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status) == 0
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.05)
     os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    return False
+    return 1
 
 
-def _try(mutant: Mutant, dsn: str) -> None:
-    os.setpgid(0, 0)
-    quiet = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(quiet, stream)
+def _try(mutant: Mutant, tests: Sequence[str], dsn: str) -> int:
     sys.meta_path.insert(0, MutatedFile(mutant))
-    tests = [f"tests/{name}.py" for name in TESTS[mutant.file]]
-    rewritten = "ignore:Module already imported"  # those that are loaded for all mutants
-    options = ["-x", "-W", rewritten, "-p", "no:xdist", "-p", "no:cacheprovider", "--show-capture=no", "--tb=no"]
-    code = 1
-    try:
-        code = int(pytest.main([*options, *tests], plugins=[SharedServer(dsn)]))
-    finally:
-        os._exit(code)
+    return int(pytest.main([*reached.HERE, "-x", "--show-capture=no", *tests], plugins=[SharedServer(dsn)]))
+
+
+def _measure(into: Path, test: str, dsn: str) -> int:
+    reached.measure(into, FILES, test, [SharedServer(dsn)])
+    return 0
+
+
+def all_reached(folder: Path, tests: Sequence[str], dsn: str) -> reached.Reached:
+    """What these files of tests reach, measured where that is not known."""
+    found = reached.Reached()
+    for test in tests:
+        path = reached.kept_in(folder, FILES, test)
+        if not path.exists() and _forked(partial(_measure, path, test, dsn)):
+            sys.exit(f"What {test} reaches could not be measured.")
+        found.add(path)
+    for test in found.failed:
+        print(f"fails without any change, and is left out: {test}", flush=True)
+    return found
 
 
 @contextlib.contextmanager
@@ -228,39 +258,73 @@ def database_server() -> Iterator[str]:
         yield server.stdout.readline().strip()
 
 
+class KilledBefore:
+    """The names of mutants that tests have killed before."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "killed.txt"
+        self.killed = set(self._path.read_text().splitlines()) if self._path.exists() else set()
+
+    def add(self, mutant: Mutant) -> None:
+        self.killed.add(mutant.name)
+        with self._path.open("a") as file:
+            print(mutant.name, file=file)
+
+
+@dataclass
+class Score:
+    """How it went so far, and the sentence that says so."""
+
+    made: int = 0
+    killed: int = 0
+    explained: int = 0
+
+    @property
+    def passed(self) -> bool:
+        return self.killed + self.explained >= BAR * self.made
+
+    def __str__(self) -> str:
+        score, without = (self.killed + self.explained) / max(self.made, 1), self.made - self.killed - self.explained
+        return (
+            f"{self.made} mutants: {self.killed} killed, {self.explained} survive with a reason, {without} without: "
+            f"{score:.1%}"
+        )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mutants", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="files with this in their names")
+    parser.add_argument("--tests", default="", help="tests with this in their names")
+    parser.add_argument("--keep", type=Path, default=ROOT / "out/mutants")
     asked = parser.parse_args()
     os.chdir(ROOT)
+    asked.keep.mkdir(parents=True, exist_ok=True)
     for name in LOADED:
         importlib.import_module(name)
-    every = [place for file in TESTS if asked.only in file for place in places_of(file)]
+    every = [place for file in FILES if asked.only in file for place in places_of(file)]
     random.Random(asked.seed).shuffle(every)
     drawn = islice(filter(None, map(mutant_at, every)), asked.mutants)
     explained = tomllib.loads(EXPLAINED.read_text()).get("survivor", [])
-    known = {(each["file"], each["before"], each["after"]) for each in explained}
-    made = survived = unexplained = 0
-    tried: set[str] = set()
+    reasons = {(each["file"], each["before"], each["after"]) for each in explained}
+    before, score = KilledBefore(asked.keep), Score()
     with database_server() as dsn:
-        for made, mutant in enumerate(drawn, 1):
-            if mutant.file not in tried and not survives(unchanged(mutant.file), dsn):
-                sys.exit(f"The tests of {mutant.file} fail without any change.")
-            tried.add(mutant.file)
-            if not survives(mutant, dsn):
-                continue
-            survived += 1
-            if (mutant.file, mutant.before, mutant.after) not in known:
-                unexplained += 1
-                print(f"[{made}] survives: {mutant}", flush=True)
-    killed = made - survived
-    print(
-        f"{made} mutants of {len(every)} places: {killed} killed ({killed / made:.1%}), "
-        f"{survived - unexplained} survive with a reason, {unexplained} without."
-    )
-    return int(made - unexplained < BAR * made)
+        known = all_reached(asked.keep, [test for test in TESTS if asked.tests in test], dsn)
+        for score.made, mutant in enumerate(drawn, 1):
+            if mutant.name in before.killed:
+                score.killed += 1
+            elif (mutant.file, mutant.before, mutant.after) in reasons:
+                score.explained += 1
+            elif survives(mutant, known.tests_of(mutant.file, mutant.lines), dsn):
+                print(f"survives: {mutant}", flush=True)
+            else:
+                before.add(mutant)
+                score.killed += 1
+            if score.made % 10 == 0:
+                print(score, flush=True)
+    print(f"{score} (of {len(every)} places)")
+    return int(not score.passed)
 
 
 if __name__ == "__main__":
