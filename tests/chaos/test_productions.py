@@ -31,6 +31,7 @@ IDEA = """
     INSERT INTO book (account_id, title, chapter_count, target_word_count, trim_size, content_language)
     VALUES ($1, '', 2, 400, '6x9', 'de') RETURNING id
 """
+FAILURE = "SELECT failure ->> 'code' FROM run WHERE book_id = $1 AND status = 'error'"
 # What a production leaves, once.
 LEFT = """
     SELECT (SELECT count(*) FROM cover WHERE book_id = $1) AS covers,
@@ -117,6 +118,10 @@ async def test_killed_again_and_again_at_any_point_every_production_is_finished_
                     await process.ended(0.2)
                 if await world.value("SELECT status FROM book WHERE id = $1", book) == "completed":
                     break
+                if failure := await world.value(FAILURE, book):
+                    assert failure == "quarantined", process.log  # killed three times before it was any further
+                    with contextlib.suppress(aiohttp.ClientError):
+                        await world.steer(process, author, book, "resume")
             if process.dead:
                 killed += 1
                 world.kills += 1

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from pathlib import Path
 
 import docx
 import pytest
+import uharfbuzz as hb
 from docx.oxml.ns import qn
+from lxml import etree
 from openxml_audit import OpenXmlValidator
 
 from bookgen.render.settings import ExportSettings
@@ -43,12 +46,46 @@ def test_the_contents_have_the_pdfs_numbers(small: Rendered) -> None:
     assert entries == expected
 
 
-def test_each_chapter_is_a_section_on_a_right_hand_page(small: Rendered) -> None:
-    document = docx.Document(io.BytesIO(small.docx))
+@pytest.mark.parametrize(("profile", "start"), [("digital", "nextPage"), ("print", "oddPage")])
+def test_each_chapter_is_a_section_and_for_print_on_a_right_hand_page(make: Make, profile: str, start: str) -> None:
+    book = render(make("A line.", "A line.", "A line."), ExportSettings(profile=profile))
+    document = docx.Document(io.BytesIO(book.docx))
     starts = [section._sectPr.find(qn("w:type")).get(qn("w:val")) for section in document.sections]
 
-    assert starts == ["nextPage", "oddPage", "oddPage", "oddPage"]
+    assert starts == ["nextPage", start, start, start]
     assert len(of_style(document, "Heading 1")) == 3
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "families"),
+    [
+        ("en", "A `line` of code.", {"Source Serif 4", "Source Code Pro"}),
+        ("ar", "كان يا ما كان", {"Source Serif 4", "Amiri"}),
+    ],
+)
+def test_the_fonts_are_in_the_document_with_the_letters_of_the_book(
+    make: Make, language: str, words: str, families: set[str]
+) -> None:
+    with zipfile.ZipFile(io.BytesIO(render(make(words, language=language)).docx)) as package:
+        table = etree.fromstring(package.read("word/fontTable.xml"))
+        relations = etree.fromstring(package.read("word/_rels/fontTable.xml.rels"))
+        files = {each.get("Id"): package.read(f"word/{each.get('Target')}") for each in relations}
+    covered: dict[str, set[int]] = {}
+    for font in table:
+        for slot in font:
+            if key := slot.get(f"{W}fontKey"):
+                face = hb.Face(hb.Blob(shown(files[slot.get(qn("r:id"))], key)))
+                covered.setdefault(font.get(f"{W}name"), set()).update(face.unicodes)
+                assert not face.axis_infos
+
+    assert set(covered) == families
+    assert {ord(letter) for letter in words if letter.isalpha()} <= set.union(*covered.values())
+
+
+def shown(data: bytes, key: str) -> bytes:
+    """What an application makes of an embedded font: its first 32 bytes have been hidden under the key."""
+    mask = bytes.fromhex(key.strip("{}").replace("-", ""))[::-1] * 2
+    return bytes(byte ^ other for byte, other in zip(data[:32], mask, strict=True)) + data[32:]
 
 
 def test_each_chapters_running_head_shows_its_own_title(small: Rendered) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pikepdf
+import pypdfium2
 import pytest
 
 from tests.render.conftest import Rendered
@@ -46,3 +47,39 @@ def plain(text: str) -> list[str]:
 def test_its_pages_have_the_trim(folder: Path) -> None:
     with pikepdf.open(folder / "book.pdf") as pdf:
         assert {tuple(round(float(side)) for side in page.mediabox) for page in pdf.pages} == {(0, 0, 432, 648)}
+
+
+def test_its_letters_are_those_of_the_fonts_in_the_document(folder: Path) -> None:
+    with pikepdf.open(folder / "book.pdf") as pdf:
+        fonts = {str(font.BaseFont) for page in pdf.pages for font in page.Resources.get("/Font", {}).values()}
+
+    assert {"Roman-Regular", "Italic-Italic"} <= {name.partition("SourceSerif4")[2] for name in fonts}
+
+
+def test_the_contents_have_the_numbers_of_its_own_pages(folder: Path, small: Rendered) -> None:
+    pages = lines(folder)
+    (contents,) = [page for page in pages if page[0] == "Contents"]
+    for chapter in small.manuscript.chapters:
+        (entry,) = [line for line in contents if line.startswith(chapter.title)]
+        (opener,) = [page for page in pages if chapter.title in page[:3] and opens(page)]
+        assert entry.split(".")[-1].split()[-1] == opener[-1], chapter.title
+
+
+def test_a_running_head_is_on_every_page_but_those_where_a_chapter_begins(folder: Path, small: Rendered) -> None:
+    titles = [chapter.title for chapter in small.manuscript.chapters]
+    pages = lines(folder)
+    first = next(number for number, page in enumerate(pages) if opens(page))
+    for page in pages[first:]:
+        assert opens(page) or page[0] in (small.manuscript.title, *titles), page[:2]
+
+
+def opens(page: list[str]) -> bool:
+    """Whether a chapter begins on it; the letters of its number are spaced."""
+    return page[0].replace(" ", "").startswith("CHAPTER")
+
+
+def lines(folder: Path) -> list[list[str]]:
+    """Of each page, from top to bottom, without the empty ones."""
+    with pypdfium2.PdfDocument(folder / "book.pdf") as pdf:
+        texts = [page.get_textpage().get_text_bounded() for page in pdf]
+    return [[line.strip() for line in text.splitlines() if line.strip()] for text in texts]

@@ -8,6 +8,7 @@ from typing import Any
 from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 
+from bookgen.render.docx.fonts import body_font, complex_font
 from bookgen.render.docx.xml import CENTRED, MONO, NAMESPACES, spacing, twips
 from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
@@ -30,26 +31,6 @@ _NAMES = {
 }
 # Space around a group of such paragraphs and none between them.
 _GROUPED = "<w:contextualSpacing/>"
-FONT_NAMES = {"serif": "Source Serif 4", "sans": "Source Sans 3", "dyslexic": "Atkinson Hyperlegible"}
-
-# What a machine without the face takes in its place: its name, its kind, the width of its letters.
-_STAND_INS = {
-    "Source Serif 4": ("Georgia", "roman", "variable"),
-    "Source Sans 3": ("Calibri", "swiss", "variable"),
-    "Atkinson Hyperlegible": ("Verdana", "swiss", "variable"),
-    "Source Code Pro": ("Courier New", "modern", "fixed"),
-}
-
-
-def font_table(settings: ExportSettings) -> str:
-    fonts = "".join(
-        f'<w:font w:name="{name}"><w:altName w:val="{other}"/><w:charset w:val="00"/><w:family w:val="{family}"/>'
-        f'<w:pitch w:val="{pitch}"/></w:font>'
-        for name, (other, family, pitch) in _STAND_INS.items()
-        if name in (FONT_NAMES[settings.font], "Source Code Pro")
-    )
-    return f"<w:fonts {NAMESPACES}>{fonts}</w:fonts>"
-
 
 # What it is based on, what follows it, and the properties of its paragraphs and of its letters.
 _Style = tuple[str, str, str, str]
@@ -69,7 +50,8 @@ class StyleSheet:
         self._add_character("FootnoteReference", "footnote reference", '<w:vertAlign w:val="superscript"/>')
         self._add_character("Hyperlink", "Hyperlink", '<w:color w:val="1F4E79"/><w:u w:val="single"/>')
         settings = self._document.settings.element
-        settings.insert_element_before(_switch("mirrorMargins"), "w:proofState")  # the schema wants its order
+        for name in ("embedTrueTypeFonts", "saveSubsetFonts", "mirrorMargins"):  # the schema wants its order
+            settings.insert_element_before(_switch(name), "w:proofState")
         if self._settings.hyphenate:
             settings.insert_element_before(_switch("autoHyphenation"), "w:characterSpacingControl")
         settings.insert_element_before(_switch("evenAndOddHeaders"), "w:characterSpacingControl")
@@ -128,13 +110,14 @@ class StyleSheet:
         }
 
     def _defaults(self) -> None:
-        name = FONT_NAMES[self._settings.font]
+        name = body_font(self._settings)
         root = self._document.styles.element
         run = root.find(qn("w:docDefaults")).find(qn("w:rPrDefault")).find(qn("w:rPr"))
         fonts = run.find(qn("w:rFonts"))
         fonts.attrib.clear()
-        for slot in ("ascii", "hAnsi", "cs", "eastAsia"):
+        for slot in ("ascii", "hAnsi", "eastAsia"):
             fonts.set(qn(f"w:{slot}"), name)
+        fonts.set(qn("w:cs"), complex_font(self._settings, self._language.tag))
         language = run.find(qn("w:lang"))
         for slot in ("val", "eastAsia", "bidi"):
             language.set(qn(f"w:{slot}"), self._language.tag)

@@ -1,4 +1,4 @@
-"""A manuscript as a Word document whose contents page already has the PDF's numbers."""
+"""A manuscript as a Word document, with its fonts, whose contents page has the PDF's numbers until it has its own."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from docx.opc.part import Part
 
 from bookgen.render.archive import rezip
 from bookgen.render.docx.body import BodyWriter
-from bookgen.render.docx.styles import StyleSheet, font_table, size
+from bookgen.render.docx.fonts import embed_fonts
+from bookgen.render.docx.styles import StyleSheet, size
 from bookgen.render.docx.watermark import watermark_paragraph
-from bookgen.render.docx.xml import DECLARATION, NAMESPACES, around_field, field, paragraph, spacing, text, twips
+from bookgen.render.docx.xml import DECLARATION, NAMESPACES, field, paragraph, spacing, text, twips
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs, title_scale
 from bookgen.render.layout.geometry import geometry
@@ -61,20 +62,25 @@ class _DocxWriter:
         plain = self._plain_furniture()
         chapters = self._manuscript.chapters
         out = [self._front(plain)]
-        start = "oddPage" if self._settings.chapter_starts == "right" else "nextPage"
         for index, section in enumerate(chapters):
             out.append(self._chapter(index, section))
             numbers = '<w:pgNumType w:fmt="decimal" w:start="1"/>' if index == 0 else ""
-            properties = self._section(furniture | self._chapter_head(section), start, numbers)
+            properties = self._section(furniture | self._chapter_head(section), self._start, numbers)
             out.append(_break(properties) if index < len(chapters) - 1 else properties)
         self._notes()
         self._properties()
-        buffer = io.BytesIO()
-        document.save(buffer)
         # The package is python-docx's, its text never was: a book's body is not worth a tree of objects.
         body = f"{DECLARATION}<w:document {NAMESPACES}><w:body>{''.join(out)}</w:body></w:document>"
-        fonts = DECLARATION + font_table(self._settings)
-        return rezip(buffer.getvalue(), {"word/document.xml": body.encode(), "word/fontTable.xml": fonts.encode()})
+        fonts = embed_fonts(document, body + "".join(self._body.notes), self._settings, self._language.tag)
+        buffer = io.BytesIO()
+        document.save(buffer)
+        return rezip(buffer.getvalue(), {"word/document.xml": body.encode(), "word/fontTable.xml": fonts})
+
+    @property
+    def _start(self) -> str:
+        """As in the PDF: only what is printed has blank pages. LibreOffice would leave a head out after each."""
+        printed = self._settings.profile == "print"
+        return "oddPage" if printed and self._settings.chapter_starts == "right" else "nextPage"
 
     def _drop_old_styles(self) -> None:
         """The template's second style part contradicts the first."""
@@ -124,15 +130,14 @@ class _DocxWriter:
         return paragraph("BookFigure", self._body.drawing(picture, alt, width, width * picture.height / picture.width))
 
     def _contents(self) -> list[str]:
+        """Fields one by one: within a field for all of them LibreOffice would not work out the numbers."""
         out = []
-        chapters = self._manuscript.chapters
-        opening, closing = around_field('TOC \\o "1-1" \\h \\z \\u')
-        for index, section in enumerate(chapters):
-            number = field(f"PAGEREF {_bookmark(index)} \\h", self._pagination.chapter_labels[section.number])
+        for index, section in enumerate(self._manuscript.chapters):
+            label = self._pagination.chapter_labels[section.number]
+            number = field(f"PAGEREF {_bookmark(index)} \\h", label, outdated=True)
             entry = f"{text(_title(section))}<w:r><w:tab/></w:r>{number}"
             link = f'<w:hyperlink w:anchor="{_bookmark(index)}" w:history="1">{entry}</w:hyperlink>'
-            first, last = opening * (index == 0), closing * (index == len(chapters) - 1)
-            out.append(paragraph("TOC1", first + link + last))
+            out.append(paragraph("TOC1", link))
         return out
 
     # chapters

@@ -34,14 +34,12 @@ def paragraph(style: str, content: str, properties: str = "") -> str:
     return f'<w:p><w:pPr><w:pStyle w:val="{style}"/>{properties}</w:pPr>{content}</w:p>'
 
 
-def field(instruction: str, shown: str) -> str:
-    """A field with its result already in it, so that no reader has to be asked to update it."""
-    begin, end = around_field(instruction)
-    return begin + text(shown) + end
-
-
-def around_field(instruction: str) -> tuple[str, str]:
-    """What stands before a field's result, and what behind it."""
-    begin, separate, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
-    asked = f'<w:r><w:instrText xml:space="preserve"> {escape(instruction, quote=False)} </w:instrText></w:r>'
-    return begin + asked + separate, end
+def field(instruction: str, shown: str, *, outdated: bool = False) -> str:
+    """A field with a result in it. `outdated`: whoever opens the document is to work it out anew."""
+    begin, separate, end = (f'w:fldCharType="{kind}"' for kind in ("begin", "separate", "end"))
+    dirty = ' w:dirty="true"' * outdated
+    return (
+        f"<w:r><w:fldChar {begin}{dirty}/></w:r>"
+        f'<w:r><w:instrText xml:space="preserve"> {escape(instruction, quote=False)} </w:instrText></w:r>'
+        f"<w:r><w:fldChar {separate}/></w:r>{text(shown)}<w:r><w:fldChar {end}/></w:r>"
+    )

@@ -1,0 +1,83 @@
+"""The document's fonts: their names, what stands in for them, and their files, put into the document."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+
+from bookgen.render.docx.xml import DECLARATION, MONO, NAMESPACES
+from bookgen.render.fonts.families import BY_LANGUAGE, BY_SETTING, Source
+from bookgen.render.fonts.families import MONO as CODE
+from bookgen.render.fonts.instance import instance
+from bookgen.render.settings import ExportSettings
+
+# What a machine takes that reads no embedded fonts: its name, its kind, the width of its letters.
+_STAND_INS = {
+    "Source Serif 4": ("Georgia", "roman", "variable"),
+    "Source Sans 3": ("Calibri", "swiss", "variable"),
+    "Atkinson Hyperlegible": ("Verdana", "swiss", "variable"),
+    "Source Code Pro": ("Courier New", "modern", "fixed"),
+    "Amiri": ("Traditional Arabic", "roman", "variable"),
+    "Frank Ruhl Libre": ("David", "roman", "variable"),
+    "Noto Serif Devanagari": ("Mangal", "roman", "variable"),
+}
+_STYLES = (("Regular", False, False), ("Bold", True, False), ("Italic", False, True), ("BoldItalic", True, True))
+# Letters that an author may go on writing with, whatever the book has: Latin, and general punctuation.
+_USUAL = frozenset((*range(0x20, 0x250), *range(0x2010, 0x2070), 0x20AC, 0x2122, 0xFB01, 0xFB02))
+_OBFUSCATED = "application/vnd.openxmlformats-officedocument.obfuscatedFont"
+_HIDDEN = 32  # bytes of a file that its key hides
+
+
+def body_font(settings: ExportSettings) -> str:
+    return BY_SETTING[settings.font].name
+
+
+def complex_font(settings: ExportSettings, tag: str) -> str:
+    """Of the script that a language has beside Latin, else the body's own."""
+    return BY_LANGUAGE.get(tag.split("-")[0].lower(), BY_SETTING[settings.font]).name
+
+
+def embed_fonts(document: Any, xml: str, settings: ExportSettings, tag: str) -> bytes:
+    """Puts the fonts of a document with that text into its package; the font table that names them."""
+    letters = _USUAL | {ord(letter) for letter in set(xml)}
+    code = [CODE] if MONO in xml or '"BookCode"' in xml else []
+    sources = {each.name: each for each in (BY_SETTING[settings.font], *_own(tag), *code)}
+    table = document.part.part_related_by(RELATIONSHIP_TYPE.FONT_TABLE)
+    fonts = "".join(_font(table, source, letters) for source in sources.values())
+    return (DECLARATION + f"<w:fonts {NAMESPACES}>{fonts}</w:fonts>").encode()
+
+
+def _own(tag: str) -> list[Source]:
+    own = BY_LANGUAGE.get(tag.split("-")[0].lower())
+    return [own] if own else []
+
+
+def _font(table: Part, source: Source, letters: frozenset[int]) -> str:
+    other, family, pitch = _STAND_INS[source.name]
+    embedded = "".join(
+        _embedded(table, style, instance(source, bold=bold, italic=italic, letters=letters))
+        for style, bold, italic in _STYLES
+        if not italic or source.italic != source.regular
+    )
+    return (
+        f'<w:font w:name="{source.name}"><w:altName w:val="{other}"/><w:charset w:val="00"/>'
+        f'<w:family w:val="{family}"/><w:pitch w:val="{pitch}"/>{embedded}</w:font>'
+    )
+
+
+def _embedded(table: Part, style: str, data: bytes) -> str:
+    number = len(table.rels) + 1
+    key = uuid5(NAMESPACE_URL, f"{number} {len(data)} {data[:64].hex()}")
+    part = Part(PackURI(f"/word/fonts/font{number}.odttf"), _OBFUSCATED, _hidden(data, key), table.package)
+    relation = table.relate_to(part, RELATIONSHIP_TYPE.FONT)
+    return f'<w:embed{style} r:id="{relation}" w:fontKey="{{{str(key).upper()}}}"/>'
+
+
+def _hidden(data: bytes, key: UUID) -> bytes:
+    """As the standard (ECMA-376, part 4, 2.8.1) wants an embedded font: its head under the key, last byte first."""
+    mask = key.bytes[::-1] * 2
+    return bytes(byte ^ other for byte, other in zip(data[:_HIDDEN], mask, strict=True)) + data[_HIDDEN:]

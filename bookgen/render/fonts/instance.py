@@ -1,0 +1,40 @@
+"""A font file of its own for one weight and slope of a family, with the letters that are wanted."""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+
+import uharfbuzz as hb
+
+from bookgen.render.fonts.families import Source
+
+_DROPPED = ("STAT", "DSIG", "meta")
+_REGULAR, _BOLD = 0x40, 0x20  # of a file's `fsSelection`
+_KEPT = 16  # instances, for the books that are exported after this one
+
+
+@lru_cache(_KEPT)
+def instance(source: Source, *, bold: bool, italic: bool, letters: frozenset[int]) -> bytes:
+    """TrueType without axes; of the letters, by code point, those that the family has, with their features."""
+    face = hb.Face(hb.Blob.from_file_path(str(source.path(bold=bold, italic=italic))), source.index)
+    wanted = hb.SubsetInput()
+    wanted.sets(hb.SubsetInputSets.UNICODE).update(letters)
+    wanted.flags = hb.SubsetFlags.NOTDEF_OUTLINE
+    wanted.drop_table_tag_set.update(int.from_bytes(tag.encode(), "big") for tag in _DROPPED)
+    places = source.axes(bold=bold)
+    for axis in face.axis_infos:
+        wanted.pin_axis_location(face, axis.tag, places.get(axis.tag, axis.default_value))
+    data = bytearray(hb.subset(face, wanted).blob.data)
+    if bold:
+        _say_bold(data)
+    return bytes(data)
+
+
+def _say_bold(data: bytearray) -> None:
+    """A place on a variable file's axes says of itself what the file says: that it is regular."""
+    tables = {bytes(data[at : at + 4]): at for at in range(12, 12 + 16 * int.from_bytes(data[4:6], "big"), 16)}
+    for tag, place, off, on in ((b"OS/2", 62, _REGULAR, _BOLD), (b"head", 44, 0, 1)):
+        (offset,) = struct.unpack_from(">I", data, tables[tag] + 8)
+        (bits,) = struct.unpack_from(">H", data, offset + place)
+        struct.pack_into(">H", data, offset + place, bits & ~off | on)
