@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient, TestServer, get_port_socket
 
 from bookgen.accounts.tokens import Tokens
 from bookgen.http.edge.keys import Services
@@ -198,10 +199,11 @@ async def serving(
     *,
     routes: Sequence[Route] = ROUTES,
     site: Mapping[str, Any] = EMPTY,
+    socket_factory: Callable[..., socket.socket] = get_port_socket,
     **given: Any,
 ) -> AsyncIterator[Api]:
     async with composed(database, folder, **given) as service:
         services = replace(service.services, site=replace(service.services.site, **site))
         await service.supervisor.start()
-        async with TestClient(Server(build_app(services, routes))) as client:
+        async with TestClient(Server(build_app(services, routes), socket_factory=socket_factory)) as client:
             yield Api(client, services, service.tokens)

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver.common.keys import Keys
 
+from bookgen.http.console.static import assets
+from bookgen.store.database import Database
 from tests.checkers import require
-from tests.http.conftest import PASSWORD, Api, OpenApi
+from tests.http.conftest import PASSWORD, Api, OpenApi, serving
 from tests.http.console import browser
 from tests.http.console.browser import BrowserPage
 
+SIGN_IN = """
+const [folder, username, password, done] = arguments;
+(async () => {
+  const body = JSON.stringify({ username, password });
+  const reply = await fetch("/api/v1/auth/login/", {
+    method: "POST", headers: { "Content-Type": "application/json" }, body,
+  });
+  (await import(`${folder}/session.js`)).signIn(await reply.json(), false);
+  location.hash = "/";
+  done();
+})();
+"""
 OpenPage = Callable[[Api], Awaitable[BrowserPage]]
 
 
@@ -25,6 +41,34 @@ def chromium() -> Iterator[Any]:
     driver = browser.start()
     yield driver
     driver.quit()
+
+
+def bound(port: int = 0) -> socket.socket:
+    """To an address that several may be bound to; what comes there goes to those who listen."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    made.bind(("127.0.0.1", port))
+    return made
+
+
+@pytest.fixture(scope="session")
+def ports() -> Iterator[list[int]]:
+    """Of the services of a test. The browser keeps the page's files by address, and the next test is at the same."""
+    with contextlib.ExitStack() as kept:
+        yield [kept.enter_context(bound()).getsockname()[1] for _ in range(3)]
+
+
+@pytest.fixture
+async def open_api(database: Database, tmp_path: Path, ports: list[int]) -> AsyncIterator[OpenApi]:
+    free = iter(ports)
+    async with contextlib.AsyncExitStack() as closing:
+
+        async def open_api(**settings: Any) -> Api:
+            port = next(free)
+            service = serving(database, tmp_path, socket_factory=lambda *_: bound(port), **settings)
+            return await closing.enter_async_context(service)
+
+        yield open_api
 
 
 @pytest.fixture
@@ -60,11 +104,7 @@ async def page(open_page: OpenPage, visitor: Api) -> BrowserPage:
 
 
 async def sign_in(page: BrowserPage, api: Api, name: str = "ada") -> Api:
-    """A new account's own page."""
+    """A new account's own page. (What a reader does for it is in test_session.py.)"""
     account = await api.as_new_account(name)
-    await page.open("signin")
-    await page.fill("E-mail address or username", name)
-    await page.fill("Password", PASSWORD)
-    await page.keys(Keys.ENTER)
-    await page.until("location.hash === '#/'")
+    await page.wait_for(SIGN_IN, f"/console/{assets().version}", name, PASSWORD)
     return account

@@ -15,7 +15,7 @@ from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
 
 FIELD = "Text of the chapter, in Markdown"
-SEQUENCES = int(os.environ.get("SEQUENCES", "100"))
+SEQUENCES = int(os.environ.get("SEQUENCES", "30"))
 BATCH = 10
 UNREACHABLE = ("ERR_INTERNET_DISCONNECTED", "ERR_CONNECTION_REFUSED", "Failed to fetch")
 
