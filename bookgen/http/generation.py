@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, cast
 
 import orjson
 from aiohttp import web
@@ -13,9 +14,9 @@ from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
 from bookgen.http import generation_schemas as shapes
 from bookgen.http.edge import replies
 from bookgen.http.edge.conditional import Known
+from bookgen.http.edge.connection import BoundedConnection
 from bookgen.http.edge.contract import conditional, docs, grows, refuses, response_schema, waits
 from bookgen.http.edge.keys import ACCOUNT_ID, SUPERVISOR, WAITING
-from bookgen.http.edge.listening import called_off_when_lost
 from bookgen.http.edge.routing import path_id
 from bookgen.store.progress import RunProgress
 
@@ -84,8 +85,12 @@ async def generation_status(request: web.Request) -> web.Response:
         if not seconds:
             now = await statuses.read(account_id, book_id)
             return known.answer({}) if known(now) else replies.encoded(now)
-        with called_off_when_lost(request):  # the room is for those who will hear
+        connection = cast(BoundedConnection, request.protocol)
+        connection.call_off(asyncio.current_task())  # who hangs up leaves the room to those who will hear
+        try:
             body = await statuses.read_other(account_id, book_id, known, seconds)
+        finally:
+            connection.call_off(None)
     applied = {"Preference-Applied": f"wait={seconds}"}
     return known.answer(applied) if body is None else replies.encoded(body, headers=applied)
 

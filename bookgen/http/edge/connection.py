@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any
 
@@ -97,16 +97,11 @@ class BoundedConnection(web.RequestHandler):
         self._called_off: asyncio.Task[Any] | None = None
         self.lost = asyncio.Event()
 
-    @contextmanager
-    def calling_off(self) -> Iterator[None]:
-        """What the caller waits for meanwhile ends when the caller hangs up. Only for what changes nothing."""
-        if self.lost.is_set():
+    def call_off(self, task: asyncio.Task[Any] | None) -> None:
+        """Names what ends when the caller hangs up: only what changes nothing. None when it is over."""
+        if task is not None and self.lost.is_set():
             raise CallerLeft
-        self._called_off = asyncio.current_task()
-        try:
-            yield
-        finally:
-            self._called_off = None
+        self._called_off = task
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)

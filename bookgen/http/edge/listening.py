@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
 from aiohttp import web
@@ -13,11 +12,6 @@ from bookgen.errors import CallerLeft
 from bookgen.http.edge.connection import BoundedConnection
 
 T = TypeVar("T")
-
-
-def called_off_when_lost(request: web.Request) -> AbstractContextManager[None]:
-    """The same for a wait, without a task of its own: thousands may wait."""
-    return cast(BoundedConnection, request.protocol).calling_off()
 
 
 async def while_listening(request: web.Request, work: Coroutine[Any, Any, T]) -> T:
