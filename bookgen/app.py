@@ -20,7 +20,7 @@ from bookgen import telemetry
 from bookgen.accounts.blocking import Standings
 from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.passwords import Passwords
-from bookgen.accounts.service import AccountRules, Accounts
+from bookgen.accounts.service import Accounts
 from bookgen.accounts.tokens import Tokens
 from bookgen.actors.resources import Products, Writing
 from bookgen.actors.supervisor import Supervisor
@@ -227,7 +227,8 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
             client_id=config.google_client_id or None,
             api_base=config.google_api_base,
         ),
-        rules=AccountRules(config.registration == "open", config.email_verification == "mandatory"),
+        registration_open=config.registration == "open",
+        verification_mandatory=config.email_verification == "mandatory",
         wake_mail=mailing.wake,
         standings=standings,
     )

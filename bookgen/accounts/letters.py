@@ -10,6 +10,7 @@ from html import escape
 
 from bookgen.models import Letter, LinkPurpose, Notice
 
+SITE = "bookgen"
 LIFETIME = {
     LinkPurpose.VERIFY_EMAIL: timedelta(days=3),
     LinkPurpose.RESET_PASSWORD: timedelta(hours=1),
@@ -111,7 +112,6 @@ text-decoration:none;border-radius:4px">{action}</a></p>
 def compose(
     what: LinkPurpose | Notice,
     *,
-    site: str,
     home: str,
     recipient: str,
     username: str,
@@ -119,10 +119,7 @@ def compose(
     message_id: str,
     url: str = "",
 ) -> Letter:
-    """The letter of this kind by the site of that name and address.
-
-    `url` is its link, `details` are what its wording leaves open.
-    """
+    """The letter of this kind. `home` is our address, `url` its link, `details` what its wording leaves open."""
     wording = WORDING[what]
     if "bought" in details and what is LinkPurpose.MAGIC_LOGIN:
         wording = BOUGHT
@@ -133,16 +130,16 @@ def compose(
         "action": wording.action,
         "closing": wording.closing,
         "url": url,
-        "site": site,
+        "site": SITE,
         "home": home,
     }
-    parts = [f"Hello {words['name']},", words["opening"], words["closing"], f"{site}\n{home}\n"]
+    parts = [f"Hello {words['name']},", words["opening"], words["closing"], f"{SITE}\n{home}\n"]
     if url:
         parts.insert(2, f"{wording.action}:\n{url}")
     escaped = {key: escape(value) for key, value in words.items()}
     return Letter(
         recipient=recipient,
-        subject=f"{wording.subject} ({site})",
+        subject=f"{wording.subject} ({SITE})",
         text="\n\n".join(parts),
         html=HTML.format(**escaped, link=LINK.format(**escaped) if url else ""),
         message_id=message_id,

@@ -33,11 +33,10 @@ log = structlog.get_logger(__name__)
 class Mailing:
     """One loop in each process; a letter is claimed before it is sent, so that one of them sends it."""
 
-    def __init__(self, db: asyncpg.Pool, mailer: Mailer, *, public_url: str, site_name: str = "bookgen") -> None:
+    def __init__(self, db: asyncpg.Pool, mailer: Mailer, *, public_url: str) -> None:
         self._db = db
         self._mailer = mailer
         self._public_url = public_url.rstrip("/")
-        self._site_name = site_name
         self._domain = urlsplit(public_url).hostname or "localhost"
         self._wake = asyncio.Event()
         self._counting = asyncio.Lock()
@@ -139,7 +138,6 @@ class Mailing:
     async def _send(self, mail: DueMail, recipient: str, account: Account | None, url: str = "") -> None:
         letter = compose(
             mail.purpose,
-            site=self._site_name,
             home=self._public_url,
             recipient=recipient,
             username=account.username if account else "",

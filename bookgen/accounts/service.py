@@ -31,12 +31,6 @@ from bookgen.store.accounts import Meant, NewAccount, Rights
 
 
 @dataclass(frozen=True, slots=True)
-class AccountRules:
-    registration_open: bool = True
-    verification_mandatory: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Registration:
     username: str
     email: str
@@ -70,7 +64,8 @@ class Accounts:
         tokens: Tokens,
         passwords: Passwords,
         google: GoogleSignIn,
-        rules: AccountRules,
+        registration_open: bool,
+        verification_mandatory: bool,
         wake_mail: Callable[[], None],
         standings: Standings,
     ) -> None:
@@ -78,7 +73,8 @@ class Accounts:
         self._tokens = tokens
         self._passwords = passwords
         self._google = google
-        self._rules = rules
+        self._registration_open = registration_open
+        self._verification_mandatory = verification_mandatory
         self._wake_mail = wake_mail
         self._standings = standings
         self.profiles = Profiles(db, passwords=passwords, standings=standings, wake_mail=wake_mail)
@@ -115,7 +111,7 @@ class Accounts:
     async def refresh(self, token: str) -> TokenPair:
         claims = self._tokens.verify(token, TokenType.REFRESH)
         account_id = await self._entitled(claims)
-        if self._rules.verification_mandatory:
+        if self._verification_mandatory:
             account = await accounts.find(self._db, account_id)
             if account is None:
                 raise TokenInvalid
@@ -150,7 +146,7 @@ class Accounts:
             account = await self._create(connection, new, caller)
             await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, account.email)
         self._wake_mail()
-        return account, None if self._rules.verification_mandatory else self._tokens.pair(account.id)
+        return account, None if self._verification_mandatory else self._tokens.pair(account.id)
 
     async def attempt(self, *, email: str | None, username: str | None, caller: Caller) -> Attempt:
         """Whose password is about to be tried: that of an e-mail address or, without one, of a username."""
@@ -214,11 +210,11 @@ class Accounts:
         )
 
     def _require_verified(self, account: Account) -> None:
-        if self._rules.verification_mandatory and not account.email_verified:
+        if self._verification_mandatory and not account.email_verified:
             raise PermissionDenied("Follow the link in the mail we sent you, then log in.")
 
     async def _refuse_registration(self, caller: Caller) -> None:
-        if not self._rules.registration_open:
+        if not self._registration_open:
             raise PermissionDenied("Registration is closed on this server.")
         if await bans.banned(self._db, caller.origin):
             raise PermissionDenied("Registration is not possible from here.")

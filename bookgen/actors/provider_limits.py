@@ -16,7 +16,7 @@ class ProviderLimits:
         self._resources = resources
         self._model = resources.model if isinstance(resources.model, Shared) else None
         if self._model:
-            self._model.on_busy = self._tell
+            self._model.tell_busy(self._tell)
 
     def count_others(self, others: int) -> None:
         """`others`: the living processes beside this one."""

@@ -30,7 +30,6 @@ class FallbackModel:
     def __init__(self, first: TextModel, second: TextModel) -> None:
         self._first, self._second = first, second
         self._shared = [model for model in (first, second) if isinstance(model, Shared)]
-        self._on_busy: Callable[[str, float], None] = lambda name, seconds: None
 
     @property
     def name(self) -> str:
@@ -52,15 +51,9 @@ class FallbackModel:
     def names(self) -> tuple[str, ...]:
         return self._first.name, self._second.name
 
-    @property
-    def on_busy(self) -> Callable[[str, float], None]:
-        return self._on_busy
-
-    @on_busy.setter
-    def on_busy(self, tell: Callable[[str, float], None]) -> None:
-        self._on_busy = tell
+    def tell_busy(self, tell: Callable[[str, float], None]) -> None:
         for model in self._shared:
-            model.on_busy = tell
+            model.tell_busy(tell)
 
     def share(self, processes: int) -> None:
         for model in self._shared:

@@ -96,7 +96,10 @@ class RetryingModel:
         self._timed = provider if isinstance(provider, Timed) else None  # to find it out costs more than to ask it
         self._limited = provider if follows and isinstance(provider, Limited) else None
         self.outage: Outage | None = None
-        self.on_busy: Callable[[str, float], None] = lambda name, seconds: None
+        self._tell_busy: Callable[[str, float], None] = lambda name, seconds: None
+
+    def tell_busy(self, tell: Callable[[str, float], None]) -> None:
+        self._tell_busy = tell
 
     def share(self, processes: int) -> None:
         self._pacing.share(processes)
@@ -189,7 +192,7 @@ class RetryingModel:
             if failed.failure is FailureKind.BUSY:
                 asked = self._rules.busy_delay if failed.retry_after is None else failed.retry_after
                 self._gate.shut(min(asked, self._rules.longest_wait))
-                self.on_busy(self.name, asked)
+                self._tell_busy(self.name, asked)
             costs_a_try = not probe and failed.failure is not FailureKind.BUSY
             if not costs_a_try:
                 patience.spend(asyncio.get_running_loop().time() - tried)

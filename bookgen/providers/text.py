@@ -199,10 +199,10 @@ def bound_of(model: object) -> float:
 
 @runtime_checkable
 class Shared(Protocol):
-    """A model whose provider's limits hold for all processes of the service together. `on_busy` is told the name of
-    the model and the seconds for which its provider wants no call."""
+    """A model whose provider's limits hold for all processes of the service together."""
 
-    on_busy: Callable[[str, float], None]
+    def tell_busy(self, tell: Callable[[str, float], None]) -> None:
+        """Has `tell` called with the name of the model and the seconds for which its provider wants no call."""
 
     def share(self, processes: int) -> None:
         """Keeps to the part of one of so many processes."""

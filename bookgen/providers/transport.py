@@ -48,13 +48,13 @@ class ReplyTooLarge(httpx2.TransportError):
 class BoundedClient(httpx2.AsyncClient):
     """An httpx2 client as the SDKs want one. It reads the trust store, which takes its time: make it in a thread."""
 
-    def __init__(self, deadlines: Deadlines, *, connections: int, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, deadlines: Deadlines, *, connections: int) -> None:
         super().__init__(
             timeout=httpx2.Timeout(connect=deadlines.connect, read=None, write=30, pool=None),
             follow_redirects=True,
             transport=AiohttpTransport(connections),
         )
-        self._deadlines, self._most_bytes = deadlines, most_bytes
+        self._deadlines = deadlines
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         deadlines = OF_THIS_CALL.get() or self._deadlines
@@ -64,17 +64,15 @@ class BoundedClient(httpx2.AsyncClient):
         except TimeoutError:
             raise httpx2.ReadTimeout(f"no answer within {deadlines.first_byte:g} s", request=request) from None
         inner = cast(httpx2.AsyncByteStream, response.stream)
-        response.stream = _BoundedStream(inner, request, deadlines, self._most_bytes)
+        response.stream = _BoundedStream(inner, request, deadlines)
         if not stream:
             await response.aread()
         return response
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(
-        self, inner: httpx2.AsyncByteStream, request: httpx2.Request, deadlines: Deadlines, most_bytes: int
-    ) -> None:
-        self._inner, self._request, self._deadlines, self._most_bytes = inner, request, deadlines, most_bytes
+    def __init__(self, inner: httpx2.AsyncByteStream, request: httpx2.Request, deadlines: Deadlines) -> None:
+        self._inner, self._request, self._deadlines = inner, request, deadlines
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         chunks, seconds, received = aiter(self._inner), self._deadlines.first_byte, 0
@@ -87,8 +85,8 @@ class _BoundedStream(httpx2.AsyncByteStream):
             except TimeoutError:
                 raise httpx2.ReadTimeout(f"silent for {seconds:g} s", request=self._request) from None
             received += len(chunk)
-            if received > self._most_bytes:
-                raise ReplyTooLarge(f"more than {self._most_bytes} bytes", request=self._request)
+            if received > MOST_BYTES:
+                raise ReplyTooLarge(f"more than {MOST_BYTES} bytes", request=self._request)
             yield chunk
             seconds = self._deadlines.idle
 

@@ -18,6 +18,9 @@ class LimitedModel(Model):
         self.processes = 1
         self.held_back = asyncio.Queue[tuple[str, float]]()
 
+    def tell_busy(self, tell: Callable[[str, float], None]) -> None:
+        self.on_busy = tell
+
     def share(self, processes: int) -> None:
         self.processes = processes
 

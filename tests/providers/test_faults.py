@@ -85,7 +85,7 @@ async def test_a_model_of_another_process_that_is_told_of_a_busy_provider_waits_
         elsewhere.hold_back(name, seconds)
         told.set()
 
-    here.on_busy = tell
+    here.tell_busy(tell)
     calling = asyncio.create_task(here.complete(chapter_request()))
     await told.wait()
     await elsewhere.complete(chapter_request())
