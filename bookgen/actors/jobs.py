@@ -19,7 +19,7 @@ from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
 from bookgen.billing import outlines
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, Unavailable
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, Unavailable, must_exist
 from bookgen.models import Allowance
 from bookgen.store import jobs
 from bookgen.store import material as store
@@ -109,9 +109,7 @@ class Jobs:
         return save
 
     async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps) -> Save:
-        seen = next((c.content_version for c in material.chapters if c.id == job.chapter_id), None)
-        if seen is None:
-            raise NotFound
+        seen = must_exist(next((c.content_version for c in material.chapters if c.id == job.chapter_id), None))
         draft = await self._resources.writing.write_chapter(material, job.chapter_number, steps)
         quality = [{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings]
 

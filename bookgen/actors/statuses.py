@@ -14,7 +14,7 @@ from bookgen.actors.changes import Change, Changes
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.registry import Key
 from bookgen.actors.resources import Resources
-from bookgen.errors import NotFound
+from bookgen.errors import must_exist
 from bookgen.models import Run, RunStatus
 from bookgen.providers.text import Outage
 from bookgen.store import progress
@@ -58,9 +58,7 @@ class Statuses:
             return body
         kept = self._kept.setdefault(account_id, {})[book_id] = Kept()
         try:
-            found = await progress.of_book(self._pool, account_id, book_id)
-            if found is None:
-                raise NotFound
+            found = must_exist(await progress.of_book(self._pool, account_id, book_id))
             body = self._encoded(kept, found)
             if self._is_ours(found.run):
                 kept.report = found  # of use only if nothing has changed since it was asked for

@@ -20,7 +20,7 @@ from bookgen.billing import addons
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
-from bookgen.errors import Conflict, NotFound
+from bookgen.errors import Conflict, NotFound, must_exist
 from bookgen.models import BookKind, BookStatus, FundingSource, Run, RunMode, RunStatus
 from bookgen.store import (
     book_state,
@@ -120,9 +120,7 @@ class Transactions:
     async def locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:
         """A transaction that holds the locks of the account's book. NotFound when it is not the account's."""
         async with self._connection(account_id) as connection:
-            state = await book_state.lock(connection, account_id, book_id, self._resources.call_seconds)
-            if state is None:
-                raise NotFound
+            state = must_exist(await book_state.lock(connection, account_id, book_id, self._resources.call_seconds))
             yield connection, state
 
     @contextlib.asynccontextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 from asyncpg import Connection, Record, UniqueViolationError
 
-from bookgen.errors import InvalidInput, NotFound
+from bookgen.errors import InvalidInput, must_exist
 from bookgen.models import Account
 from bookgen.store.database import DB
 
@@ -142,9 +142,7 @@ async def meant_by_username(db: DB, username: str, origin: Mapping[str, str]) ->
 
 async def meant_by_id(db: DB, account_id: int, origin: Mapping[str, str]) -> Meant:
     """NotFound when there is no such account any more."""
-    row = await db.fetchrow(MEANT_BY_ID, account_id, list(origin), list(origin.values()))
-    if row is None:
-        raise NotFound
+    row = must_exist(await db.fetchrow(MEANT_BY_ID, account_id, list(origin), list(origin.values())))
     return _meant(row)
 
 
@@ -185,9 +183,9 @@ UPDATE_PROFILE = """
 
 async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any]) -> Account:
     """Change the names and the address that `changes` holds; another address is pending from now on."""
-    row = await db.fetchrow(UPDATE_PROFILE, account_id, *map(changes.get, ("first_name", "last_name", "email")))
-    if row is None:
-        raise NotFound
+    row = must_exist(
+        await db.fetchrow(UPDATE_PROFILE, account_id, *map(changes.get, ("first_name", "last_name", "email")))
+    )
     return account_of(row)
 
 

@@ -57,8 +57,9 @@ class BoundedServer(web.Server):
         self._head_seconds = head_seconds
 
     def __call__(self) -> web.RequestHandler:
-        connection = BoundedConnection(self, self._app, self._counts, loop=asyncio.get_running_loop(), **self._kwargs)
-        connection.head_deadline = asyncio.get_running_loop().call_later(self._head_seconds, connection.cut)
+        loop = asyncio.get_running_loop()
+        connection = BoundedConnection(self, self._app, self._counts, loop=loop, **self._kwargs)
+        connection.head_deadline = loop.call_later(self._head_seconds, connection.cut)
         return connection
 
     def _begin(self, message: Any, payload: Any, connection: Any, *rest: Any) -> web.BaseRequest:
