@@ -120,6 +120,7 @@ CHECKLIST = {
     "10,000 addresses": "test_floods ten_times_as_many_addresses_as_are_remembered_",
     "the slash rule leads to no other host": "test_contract the_slash_rule_never_leads_to_another_host",
     "rendering has a time": "test_pool a_job_that_takes_too_long_is_given_up_and_its_worker_replaced",
+    "no text keeps the proofreader busy": "test_survey no_text_that_never_ends_makes_a_rule_last",
     "and a queue": "test_pool a_full_queue_refuses_at_once",
     # Content
     "no script gets into a file": "test_hostile no_script_and_no_foreign_address_gets_into_a_file",

@@ -14,7 +14,7 @@ from bookgen.writing.proofreading.habits import slips
 _SPACE = "[ \u00a0\u202f]"
 # A dash alone between two words; a hyphen or an en dash without spaces joins them, and is none.
 _DASH = re.compile(
-    rf"(?P<word>[^\W\d_]+[,;:!?.…”’»)\"]?)(?P<dash>{_SPACE}(?:--?|[–—]){_SPACE}|--|—)(?=[“‘«(\"¿¡]?[^\W\d_])"
+    rf"(?<![^\W\d_])(?P<word>[^\W\d_]+[,;:!?.…”’»)\"]?)(?P<dash>{_SPACE}(?:--?|[–—]){_SPACE}|--|—)(?=[“‘«(\"¿¡]?[^\W\d_])"
 )
 _TYPED = (" - ", " -- ", "--")  # what a typewriter has for a dash
 _SET = (" – ", " — ", "—")

@@ -25,16 +25,19 @@ _TWO_STOPS = "This stop stands twice."
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
 _SPACED_MARKS = ("fr",)  # a space before ; : ! ? is right there
 
-_WORD_BEFORE = r"(?P<word>[^\W_]{2,}[\"”’»)\]]?)"  # a letter alone is a part of a formula, or no part of the text
+# Each begins where a word does: from the middle of a word without an end every letter would be tried anew.
+_WORD_BEFORE = (
+    r"(?<![^\W_])(?P<word>[^\W_]{2,}[\"”’»)\]]?)"  # a letter alone is a part of a formula, or no part of the text
+)
 _AFTER_MARK = r"(?=[\s\"”’»)]|\Z)(?!\s?\.)"  # stops with spaces between them are an ellipsis
-_RUN_OF_SPACES = re.compile(r"(?P<before>[^\s\0]+) {2,}(?P<after>[^\s\0|]+)")
+_RUN_OF_SPACES = re.compile(r"(?<![^\s\0|])(?P<before>[^\s\0]+) {2,}(?P<after>[^\s\0|]+)")
 _SPACE_BEFORE = re.compile(rf"{_WORD_BEFORE} +(?P<mark>[,;:!?]|\.(?![.\w])){_AFTER_MARK}")
 _SPACE_BEFORE_COMMA = re.compile(rf"{_WORD_BEFORE} +(?P<mark>,|\.(?![.\w])){_AFTER_MARK}")
-_NONE_AFTER = re.compile(r"(?P<before>[^\W\d_]{2,})(?P<mark>[,;!?،؛؟])(?P<after>[^\W\d_]{2,})")
+_NONE_AFTER = re.compile(r"(?<![^\W\d_])(?P<before>[^\W\d_]{2,})(?P<mark>[,;!?،؛؟])(?P<after>[^\W\d_]{2,})")
 _TALL = ";:!?"  # printers set a space before all of these, or before none
 _NONE_AFTER_STOP = re.compile(r"(?<![\w.@/])(?P<before>[^\W\d_A-Z]{3,})\.(?P<after>[^\W\d_a-z][^\W\d_A-Z]+)(?![\w.@/])")
-_DOUBLED = re.compile(r"(?P<word>[^\W_]+)(?P<mark>[,;:،])(?P=mark)(?=\s)")
-_DOUBLED_STOP = re.compile(r"(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!\s?\.)")
+_DOUBLED = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+)(?P<mark>[,;:،])(?P=mark)(?=\s)")
+_DOUBLED_STOP = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+)(?<!\.)\.\.(?=\s|\Z)(?!\s?\.)")
 
 
 @dataclass(frozen=True, slots=True)

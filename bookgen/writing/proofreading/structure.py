@@ -10,9 +10,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 _BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
+# What opens and never closes is looked for so far and no farther: else each of a hundred thousand searches to the end.
 # Code, addresses, HTML, notes' marks, escapes, scene breaks, and the marks that open a line.
 _NO_PROSE = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]+`|\]\([^)\n]*\)|\]\[[^\]\n]*\]|<[^<>\n]+>|\[\^[^\]\n]+\]:?|https?://\S+|www\.\S+|\S+@\S+\.\w+"
+    r"```.*?(?:```|\Z)|`[^`\n]+`|\]\([^)\n]{0,500}\)|\]\[[^\]\n]{0,500}\]|<[^<>\n]+>|\[\^[^\]\n]{1,200}\]:?"
+    r"|https?://\S+|www\.\S+|[^\s@]{1,64}@[^\s@]{1,255}\.\w+"
     r"|\\.|^[ \t]*(?:[*_-][ \t]*){3,}$|^[ \t]*(?:#{1,6}|[-*+>]|\d+[.)])[ \t]|^[ \t]*\|.*$|^(?: {4}|\t).*$",
     re.DOTALL | re.MULTILINE,
 )

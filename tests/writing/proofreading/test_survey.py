@@ -35,6 +35,14 @@ def test_what_is_no_survey_is_not_taken_for_one(answer: bytes) -> None:
         Survey.read(answer)
 
 
+@pytest.mark.timeout(60)  # a rule whose time grows with the square of a word takes minutes
+@pytest.mark.parametrize("unit", ["[", '"“', "a,", "1234567890", "a", "](", "][", "[^", "a@", "<", "* ", "`a"])
+def test_no_text_that_never_ends_makes_a_rule_last(unit: str) -> None:
+    chapters = [replace(CHAPTERS[0], content=unit * (100_000 // len(unit)))]
+
+    assert isinstance(survey_of(replace(BOOK, content_language="de"), chapters), Survey)
+
+
 @pytest.mark.parametrize("bound", [{"seconds": 0.05}, {"memory": 64 * 2**20}], ids=["time", "memory"])
 async def test_a_survey_takes_no_more_than_it_may(bound: dict[str, Any]) -> None:
     with pytest.raises(ProofreadingFailed):
