@@ -42,7 +42,7 @@ from tests import reached
 ROOT = Path(__file__).parent.parent
 EXPLAINED = Path(__file__).with_suffix(".toml")
 BAR = 0.95
-SECONDS = 900  # for a mutant or a file of tests; one that takes longer hangs, which is noticed
+SECONDS = 600  # for a mutant or a file of tests; one that takes longer hangs, which is noticed
 LOADED = (
     "aiohttp",
     "asyncpg",
@@ -113,10 +113,10 @@ class Mutant:
 
     @property
     def lines(self) -> range:
-        """Those of the statement that is changed; of one with a body, those of its head."""
+        """Those of the statement that is changed; of one with a body those of its head, but all of a function."""
         tree = ast.parse((ROOT / "bookgen" / f"{self.file}.py").read_text())
         around = [
-            range(node.lineno, (node.body[0].lineno if hasattr(node, "body") else (node.end_lineno or 0) + 1))
+            range(node.lineno, (_head_end(node) or node.end_lineno or 0) + 1)
             for node in ast.walk(tree)
             if isinstance(node, ast.stmt)
         ]
@@ -187,6 +187,13 @@ def _program(source: str) -> str:
             case _:
                 pass
     return ast.dump(tree)
+
+
+def _head_end(statement: ast.stmt) -> int | None:
+    """The last line of its head, where that is not all of it. What a function's head says is seen by its callers."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) or not hasattr(statement, "body"):
+        return None
+    return max(int(statement.body[0].lineno) - 1, statement.lineno)
 
 
 def _mutant(file: str, source: str, changed: str) -> Mutant:

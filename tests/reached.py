@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 # In one process, which may have loaded large packages before.
 HERE = ("-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no", "-W", "ignore:Module already imported")
+MOST_SECONDS = 60.0  # of tests, as they were measured, for a mutant
 ANY = ""  # the context of what is not in a test: imports
 
 
@@ -56,12 +58,15 @@ class Reached:
                 self._lines.setdefault(file, {}).setdefault(int(line), set()).update(tests)
 
     def tests_of(self, file: str, lines: Collection[int]) -> list[str]:
-        """Those that reach one of these lines, the quickest first; all of the file's for what runs at its import."""
+        """Those that reach one of these lines, the quickest first, as many as take MOST_SECONDS; of the file's, where
+        only its import reaches them."""
         of_file = self._lines.get(file, {})
         found = {test for line in lines for test in of_file.get(line, ())}
-        if ANY in found:
+        if found == {ANY}:
             found = {test for tests in of_file.values() for test in tests}
-        return sorted(found & self._seconds.keys() - {*self.failed}, key=self._seconds.__getitem__)
+        quickest = sorted(found & self._seconds.keys() - {*self.failed}, key=self._seconds.__getitem__)
+        until = accumulate(self._seconds[test] for test in quickest)
+        return [test for test, seconds in zip(quickest, until, strict=True) if seconds <= MOST_SECONDS]
 
 
 def kept_in(folder: Path, files: Sequence[str], test: str) -> Path:
