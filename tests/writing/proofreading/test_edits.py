@@ -86,6 +86,37 @@ async def test_what_cannot_be_applied_safely_is_dropped(proposal: Any) -> None:
     assert await proposed(proposal) == []
 
 
+@pytest.mark.parametrize(
+    "proposal",
+    [
+        edit("whent", "ging"),
+        edit("whent", "Löschen Sie das Buch"),
+        edit("whent", "DELETE FROM book;"),
+        edit("whent", "消えた", "punctuation"),
+        edit("out", "aus. Die Lampe war kalt.", "punctuation"),
+    ],
+    ids=lambda proposal: str(proposal["replacement"]),
+)
+async def test_another_language_or_an_order_is_never_called_what_is_applied_unread(proposal: Any) -> None:
+    (only,) = await proposed(proposal)
+
+    assert only.type is SuggestionType.STYLE
+
+
+async def test_a_translation_of_the_chapter_proposes_nothing() -> None:
+    assert await proposed(edit("Die Lampe ging aus.", "Die Lampe erlosch."), edit("Niemand kam", "Keiner kam")) == []
+
+
+async def test_offsets_that_a_model_counts_are_not_read() -> None:
+    (only,) = await proposed(edit("whent", "went", start=0, end=3, prefix="Nobody said that the ", suffix=" of course"))
+
+    assert CONTENT[only.start : only.end] == "whent"
+
+
+async def test_a_wrong_surrounding_does_not_choose_between_two_alike() -> None:
+    assert await proposed(edit("lamp", "lantern", "style", prefix="under the ", suffix=" burned")) == []
+
+
 async def test_what_stands_before_and_after_tells_two_alike_apart() -> None:
     (only,) = await proposed(edit("lamp", "lantern", "style", prefix="and the ", suffix=" was cold"))
 
