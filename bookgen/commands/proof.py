@@ -105,11 +105,16 @@ async def _show(client: Client, console: Console, report: Found, each: Found) ->
     console.print(
         Text.assemble(
             _line(preview["context_before"]),
-            (_line(preview["before"]), "red strike"),
-            (_line(preview["after"]), "green bold"),
+            *_changed(console, _line(preview["before"]), _line(preview["after"])),
             _line(preview["context_after"]),
         )
     )
+
+
+def _changed(console: Console, before: str, after: str) -> Sequence[str | tuple[str, str]]:
+    if console.color_system:
+        return (before, "red strike"), (after, "green bold")
+    return f"[-{before}-]", f"{{+{after}+}}"  # as wdiff has it, where no colour tells one from the other
 
 
 def _line(text: str) -> str:
