@@ -181,7 +181,9 @@ def test_a_uid_is_the_url_safe_base64_of_the_id(account_id: int) -> None:
     assert decode_uid(uid) == account_id
 
 
-@pytest.mark.parametrize("uid", ["", "!", "ä", "LTE", "MA", "YWJj", "A" * 40, "OTIyMzM3MjAzNjg1NDc3NTgwOA", "4pmg"])
+@pytest.mark.parametrize(
+    "uid", ["", "!", "ä", "LTE", "MA", "YWJj", "A" * 40, "OTIyMzM3MjAzNjg1NDc3NTgwOA", "4pmg", "MTEx" * 1600]
+)
 def test_what_is_no_uid_names_no_account(uid: str) -> None:
     assert decode_uid(uid) is None
 
