@@ -24,7 +24,7 @@ test: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 serve: .venv/.runtime
 	@$(BIN)/bookgen serve
@@ -34,7 +34,7 @@ pythons:
 	@for python in python3.11 python3.12 python3.13; do \
 		$$python -c '' 2>/dev/null || continue; echo "With $$python:"; \
 		$$python -m venv .venv-$$python && .venv-$$python/bin/pip install -qq -e ".[test]" \
-		&& .venv-$$python/bin/mypy --python-version $${python#python} && .venv-$$python/bin/pytest -n 2 || exit 1; done
+		&& .venv-$$python/bin/mypy --python-version $${python#python} && .venv-$$python/bin/pytest -n 2 --dist worksteal || exit 1; done
 
 chaos: .venv/.test
 	CHAOS=all $(BIN)/pytest tests/chaos tests/actors/test_life.py -s --timeout 900

@@ -22,6 +22,9 @@ pytest_plugins = ("tests.canaries", "tests.checkers")
 # Durability is tested on clusters of its own; here it would only cost time.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 
+# Checkers on Java are started for one file each: to compile them for speed takes half of what they use.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 class Cluster:
     """Started on the main thread of the process that owns it: the server dies with its starter."""
@@ -52,6 +55,7 @@ def pytest_configure() -> None:
     """A test's service is set up by the test alone. (The programs of PostgreSQL are the machine's affair.)"""
     for name in {*names().values(), "DATABASE_URL"} - {"BOOKGEN_PG_BINDIR"}:
         os.environ.pop(name, None)
+    os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED)
 
 
 @pytest.hookimpl(optionalhook=True)

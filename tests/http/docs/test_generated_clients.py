@@ -34,6 +34,10 @@ AS_BYTES = json.dumps(
 )
 
 
+# Of openapi-generator: the client alone.
+NO_PAGES = "apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"
+
+
 async def run(*command: str | Path, folder: Path, **environment: str) -> str:
     """What the command prints; it fails with all of it."""
     process = await asyncio.create_subprocess_exec(
@@ -58,7 +62,7 @@ async def openapi_python_client(document: Path, folder: Path, base_url: str) -> 
 
 
 async def openapi_generator(document: Path, folder: Path, base_url: str) -> None:
-    options = ("-g", "python", "--package-name", "made_client", "--global-property", "apiTests=false,modelTests=false")
+    options = ("-g", "python", "--package-name", "made_client", "--global-property", NO_PAGES)
     command = (sys.executable, "-c", "from openapi_generator_cli import cli; cli()", "generate", "-i", document)
     await run(*command, "-o", ".", *options, folder=folder)
     await run(sys.executable, DRIVERS / "generator.py", base_url, folder, folder=folder, PYTHONPATH=str(folder))
