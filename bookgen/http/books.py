@@ -108,7 +108,7 @@ async def read_book(request: web.Request) -> web.Response:
 )
 @json_schema(shapes.BookChangesSchema)
 @response_schema(shapes.BookSchema)
-@refuses(errors.PlanUpgradeRequired, errors.Conflict)
+@refuses(errors.PlanUpgradeRequired, errors.Conflict, errors.GenerationInProgress)
 @grows
 async def change_book(request: web.Request) -> web.Response:
     # A word count of null asks for nothing.

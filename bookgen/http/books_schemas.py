@@ -9,6 +9,7 @@ from typing import Any
 from marshmallow import Schema, fields, validate
 
 from bookgen.http.chapters_schemas import ChapterSchema, shown_chapter
+from bookgen.http.characters_schemas import Characters
 from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
 from bookgen.http.generation_schemas import GenerationProgressSchema
@@ -87,7 +88,12 @@ class BookCreationSchema(Body):
 
 
 class BookChangesSchema(BookCreationSchema):
-    """Any of the creation fields."""
+    """Any of the creation fields, and of a children's book its own."""
+
+    theme = String(500, metadata={"description": "Of a children's book, for its next outline."})
+    characters = Characters(
+        metadata={"description": "Of a children's book, the hero first, for its next outline and its pictures."}
+    )
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"partial": True, **kwargs})

@@ -70,6 +70,16 @@ def covering(original: Picture, width: float, height: float, *, printed: bool) -
     return _jpeg(cut)
 
 
+def printable(original: Picture, width: float) -> Picture:
+    """With at least 300 pixels an inch where it is printed so many points wide."""
+    least = round(width / 72 * 300)
+    if original.width >= least:
+        return original
+    with Image.open(io.BytesIO(original.data)) as image:
+        height = round(original.height * least / original.width)
+        return _jpeg(image.convert("RGB").resize((least, height), Image.Resampling.LANCZOS))
+
+
 def reduced(original: Picture, most: int) -> Picture:
     """For a screen: at most so many pixels wide."""
     if original.width <= most:

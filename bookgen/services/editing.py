@@ -21,7 +21,7 @@ from bookgen import threads
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import keeps_everything, require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, must_exist
-from bookgen.models import Book, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
+from bookgen.models import Book, BookKind, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
 from bookgen.store import book_state, books, chapters, jobs, outlines, revisions, runs, slots, storage
 from bookgen.words import PIECE, count_words
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MAX_CHAPTERS = 100
 CHANGED = "The chapter has changed since you read it."
+_OF_CHILDRENS = frozenset(("theme", "characters"))
 
 
 async def create_book(connection: Connection, quota: Quota, account_id: int, fields: Mapping[str, Any]) -> Book:
@@ -54,11 +55,18 @@ async def change_book(
 ) -> None:
     """Changes fields of the book; a new length is shared out over the chapters that are not written yet.
 
-    NotFound; Conflict when the number of chapters is the outline's affair; PlanUpgradeRequired.
+    NotFound; Conflict when the number of chapters is the outline's affair; PlanUpgradeRequired; InvalidInput for what
+    only a children's book has; GenerationInProgress when that would change while a run goes by it.
     """
     async with connection.transaction():
-        must_exist(await books.find(connection, account_id, book_id))
-        if "target_word_count" in changes:
+        found = must_exist(await books.find(connection, account_id, book_id))
+        if of_childrens := sorted(_OF_CHILDRENS & changes.keys()):
+            if found.kind is not BookKind.CHILDRENS:
+                raise InvalidInput(**{name: ["Only a children's book has this."] for name in of_childrens})
+            state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
+            if state.run and state.run.status in (RunStatus.QUEUED, RunStatus.RUNNING):
+                raise GenerationInProgress
+        elif "target_word_count" in changes:
             await slots.lock(connection, account_id)
         existing = await chapters.lock_of_book(connection, book_id)
         book = must_exist(await books.lock(connection, account_id, book_id))

@@ -232,6 +232,28 @@ async def test_another_plan_forgets_the_old_hero(api: Api) -> None:
     assert (await picture(api, book["character_sheet_url"])).status == 404
 
 
+async def test_a_changed_hero_is_that_of_the_next_outline_and_other_books_have_none(
+    api: Api, server: ImageServer
+) -> None:
+    book, prose = await made(api), await api.book()
+    path, otto = f"/books/{book['id']}/", {"name": "Otto", "description": "a round brown bear"}
+    gate = asyncio.Event()
+    server.script(held_until(gate))
+
+    changed = (await api.patch(path, {"characters": [otto], "theme": "Being brave"})).body
+    refused = await api.patch(f"/books/{prose['id']}/", {"theme": "Being brave"})
+    await api.post(f"{path}generate/")
+    await server.asked.wait()
+    running = await api.patch(path, {"characters": [PIP]})
+    gate.set()
+    await ended(api, book["id"])
+
+    assert changed["theme"] == "Being brave"
+    assert otto["description"] in server.requests[0]["prompt"]
+    assert (running.status, running.code) == (400, "GENERATION_IN_PROGRESS")
+    assert (refused.status, list(refused.body["error"]["details"])) == (400, ["theme"])
+
+
 async def test_a_deleted_book_takes_its_pictures_along(api: Api) -> None:
     book = await written(api)
 

@@ -83,6 +83,7 @@ def test_everything_on_it_is_ink_and_never_too_much(pictured: bool, make: Make) 
         assert not {operator for _, operator in found} & {"rg", "RG", "cs", "CS", "sc", "scn", "sh", "gs", "BI"}
         assert max(sum(map(float, operands)) for operands, operator in found if operator in ("k", "K")) <= 2.0
         assert {str(image.ColorSpace) for image in images} == ({"/DeviceCMYK"} if pictured else set())
+        assert all(image.Width >= 300 * 6.125 for image in images), "300 pixels an inch of trim and bleed"
         assert all("/FontFile2" in font or "/FontFile3" in font for font in fonts)
 
 

@@ -22,7 +22,7 @@ from bookgen.render.pdf.canvas import BareCanvas
 from bookgen.render.pdf.fontfile import EmbeddedFont
 from bookgen.render.pdf.inks import inks, operators
 from bookgen.render.pdf.text import TextWriter
-from bookgen.render.pictures import extended, inked
+from bookgen.render.pictures import extended, inked, printable
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import INCH, RULES, SAFE, spine_width
 
@@ -91,7 +91,8 @@ class _Wrap:
         with Image.open(BytesIO(cover.data)) as image:
             edge = image.convert("RGB").resize((3, 3), Image.Resampling.BOX)
             red, green, blue = edge.tobytes()[9:12]
-        filling = inked(extended(cover, self._trim_width + BLEED, self._tall))
+        width = self._trim_width + BLEED
+        filling = inked(printable(extended(cover, width, self._tall), width))
         return ImageReader(BytesIO(filling.data)), (red, green, blue)
 
     def _drawn_front(self) -> tuple[list[str], Colour]:

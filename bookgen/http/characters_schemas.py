@@ -1,0 +1,67 @@
+"""How the characters of a children's book are given."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+MOST_CHARACTERS, LONGEST_NAME, LONGEST_DESCRIPTION = 8, 120, 500
+
+# What stands between a name and what is told of its bearer: "Pip, a small red fox", "Pip (a fox)", "Pip: a fox".
+_APART = re.compile(r"\s*[:,;(，、：（]\s*|\s+[-–—]\s+")
+_TEXT = {"type": "string", "maxLength": LONGEST_DESCRIPTION, "pattern": r"^[^\u0000]*$"}
+_CHARACTER = {
+    "type": "object",
+    "properties": {
+        "name": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": LONGEST_NAME,
+            "pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$",
+        },
+        "description": _TEXT,
+    },
+    "required": ["name"],
+}
+
+
+class Characters(fields.Field[list[dict[str, str]]]):
+    """A list of names or of objects with a name and a description, or one text; always loaded as objects."""
+
+    def __init__(self, metadata: dict[str, Any], **kwargs: Any) -> None:
+        several = {"type": "array", "maxItems": MOST_CHARACTERS, "items": {"anyOf": [_CHARACTER, _TEXT]}}
+        super().__init__(metadata={"anyOf": [several, _TEXT], **metadata}, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[dict[str, str]]:
+        given = value if isinstance(value, list) else [value]
+        if len(given) > MOST_CHARACTERS:
+            raise ValidationError(f"More than {MOST_CHARACTERS} characters.")
+        return [character for each in given if (character := _character(each))]
+
+
+def _character(value: Any) -> dict[str, str] | None:
+    """None for a blank text, which names nobody."""
+    match value:
+        case str():
+            name, *rest = _APART.split(_text(value, LONGEST_DESCRIPTION), maxsplit=1)
+            description = "".join(rest).removesuffix(")")
+            if len(name) > LONGEST_NAME:
+                name, description = "", _text(value, LONGEST_DESCRIPTION)
+        case {"name": str(name), **others}:
+            name = _text(name, LONGEST_NAME)
+            told = others.get("description", "")
+            if not name or not isinstance(told, str):
+                raise ValidationError("A character has a name and a description, both texts.")
+            description = _text(told, LONGEST_DESCRIPTION)
+        case _:
+            raise ValidationError("A character is a text, or an object with a name.")
+    character = {"name": name.strip(), "description": description.strip()}
+    return character if any(character.values()) else None
+
+
+def _text(value: str, longest: int) -> str:
+    if len(value) > longest:
+        raise ValidationError(f"Longer than maximum length {longest}.")
+    return value.strip()
