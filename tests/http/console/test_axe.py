@@ -10,7 +10,7 @@ from tests.http.conftest import OpenApi
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
 
-PUBLIC = ("", "sample", "sample/1", "signin", "signin/new", "new")
+PUBLIC = ("", "sample", "sample/1", "signin", "new", "signin/new")
 
 # What colours, directions and sizes can break. The document is the same in every mode, so the other rules find in each
 # of them what they have found already.
