@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from bookgen.errors import RateLimited
 from bookgen.http.edge import connection, pieces
 from bookgen.http.edge.keys import OUTGOING
 from bookgen.http.edge.lines import AT_ONCE
-from bookgen.http.edge.pieces import MOST_OF_A_PIECE, batches
+from bookgen.http.edge.pieces import MOST_OF_A_PIECE, MOST_OF_AN_ACCOUNT, Outgoing, batches
 from bookgen.store import chapters as stored_chapters
 from tests.http.conftest import Api
 
@@ -72,6 +73,17 @@ async def test_who_has_a_large_answer_is_told_so_until_a_text_in_it_changes(
     assert (again.status, again.raw) == (304, b"")
     assert changed.status == 200
     assert changed.headers["ETag"] != known["If-None-Match"]
+
+
+def test_an_account_that_takes_nothing_has_no_room_from_the_last_byte_on() -> None:
+    outgoing = Outgoing()
+
+    with outgoing.sending(1, MOST_OF_AN_ACCOUNT):
+        with pytest.raises(RateLimited):
+            outgoing.require_room(1)
+        outgoing.require_room(2)
+
+    outgoing.require_room(1)
 
 
 async def test_an_accounts_large_answers_are_read_in_its_turn(
