@@ -1,5 +1,7 @@
 """Judges many covers: `python -m tests.render.cover [--from 0] [--count 10000]`, what `make covers` runs.
 
+calibre's generator, where it is installed, makes a cover of every tenth book too, and stands in the same table.
+
 A fault is printed with the book's number, which draws that cover again; a line now and then says how far it is, so
 that a run that was ended goes on with `--from`. The exit code is 1 when there was a fault, when two variants of a book
 look alike, or when a cover costs too much.
@@ -8,9 +10,13 @@ look alike, or when a cover costs too much.
 from __future__ import annotations
 
 import argparse
+import json
+import shutil
+import subprocess
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from bookgen.render.cover.families import FAMILIES
 from bookgen.render.cover.front import draw_front
@@ -62,7 +68,7 @@ class Findings:
         """How many covers cost more than they may."""
         return sum(seconds > SECONDS for seconds in self.cost)
 
-    def table(self) -> str:
+    def rows(self) -> list[tuple[str, str]]:
         cost = sorted(self.cost)
         rows = [
             ("covers judged", f"{self.judged}"),
@@ -74,10 +80,29 @@ class Findings:
         if cost:
             spread = f"median {cost[len(cost) // 2]:.2f}, 99 of 100 below {cost[len(cost) * 99 // 100]:.2f}"
             rows.append(("seconds of CPU for a cover", f"{spread}, the dearest {cost[-1]:.2f}, {self.dear} over 1"))
-        return "\n".join(f"{name:36}{value}" for name, value in rows)
+        return rows
 
     def _counts(self, kind: str) -> list[int]:
         return [count for (of, _), count in self.covers.items() if of == kind]
+
+
+def calibre(numbers: range) -> list[tuple[str, str]]:
+    """The rows of calibre's generator, judged by the boxes of its texts alone."""
+    command = shutil.which("calibre-debug")
+    if command is None:
+        return [("calibre", "not installed")]
+    copies = [book(number)[1] for number in numbers]
+    asked = json.dumps([{"title": each.title, "subtitle": each.subtitle, "author": each.author} for each in copies])
+    script = Path(__file__).with_name("calibre_covers.py")
+    ran = subprocess.run([command, script], input=asked, capture_output=True, text=True, check=True)
+    told = json.loads(ran.stdout)
+    faults = Counter(fault for cover in told for fault in cover["faults"])
+    cost = sorted(cover["seconds"] for cover in told)
+    return [
+        ("calibre: covers, with a fault", f"{len(told)}, {sum(bool(cover['faults']) for cover in told)}"),
+        *((f"calibre: {fault}", f"{times}") for fault, times in faults.most_common()),
+        ("calibre: seconds of CPU for a cover", f"median {cost[len(cost) // 2]:.2f}, the dearest {cost[-1]:.2f}"),
+    ]
 
 
 def main() -> int:
@@ -90,7 +115,8 @@ def main() -> int:
         found.judge(number)
         if found.judged % SAID == 0 and number + 1 < end:
             print(f"up to book {number}: {found.faults.total()} faults; goes on with --from {number + 1}", flush=True)
-    print(found.table())
+    for name, value in [*found.rows(), *calibre(range(asked.first, end, SAMPLED))]:
+        print(f"{name:52}{value}")
     return int(bool(found.faults) or found.nearest < NEAR or found.dear > 0)
 
 
