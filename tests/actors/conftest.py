@@ -206,7 +206,15 @@ async def supervising(
     settings.setdefault("products", Studio().products)
     writing = Writing(draft_outline, rework_chapters, write_chapter)
     supervisor = Supervisor(database, writing=writing, model=model, **settings)
+    listening, caught_up = supervisor._listening, asyncio.Event()
+
+    async def caught() -> None:
+        await listening()
+        caught_up.set()
+
+    supervisor._listening = caught  # type: ignore[method-assign]
     await supervisor.start()
+    await caught_up.wait()  # what it renews then, no test is to meet in its middle
     try:
         yield supervisor
     finally:

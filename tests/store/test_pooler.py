@@ -68,9 +68,15 @@ async def test_what_bounds_a_session_is_the_roles_behind_a_pooler(behind: Databa
     assert await behind.runs.fetchval("SHOW idle_in_transaction_session_timeout") == "1min"
 
 
+async def nothing_missed() -> None:
+    pass
+
+
 async def test_the_lease_and_notifications_go_past_the_pooler(behind: Database) -> None:
     heard: asyncio.Queue[int] = asyncio.Queue()
-    listener = asyncio.create_task(listening.listen(behind.direct_dsn, heard.put_nowait, lambda *_: None))
+    listener = asyncio.create_task(
+        listening.listen(behind.direct_dsn, heard.put_nowait, lambda *_: None, nothing_missed)
+    )
     try:
         async with asyncio.timeout(10):
             while heard.empty():  # until it listens
