@@ -102,6 +102,7 @@ ADD_CHAPTERS = """
     SELECT $1, n.number, n.title, n.summary, n.target_word_count
       FROM unnest($2::int[], $3::text[], $4::text[], $5::int[]) AS n (number, title, summary, target_word_count)
      WHERE NOT EXISTS (SELECT FROM chapter c WHERE c.book_id = $1 AND c.chapter_number = n.number)
+     ORDER BY n.number
 """
 
 # Other figures need another character sheet.

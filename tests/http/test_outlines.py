@@ -21,6 +21,7 @@ async def test_the_outline_gives_the_book_its_chapters_and_budgets(api: Api) -> 
 
     assert book["status"] == "outline"
     assert [chapter["chapter_number"] for chapter in book["chapters"]] == [1, 2, 3]
+    assert book["chapters"] == sorted(book["chapters"], key=lambda chapter: chapter["id"])
     assert sum(chapter["target_word_count"] for chapter in book["chapters"]) == 1000
 
 
