@@ -22,7 +22,9 @@ from bookgen.render.pool import RenderPool
 from tests.render.cover.books import WORDS, book
 from tests.render.cover.judge import NEAR, alike, boxes, draw, pixels
 
-A_TITLE_FOR_POSTERS_ALONE = 5000  # the number of a book whose title fills the sheet
+# Numbers of books whose titles fill the sheet.
+A_TITLE_FOR_POSTERS_ALONE = 5000
+A_TITLE_DOWN_TO_THE_ROOFS = 3145
 HARBOUR = Copy("The Patient Harbour", "A novel of copper and weather", "Ingrid Lindqvist", "en")
 
 
@@ -48,6 +50,14 @@ def test_a_familys_pixels_bear_out_its_boxes(family: str) -> None:
     for number in (1, 11):
         _, copy, _ = book(number)
         assert list(pixels(drawn(copy, family, number))) == [], (number, copy)
+
+
+def test_no_roof_stands_in_a_title_that_fills_the_sheet() -> None:
+    seed, copy, _ = book(A_TITLE_DOWN_TO_THE_ROOFS)
+    family = next(each for each in FAMILIES if each.name == "skyline")
+    drawing = draw_front(copy, seed=seed, family=family, variant=A_TITLE_DOWN_TO_THE_ROOFS % 4, width=1600, height=2560)
+
+    assert list(pixels(drawing)) == []
 
 
 @pytest.mark.parametrize("language", sorted(WORDS))

@@ -25,24 +25,26 @@ def skyline(sheet: Sheet) -> None:
         while x < page.right:
             wide = unit * chance.uniform(9, 17)
             top = roof + free.height * chance.uniform(0.0, 0.26)
-            _house(sheet, Box(x, top, x + wide, page.bottom), shade, lamp if row else mix(shade, lamp, 0.4))
+            light = lamp if row else mix(shade, lamp, 0.4)
+            _house(sheet, Box(x, top, x + wide, page.bottom), free.top, shade, light)
             x += wide + (unit * 0.4 if row < 2 else 0)
     sheet.letter(placed, (ground, mix(ground, quiet, 0.5)), author=lamp)
 
 
-def _house(sheet: Sheet, box: Box, shade: Colour, lamp: Colour) -> None:
+def _house(sheet: Sheet, box: Box, sky: float, shade: Colour, lamp: Colour) -> None:
+    """`sky`: above it stands the title, and no part of a roof."""
     drawing, chance, unit = sheet.drawing, sheet.chance, sheet.unit
     drawing.rectangle(box, shade)
     match chance.randrange(5):
         case 0:
-            ridge = box.center[0], box.top - box.width * 0.4
+            ridge = box.center[0], max(sky, box.top - box.width * 0.4)
             drawing.polygon([(box.left, box.top), ridge, (box.right, box.top)], shade)
         case 1:
             mast = box.center[0]
-            drawing.rectangle(Box(mast - unit * 0.2, box.top - unit * 7, mast + unit * 0.2, box.top), shade)
+            drawing.rectangle(Box(mast - unit * 0.2, max(sky, box.top - unit * 7), mast + unit * 0.2, box.top), shade)
         case 2:
             step = box.width * 0.22
-            drawing.rectangle(Box(box.left + step, box.top - unit * 3, box.right - step, box.top), shade)
+            drawing.rectangle(Box(box.left + step, max(sky, box.top - unit * 3), box.right - step, box.top), shade)
     across = max(2, int(box.width / (unit * 3.4)))
     gap = box.width / across
     dark = mix(shade, (0, 0, 0), 0.22)
