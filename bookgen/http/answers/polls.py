@@ -14,7 +14,7 @@ from bookgen.http.edge.middleware import request_id
 from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass
 
-_PATH = re.compile(r"/api(?:/v1)?/books/([0-9]{1,18})/generation-status/")
+_PREFIX, _ID = "/api(?:/v1)?", "([0-9]{1,18})"
 _ASKS_FOR_MORE = ("Prefer", "Expect")
 
 
@@ -27,11 +27,12 @@ class Polls:
     def __init__(self, app: web.Application, route: Route) -> None:
         self._app = app
         self._route = route
+        self._path = re.compile(_PREFIX + route.path.replace("{id}", _ID))
 
     def answer(self, request: web.BaseRequest) -> web.Response | None:
         """The answer, or None: then nothing was counted yet."""
         began = time.perf_counter()
-        polled = _PATH.fullmatch(request.raw_path)
+        polled = self._path.fullmatch(request.raw_path)
         if polled is None or request.method != "GET" or request.body_exists:
             return None
         if any(name in request.headers for name in _ASKS_FOR_MORE):
