@@ -13,13 +13,15 @@ from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.doubled import NEVER_TWICE
 from bookgen.writing.proofreading.quotation import Marks, marks
 
-EACH = 3  # of a kind in a book
+EACH = 4  # of a kind in a book
 STYLED = 80  # marks of a book that a few odd ones stand out from
 NAMES = 6  # of a book that the bible is given
 NUMBERS = 24  # that a book is given, so that it has a style of them
 
 _NAME = re.compile(r"(?<=[^\W\d_] )[^\W\d_a-z][^\W\d_A-Z]{5,}")
-_SENTENCE = r"(?<=[^\W\d_]{4}[.!?] )[^\W\d_a-z][^.!?…\n\\]{80,180}\.(?= [^\W\d_a-z])"
+_CAPITAL = f"[{''.join(filter(str.isupper, map(chr, range(0x2000))))}]"
+# Neither its end nor that of the one before is an abbreviation's, which has fewer letters.
+_SENTENCE = rf"(?<=[^\W\d_]{{4}}[.!?] ){_CAPITAL}[^.!?…\n\\]{{80,180}}[^\W\d_]{{4}}\.(?= {_CAPITAL})"
 
 
 @dataclass(frozen=True, slots=True)

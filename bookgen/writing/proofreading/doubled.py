@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bookgen.models import Severity, SuggestionType
-from bookgen.writing.proofreading.book import ChapterText
+from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
 
 # Articles, prepositions and conjunctions. Left out is whatever meets itself in good prose ("had had", "die die").
@@ -31,29 +31,34 @@ NEVER_TWICE = {
     "he": "של על את עם אל כי או גם אם אשר",
     "hi": "का की के को में से पर और कि यह ने है",
 }
+# Two words that are written alike but for the capital of the first: "you in".
+_TWO_WORDS = {"sv": "I i", "da": "I i", "nb": "I i"}
 _PATTERN = {
     tag: re.compile(rf"(?<![\w'’-])(?P<word>{'|'.join(words.split())})\s+(?P=word)(?![\w'’\u00ad-])", re.IGNORECASE)
     for tag, words in NEVER_TWICE.items()
 }
 
-
-def corrections(text: ChapterText) -> Iterator[Correction]:
-    pattern = _PATTERN.get(text.primary)
-    for match in pattern.finditer(text.prose) if pattern else ():
-        if "\n" in match[0] or not _is_repeated(match[0], text.prose[match.end() : match.end() + 5]):
-            continue
-        yield text.correction(
-            match.start(),
-            match.end(),
-            match["word"],
-            SuggestionType.GRAMMAR,
-            Severity.MAJOR,
-            "This word stands twice.",
-            "doubled_word",
-        )
+_SPACED_LETTERS = re.compile(r"\s\w\s\w\b")
 
 
-def _is_repeated(twice: str, after: str) -> bool:
-    """Not two initials, nor letters of a word that is s p a c e d."""
-    first, second = twice.split()
-    return second == first.lower() and not (len(second) == 1 and re.match(r"\s\w\s\w\b", after))
+def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
+    """By chapter id."""
+    pattern = _PATTERN.get(book.primary)
+    if pattern is None:
+        return
+    for chapter_id, text in book.texts.items():
+        for match in pattern.finditer(text.prose):
+            if "\n" not in match[0] and _is_repeated(text, match):
+                fixed, kind, severity = match["word"], SuggestionType.GRAMMAR, Severity.MAJOR
+                said = text.correction(
+                    match.start(), match.end(), fixed, kind, severity, "This word stands twice.", "doubled_word"
+                )
+                yield chapter_id, said
+
+
+def _is_repeated(text: ChapterText, match: re.Match[str]) -> bool:
+    """Not two words of the language, nor two initials, nor letters of a word that is s p a c e d."""
+    first, second = match[0].split()
+    if second != first.lower() or f"{first} {second}" == _TWO_WORDS.get(text.primary):
+        return False
+    return not (len(second) == 1 and _SPACED_LETTERS.match(text.prose, match.end()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText
@@ -12,21 +12,20 @@ from bookgen.writing.proofreading.correction import Correction, within
 SHORTEST = 5  # letters: shorter names are too near to each other
 OFTEN, RARELY = 3, 2  # times: how often the right spelling stands at least, a wrong one at most
 LONG = 8  # letters: a name so long may be two letters off
+ENDING = 2  # letters: an inflected form has another one, as far as a name is told from others by its stem
 
 _CAPITALISED = re.compile(r"(?<![\w'’-])[^\W\d_][^\W\d_]{3,}(?![\w-])")
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """By chapter id."""
-    known = [name for name in book.names if len(name) >= SHORTEST and book.words[name] >= OFTEN]
+    known = _spellings(book)
     if not known:
         return
     slips = {
         word: name
         for word, times in book.words.items()
-        if times <= RARELY and word[0].isupper() and not _is_word(word, book)
-        for name in known
-        if _is_slip(word, name)
+        if times <= RARELY and word[0].isupper() and not _is_word(word, book) and (name := _meant(word, known))
     }
     for chapter_id, text in book.texts.items():
         for match in _CAPITALISED.finditer(text.prose):
@@ -49,8 +48,29 @@ def _is_word(word: str, book: BookText) -> bool:
     return word in book.names or book.words[word.lower()] > 0
 
 
-def _is_slip(word: str, name: str) -> bool:
+def _spellings(book: BookText) -> list[str]:
+    """The bible's names that the book has, and the forms in which they are inflected there, the most frequent first."""
+    names = [name for name in book.names if len(name) >= SHORTEST and book.words[name] >= OFTEN]
+    stems = tuple(name[: max(SHORTEST - 1, len(name) - ENDING)] for name in names)
+    forms = {
+        word
+        for word, times in book.words.items()
+        if times >= OFTEN and len(word) >= SHORTEST and word.startswith(stems) and not _is_word(word, book)
+    }
+    return sorted({*names, *forms}, key=lambda name: (-book.words[name], name))
+
+
+def _meant(word: str, known: Sequence[str]) -> str | None:
+    """The spelling that the word is nearest to, where it is a slip of one."""
+    for letters in (1, 2):
+        for name in known:
+            if letters <= (2 if len(name) >= LONG else 1) and _is_slip(word, name, letters):
+                return name
+    return None
+
+
+def _is_slip(word: str, name: str, letters: int) -> bool:
     """Not an inflected form, which differs at its end alone, nor another name, which begins with another letter."""
-    if word[0] != name[0] or word[:-2] == name[:-2] or word.startswith(name[:-1]) or name.startswith(word[:-1]):
+    if word[0] != name[0] or word[:-ENDING] == name[:-ENDING]:
         return False
-    return within(word, name, 2 if len(name) >= LONG else 1)
+    return not (word.startswith(name[:-1]) or name.startswith(word[:-1])) and within(word, name, letters)

@@ -31,6 +31,7 @@ _PAIRS = {
     "sv": ("”", "”"),
     "ja": ("「", "」"),
 }
+_OPENING_BRACKET = re.compile(r"(?<![^\s\"“„«»”‘’—–])\((?=\S)")  # else a letter that was misread, or a face
 _ANY_CLOSER = re.compile("[\"“”»«'’](?!\\w)|[」』]")  # also of another style: mixed marks are another matter
 _TOLD_OF = re.compile(r"[.!?…]\s+[^\W\d_A-ZÀ-ÞΑ-ΩА-ЯЇІЄҐ]")  # where what follows is no more speech: it ended before
 _FIRST = frozenset("¿¡…'‘“„«(")  # of speech, beside letters
@@ -129,7 +130,13 @@ def _unclosed_bracket(text: ChapterText, offset: int, block: str) -> Correction 
         return None
     start = block.rfind("(")
     said = next(iter(sentences.split(block[start:])), "")
-    if ")" in block[start:] or len(said) < 3 or "\n" in said or "\0" in said:
+    if (
+        not _OPENING_BRACKET.match(block, start)
+        or ")" in block[start:]
+        or len(said) < 3
+        or "\n" in said
+        or "\0" in said
+    ):
         return None
     if said[-1].isalnum():
         return _closed(text, offset + start, offset + start + len(said), f"{said})")

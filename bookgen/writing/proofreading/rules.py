@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from bookgen.writing.proofreading import dashes, doubled, names, numbers, quotation, spacing, twice
@@ -10,7 +9,10 @@ from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.structure import keeps_structure
 
-_OVER_BOOK = (
+MOST = 500  # of a chapter: nobody decides on more, and the next report has the rest
+
+_RULES = (
+    doubled.corrections,
     spacing.corrections,
     quotation.unclosed,
     quotation.mixed,
@@ -22,12 +24,11 @@ _OVER_BOOK = (
 
 def check(book: BookText, *, refrains: bool) -> dict[int, list[Correction]]:
     """The corrections of each chapter, by its id. With `refrains` sentences may stand twice. Slow: off the loop."""
-    found: defaultdict[int, list[Correction]] = defaultdict(list)
-    for chapter_id, text in book.texts.items():
-        found[chapter_id] += doubled.corrections(text)
-    for rule in (*_OVER_BOOK, *(() if refrains else (twice.corrections,))):
+    found: dict[int, list[Correction]] = {chapter_id: [] for chapter_id in book.texts}
+    for rule in (*_RULES, *(() if refrains else (twice.corrections,))):
         for chapter_id, correction in rule(book):
-            found[chapter_id].append(correction)
+            if len(found[chapter_id]) < MOST:
+                found[chapter_id].append(correction)
     return _sound(book, found)
 
 

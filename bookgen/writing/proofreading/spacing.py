@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from bookgen.models import Severity, SuggestionType
@@ -14,6 +14,7 @@ from bookgen.writing.proofreading.correction import Correction
 SHARE = 0.01  # of the places where a mark stands: who sets it oddly so often means it
 SLIPS = 10  # times: so often anybody may slip
 SHORT_ELLIPSES = 3  # two stops more often than that are an ellipsis of the author's own
+ONE_LETTER = 20  # times: a letter that stands alone so often is a word, else a part of a formula or none of the text
 SAME = 3  # times: what is set oddly at the same words so often is meant
 
 _TWO_SPACES = "One space is enough."
@@ -26,10 +27,9 @@ _UNSPACED = ("zh", "ja", "th", "lo", "km", "my")
 _SPACED_MARKS = ("fr",)  # a space before ; : ! ? is right there
 
 # Each begins where a word does: from the middle of a word without an end every letter would be tried anew.
-_WORD_BEFORE = (
-    r"(?<![^\W_])(?P<word>[^\W_]{2,}[\"”’»)\]]?)"  # a letter alone is a part of a formula, or no part of the text
-)
+_WORD_BEFORE = r"(?<![^\W_])(?P<word>(?P<letters>[^\W_]+)[\"”’»)\]]?)"
 _AFTER_MARK = r"(?=[\s\"”’»)]|\Z)(?!\s?\.)"  # stops with spaces between them are an ellipsis
+_JOINED = re.compile(r"[^\W\d_][-'’]")  # before the last letter of "beijal-a"
 _RUN_OF_SPACES = re.compile(r"(?<![^\s\0|])(?P<before>[^\s\0]+) {2,}(?P<after>[^\s\0|]+)")
 _SPACE_BEFORE = re.compile(rf"{_WORD_BEFORE} +(?P<mark>[,;:!?]|\.(?![.\w])){_AFTER_MARK}")
 _SPACE_BEFORE_COMMA = re.compile(rf"{_WORD_BEFORE} +(?P<mark>,|\.(?![.\w])){_AFTER_MARK}")
@@ -52,10 +52,14 @@ class _Find:
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """By chapter id, without what the author does so often that it is meant."""
-    found = [each for chapter_id, text in book.texts.items() for each in _finds(chapter_id, text)]
+    letters = {word for word, times in book.words.items() if len(word) == 1 and word.islower() and times >= ONE_LETTER}
+    found = [each for chapter_id, text in book.texts.items() for each in _finds(chapter_id, text, letters)]
     manners = Counter((each.manner, each.marks) for each in found)
     words = Counter(each.correction.original for each in found)
-    marks = Counter("".join(text.prose for text in book.texts.values()))
+    marks = {
+        mark: sum(text.prose.count(mark) for text in book.texts.values())
+        for mark in set().union(*(each.marks for each in found))
+    }
     for each in found:
         times, standing = manners[each.manner, each.marks], sum(marks[mark] for mark in each.marks)
         most = SHORT_ELLIPSES if each.manner == _TWO_STOPS else max(SLIPS, SHARE * standing)
@@ -63,7 +67,9 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
             yield each.chapter_id, each.correction
 
 
-def _finds(chapter_id: int, text: ChapterText) -> Iterator[_Find]:
+def _finds(chapter_id: int, text: ChapterText, letters: Collection[str]) -> Iterator[_Find]:
+    """`letters`: those that are words."""
+
     def find(match: re.Match[str], replacement: str, manner: str, mark: str) -> _Find:
         kind, severity = SuggestionType.PUNCTUATION, Severity.MINOR
         fixed = text.correction(match.start(), match.end(), replacement, kind, severity, manner, "spacing")
@@ -76,7 +82,8 @@ def _finds(chapter_id: int, text: ChapterText) -> Iterator[_Find]:
         return
     before = _SPACE_BEFORE_COMMA if text.primary in _SPACED_MARKS else _SPACE_BEFORE
     for match in before.finditer(text.prose):
-        yield find(match, f"{match['word']}{match['mark']}", _BEFORE, match["mark"])
+        if len(match["letters"]) > 1 or match["letters"] in letters or _JOINED.match(text.prose, match.start() - 2):
+            yield find(match, f"{match['word']}{match['mark']}", _BEFORE, match["mark"])
     for match in _NONE_AFTER.finditer(text.prose):
         if match["mark"] not in "!?" or not match["after"].islower():  # else a letter that was read as a mark
             yield find(match, f"{match['before']}{match['mark']} {match['after']}", _MISSING, match["mark"])

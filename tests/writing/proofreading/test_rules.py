@@ -55,6 +55,8 @@ def test_seven_thousand_words_of_sound_prose_raise_no_alarm(tag: str) -> None:
         ("en", "It grew late.He went home.", ("late.He", "late. He")),
         ("en", "It grew late..", ("late..", "late.")),
         ("es", "Llegó tarde , como siempre.", ("tarde ,", "tarde,")),
+        ("pl", "I i tak nie przyszedł.", ("I i", "I")),
+        ("cs", f"Byl a byl. {'Kdo a kde? ' * 20}Malý a , myslím, starý.", ("a ,", "a,")),
         ("tr", "Eve geldi ,sonra uyudu ve ve kalktı.", ("ve ve", "ve")),
         ("en", "“I shall come tomorrow.\n\nHe left.", ("“I shall come tomorrow.", "“I shall come tomorrow.”")),
         ("de", "„Ich komme morgen.\n\nEr ging.", ("„Ich komme morgen.", "„Ich komme morgen.“")),
@@ -77,6 +79,8 @@ def test_a_planted_mistake_is_found_with_its_mending(tag: str, content: str, exp
         ("en", "- one\n- two\n\n1. first\n2. second\n\n* * *\n\nThe end."),
         ("zh", "他来了,然后走了。“好的。”"),
         ("th", "เขามาแล้ว เขาไปแล้ว"),
+        ("sv", "I dag ser jag att I i längden vunnit."),
+        ("en", "He saw it ( in the end. She was sad :( but he was not."),
         ("vi", "Xanh xanh, đỏ đỏ, vàng vàng."),
     ],
 )
@@ -88,6 +92,29 @@ def test_a_name_one_letter_off_is_mended_and_an_inflected_one_is_not() -> None:
     content = "Katarina came. Katarina sat. Katarina said to Katerina that Katarinas door was Katarina's own."
 
     assert found(content, names=("Katarina",)) == [("Katerina", "Katarina")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("Nikodem", "Nikodem. Nikodem. Nikodem. Nikodema. Nikodema. Nikodema. Przyszedł Nikdoem.", "Nikodem"),
+        (
+            "Kateřina",
+            "Kateřina. Kateřina. Kateřina. Viděl Kateřinu. Viděl Kateřinu. Kateřinu. Viděl Katřeinu.",
+            "Kateřinu",
+        ),
+    ],
+)
+def test_a_misspelt_name_is_given_the_form_of_the_book_that_it_is_nearest_to(
+    name: str, content: str, expected: str
+) -> None:
+    assert [after for _, after in found(content, "pl", names=(name,))] == [expected]
+
+
+def test_no_chapter_has_more_corrections_than_anybody_decides_on() -> None:
+    content = "".join(f"Er kam mit mit Nummer {number}.\n\n" for number in range(rules.MOST + 50))
+
+    assert len(found(content, "de")) == rules.MOST
 
 
 def test_what_an_author_does_often_is_meant() -> None:
