@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterable
 from pathlib import Path
 
 # Where programs, libraries and files for a moment are, and in which language. No secret.
@@ -57,13 +58,18 @@ async def start(module: str, *arguments: str) -> Process:
     )
 
 
-async def answer(process: Process, question: bytes) -> bytes:
-    """All that the process says to the question, and no more; ChildProcessError when it failed.
+async def answer(process: Process, question: AsyncIterable[bytes], seconds: float) -> bytes:
+    """All that the process says once it has heard the whole question.
 
-    Who does not wait for it any more ends it.
+    ChildProcessError when it failed; TimeoutError when hearing a part of the question, or the answer, takes it longer
+    than `seconds`. How long the question takes to be made is no matter. Who does not wait for it any more ends it.
     """
     try:
-        said, _ = await process.communicate(question)
+        async for part in question:
+            async with asyncio.timeout(seconds):
+                await _say(process, part)
+        async with asyncio.timeout(seconds):
+            said, _ = await process.communicate(b"")
     finally:
         if process.returncode is None:
             process.kill()
@@ -71,6 +77,13 @@ async def answer(process: Process, question: bytes) -> bytes:
     if process.returncode:
         raise ChildProcessError(f"process {process.pid} ended with {process.returncode}")
     return said
+
+
+async def _say(process: Process, part: bytes) -> None:
+    if process.stdin is None:
+        raise ChildProcessError(f"process {process.pid} hears nothing")
+    process.stdin.write(part)
+    await process.stdin.drain()
 
 
 def limit_memory(most: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from bookgen.errors import NotFound
+from bookgen.errors import must_exist
 from bookgen.models import Chapter
 from bookgen.store import material as store
 from bookgen.store.material import PlannedChapter
@@ -14,21 +14,10 @@ from bookgen.writing.material import Material, OutlineChapter
 
 
 async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
-    """For writing: of a very long text the middle is left out, as `store.material.LONGEST_TEXT` says."""
-    return await _load(pool, account_id, book_id, store.LONGEST_TEXT)
-
-
-async def load_whole(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
-    """For reading proof: every text as it is."""
-    return await _load(pool, account_id, book_id, store.WHOLE_TEXTS)
-
-
-async def _load(pool: asyncpg.Pool, account_id: int, book_id: int, longest: int) -> Material:
+    """Of a very long text the middle is left out, as `store.material.LONGEST_TEXT` says."""
     async with pool.acquire() as connection:
-        book = await store.book(connection, account_id, book_id)
-        chapters, digests = await store.chapters(connection, book_id, longest)
-    if book is None:
-        raise NotFound
+        book = must_exist(await store.book(connection, account_id, book_id))
+        chapters, digests = await store.chapters(connection, book_id)
     return Material(book, chapters, digests)
 
 

@@ -76,12 +76,11 @@ class Production:
             reading = await BookReading.begin(resources, run.account_id, run.book_id)
         except ProofreadingFailed as error:
             raise PhaseFailed(str(error)) from error
-        rows = [row for chapter in reading.written for row in await reading.suggestions(chapter, steps)]
-        chapter_ids = [chapter.id for chapter in reading.written]
+        rows = [row for chapter_id in reading.chapter_ids for row in await reading.suggestions(chapter_id, steps)]
 
         async def save(connection: asyncpg.Connection) -> None:
             await resources.quota.spend(connection, run.account_id, Allowance.PROOFREADING_CHECKS)
-            report_id = await reports.add_of_run(connection, run.account_id, run.book_id, run.id, chapter_ids)
+            report_id = await reports.add_of_run(connection, run.account_id, run.book_id, run.id, reading.chapter_ids)
             await suggestions.add(connection, report_id, rows)
 
         return PhaseResult(save, remark_without=NOT_PROOFREAD)

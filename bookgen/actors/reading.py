@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bookgen.actors.material import load_whole
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
-from bookgen.models import Chapter
-from bookgen.store import chapters
+from bookgen.errors import must_exist
+from bookgen.models import Book, Chapter
+from bookgen.store import chapters, material
 from bookgen.store.suggestions import NewSuggestion
-from bookgen.writing.material import Material
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.placing import fingerprint
 from bookgen.writing.proofreading.reading import read_chapter
@@ -21,30 +20,44 @@ from bookgen.writing.proofreading.survey import Survey, survey
 
 @dataclass(frozen=True, slots=True)
 class BookReading:
-    """A book that is being read; `flags` are the findings of the quality gate."""
+    """A book that is being read, a chapter of it at a time; `flags` are the findings of the quality gate."""
 
-    material: Material
+    resources: Resources
+    book: Book
+    chapter_ids: Sequence[int]
     flags: Sequence[Mapping[str, Any]]
     seen: Survey
 
     @classmethod
     async def begin(cls, resources: Resources, account_id: int, book_id: int) -> BookReading:
-        """NotFound."""
+        """With the chapters that are written, in order. NotFound; ProofreadingFailed."""
         through_outages, pool = resources.health.through_outages, resources.pool
-        material = await through_outages(lambda: load_whole(pool, account_id, book_id))
+        book = must_exist(await through_outages(lambda: material.book(pool, account_id, book_id)))
+        has_text = await through_outages(lambda: chapters.have_text(pool, book_id))
+        written = [chapter_id for chapter_id, has in has_text.items() if has]
         flags = await through_outages(lambda: chapters.findings(pool, book_id))
-        return cls(material, flags, await survey(material.book, material.chapters))
+        return cls(resources, book, written, flags, await survey(book, _each(resources, account_id, written)))
 
-    @property
-    def written(self) -> list[Chapter]:
-        return [chapter for chapter in self.material.chapters if chapter.content.strip()]
-
-    async def suggestions(self, chapter: Chapter, steps: StoredSteps) -> list[NewSuggestion]:
-        """What there is to suggest in the chapter; its replies are stored by then. UpstreamAIError; CallsHalted."""
+    async def suggestions(self, chapter_id: int, steps: StoredSteps) -> list[NewSuggestion]:
+        """What there is to suggest in the chapter as it is now, nothing when it is gone; its replies are stored by
+        then. UpstreamAIError; CallsHalted."""
+        chapter = await _load(self.resources, self.book.account_id, chapter_id)
+        if chapter is None:
+            return []
         flags = [flag for flag in self.flags if flag["chapter_number"] == chapter.chapter_number]
-        found = await read_chapter(self.material.book, chapter, self.seen, flags, steps)
+        found = await read_chapter(self.book, chapter, self.seen, flags, steps)
         await steps.settle()
         return [_row(chapter, correction) for correction in found]
+
+
+async def _each(resources: Resources, account_id: int, chapter_ids: Sequence[int]) -> AsyncIterator[Chapter]:
+    for chapter_id in chapter_ids:
+        if chapter := await _load(resources, account_id, chapter_id):
+            yield chapter
+
+
+async def _load(resources: Resources, account_id: int, chapter_id: int) -> Chapter | None:
+    return await resources.health.through_outages(lambda: chapters.find(resources.pool, account_id, chapter_id))
 
 
 def _row(chapter: Chapter, correction: Correction) -> NewSuggestion:
@@ -58,8 +71,8 @@ def _row(chapter: Chapter, correction: Correction) -> NewSuggestion:
         source=correction.source,
         start_offset=correction.start,
         end_offset=correction.end,
-        prefix=correction.prefix(chapter.content),
-        suffix=correction.suffix(chapter.content),
+        prefix=correction.prefix,
+        suffix=correction.suffix,
         content_version=chapter.content_version,
-        fingerprint=fingerprint(correction, chapter.content),
+        fingerprint=fingerprint(correction),
     )

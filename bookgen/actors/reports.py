@@ -101,11 +101,8 @@ class Reports:
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
         """Whether every chapter was read and the report is still ours."""
         reading = await BookReading.begin(self._resources, report.account_id, report.book_id)
-        written = {chapter.id: chapter for chapter in reading.written}
         for done, chapter_id in list(enumerate(report.chapter_ids, 1))[report.done :]:
-            chapter = written.get(chapter_id)
-            rows = await reading.suggestions(chapter, steps) if chapter else []
-            if not await self._save(report, owner, done, rows):
+            if not await self._save(report, owner, done, await reading.suggestions(chapter_id, steps)):
                 return False
         return True
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, must_exist
-from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
+from bookgen.models import Allowance, Report, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
 from bookgen.store import book_state, chapters, reports, suggestions
 from bookgen.store.suggestions import Filter
@@ -61,7 +61,7 @@ class Proofreading:
                 raise GenerationInProgress
             if state.job:
                 raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
-            wanted = _wanted(await chapters.of_book(connection, book_id), chapter_ids)
+            wanted = _wanted(await chapters.have_text(connection, book_id), chapter_ids)
             in_flight = await reports.active(connection, account_id)
             await self._quota.require(connection, account_id, Allowance.PROOFREADING_CHECKS, in_flight=in_flight)
             report_id = await reports.add(connection, account_id, book_id, uuid4(), wanted)
@@ -127,10 +127,10 @@ class Proofreading:
             await self._corrections.place(account_id, chapter_id)
 
 
-def _wanted(existing: Sequence[Chapter], chapter_ids: Sequence[int] | None) -> list[int]:
-    written = [chapter.id for chapter in existing if chapter.content.strip()]
+def _wanted(have_text: Mapping[int, bool], chapter_ids: Sequence[int] | None) -> list[int]:
+    written = [chapter_id for chapter_id, has_text in have_text.items() if has_text]
     if chapter_ids is not None:
-        if not set(chapter_ids) <= {chapter.id for chapter in existing}:
+        if not set(chapter_ids) <= have_text.keys():
             raise InvalidInput(chapter_ids=["Not all of these are chapters of this book."])
         written = [chapter_id for chapter_id in written if chapter_id in set(chapter_ids)]
     if not written:

@@ -55,6 +55,14 @@ async def bytes_of_book(db: DB, book_id: int) -> int:
     return int(await db.fetchval(BYTES_OF_BOOK, book_id))
 
 
+HAVE_TEXT = r"SELECT id, content ~ '\S' AS has_text FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
+
+
+async def have_text(db: DB, book_id: int) -> dict[int, bool]:
+    """Whether each of the book's chapters, in order, has more than white space."""
+    return {row["id"]: row["has_text"] for row in await db.fetch(HAVE_TEXT, book_id)}
+
+
 FINDINGS = """
     SELECT chapter_number, quality
       FROM chapter

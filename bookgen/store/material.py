@@ -20,7 +20,6 @@ BOOK = "SELECT * FROM book WHERE id = $1 AND account_id = $2"
 # Characters of a chapter's text that writing is given. Of a longer one, which nobody writes here, it has the beginning
 # and the end: what a digest is made from, and what the next chapter follows.
 LONGEST_TEXT = 60_000
-WHOLE_TEXTS = 2**31 - 1
 
 OTHER_COLUMNS = columns([name for name in field_names(Chapter) if name != "content"], "c")
 
@@ -51,12 +50,12 @@ async def book(db: DB, account_id: int, book_id: int) -> Book | None:
     return row and book_of(row)
 
 
-async def chapters(db: DB, book_id: int, longest: int = LONGEST_TEXT) -> tuple[tuple[Chapter, ...], dict[int, Digest]]:
+async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int, Digest]]:
     """The book's chapters in order, and the newest digest of each that has one.
 
-    Of a text with more than `longest` characters the middle is left out.
+    Of a text with more than LONGEST_TEXT characters the middle is left out.
     """
-    rows = await db.fetch(CHAPTERS, book_id, longest)
+    rows = await db.fetch(CHAPTERS, book_id, LONGEST_TEXT)
     digests = {row["chapter_number"]: _digest(row) for row in rows if row["content_hash"] is not None}
     return tuple(chapter_of(row) for row in rows), digests
 

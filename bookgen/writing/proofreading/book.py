@@ -38,8 +38,7 @@ class ChapterText:
         explanation: str,
         source: str,
     ) -> Correction:
-        original = self.content[start:end]
-        return Correction(start, end, original, replacement, kind, severity, explanation, source)
+        return Correction.at(self.content, start, end, replacement, kind, severity, explanation, source)
 
 
 @dataclass(frozen=True)

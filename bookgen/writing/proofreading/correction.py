@@ -18,7 +18,8 @@ _LETTER = re.compile(r"\w")
 class Correction:
     """`content[start:end]` is `original`, and `replacement` is to stand there instead; offsets count characters.
 
-    `source` names the rule, the checker or the model that proposes it.
+    `source` names the rule, the checker or the model that proposes it; `prefix` and `suffix` are what stands right
+    before and after it.
     """
 
     start: int
@@ -29,12 +30,23 @@ class Correction:
     severity: Severity
     explanation: str
     source: str
+    prefix: str
+    suffix: str
 
-    def prefix(self, content: str) -> str:
-        return content[max(0, self.start - CONTEXT) : self.start]
-
-    def suffix(self, content: str) -> str:
-        return content[self.end : self.end + CONTEXT]
+    @classmethod
+    def at(
+        cls,
+        content: str,
+        start: int,
+        end: int,
+        replacement: str,
+        kind: SuggestionType,
+        severity: Severity,
+        explanation: str,
+        source: str,
+    ) -> Correction:
+        prefix, suffix = content[max(0, start - CONTEXT) : start], content[end : end + CONTEXT]
+        return cls(start, end, content[start:end], replacement, kind, severity, explanation, source, prefix, suffix)
 
     def overlaps(self, other: Correction) -> bool:
         """Whether both change the same characters, or insert at the same place."""

@@ -159,10 +159,10 @@ def _correction(edit: Mapping[str, str], content: str, window: Window) -> Correc
     if place is None or edit["type"] not in list(SuggestionType) or edit["severity"] not in list(Severity):
         return None
     start = window.start + place
-    return Correction(
+    return Correction.at(
+        content,
         start,
         start + len(quote),
-        quote,
         replacement,
         SuggestionType(edit["type"]),
         Severity(edit["severity"]),

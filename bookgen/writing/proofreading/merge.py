@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from bookgen.writing.proofreading.correction import Correction
@@ -19,9 +20,15 @@ def merged(
     confirmed = [each for each, proven in checker if proven or any(_agree(each, other) for other in proposed)]
     kept: list[Correction] = []
     for correction in (*rules, *proposed, *confirmed):
-        if not any(correction.overlaps(other) for other in kept):
-            kept.append(correction)
-    return sorted(kept, key=lambda each: (each.start, each.end))
+        place = bisect_left(kept, _span(correction), key=_span)
+        # Of those that overlap none other, one beside its place overlaps it if any does.
+        if not any(correction.overlaps(beside) for beside in kept[max(0, place - 1) : place + 1]):
+            kept.insert(place, correction)
+    return kept
+
+
+def _span(correction: Correction) -> tuple[int, int]:
+    return correction.start, correction.end
 
 
 def _agree(one: Correction, other: Correction) -> bool:

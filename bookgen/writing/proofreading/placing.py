@@ -74,8 +74,18 @@ def _at(suggestion: Suggestion, start: int, content: str) -> Suggestion:
     return replace(suggestion, start_offset=start, end_offset=end, prefix=prefix, suffix=suffix)
 
 
-def fingerprint(correction: Correction, content: str) -> str:
+def found_again(correction: Correction, content: str) -> Correction | None:
+    """The correction where its passage stands in a content that has changed since; None where that is in doubt."""
+    it = correction
+    start = anchors.find_again(content, it.start, it.original, it.prefix, it.suffix)
+    if start is None:
+        return None
+    end = start + len(it.original)
+    return Correction.at(content, start, end, it.replacement, it.type, it.severity, it.explanation, it.source)
+
+
+def fingerprint(correction: Correction) -> str:
     """What a correction says, wherever its chapter has moved to: a dismissed one is known again by it."""
-    around = (correction.prefix(content)[-12:], correction.suffix(content)[:12])
+    around = (correction.prefix[-12:], correction.suffix[:12])
     said = "\0".join((correction.type, correction.original, correction.replacement, *around))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bookgen.models import Book, Chapter, Severity, SuggestionType
+from bookgen.threads import compute
 from bookgen.writing.proofreading import edits
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.merge import merged
@@ -24,13 +25,20 @@ async def read_chapter(
 
     async def read(context: int) -> list[Correction]:
         found: list[Correction] = []
-        for window in edits.windows(chapter.content, edits.longest(book.content_language, context)):
+        most = edits.longest(book.content_language, context)
+        for window in await compute(edits.windows, chapter.content, most):
             found += await edits.proposed(book, chapter, window, seen.names, steps, context)
         return found
 
     proposed = await fitted(read)
-    certain = [*_continuity(chapter.content, flags), *seen.rules.get(chapter.id, ())]
-    return merged(certain, proposed, seen.checker.get(chapter.id, ()))
+    return await compute(_together, chapter, seen, flags, proposed)
+
+
+def _together(
+    chapter: Chapter, seen: Survey, flags: Sequence[Mapping[str, Any]], proposed: Sequence[Correction]
+) -> list[Correction]:
+    certain, checked = seen.of(chapter)
+    return merged([*_continuity(chapter.content, flags), *certain], proposed, checked)
 
 
 def _continuity(content: str, flags: Sequence[Mapping[str, Any]]) -> list[Correction]:
@@ -41,5 +49,6 @@ def _continuity(content: str, flags: Sequence[Mapping[str, Any]]) -> list[Correc
         start = content.find(excerpt) if flag["kind"] == "contradiction" and excerpt else -1
         if start >= 0:
             kind, severity, end = SuggestionType.CONTINUITY, Severity.MAJOR, start + len(excerpt)
-            found.append(Correction(start, end, excerpt, excerpt, kind, severity, str(flag["detail"]), "quality_gate"))
+            detail = str(flag["detail"])
+            found.append(Correction.at(content, start, end, excerpt, kind, severity, detail, "quality_gate"))
     return found

@@ -1,8 +1,9 @@
 """The survey of a book by rules and a checker, in a process of its own: `python -m` with this module's name, MEMORY.
 
 A novel takes seconds, and the checker holds the interpreter for two of them while it starts. The book comes in on
-stdin, pickled by the service. The survey goes out on stdout as JSON: the process has read what strangers wrote, and
-whatever it says, reading it makes no more of it than corrections.
+stdin, pickled by the service, and behind it its chapters, of which the service has one at a time. The survey goes out
+on stdout as JSON: the process has read what strangers wrote, and whatever it says, reading it makes no more of it than
+corrections.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import os
 import pickle
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import orjson
 import structlog
@@ -25,6 +26,7 @@ from bookgen.models import Book, Chapter, Severity, SuggestionType
 from bookgen.writing.proofreading import rules
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.placing import found_again
 from bookgen.writing.voice import has_refrains
 
 log = structlog.get_logger(__name__)
@@ -40,11 +42,27 @@ class UnreadableSurvey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What rules and a checker see in a book, by chapter id; a checker's with whether each has proved right."""
+    """What rules and a checker see in a book, by chapter id; a checker's with whether each has proved right.
+
+    `versions` are those of the contents that were read.
+    """
 
     rules: Mapping[int, Sequence[Correction]]
     checker: Mapping[int, Sequence[tuple[Correction, bool]]]
     names: tuple[str, ...]
+    versions: Mapping[int, int]
+
+    def of(self, chapter: Chapter) -> tuple[list[Correction], list[tuple[Correction, bool]]]:
+        """Of rules and of the checker in the chapter as it is now: what they saw in a text that it had before is found
+        again or left out."""
+        seen, checked = self.rules.get(chapter.id, ()), self.checker.get(chapter.id, ())
+        if self.versions.get(chapter.id) == chapter.content_version:
+            return list(seen), list(checked)
+        again = ((found_again(each, chapter.content), proven) for each, proven in checked)
+        return (
+            [each for correction in seen if (each := found_again(correction, chapter.content))],
+            [(each, proven) for each, proven in again if each],
+        )
 
     def packed(self) -> bytes:
         return orjson.dumps(self, option=orjson.OPT_NON_STR_KEYS)
@@ -61,6 +79,7 @@ class Survey:
                     for number, found in told["checker"].items()
                 },
                 tuple(map(str, told["names"])),
+                {int(number): int(version) for number, version in told["versions"].items()},
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnreadableSurvey(f"{error!r}") from error
@@ -71,31 +90,50 @@ def _correction(told: Mapping[str, Any]) -> Correction:
     return Correction(**{**told, **kinds})
 
 
-async def survey(book: Book, chapters: Sequence[Chapter], *, seconds: float = TIMEOUT, memory: int = MEMORY) -> Survey:
+async def survey(
+    book: Book, chapters: AsyncIterable[Chapter], *, seconds: float = TIMEOUT, memory: int = MEMORY
+) -> Survey:
     """ProofreadingFailed when its process fails, or takes longer or more bytes than it may.
 
     Who does not wait for it any more ends it.
     """
-    question = await asyncio.to_thread(pickle.dumps, (book, list(chapters)), pickle.HIGHEST_PROTOCOL)
     try:
-        async with asyncio.timeout(seconds):
-            answer = await processes.answer(await processes.start(MODULE, str(memory)), question)
+        process = await processes.start(MODULE, str(memory))
+        answer = await processes.answer(process, _pickled(book, chapters), seconds)
         return await asyncio.to_thread(Survey.read, answer)
     except (OSError, TimeoutError, UnreadableSurvey) as error:
         log.error("survey_failed", book_id=book.id, error=repr(error))
         raise ProofreadingFailed from error
 
 
-def survey_of(book: Book, chapters: Sequence[Chapter]) -> Survey:
+async def _pickled(book: Book, chapters: AsyncIterable[Chapter]) -> AsyncIterator[bytes]:
+    yield pickle.dumps(book, pickle.HIGHEST_PROTOCOL)
+    async for chapter in chapters:
+        yield pickle.dumps(chapter, pickle.HIGHEST_PROTOCOL)
+
+
+def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
+    chapters = list(chapters)
     text = BookText.of(book, chapters)
     checker: defaultdict[int, list[tuple[Correction, bool]]] = defaultdict(list)
     if text.primary == "en":
         from bookgen.writing.proofreading import english  # the checker takes a second and 100 MB to load
 
         for chapter_id, correction, proven in english.corrections(text, book.content_language):
-            checker[chapter_id].append((correction, proven))
+            if len(checker[chapter_id]) < rules.MOST:
+                checker[chapter_id].append((correction, proven))
     found = rules.check(text, refrains=has_refrains(book.genre))
-    return Survey(found, dict(checker), tuple(sorted(text.names)))
+    versions = {chapter.id: chapter.content_version for chapter in chapters}
+    return Survey(found, dict(checker), tuple(sorted(text.names)), versions)
+
+
+def _unpickled(source: IO[bytes]) -> Iterator[Any]:
+    """Whatever was pickled there, until there is no more."""
+    while True:
+        try:
+            yield pickle.load(source)
+        except EOFError:
+            return
 
 
 def main() -> None:
@@ -103,8 +141,8 @@ def main() -> None:
     processes.step_back()
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints, prints to the log and not into the answer
-    book, chapters = pickle.load(sys.stdin.buffer)
-    target.write(survey_of(book, chapters).packed())
+    told = _unpickled(sys.stdin.buffer)
+    target.write(survey_of(next(told), told).packed())
     target.flush()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 from bookgen.models import Severity, SuggestionType
@@ -16,16 +17,17 @@ LEAST_UNITS = 9  # a shorter sentence may well come twice
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """The second of each pair, by chapter id: it is proposed to be left out. A paragraph of its own is left alone."""
-    seen: set[tuple[str, ...]] = set()
+    seen: set[bytes] = set()
     for chapter_id, text in book.texts.items():
         for offset, block in blocks(text.prose):
             place = 0
             for sentence in sentences.split(block):
                 place = block.find(sentence, place)
                 said = tuple(units(sentence))
-                again = said in seen
+                digest = hashlib.blake2b("\0".join(said).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+                again = digest in seen
                 if len(said) >= LEAST_UNITS * (2 if by_character(said) else 1) and "\0" not in sentence:
-                    seen.add(said)
+                    seen.add(digest)
                     if again and place > 0 and "\n" not in sentence:
                         start = offset + place - (block[place - 1] == " ")
                         yield (

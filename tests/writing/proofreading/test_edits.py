@@ -176,7 +176,7 @@ async def test_a_chapter_is_read_in_as_small_stretches_as_the_model_s_window_hol
     content = "\n\n".join(f"The lamp whent out on day {number} and nobody said so." for number in range(150))
     steps = SmallWindow(json.dumps({"edits": []}))
 
-    await reading.read_chapter(book(), chapter(content), Survey({}, {}, ()), [], steps)
+    await reading.read_chapter(book(), chapter(content), Survey({}, {}, (), {}), [], steps)
 
     asked = "".join(request.messages[0].text for request in steps.asked)
     assert all(f"on day {number} " in asked for number in range(150))

@@ -12,7 +12,7 @@ CONTENT = "He could not beleive the the news."
 def correction(quote: str, replacement: str, source: str) -> Correction:
     start = CONTENT.index(quote)
     kind, severity = SuggestionType.SPELLING, Severity.MAJOR
-    return Correction(start, start + len(quote), quote, replacement, kind, severity, "", source)
+    return Correction.at(CONTENT, start, start + len(quote), replacement, kind, severity, "", source)
 
 
 CHECKED = correction("beleive", "believe", CHECKER)

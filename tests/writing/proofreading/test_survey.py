@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,24 +11,30 @@ import pytest
 
 from bench.render import corpus
 from bookgen.errors import ProofreadingFailed
+from bookgen.models import Chapter
 from bookgen.writing.proofreading.survey import Survey, UnreadableSurvey, survey, survey_of
 
 BOOK, CHAPTERS = corpus.book(corpus.Corpus("survey", chapters=2, words=600))
 
 
+async def told(*chapters: Chapter) -> AsyncIterator[Chapter]:
+    for chapter in chapters:
+        yield chapter
+
+
 async def test_a_survey_comes_back_from_its_process_as_it_was_made() -> None:
-    chapters = [replace(CHAPTERS[0], content="He kept the the letter, and was diffrent.")]
+    chapter = replace(CHAPTERS[0], content="He kept the the letter, and was diffrent.")
 
-    made = await survey(BOOK, chapters)
+    made = await survey(BOOK, told(chapter, CHAPTERS[1]))
 
-    assert made == survey_of(BOOK, chapters)
+    assert made == survey_of(BOOK, [chapter, CHAPTERS[1]])
     assert any(made.rules.values())
     assert any(made.checker.values())
 
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"{}", b"[]", b'{"rules": {"1": [{}]}, "checker": {}, "names": []}', pickle.dumps(print)],
+    [b"", b"{}", b"[]", b'{"rules": {"1": [{}]}, "checker": {}, "names": [], "versions": {}}', pickle.dumps(print)],
     ids=["nothing", "an empty object", "a list", "no correction", "a pickle"],
 )
 def test_what_is_no_survey_is_not_taken_for_one(answer: bytes) -> None:
@@ -46,4 +53,17 @@ def test_no_text_that_never_ends_makes_a_rule_last(unit: str) -> None:
 @pytest.mark.parametrize("bound", [{"seconds": 0.05}, {"memory": 64 * 2**20}], ids=["time", "memory"])
 async def test_a_survey_takes_no_more_than_it_may(bound: dict[str, Any]) -> None:
     with pytest.raises(ProofreadingFailed):
-        await survey(BOOK, CHAPTERS, **bound)
+        await survey(BOOK, told(*CHAPTERS), **bound)
+
+
+def test_what_was_seen_in_a_text_is_found_again_in_another_or_left_out() -> None:
+    last = "The rain had stopped an hour before.\n\nShe laughed , and left the room. It was diffrent there."
+    before = replace(CHAPTERS[0], content=f"He kept the the letter. {last}")
+    after = replace(before, content=f"A beginning.\n\nHe kept it. {last}", content_version=before.content_version + 1)
+    seen = survey_of(BOOK, [before])
+
+    rules, checker = seen.of(after)
+
+    assert [each.original for each in seen.of(before)[0]] == ["the the", "laughed ,"]
+    assert [(after.content[each.start : each.end], each.replacement) for each in rules] == [("laughed ,", "laughed,")]
+    assert [after.content[each.start : each.end] for each, _ in checker] == ["diffrent"]
