@@ -126,7 +126,11 @@ async def delete_book(request: web.Request) -> web.Response:
     return replies.nothing()
 
 
-@docs("books", "Copy a book and its chapters as a new draft", "Runs, former texts and funding stay with the original.")
+@docs(
+    "books",
+    "Copy a book and its chapters as a new draft",
+    "With its covers and pictures, at no cost of images. Runs, former texts and funding stay with the original.",
+)
 @response_schema(shapes.BookSchema, 201)
 @refuses(errors.PlanUpgradeRequired)
 @grows

@@ -22,7 +22,20 @@ from bookgen.billing.quota import Quota
 from bookgen.billing.storage import keeps_everything, require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, must_exist
 from bookgen.models import Book, BookKind, BookStatus, Chapter, RevisionOrigin, Run, RunStatus
-from bookgen.store import book_state, books, chapters, jobs, outlines, revisions, runs, slots, storage
+from bookgen.store import (
+    book_state,
+    books,
+    chapters,
+    covers,
+    illustrations,
+    jobs,
+    media,
+    outlines,
+    revisions,
+    runs,
+    slots,
+    storage,
+)
 from bookgen.words import PIECE, count_words
 
 if TYPE_CHECKING:
@@ -43,11 +56,16 @@ async def create_book(connection: Connection, quota: Quota, account_id: int, fie
 
 
 async def duplicate_book(connection: Connection, quota: Quota, account_id: int, book_id: int) -> Book:
-    """A draft with the same texts. NotFound; PlanUpgradeRequired when the plan does not keep both."""
+    """A draft with the same texts and pictures. NotFound; PlanUpgradeRequired when the plan does not keep both."""
     async with connection.transaction():
         growth = await storage.of_book(connection, account_id, book_id)
         await require_stored(connection, quota, account_id, growth=growth)
-        return must_exist(await books.duplicate(connection, account_id, book_id))
+        copy = must_exist(await books.duplicate(connection, account_id, book_id))
+        keys = await media.copy(connection, book_id, copy.id)
+        await covers.copy(connection, book_id, copy.id, keys)
+        await illustrations.copy(connection, book_id, copy.id, keys)
+        await books.copy_character_sheet(connection, book_id, copy.id, keys)
+    return copy
 
 
 async def change_book(

@@ -191,7 +191,7 @@ COPY_DIGESTS = """
 
 
 async def duplicate(db: DB, account_id: int, book_id: int) -> Book | None:
-    """A draft with the same texts; runs, former texts and funding stay with the original."""
+    """A draft with the same texts and no pictures; runs, former texts and funding stay with the original."""
     row = await db.fetchrow(COPY, account_id, book_id)
     if row is None:
         return None
@@ -214,6 +214,20 @@ async def character_sheet(db: DB, book_id: int) -> bytes | None:
 
 async def set_character_sheet(db: DB, book_id: int, key: str) -> None:
     await db.execute(SET_CHARACTER_SHEET, book_id, key)
+
+
+COPY_CHARACTER_SHEET = """
+    UPDATE book copied
+       SET character_sheet_key = sheet.copy
+      FROM book original
+      JOIN unnest($3::text[], $4::text[]) AS sheet (original, copy) ON sheet.original = original.character_sheet_key
+     WHERE original.id = $1 AND copied.id = $2
+"""
+
+
+async def copy_character_sheet(db: DB, book_id: int, copy_id: int, keys: Mapping[str, str]) -> None:
+    """Gives a book the character sheet of another one. `keys`: those of the copied media by their originals'."""
+    await db.execute(COPY_CHARACTER_SHEET, book_id, copy_id, list(keys), list(keys.values()))
 
 
 SET_STATUS = """

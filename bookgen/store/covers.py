@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bookgen.models import Cover
@@ -65,3 +66,19 @@ async def select(connection: DB, book_id: int, cover_id: int) -> bool:
     """Whether the book has such a cover; in a transaction that has locked the book."""
     await connection.execute(UNSELECT, book_id)
     return bool(await connection.fetchval(SELECT, book_id, cover_id))
+
+
+COPY = """
+    INSERT INTO cover (book_id, style, prompt, image_key, thumbnail_key, width, height, is_selected)
+    SELECT $2, c.style, c.prompt, image.copy, thumbnail.copy, c.width, c.height, c.is_selected
+      FROM cover c
+      JOIN unnest($3::text[], $4::text[]) AS image (original, copy) ON image.original = c.image_key
+      JOIN unnest($3::text[], $4::text[]) AS thumbnail (original, copy) ON thumbnail.original = c.thumbnail_key
+     WHERE c.book_id = $1
+     ORDER BY c.id
+"""
+
+
+async def copy(db: DB, book_id: int, copy_id: int, keys: Mapping[str, str]) -> None:
+    """Gives a book the covers of another one. `keys`: those of the copied media by their originals'."""
+    await db.execute(COPY, book_id, copy_id, list(keys), list(keys.values()))

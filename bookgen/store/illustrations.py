@@ -109,3 +109,20 @@ DELETE = """
 async def delete(db: DB, account_id: int, illustration_id: int) -> bool:
     """Whether the account had it."""
     return bool(await db.fetchval(DELETE, account_id, illustration_id))
+
+
+COPY = """
+    INSERT INTO illustration (chapter_id, caption, alt_text, prompt, image_key, position, width, height)
+    SELECT copied.id, i.caption, i.alt_text, i.prompt, image.copy, i.position, i.width, i.height
+      FROM chapter original
+      JOIN illustration i ON i.chapter_id = original.id
+      JOIN chapter copied ON copied.book_id = $2 AND copied.chapter_number = original.chapter_number
+      JOIN unnest($3::text[], $4::text[]) AS image (original, copy) ON image.original = i.image_key
+     WHERE original.book_id = $1
+     ORDER BY i.id
+"""
+
+
+async def copy(db: DB, book_id: int, copy_id: int, keys: Mapping[str, str]) -> None:
+    """Gives a book's chapters the pictures of another one's. `keys`: those of the copied media by their originals'."""
+    await db.execute(COPY, book_id, copy_id, list(keys), list(keys.values()))

@@ -27,3 +27,23 @@ async def add(db: DB, book_id: int, body: bytes, width: int, height: int) -> str
     key = secrets.token_urlsafe(_KEY_BYTES)
     await db.execute(ADD, key, book_id, body, width, height)
     return key
+
+
+# Nobody deletes what is locked: a picture and the row that shows it are copied both, or neither.
+LOCK_OF_BOOK = "SELECT key FROM media WHERE book_id = $1 FOR KEY SHARE"
+
+COPY = """
+    INSERT INTO media (key, book_id, body, width, height)
+    SELECT k.copy, $2, m.body, m.width, m.height
+      FROM unnest($3::text[], $4::text[]) AS k (original, copy)
+      JOIN media m ON m.key = k.original
+     WHERE m.book_id = $1
+"""
+
+
+async def copy(db: DB, book_id: int, copy_id: int) -> dict[str, str]:
+    """Gives a book the pictures of another one: their new keys by the old ones. In a transaction."""
+    originals = [row["key"] for row in await db.fetch(LOCK_OF_BOOK, book_id)]
+    copies = [secrets.token_urlsafe(_KEY_BYTES) for _ in originals]
+    await db.execute(COPY, book_id, copy_id, originals, copies)
+    return dict(zip(originals, copies, strict=True))

@@ -15,14 +15,18 @@ BYTES_OF_BOOKS = """
      WHERE b.account_id = $1 AND ($2::bigint IS NULL OR b.id = $2)
 """
 
+BYTES_OF_PICTURES = """
+    SELECT coalesce(sum(octet_length(m.body)), 0)::bigint
+      FROM book b JOIN media m ON m.book_id = b.id
+     WHERE b.account_id = $1 AND ($2::bigint IS NULL OR b.id = $2)
+"""
+
 BYTES_STORED = f"""
     SELECT ({BYTES_OF_BOOKS})
          + (SELECT coalesce(sum(octet_length(r.content)), 0)
               FROM book b JOIN chapter c ON c.book_id = b.id JOIN chapter_revision r ON r.chapter_id = c.id
              WHERE b.account_id = $1)
-         + (SELECT coalesce(sum(octet_length(m.body)), 0)
-              FROM book b JOIN media m ON m.book_id = b.id
-             WHERE b.account_id = $1)
+         + ({BYTES_OF_PICTURES})
 """
 
 
@@ -31,9 +35,12 @@ async def stored(db: DB, account_id: int) -> int:
     return int(await db.fetchval(BYTES_STORED, account_id, None))
 
 
+BYTES_COPIED = f"SELECT ({BYTES_OF_BOOKS}) + ({BYTES_OF_PICTURES})"
+
+
 async def of_book(db: DB, account_id: int, book_id: int) -> int:
     """What a copy of the book would add; nothing where it is not the account's."""
-    return int(await db.fetchval(BYTES_OF_BOOKS, account_id, book_id))
+    return int(await db.fetchval(BYTES_COPIED, account_id, book_id))
 
 
 LOCK = "SELECT id FROM account WHERE id = $1 FOR NO KEY UPDATE"

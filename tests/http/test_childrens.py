@@ -223,6 +223,17 @@ async def test_a_book_that_is_written_anew_gets_new_pictures_and_the_same_hero(a
     assert await api.services.database.http.fetchval("SELECT count(*) FROM media") == 5
 
 
+async def test_a_copy_has_the_pictures_and_its_own_sheet_of_the_hero(api: Api) -> None:
+    book = await written(api)
+    hero = (await picture(api, book["character_sheet_url"])).raw
+
+    copy = (await api.post(f"/books/{book['id']}/duplicate/")).body
+    await api.delete(f"/books/{book['id']}/")
+
+    assert [len(chapter["illustrations"]) for chapter in copy["chapters"]] == [1, 1, 1, 1]
+    assert (await picture(api, copy["character_sheet_url"])).raw == hero
+
+
 async def test_another_plan_forgets_the_old_hero(api: Api) -> None:
     book = await written(api)
 

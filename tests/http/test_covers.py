@@ -9,7 +9,6 @@ import pikepdf
 import pytest
 from PIL import Image
 
-from bookgen.store import illustrations
 from tests.http.conftest import Api, OpenApi
 
 ROOT = "http://books.example"
@@ -287,11 +286,26 @@ async def test_a_title_that_no_font_prints_is_told_and_costs_nothing(api: Api) -
     assert await api.services.database.http.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
-async def test_a_copy_of_a_book_begins_without_covers(api: Api) -> None:
+async def test_a_copy_of_a_book_has_its_covers_and_pictures_as_its_own_and_costs_no_image(api: Api) -> None:
     book = await api.outlined()
-    await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+    chapter = book["chapters"][0]["id"]
+    first, second = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})).body["covers"]
+    await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": second["id"]})
+    picture_of_it = (await api.post(f"/chapters/{chapter}/generate-image/", {"caption": "The quay"})).body
+    used = await images_used(api)
 
     copy = (await api.post(f"/books/{book['id']}/duplicate/")).body
+    before = {url: (await picture(api, url)).raw for url in (second["image_url"], picture_of_it["image_url"])}
+    await api.delete(f"/books/{book['id']}/")
 
-    assert (copy["covers"], copy["cover_image_url"]) == ([], None)
-    assert await illustrations.of_book(api.services.database.http, copy["id"]) == []
+    covers, (shown,) = copy["covers"], copy["chapters"][0]["illustrations"]
+    assert [(each["style"], each["is_selected"]) for each in covers] == [
+        (first["style"], False),
+        (second["style"], True),
+    ]
+    assert copy["cover_image_url"] == covers[1]["image_url"]
+    assert (shown["caption"], shown["alt_text"]) == ("The quay", picture_of_it["alt_text"])
+    assert [(await picture(api, url)).raw for url in (covers[1]["image_url"], shown["image_url"])] == list(
+        before.values()
+    )
+    assert await images_used(api) == used
