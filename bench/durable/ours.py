@@ -9,6 +9,7 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 from uuid import uuid4
 
@@ -16,8 +17,8 @@ import asyncpg
 from asyncpg import Record
 
 from bench.durable import raw
+from bookgen.actors.batches import Batches
 from bookgen.actors.chapters_in_flight import CHECKPOINTS_AT_ONCE
-from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.resources import Products, Writing
 from bookgen.actors.statuses import Kept
@@ -124,7 +125,9 @@ async def checkpoints(database: Database, text: str, tasks: int, seconds: float)
     """Chapters a second through the group commit, `tasks` books of 40 chapters at once, book after book."""
     books = await make_books(database.runs, tasks * 100, 40)
     rows = await database.runs.fetch(MAKE_RUNNING, [book for _, book in books], uuid4())
-    commits = GroupCommit[Checkpoint, Saved](lambda batch: store.checkpoint(database.runs, batch), CHECKPOINTS_AT_ONCE)
+    commits = Batches[Checkpoint, Saved](
+        lambda batch: store.checkpoint(database.runs, batch), attrgetter("run_id"), CHECKPOINTS_AT_ONCE
+    )
     end = time.perf_counter() + seconds
     shares = [rows[share::tasks] for share in range(tasks)]
     done = await asyncio.gather(*(_write(database, commits, share, text, end) for share in shares))
@@ -133,7 +136,7 @@ async def checkpoints(database: Database, text: str, tasks: int, seconds: float)
 
 
 async def _write(
-    database: Database, commits: GroupCommit[Checkpoint, Saved], runs: list[Record], text: str, end: float
+    database: Database, commits: Batches[Checkpoint, Saved], runs: list[Record], text: str, end: float
 ) -> int:
     written = 0
     for row in runs:
@@ -142,7 +145,7 @@ async def _write(
             if time.perf_counter() > end:
                 return written
             checkpoint = Checkpoint(row["id"], 1, call_no, chapter["id"], 0, text, 1, [], None)
-            assert await commits.commit(checkpoint) is not None
+            assert await commits.submit(checkpoint) is not None
             written += 1
     return written
 

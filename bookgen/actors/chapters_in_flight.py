@@ -8,15 +8,16 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
 import structlog
 
 from bookgen.actors.actor import spawn
+from bookgen.actors.batches import Batches
 from bookgen.actors.chapter_work import ChapterWork, Written
 from bookgen.actors.faults import fault
-from bookgen.actors.group_commit import GroupCommit
 from bookgen.actors.material import load_material, numbered
 from bookgen.actors.phase_work import PhaseResult, PhaseWork
 from bookgen.actors.pictures import Pictures
@@ -58,14 +59,15 @@ class ChaptersInFlight:
         # They wait for each other, which is to keep no other from its place.
         self._places_of_suspects = asyncio.Semaphore(max(1, chapters_at_once // 4))
         pool = resources.pool
-        self._begins = GroupCommit[Begin, Begun](lambda rows: runs.begin(pool, rows), BEGINS_AT_ONCE)
-        self._checkpoints = GroupCommit[Checkpoint, Saved](
-            lambda rows: runs.checkpoint(pool, rows), CHECKPOINTS_AT_ONCE
+        of_run = attrgetter("run_id")
+        self._begins = Batches[Begin, Begun](lambda rows: runs.begin(pool, rows), of_run, BEGINS_AT_ONCE)
+        self._checkpoints = Batches[Checkpoint, Saved](
+            lambda rows: runs.checkpoint(pool, rows), of_run, CHECKPOINTS_AT_ONCE
         )
 
     async def begin(self, run: Run) -> Begun | None:
         """Announces the run's next chapter. None: nothing is left, or the run is not ours to write."""
-        return await self._begins.commit(Begin(run.id, run.epoch))
+        return await self._begins.submit(Begin(run.id, run.epoch))
 
     def start(self, begun: Begun, known: Material | None = None) -> ChapterWork:
         """Starts the work on the announced chapter as a task. `known`: what it is written from, where that is known."""
@@ -102,7 +104,7 @@ class ChaptersInFlight:
     async def commit(self, work: ChapterWork, written: Written) -> Saved | None:
         """Commits the chapter and announces the run's next one. None: it was fenced off, and only its cost is kept."""
         await fault("checkpoint.before", work.run.book_id)
-        saved = await self._checkpoints.commit(work.checkpoint(written))
+        saved = await self._checkpoints.submit(work.checkpoint(written))
         if saved:
             work.steps.unstored = None
             await material.keep_digests(self._resources.pool, work.run.book_id, written.draft.earlier)

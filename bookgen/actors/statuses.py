@@ -10,6 +10,7 @@ from random import uniform
 import asyncpg
 
 from bookgen.actors import status
+from bookgen.actors.batches import Batches
 from bookgen.actors.changes import Change, Changes
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.registry import Key
@@ -25,6 +26,7 @@ FORGET_SECONDS = 60.0  # after the last time that it was asked for
 # process, which tells of commands but not of every chapter.
 LOOK_SECONDS = 30.0
 LOOK_SECONDS_AMONG_OTHERS = 1.0
+MOST_READS = 64  # in one statement
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +48,7 @@ class Statuses:
     """
 
     def __init__(self, pool: asyncpg.Pool, resources: Resources, chapters: ChaptersInFlight) -> None:
-        self._pool = pool
+        self._reads = Batches[Key, RunProgress](lambda keys: progress.of_books(pool, keys), _itself, MOST_READS)
         self._resources = resources
         self._chapters = chapters
         self._kept: dict[int, dict[int, Kept]] = {}  # by account, then by book
@@ -58,7 +60,7 @@ class Statuses:
             return body
         kept = self._kept.setdefault(account_id, {})[book_id] = Kept()
         try:
-            found = must_exist(await progress.of_book(self._pool, account_id, book_id))
+            found = must_exist(await self._reads.submit((account_id, book_id)))
             body = self._encoded(kept, found)
             if self._is_ours(found.run):
                 kept.report = found  # of use only if nothing has changed since it was asked for
@@ -138,6 +140,10 @@ class Statuses:
     def _is_ours(self, run: Run) -> bool:
         mine = run.owner == self._resources.boot_id and run.status is RunStatus.RUNNING
         return mine and not self._resources.other_processes
+
+
+def _itself(key: Key) -> Key:
+    return key
 
 
 def _now() -> float:

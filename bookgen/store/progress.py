@@ -11,7 +11,7 @@ from bookgen.store.database import DB
 from bookgen.store.runs import run_of
 
 # The outline is put together as text, for half of what PostgreSQL's own functions for objects and lists take.
-OF_BOOK = """
+OF_BOOKS = """
     SELECT r.*,
            (SELECT count(*) FROM run q
              WHERE q.account_id = r.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq) AS place,
@@ -22,7 +22,10 @@ OF_BOOK = """
                           ORDER BY c.chapter_number), '[]')
                  FROM chapter c, jsonb_array_elements(c.quality) f WHERE c.book_id = r.book_id)
            ELSE '[]' END AS findings
-      FROM run r
+      FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, book_id)
+     CROSS JOIN LATERAL (
+           SELECT * FROM run
+            WHERE run.book_id = asked.book_id AND run.account_id = asked.account_id ORDER BY queue_seq DESC LIMIT 1) r
      CROSS JOIN LATERAL (
            SELECT concat('[', string_agg(
                       concat('{"id":', c.id, ',"chapter_number":', c.chapter_number, ',"title":', to_json(c.title),
@@ -30,9 +33,6 @@ OF_BOOK = """
                       ',' ORDER BY c.chapter_number), ']') AS outline,
                   max(c.title) FILTER (WHERE c.chapter_number = r.current_chapter) AS title
              FROM chapter c WHERE c.book_id = r.book_id) o
-     WHERE r.book_id = $1 AND r.account_id = $2
-     ORDER BY r.queue_seq DESC
-     LIMIT 1
 """
 
 
@@ -48,9 +48,15 @@ class RunProgress:
     findings: Sequence[Mapping[str, Any]] = ()
 
 
-async def of_book(db: DB, account_id: int, book_id: int) -> RunProgress | None:
-    row = await db.fetchrow(OF_BOOK, book_id, account_id)
-    return row and RunProgress(run_of(row), row["place"], row["title"], row["outline"], row["findings"])
+async def of_books(db: DB, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RunProgress]:
+    """The newest run of each of these books, which are told by account and book; of one that has none, nothing."""
+    rows = await db.fetch(OF_BOOKS, [account_id for account_id, _ in keys], [book_id for _, book_id in keys])
+    return {
+        (row["account_id"], row["book_id"]): RunProgress(
+            run_of(row), row["place"], row["title"], row["outline"], row["findings"]
+        )
+        for row in rows
+    }
 
 
 OF_ACCOUNT = """

@@ -183,19 +183,36 @@ async def test_the_status_counts_the_words_of_the_chapter_that_is_being_written(
     assert await shelf.value("SELECT words_written FROM run") == 3
 
 
+async def test_statuses_that_are_read_at_once_are_each_of_their_own_book(
+    begun: BeginRun, supervisor: Supervisor
+) -> None:
+    books = [await begun() for _ in range(5)]
+    (one, _), (_, other) = books[:2]
+    supervisor.statuses.forget_all()
+    keys = [*books, (one, other)]
+
+    bodies = await asyncio.gather(*(supervisor.statuses.read(*key) for key in keys), return_exceptions=True)
+
+    runs = [await supervisor.ask(*key, Pause()) for key in books]
+    assert [orjson.loads(body)["task_id"] for body in bodies[:-1] if isinstance(body, bytes)] == [
+        str(run.id) for run in runs
+    ]
+    assert isinstance(bodies[-1], NotFound)
+
+
 async def test_a_status_that_was_read_before_a_command_is_not_shown_after_it(
     begun: BeginRun, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, book = await begun()
-    of_book = progress.of_book
+    of_books = progress.of_books
 
-    async def overtaken(*arguments: Any) -> progress.RunProgress | None:
-        found = await of_book(*arguments)
-        monkeypatch.setattr(progress, "of_book", of_book)
+    async def overtaken(*arguments: Any) -> dict[tuple[int, int], progress.RunProgress]:
+        found = await of_books(*arguments)
+        monkeypatch.setattr(progress, "of_books", of_books)
         await supervisor.ask(account, book, Pause())
         return found
 
-    monkeypatch.setattr(progress, "of_book", overtaken)
+    monkeypatch.setattr(progress, "of_books", overtaken)
     await supervisor.statuses.read(account, book)
 
     assert orjson.loads(await supervisor.statuses.read(account, book))["generation_status"] == "paused"

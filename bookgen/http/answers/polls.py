@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import time
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
+from aiohttp.helpers import rfc822_formatted_time
 
 from bookgen.http.edge import access_log, headers, replies
 from bookgen.http.edge.conditional import Known
 from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, LIMITER, OUTGOING, REQUEST_ID, SUPERVISOR, VERDICT
 from bookgen.http.edge.middleware import request_id
 from bookgen.http.edge.routing import Route
+from bookgen.http.edge.whole import WholeAnswer
 from bookgen.limits import LimitClass
 
 _PREFIX, _ID = "/api(?:/v1)?", "([0-9]{1,18})"
-_ASKS_FOR_MORE = ("Prefer", "Expect")
 
 
 class Polls:
@@ -29,16 +30,17 @@ class Polls:
         self._route = route
         self._path = re.compile(_PREFIX + route.path.replace("{id}", _ID))
 
-    def answer(self, request: web.BaseRequest) -> web.Response | None:
+    def answer(self, request: web.BaseRequest) -> WholeAnswer | None:
         """The answer, or None: then nothing was counted yet."""
         began = time.perf_counter()
         polled = self._path.fullmatch(request.raw_path)
         if polled is None or request.method != "GET" or request.body_exists:
             return None
-        if any(name in request.headers for name in _ASKS_FOR_MORE):
+        asked = request.headers
+        if "Prefer" in asked or "Expect" in asked or not request.keep_alive or request.version != HttpVersion11:
             return None
         app = self._app
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        scheme, _, token = asked.get("Authorization", "").partition(" ")
         account_id = app[ACCOUNTS].recognized(token) if scheme == "Bearer" else None
         if account_id is None or not app[OUTGOING].has_room(account_id):
             return None
@@ -49,8 +51,13 @@ class Polls:
         if not verdict.allowed:  # of nobody who is refused is anything taken
             return None
         request[REQUEST_ID], request[ACCOUNT_ID], request[VERDICT] = request_id(request), account_id, verdict
-        known = Known(request)
-        response = known.answer({}) if known(body) else replies.encoded(body, headers={"ETag": known.tag})
-        headers.add_to(response, request, app)
+        response = self._whole(request, body)
         access_log.record(request, self._route, response, time.perf_counter() - began, None)
         return response
+
+    def _whole(self, request: web.BaseRequest, body: bytes) -> WholeAnswer:
+        known, said = Known(request), {"Date": rfc822_formatted_time(), **headers.of_answer(request, self._app)}
+        if known(body):
+            return WholeAnswer(304, said | {"ETag": known.tag})
+        said |= {"Content-Type": replies.JSON, "Content-Length": str(len(body)), "ETag": known.tag}
+        return WholeAnswer(200, said, body)

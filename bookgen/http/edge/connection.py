@@ -22,6 +22,7 @@ from bookgen.http.edge.connection_counts import ConnectionCounts
 from bookgen.http.edge.keys import ACCOUNT_ID, LIMITER, OUTGOING, REQUEST_ID, SITE, VERDICT
 from bookgen.http.edge.middleware import request_id
 from bookgen.http.edge.pieces import LARGE, MOST_OF_A_PIECE, MOST_OF_AN_ANSWER, InPieces
+from bookgen.http.edge.whole import WholeAnswer
 from bookgen.limits import LimitClass, address_bucket
 
 # Who reads an answer more slowly than this is not reading it. Smaller ones fit into the socket's buffers anyway.
@@ -31,7 +32,7 @@ LARGE_ANSWER = 64 * 1024
 LONGEST_SECONDS = 900.0  # whatever the size
 
 
-AtOnce = Callable[[web.BaseRequest], web.Response | None]
+AtOnce = Callable[[web.BaseRequest], WholeAnswer | None]
 
 
 class BoundedServer(web.Server):
@@ -169,6 +170,8 @@ def _sizes(response: web.StreamResponse) -> tuple[int, int]:
 
     One that is whole in memory is handed to the socket in parts, or the loop would wait for the copy of it.
     """
+    if isinstance(response, WholeAnswer):
+        return (len(response.whole),) * 2
     if type(response) is not web.Response:
         return (MOST_OF_AN_ANSWER, MOST_OF_A_PIECE) if isinstance(response, InPieces) else (bodies.MAX_BYTES,) * 2
     size = response.content_length or 0

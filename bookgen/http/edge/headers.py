@@ -23,23 +23,30 @@ UNLESS_SAID = {
 
 
 def add_to(response: web.StreamResponse, request: web.BaseRequest, app: web.Application) -> None:
+    headers = of_answer(request, app)
+    for name in UNLESS_SAID:
+        if name in response.headers:
+            del headers[name]
+    response.headers.extend(headers)
+
+
+def of_answer(request: web.BaseRequest, app: web.Application) -> dict[str, str]:
+    """The headers of an answer that says none of them otherwise."""
     site = app[SITE]
     verdict = request.get(VERDICT) or app[LIMITER].peek(
         LimitClass.PUBLIC, address_bucket(clients.address(request, app))
     )
     headers = {
         **ALWAYS,
+        **UNLESS_SAID,
         "X-Request-Id": request[REQUEST_ID],
         "RateLimit-Limit": str(verdict.limit),
         "RateLimit-Remaining": str(verdict.remaining),
         "RateLimit-Reset": str(verdict.reset),
     }
-    for name, value in UNLESS_SAID.items():
-        if name not in response.headers:
-            headers[name] = value
     if site.secure or site.deprecation or site.allowed_origins:
         headers |= _of_site(request, site)
-    response.headers.extend(headers)
+    return headers
 
 
 def _of_site(request: web.BaseRequest, site: Site) -> dict[str, str]:

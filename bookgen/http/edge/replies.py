@@ -9,7 +9,7 @@ import orjson
 from aiohttp import web
 
 _OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC
-_JSON = "application/json"
+JSON = "application/json"
 
 
 def dump(value: Any) -> bytes:
@@ -23,7 +23,7 @@ def json(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = N
 
 def encoded(body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """JSON that is bytes already."""
-    return web.Response(body=body, status=status, headers={"Content-Type": _JSON, **(headers or {})})
+    return web.Response(body=body, status=status, headers={"Content-Type": JSON, **(headers or {})})
 
 
 def nothing() -> web.Response:

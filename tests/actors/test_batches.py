@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
-from bookgen.actors.group_commit import WRITERS, GroupCommit
+from bookgen.actors.batches import AT_ONCE, Batches
 from bookgen.errors import Unavailable
 
 
@@ -33,7 +34,7 @@ class SlowTable:
 
     async def write(self, rows: Sequence[SentRow]) -> Mapping[UUID, str]:
         self.batches.append(len(rows))
-        if len(self.batches) == WRITERS:
+        if len(self.batches) == AT_ONCE:
             self.busy.set()
         await self.open.wait()
         if self.away:
@@ -45,23 +46,27 @@ class SlowTable:
         return {row.run_id: "saved" for row in rows if row not in self.fenced}
 
 
+def batches(table: SlowTable) -> Batches[SentRow, str]:
+    return Batches(table.write, attrgetter("run_id"), 16)
+
+
 async def test_what_waits_together_is_written_together() -> None:
     table = SlowTable()
-    commits = GroupCommit[SentRow, str](table.write, 16)
-    answers = [asyncio.ensure_future(commits.commit(SentRow())) for _ in range(16 * WRITERS + 40)]
+    commits = batches(table)
+    answers = [asyncio.ensure_future(commits.submit(SentRow())) for _ in range(16 * AT_ONCE + 40)]
     await table.busy.wait()
     table.open.set()
 
     assert set(await asyncio.gather(*answers)) == {"saved"}
-    assert table.batches[WRITERS:] == [16, 16, 8]
+    assert table.batches[AT_ONCE:] == [16, 16, 8]
 
 
 async def test_a_refused_row_fails_alone_and_a_fenced_one_hears_of_it() -> None:
     table, bad, late = SlowTable(), SentRow(), SentRow()
     table.refused, table.fenced = {bad}, {late}
-    commits = GroupCommit[SentRow, str](table.write, 16)
-    filler = [asyncio.ensure_future(commits.commit(SentRow())) for _ in range(16 * WRITERS)]
-    others = [asyncio.ensure_future(commits.commit(row)) for row in (SentRow(), bad, late, SentRow())]
+    commits = batches(table)
+    filler = [asyncio.ensure_future(commits.submit(SentRow())) for _ in range(16 * AT_ONCE)]
+    others = [asyncio.ensure_future(commits.submit(row)) for row in (SentRow(), bad, late, SentRow())]
     await table.busy.wait()
     table.open.set()
 
@@ -75,9 +80,9 @@ async def test_a_refused_row_fails_alone_and_a_fenced_one_hears_of_it() -> None:
 async def test_a_row_that_is_locked_keeps_no_other_from_being_written() -> None:
     table, locked = SlowTable(), SentRow()
     table.locked = {locked}
-    commits = GroupCommit[SentRow, str](table.write, 16)
-    filler = [asyncio.ensure_future(commits.commit(SentRow())) for _ in range(16 * WRITERS)]
-    others = [asyncio.ensure_future(commits.commit(row)) for row in (SentRow(), locked, SentRow())]
+    commits = batches(table)
+    filler = [asyncio.ensure_future(commits.submit(SentRow())) for _ in range(16 * AT_ONCE)]
+    others = [asyncio.ensure_future(commits.submit(row)) for row in (SentRow(), locked, SentRow())]
     await table.busy.wait()
     table.open.set()
 
@@ -91,9 +96,9 @@ async def test_an_outage_is_heard_by_everybody_who_waits() -> None:
     table = SlowTable()
     table.away = True
     table.open.set()
-    commits = GroupCommit[SentRow, str](table.write, 16)
+    commits = batches(table)
 
-    outcomes = await asyncio.gather(*(commits.commit(SentRow()) for _ in range(20)), return_exceptions=True)
+    outcomes = await asyncio.gather(*(commits.submit(SentRow()) for _ in range(20)), return_exceptions=True)
 
     assert all(isinstance(outcome, Unavailable) for outcome in outcomes)
 
@@ -102,9 +107,21 @@ async def test_idle_it_has_no_task() -> None:
     table = SlowTable()
     table.open.set()
     before = len(asyncio.all_tasks())
-    commits = GroupCommit[SentRow, str](table.write, 16)
+    commits = batches(table)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await asyncio.gather(commits.commit(SentRow()), asyncio.Event().wait())
+            await asyncio.gather(commits.submit(SentRow()), asyncio.Event().wait())
 
     assert len(asyncio.all_tasks()) == before
+
+
+async def test_whoever_asks_is_answered_by_what_began_after_that() -> None:
+    table = SlowTable()
+    commits = batches(table)
+    under_way = [asyncio.ensure_future(commits.submit(SentRow())) for _ in range(16 * AT_ONCE)]
+    await table.busy.wait()
+    late = asyncio.ensure_future(commits.submit(SentRow()))
+    table.open.set()
+    await asyncio.gather(late, *under_way)
+
+    assert table.batches == [16] * AT_ONCE + [1]
