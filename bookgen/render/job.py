@@ -14,7 +14,7 @@ from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
 
 # Raise it when the same manuscript comes out differently.
-RENDERER = "6"
+RENDERER = "7"
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,19 +122,24 @@ def spaced(text: str) -> bool:
 
 
 def broken(units: Sequence[Unit], count: int, evenness: float) -> Lines | None:
-    """In exactly `count` lines at the least cost, uneven lines costing `evenness`; None where there are fewer units."""
+    """In exactly `count` lines at the least cost, uneven lines costing `evenness`; None where there are fewer units.
+
+    No line is tried whose end is a few lines away from where it were if all were even.
+    """
     if count > len(units):
         return None
     reach = [0.0]
     for unit in units:
         reach.append(reach[-1] + unit.width + unit.gap)
     mean = reach[-1] / count
-    widest = max(mean * 1.6, max(unit.ended for unit in units))
+    longest = max(unit.ended for unit in units)
+    widest = max(mean * 1.6, longest)
     costs: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
     for number in range(1, count + 1):
         row: dict[int, tuple[float, int]] = {}
+        least, most = ((number + 1.5 * side) * mean + side * longest for side in (-1, 1))
         for end in range(number, len(units) - (count - number) + 1):
-            if (end == len(units)) != (number == count):
+            if (end == len(units)) != (number == count) or not least <= reach[end] <= most:
                 continue
             found = _cheapest(units, reach, costs[-1], end, mean, widest, evenness)
             if found:

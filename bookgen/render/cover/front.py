@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from bookgen.render.characters import one_line
 from bookgen.render.cover.drawing import Drawing
+from bookgen.render.cover.faces import DisplayFace
 from bookgen.render.cover.families import FAMILIES, ROOMIEST, SCENES, Family
 from bookgen.render.cover.job import Copy
-from bookgen.render.cover.sheet import LEAST_CAPITAL, Sheet
+from bookgen.render.cover.lettering import Typesetter
+from bookgen.render.cover.sheet import Sheet
 
 
 def family_of(seed: str, genre: str, variant: int, style: str = "") -> Family:
@@ -26,15 +28,15 @@ def family_of(seed: str, genre: str, variant: int, style: str = "") -> Family:
 def draw_front(copy: Copy, *, seed: str, family: Family, variant: int, width: float, height: float) -> Drawing:
     """In pixels. The same for the same arguments, in every process."""
     copy = Copy(one_line(copy.title), one_line(copy.subtitle), one_line(copy.author), copy.language)
-    for each in (family, ROOMIEST):
-        drawing = Drawing(width, height)
+    typesetters: dict[DisplayFace, Typesetter] = {}
+    for each in dict.fromkeys((family, ROOMIEST)):
         chance = random.Random(f"{seed} {family.name} {variant}")
         palette, typography = chance.choice(family.palettes), chance.choice(family.typography)
-        each.compose(Sheet(drawing, copy, palette, typography, chance, variant))
-        title = next(each for each in drawing.letterings if each.role == "title")
-        if title.height >= LEAST_CAPITAL * width:
+        sheet = Sheet(Drawing(width, height), copy, palette, typography, chance, variant, typesetters)
+        each.compose(sheet)
+        if not sheet.filled:
             break
-    return drawing
+    return sheet.drawing
 
 
 def draw_scene(*, seed: str, family: Family, width: float, height: float) -> Drawing:

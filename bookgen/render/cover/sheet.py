@@ -25,7 +25,8 @@ _LESSER = 0.5  # of their usual sizes, for what stands beside a very long title
 _GAP = 0.04
 
 # Shares of its height that a title is given one after the other, until it is large enough.
-_TITLE_SHARES = (0.5, 0.62, 0.8)
+_TITLE_SHARES = (0.5, 0.62, 0.8, 1.0)
+_LEAST_FIGURE = 0.15  # of its height: what is smaller is not seen beside the title
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ class PlacedLine:
 class Sheet:
     """`chance` is seeded by the book, so that the same book has the same cover. `unit`: a hundredth of the width.
 
-    `variant` counts the book's covers: a family that stands in for others composes each in another way.
+    `variant` counts the book's covers: a family that stands in for others composes each in another way. `typesetters`
+    remember what they have set for another sheet of the same words.
     """
 
     def __init__(
@@ -82,11 +84,13 @@ class Sheet:
         typography: Typography,
         chance: random.Random,
         variant: int = 0,
+        typesetters: dict[DisplayFace, Typesetter] | None = None,
     ) -> None:
         self.drawing, self.copy, self.palette = drawing, copy, palette
         self.typography, self.chance, self.variant = typography, chance, variant
         self.unit = drawing.width / 100
-        self._typesetters: dict[DisplayFace, Typesetter] = {}
+        self._typesetters = {} if typesetters is None else typesetters
+        self._free = drawing.height
 
     @property
     def page(self) -> Box:
@@ -95,6 +99,13 @@ class Sheet:
     @property
     def rtl(self) -> bool:
         return is_rtl(self.copy.title)
+
+    @property
+    def filled(self) -> bool:
+        """Whether its title leaves no room for a figure, or is still too small to be read in a thumbnail."""
+        title = next((each for each in self.drawing.letterings if each.role == "title"), None)
+        small = title is not None and title.height < LEAST_CAPITAL * self.drawing.width
+        return small or self._free < _LEAST_FIGURE * self.drawing.height
 
     def texts(self, measure: float, height: float, share: float, largest: float = _LARGEST_TITLE) -> Texts:
         """In a measure; the title takes up to `share` of the height, more where it would be too small."""
@@ -111,8 +122,8 @@ class Sheet:
         author = self._beside(self.copy.author, self.typography.author, measure, height, _AUTHOR * lesser)
         room = height - sum(text.height + gap * 2 for text in (author, subtitle) if text)
         faces = (self.typography.title, NARROW) if spaced(self.copy.title) else (self.typography.title,)
-        tries = itertools.product(faces, (share, *_TITLE_SHARES, 1.0))
-        for face, each in tries:
+        tries = itertools.product(_TITLE_SHARES, faces)
+        for each, face in ((share, self.typography.title), *tries):
             title = self._title(face, measure, min(max(each, share) * height, room), largest)
             if title.capital >= LEAST_CAPITAL * self.drawing.width:
                 break
@@ -175,6 +186,7 @@ class Sheet:
         gap = texts.gap * 1.5
         free_top, free_bottom = free_top + gap * (free_top > 0), free_bottom - gap * (free_bottom < page.bottom)
         free = Box(0.0, free_top, page.right, free_bottom)
+        self._free = free.height
         return PlacedLine(texts, head_top, head_top + texts.head, author_top, x, side, free)
 
     def stack(self, zone: Box, share: float) -> PlacedLine:

@@ -82,11 +82,13 @@ def pixels(drawing: Drawing) -> Iterator[str]:
 
 def alike(seed: str, copy: Copy, genre: str) -> int:
     """In how many of 64 bits the two most similar of a book's first three covers differ."""
-    found = []
-    for variant in range(3):
-        drawing = draw(seed, copy, genre, variant)
-        found.append(imagehash.phash(raster(drawing, LOOKED_AT)))
+    found = [looks(draw(seed, copy, genre, variant)) for variant in range(3)]
     return min(one - other for one, other in itertools.combinations(found, 2))
+
+
+def looks(drawing: Drawing) -> imagehash.ImageHash:
+    """The perceptual hash of a cover."""
+    return imagehash.phash(raster(drawing, LOOKED_AT))
 
 
 def draw(seed: str, copy: Copy, genre: str, variant: int) -> Drawing:

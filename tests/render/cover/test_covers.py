@@ -1,6 +1,8 @@
 """Covers that are drawn here: nothing cut, nothing hidden, everything readable, in every script."""
 
 import io
+import itertools
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -9,7 +11,7 @@ from bookgen.errors import InvalidInput
 from bookgen.render.cover.breaking import Units, broken
 from bookgen.render.cover.colour import TITLE_CONTRAST, contrast
 from bookgen.render.cover.faces import PLAYFAIR
-from bookgen.render.cover.families import FAMILIES
+from bookgen.render.cover.families import FAMILIES, Family
 from bookgen.render.cover.front import draw_front, family_of
 from bookgen.render.cover.job import Copy, CoverJob
 from bookgen.render.cover.lettering import Typesetter
@@ -20,10 +22,11 @@ from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.pdf.inks import operators
 from bookgen.render.pool import RenderPool
 from tests.render.cover.books import WORDS, book
-from tests.render.cover.judge import NEAR, alike, boxes, draw, pixels
+from tests.render.cover.judge import NEAR, alike, boxes, draw, looks, pixels
 
 # Numbers of books whose titles fill the sheet.
 A_TITLE_FOR_POSTERS_ALONE = 5000
+TITLES_THAT_LEAVE_NO_FIGURE = (5210, 6970)
 A_TITLE_DOWN_TO_THE_ROOFS = 3145
 HARBOUR = Copy("The Patient Harbour", "A novel of copper and weather", "Ingrid Lindqvist", "en")
 
@@ -83,10 +86,23 @@ def test_the_same_book_has_the_same_covers_in_every_process() -> None:
 
 
 def test_three_variants_of_a_book_are_three_compositions() -> None:
-    for number in (0, 1, 2, 3, A_TITLE_FOR_POSTERS_ALONE):
+    for number in (0, 1, A_TITLE_FOR_POSTERS_ALONE, *TITLES_THAT_LEAVE_NO_FIGURE):
         seed, copy, genre = book(number)
         assert len({family_of(seed, genre, variant).name for variant in range(3)}) == 3
         assert alike(seed, copy, genre) >= NEAR
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_title_that_fills_the_sheet_has_another_frame_in_each_variant(family: Family) -> None:
+    seed, copy, _ = book(TITLES_THAT_LEAVE_NO_FIGURE[0])
+    same = replace(family, palettes=family.palettes[:1], typography=family.typography[:1])
+
+    seen = [
+        looks(draw_front(copy, seed=seed, family=same, variant=variant, width=1600, height=2560))
+        for variant in range(3)
+    ]
+
+    assert min(one - other for one, other in itertools.combinations(seen, 2)) >= NEAR
 
 
 def test_a_genres_own_families_come_first() -> None:

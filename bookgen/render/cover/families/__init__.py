@@ -75,5 +75,5 @@ FAMILIES = (
            shows="Stones balanced on one another over still water."),
     Family("poster", poster, LIGHT + DARK, (_NARROW, _GROTESK, _TALL), ("politic", "manifesto", "sport", "music")),
 )  # fmt: skip
-ROOMIEST = FAMILIES[-1]  # for a title that no other can show large enough
+ROOMIEST = FAMILIES[-1]  # for a title that fills the sheet of another
 SCENES = tuple(family for family in FAMILIES if family.shows)
