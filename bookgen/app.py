@@ -207,7 +207,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     painter = Painter(images, pool)
     artwork = Artwork(database, quota, pool, images, painter, price=_price, caps=caps)
     corrections = Corrections(database.http, quota)
-    products = Products(artwork.paint_cover, corrections.apply_safe, publisher.make_files)
+    products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = _supervisor(config, database, model, painter, quota, caps, shortage, products)
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")

@@ -324,6 +324,10 @@ class Report:
         return 100 if self.status is ReportStatus.COMPLETED else 100 * self.done // max(self.chapters, 1)
 
 
+# What may be applied without its author's looking at it; `writing.proofreading.correction.honest` sees to their size.
+SAFE = (SuggestionType.SPELLING, SuggestionType.PUNCTUATION)
+
+
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """A correction of a report. The offsets count characters of the content that has `content_version`.
@@ -348,6 +352,10 @@ class Suggestion:
     fingerprint: str
     status: SuggestionStatus
     source: str
+
+    @property
+    def safe(self) -> bool:
+        return self.type in SAFE
 
 
 @dataclass(frozen=True, slots=True)

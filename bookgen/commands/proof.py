@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,24 +17,29 @@ from bookgen.commands import destination
 from bookgen.errors import InvalidInput
 from bookgen.models import Severity
 
+PARAGRAPHS = re.compile(r"\s*\n\s*")
 Found = Mapping[str, Any]
 
-QUESTION = "Apply? [y]es, [n]o, [d]ismiss for good, [q]uit: "
+SAFE, ALL = "safe", "all"
+QUESTION = "Apply? [y]es, [n]o, [d]ismiss for good, all that are [s]afe, [q]uit: "
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("book", metavar="BOOK", help="its title or its id")
     parser.add_argument(
-        "--apply", type=_severities, metavar="LIST", help=f"{','.join(Severity)}, or all; asks for none"
+        "--apply",
+        type=_choices,
+        metavar="LIST",
+        help=f"{SAFE} (spelling and punctuation), {','.join(Severity)}, or {ALL}; asks for none",
     )
     parser.add_argument("--list", action="store_true", help="only show what is suggested")
     destination.add_options(parser)
 
 
-def _severities(text: str) -> tuple[str, ...]:
-    chosen = tuple(Severity) if text == "all" else tuple(part.strip() for part in text.split(","))
-    if not all(each in list(Severity) for each in chosen):
-        raise argparse.ArgumentTypeError(f"takes some of {','.join(Severity)}, or all, not {text!r}")
+def _choices(text: str) -> tuple[str, ...]:
+    chosen = tuple(Severity) if text == ALL else tuple(part.strip() for part in text.split(","))
+    if not {*chosen} <= {SAFE, *Severity}:
+        raise argparse.ArgumentTypeError(f"takes some of {SAFE},{','.join(Severity)}, or {ALL}, not {text!r}")
     return chosen
 
 
@@ -49,7 +55,7 @@ async def run(options: argparse.Namespace) -> int:
             return 1
         pending = [each async for each in client.suggestions(report["id"], status="pending")]
         if options.apply:
-            await _apply(client, console, report, [each for each in pending if each["severity"] in options.apply])
+            await _apply(client, console, report, [each for each in pending if _is_chosen(each, options.apply)])
         elif options.list or not sys.stdin.isatty():
             for each in pending:
                 await _show(client, console, report, each)
@@ -77,22 +83,43 @@ def _chosen(books: Sequence[Found], named: str) -> Found:
     return found[0]
 
 
+def _is_chosen(suggestion: Found, choices: Sequence[str]) -> bool:
+    return suggestion["severity"] in choices or (SAFE in choices and suggestion["safe"])
+
+
 async def _ask(client: Client, console: Console, report: Found, pending: Sequence[Found]) -> None:
-    for each in pending:
+    left = list(pending)
+    while left:
+        each = left.pop(0)
         await _show(client, console, report, each)
-        match (await asyncio.to_thread(console.input, QUESTION)).strip().lower()[:1]:
+        match await asyncio.to_thread(answer, console):
             case "y":
                 applied = await client.apply_suggestion(report["id"], each["id"])
                 console.print(Text(f"{applied['status'].capitalize()}."))
             case "d":
                 await client.dismiss_suggestion(report["id"], each["id"])
+                console.print(Text("Dismissed."))
+            case "s":
+                await _apply(client, console, report, [one for one in (each, *left) if one["safe"]])
+                left = [one for one in (each, *left) if not one["safe"]]
             case "q":
                 return
+
+
+def answer(console: Console) -> str:
+    """The letter that was chosen; who ends the input quits."""
+    try:
+        return console.input(QUESTION, markup=False).strip().lower()[:1]
+    except EOFError:
+        return "q"
 
 
 async def _apply(client: Client, console: Console, report: Found, chosen: Sequence[Found]) -> None:
     for each in chosen:
         await _show(client, console, report, each)
+    if not chosen:
+        console.print("There is nothing of this to apply.")
+        return
     outcome = await client.apply_suggestions(report["id"], [each["id"] for each in chosen])
     stale = f", {outcome['stale']} stale" if outcome["stale"] else ""
     console.print(Text(f"Applied {outcome['applied']}{stale}. The former texts are kept as revisions."))
@@ -113,9 +140,9 @@ async def _show(client: Client, console: Console, report: Found, each: Found) ->
 
 def _changed(console: Console, before: str, after: str) -> Sequence[str | tuple[str, str]]:
     if console.color_system:
-        return (before, "red strike"), (after, "green bold")
+        return (before, "red strike"), " ", (after, "green bold")
     return f"[-{before}-]", f"{{+{after}+}}"  # as wdiff has it, where no colour tells one from the other
 
 
 def _line(text: str) -> str:
-    return text.replace("\n", " ")
+    return PARAGRAPHS.sub(" ¶ ", text)

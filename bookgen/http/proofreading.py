@@ -74,7 +74,7 @@ async def delete_report(request: web.Request) -> web.Response:
 async def list_suggestions(request: web.Request) -> web.Response:
     proofreading, query, report_id = request.app[PROOFREADING], request[QUERY], path_id(request)
     await proofreading.find(request[ACCOUNT_ID], report_id)
-    chosen = Filter(query["type"], query["severity"], query["status"], query["chapter"])
+    chosen = Filter(query["type"], query["severity"], query["status"], query["chapter"], query["safe"])
     count, found = await proofreading.page(request[ACCOUNT_ID], report_id, chosen, query["page"])
     return replies.json(
         {
@@ -116,7 +116,7 @@ async def dismiss_suggestion(request: web.Request) -> web.Response:
 @docs(
     "proofreading",
     "Apply many suggestions",
-    "Those with the given ids, or all pending ones of the given severities; a chapter at a time.",
+    "Those with the given ids, all pending ones of the given severities, or all that are safe; a chapter at a time.",
 )
 @json_schema(shapes.ApplyManySchema)
 @response_schema(shapes.OutcomeSchema)
@@ -127,8 +127,10 @@ async def apply_suggestions(request: web.Request) -> web.Response:
     await proofreading.find(request[ACCOUNT_ID], report_id)
     if "suggestion_ids" in asked:
         outcome = await proofreading.apply(request[ACCOUNT_ID], report_id, set(asked["suggestion_ids"]))
-    else:
+    elif "severity" in asked:
         outcome = await proofreading.apply_severe(request[ACCOUNT_ID], report_id, set(asked["severity"]))
+    else:
+        outcome = await proofreading.apply_safe(request[ACCOUNT_ID], report_id)
     return replies.json(shown(shapes.OutcomeSchema, outcome))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
-from bookgen.http.edge.schemas import Body, Integer, choice, says, shown
+from bookgen.http.edge.schemas import Body, Flag, Integer, choice, says, shown
 from bookgen.models import Report, ReportStatus, Severity, Suggestion, SuggestionStatus, SuggestionType
 
 MOST_IDS = 10_000
@@ -50,6 +50,9 @@ class SuggestionQuerySchema(Body):
     severity = fields.String(validate=choice(Severity), load_default=None)
     status = fields.String(validate=choice(SuggestionStatus), load_default=None)
     chapter = Integer(minimum=1, from_text=True, load_default=None, metadata={"description": "The chapter's id."})
+    safe = Flag(
+        from_text=True, load_default=None, metadata={"description": "Those that may be applied unread, or not."}
+    )
 
 
 class SuggestionSchema(Schema):
@@ -65,6 +68,10 @@ class SuggestionSchema(Schema):
     start = fields.Integer(required=True, metadata={"description": "Characters of the chapter's content before it."})
     end = fields.Integer(required=True)
     status = fields.String(required=True, validate=choice(SuggestionStatus))
+    safe = fields.Boolean(
+        required=True,
+        metadata={"description": "It may be applied unread: spelling changes two letters at most, punctuation none."},
+    )
 
 
 class SuggestionPageSchema(Schema):
@@ -86,15 +93,16 @@ class PreviewSchema(Schema):
 
 @says(minProperties=1)
 class ApplyManySchema(Body):
-    """The ids of suggestions, or severities; with both the ids count."""
+    """The ids of suggestions, or severities, or those that are safe; of several the first counts."""
 
     suggestion_ids = fields.List(Integer(minimum=1), validate=validate.Length(max=MOST_IDS))
     severity = fields.List(fields.String(validate=choice(Severity)), metadata={"example": ["major", "minor"]})
+    safe = Flag(validate=validate.Equal(True), metadata={"description": "Those that may be applied unread."})
 
     @validates_schema
     def require_a_choice(self, data: dict[str, Any], **_: Any) -> None:
-        if not data.keys() & {"suggestion_ids", "severity"}:
-            raise ValidationError("Name suggestion_ids or severity.")
+        if not data.keys() & {"suggestion_ids", "severity", "safe"}:
+            raise ValidationError("Name suggestion_ids, severity or safe.")
 
 
 class OutcomeSchema(Schema):

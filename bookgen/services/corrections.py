@@ -6,25 +6,21 @@ Applying locks a chapter, then its suggestions, then the book.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from bookgen.billing.quota import Quota
-from bookgen.models import Chapter, RevisionOrigin, Suggestion, SuggestionStatus, SuggestionType
+from bookgen.models import Chapter, RevisionOrigin, Suggestion, SuggestionStatus
 from bookgen.services import editing
 from bookgen.store import chapters, reports, suggestions
 from bookgen.store.suggestions import EVERYTHING
-from bookgen.writing.proofreading.correction import CHECKER
+from bookgen.threads import compute
 from bookgen.writing.proofreading.placing import Placement, applied, placed
 
 if TYPE_CHECKING:
     from asyncpg import Connection, Pool
-
-# What may be applied without its author's looking at it, unless a checker's dictionary alone speaks for it: that knows
-# neither the author's words nor which English the book is in.
-SAFE = (SuggestionType.SPELLING, SuggestionType.PUNCTUATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +51,15 @@ class Corrections:
         stale = sum(len(wanted.intersection(result.stale)) for result in done)
         return AppliedSuggestions(sum(len(result.applied) for result in done), stale, changed)
 
-    async def apply_safe(self, account_id: int, run_id: UUID) -> None:
+    async def apply_safe(self, account_id: int, report_id: int) -> AppliedSuggestions:
+        """Applies the pending ones that need not be looked at."""
+        return await self.apply(account_id, report_id, lambda each: each.safe)
+
+    async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:
         """Applies what is safe of the report that a production has made, if it has. It can be repeated."""
         report_id = await reports.of_run(self._pool, run_id)
         if report_id is not None:
-            await self.apply(account_id, report_id, _is_safe)
+            await self.apply_safe(account_id, report_id)
 
     async def place(self, account_id: int, chapter_id: int) -> None:
         """Finds the chapter's pending suggestions again in a text that has changed since."""
@@ -71,7 +71,7 @@ class Corrections:
             if chapter is None:
                 return Placement("")
             pending = await suggestions.lock_pending(connection, chapter_id)
-            result = applied(placed(pending, chapter.content, chapter.content_version), chosen)
+            result = await compute(_placed, pending, chapter, chosen)
             saved = await self._save(connection, account_id, chapter, result.content)
             await suggestions.place(connection, result.standing, saved.content_version)
             await suggestions.decide(connection, result.applied, SuggestionStatus.APPLIED)
@@ -85,5 +85,5 @@ class Corrections:
         return await editing.save_chapter(connection, self._quota, account_id, chapter.id, changes, origin)
 
 
-def _is_safe(suggestion: Suggestion) -> bool:
-    return suggestion.type in SAFE and suggestion.source != CHECKER
+def _placed(pending: Sequence[Suggestion], chapter: Chapter, chosen: Collection[int]) -> Placement:
+    return applied(placed(pending, chapter.content, chapter.content_version), chosen)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,10 +15,11 @@ from uuid import uuid4
 
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, must_exist
-from bookgen.models import Allowance, Report, Suggestion, SuggestionStatus
+from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
 from bookgen.store import book_state, chapters, reports, suggestions
 from bookgen.store.suggestions import Filter
+from bookgen.threads import compute
 from bookgen.writing.proofreading.placing import applied, placed
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 20
 CONTEXT = 80  # characters of a preview before and after the change
+
+_CUT_WORD_BEFORE = re.compile(r"^\S{,20}\s+")
+_CUT_WORD_AFTER = re.compile(r"\s+\S{,20}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +94,15 @@ class Proofreading:
         chapter = must_exist(await chapters.find(self._pool, account_id, suggestion.chapter_id))
         if suggestion.status is not SuggestionStatus.PENDING:
             raise Conflict(f"The suggestion is {suggestion.status}.")
-        after = applied(placed([suggestion], chapter.content, chapter.content_version), {suggestion.id})
-        if not after.applied:
-            raise Conflict("The suggestion is stale.")
-        return _preview(suggestion, chapter.content, after.content)
+        return await compute(_preview, suggestion, chapter)
 
     async def apply(self, account_id: int, report_id: int, suggestion_ids: Collection[int]) -> AppliedSuggestions:
         """Applies the pending ones of these suggestions, a chapter in one transaction; the former text is kept."""
         return await self._corrections.apply(account_id, report_id, lambda each: each.id in suggestion_ids)
+
+    async def apply_safe(self, account_id: int, report_id: int) -> AppliedSuggestions:
+        """Applies every pending suggestion that need not be looked at."""
+        return await self._corrections.apply_safe(account_id, report_id)
 
     async def apply_one(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
         """The suggestion as it is now: applied or stale. NotFound; Conflict when it was dismissed."""
@@ -138,18 +144,33 @@ def _wanted(have_text: Mapping[int, bool], chapter_ids: Sequence[int] | None) ->
     return written
 
 
-def _preview(suggestion: Suggestion, before: str, after: str) -> Preview:
-    start, end = suggestion.start_offset, suggestion.end_offset
+def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
+    start, end, before = suggestion.start_offset, suggestion.end_offset, chapter.content
+    result = applied(placed([suggestion], before, chapter.content_version), {suggestion.id})
+    if not result.applied:
+        raise Conflict("The suggestion is stale.")
+    after = result.content
     diff = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="", n=0)
     return Preview(
         before=suggestion.original_text,
         after=suggestion.suggested_text,
-        context_before=before[max(0, start - CONTEXT) : start],
-        context_after=before[end : end + CONTEXT],
+        context_before=_from_a_word(before[:start]),
+        context_after=_to_a_word(before[end:]),
         diff="\n".join(diff),
         content_digest_before=_digest(before),
         content_digest_after=_digest(after),
     )
+
+
+def _from_a_word(text: str) -> str:
+    """The end of the text, without the rest of a word where it was cut; some scripts have no spaces to cut at."""
+    near = text[-CONTEXT:]
+    return near if len(text) <= CONTEXT else _CUT_WORD_BEFORE.sub("", near)
+
+
+def _to_a_word(text: str) -> str:
+    near = text[:CONTEXT]
+    return near if len(text) <= CONTEXT else _CUT_WORD_AFTER.sub("", near)
 
 
 def _digest(content: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bookgen.models import Severity, Suggestion, SuggestionStatus, SuggestionType
+from bookgen.models import SAFE, Severity, Suggestion, SuggestionStatus, SuggestionType
 from bookgen.store.rows import columns, field_names, mapper
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ CHOSEN = """
      WHERE r.account_id = $1 AND r.id = $2
        AND ($3::text IS NULL OR s.type = $3) AND ($4::text IS NULL OR s.severity = $4)
        AND ($5::text IS NULL OR s.status = $5) AND ($6::bigint IS NULL OR s.chapter_id = $6)
+       AND ($7::bool IS NULL OR (s.type = ANY ($8)) = $7)
 """
 
 COUNT = f"SELECT count(*) {CHOSEN}"
@@ -71,7 +72,7 @@ PAGE = f"""
     SELECT {COLUMNS} {CHOSEN}
      ORDER BY array_position(ARRAY['critical', 'major', 'minor', 'info'], s.severity), c.chapter_number,
               s.start_offset, s.id
-     LIMIT $7 OFFSET $8
+     LIMIT $9 OFFSET $10
 """
 
 
@@ -83,10 +84,11 @@ class Filter:
     severity: str | None = None
     status: str | None = None
     chapter_id: int | None = None
+    safe: bool | None = None
 
     @property
     def values(self) -> tuple[object, ...]:
-        return (self.type, self.severity, self.status, self.chapter_id)
+        return (self.type, self.severity, self.status, self.chapter_id, self.safe, SAFE)
 
 
 EVERYTHING = Filter()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from bookgen.client.client import Client
+from bookgen.commands import proof
 from tests.canaries import CANARY
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
@@ -47,6 +50,33 @@ async def test_proof_shows_each_change_and_applies_what_is_chosen(tmp_path: Path
     assert "Applied 1" in said
     assert content == MENDED
     assert (missing[0], missing[2]) == (2, "bookgen: There is no book 'Pepper' here. Books: Salt.\n")
+
+
+async def test_proof_applies_what_is_safe_and_nothing_else(tmp_path: Path, dsn: str) -> None:
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
+        book = await author_with_a_book(client)
+        await client.change_chapter(book["chapters"][0]["id"], content=SLIP)
+        options = ("--server", service.url, "--login", "ada", "--password", PASSWORD)
+
+        _, said, _ = await run(tmp_path, "proof", "Salt", "--apply", "safe", *options)
+        content = (await client.book(book["id"]))["chapters"][0]["content"]
+
+    assert "water. ¶ She [-said ,-]{+said,+} at last" in " ".join(said.split())
+    assert content == SLIP.replace("said ,", "said,")
+
+
+@pytest.mark.parametrize(("typed", "letter"), [("Yes\n", "y"), (" s\n", "s"), ("\n", ""), ("", "q")])
+def test_the_question_is_asked_as_it_is_written_and_no_more_input_quits(
+    typed: str, letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=120)
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+
+    with console.capture() as said:
+        chosen = proof.answer(console)
+
+    assert chosen == letter
+    assert "[y]es, [n]o, [d]ismiss" in said.get()
 
 
 async def test_a_report_survives_the_kill_of_its_server_and_repeats_one_call_at_most(

@@ -152,6 +152,33 @@ async def test_many_are_applied_at_once_and_the_rest_moves(author: Api, book: di
     assert content[left["start"] : left["end"]] == left["original_text"] == "said ,"
 
 
+async def test_what_is_safe_is_told_listed_and_applied_alone(author: Api, book: dict[str, Any]) -> None:
+    report = await reported(author, book)
+
+    safe, other = [await suggestions(author, report, f"?safe={flag}") for flag in ("true", "false")]
+    outcome = (await author.post(f"/proofreading-reports/{report['id']}/apply/", {"safe": True})).body
+
+    assert [(each["original_text"], each["safe"]) for each in (*safe, *other)] == [("said ,", True), ("the the", False)]
+    assert outcome["applied"] == 1
+    assert await content_of(author, book) == FIRST.replace("said ,", "said,")
+    for refused in ({"safe": False}, {"safe": "true"}, {}):
+        assert (await author.post(f"/proofreading-reports/{report['id']}/apply/", refused)).status == 400
+
+
+async def test_a_preview_s_context_is_whole_words(author: Api, book: dict[str, Any]) -> None:
+    around = "Remarkable circumstances notwithstanding, everybody understood. " * 3
+    path = f"/chapters/{book['chapters'][0]['id']}/"
+    await author.patch(path, {"content": f"{around}They sat by the the window. {around}"})
+    report = await reported(author, book)
+    doubled = (await suggestions(author, report, "?type=grammar"))[0]
+
+    shown = (await author.get(f"/proofreading-reports/{report['id']}/suggestions/{doubled['id']}/preview/")).body
+
+    words = set(f"{around} They sat by the window.".split())
+    assert {*shown["context_before"].split(), *shown["context_after"].split()} <= words
+    assert f"{shown['context_before']}the the{shown['context_after']}" in await content_of(author, book)
+
+
 async def test_a_suggestion_whose_text_is_gone_is_stale_and_changes_nothing(author: Api, book: dict[str, Any]) -> None:
     report = await reported(author, book)
     doubled = (await suggestions(author, report, "?type=grammar"))[0]

@@ -58,9 +58,15 @@ class Integer(fields.Integer):
 
 
 class Flag(fields.Boolean):
-    """true or false, nothing that merely resembles them."""
+    """true or false, nothing that merely resembles them; in a query their names."""
+
+    def __init__(self, *, from_text: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._from_text = from_text
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        if self._from_text and value in ("true", "false"):
+            return bool(value == "true")
         if not isinstance(value, bool):
             raise self.make_error("invalid", input=value)
         return value

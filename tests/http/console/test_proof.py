@@ -33,5 +33,21 @@ async def test_each_change_is_seen_and_then_applied_or_dismissed(page: BrowserPa
     assert {one["status"] for one in listed} >= {"applied", "dismissed"}
 
 
+async def test_what_is_safe_is_applied_with_one_button(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    book = await account.written()
+    path = f"/chapters/{book['chapters'][0]['id']}/"
+    await account.patch(path, {"content": "She walked , alone. to the the river.\n\nThe boat was gone , they said."})
+    await page.open(f"books/{book['id']}/proof")
+
+    await page.press("Check the book")
+    await page.press("Apply the safe ones")
+    await page.press("Apply them")
+    await page.sees("2 changes applied.")
+
+    content = (await account.get(path)).body["content"]
+    assert content == "She walked, alone. to the the river.\n\nThe boat was gone, they said."
+
+
 async def left(page: BrowserPage) -> int:
     return int(await page.script("return Number(document.querySelector('[role=status].left').dataset.left)"))

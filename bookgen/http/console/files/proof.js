@@ -50,12 +50,13 @@ function Suggestions({ book, report, reload }) {
   const [page, turn] = useState(1);
   const path = `/proofreading-reports/${report.id}/suggestions/?status=pending&page=${page}${severity && `&severity=${severity}`}`;
   const { data, error, reload: again } = useResource(path);
+  const { data: safe, reload: countSafe } = useResource(`/proofreading-reports/${report.id}/suggestions/?status=pending&safe=true`);
   const [at, go] = useState(0);
   const all = data?.results ?? [];
   const index = Math.min(at, all.length - 1);
   const after = async () => {
     if (all.length === 1 && page > 1) turn(page - 1);
-    await Promise.all([again(), reload()]);
+    await Promise.all([again(), countSafe(), reload()]);
   };
   const decide = (verb) => async (one) => {
     const { status } = await post(`/proofreading-reports/${report.id}/suggestions/${one.id}/${verb}/`);
@@ -71,9 +72,10 @@ function Suggestions({ book, report, reload }) {
     if (key === "d" && all[index]) dismiss.run();
   });
   if (!data) return html`<${Waiting} error=${error} />`;
-  const inBulk = async () => {
-    const told = await post(`/proofreading-reports/${report.id}/apply/`, { severity: [severity] });
+  const inBulk = (chosen) => async () => {
+    const told = await post(`/proofreading-reports/${report.id}/apply/`, chosen);
     spoken.set(`${count(told.applied, "change")} applied.`);
+    if (page > 1) turn(1);
     await after();
   };
   return html`
@@ -82,13 +84,16 @@ function Suggestions({ book, report, reload }) {
       <${Field} as="select" label="Which" value=${severity} onChange=${(event) => { limit(event.target.value); turn(1); go(0); }}>
         <option value="">all</option>${SEVERITIES.map((one) => html`<option value=${one} selected=${one === severity}>${one}</option>`)}<//>
     </div>
+    ${safe?.count > 1 && html`
+      <p class="row between"><span>${number(safe.count)} of them change spelling or punctuation alone.</span>
+        <${Confirmed} title="Apply the ${number(safe.count)} safe ones?" yes="Apply them" text="Spelling and punctuation, and no word more. Every chapter’s text of today is kept as a former text." work=${inBulk({ safe: true })}>Apply the safe ones<//></p>`}
     ${all[index] && html`<${Suggestion} key=${all[index].id} book=${book} report=${report} one=${all[index]} apply=${apply} dismiss=${dismiss} />`}
     <div class="row">
       <button type="button" disabled=${index <= 0} onClick=${() => go(index - 1)}>Before</button>
       <button type="button" disabled=${index >= all.length - 1} onClick=${() => go(index + 1)}>Next</button>
       ${data.previous && html`<button type="button" onClick=${() => { turn(page - 1); go(0); }}>Page before</button>`}
       ${data.next && html`<button type="button" onClick=${() => { turn(page + 1); go(0); }}>Next page</button>`}
-      ${severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply them" text="${count(data.count, "change")}. Every chapter’s text of today is kept as a former text." work=${inBulk}>Apply all ${severity}<//>`}
+      ${severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply them" text="${count(data.count, "change")}. Every chapter’s text of today is kept as a former text." work=${inBulk({ severity: [severity] })}>Apply all ${severity}<//>`}
     </div>
     <p class="quiet">Keys: j and k move, a applies, d dismisses.</p>`;
 }
@@ -105,7 +110,7 @@ function Suggestion({ book, report, one, apply, dismiss }) {
   return html`
     <article class="card suggestion" ref=${card} aria-live="polite">
       <p class="quiet">${one.severity}, ${one.type} · <a href="#/books/${book.id}/chapters/${one.chapter}">Chapter ${one.chapter_number}</a></p>
-      <p class="reading-line" ...${inLanguage(book)}>${shown?.context_before}<del>${before}</del> <ins>${after}</ins>${shown?.context_after}</p>
+      <p class="reading-line" ...${inLanguage(book)}>${inOneLine(shown?.context_before)}<del>${inOneLine(before)}</del> <ins>${inOneLine(after)}</ins>${inOneLine(shown?.context_after)}</p>
       <p>${one.explanation}</p>
       <${Problem} error=${apply.error ?? dismiss.error} />
       <div class="row">
@@ -113,4 +118,9 @@ function Suggestion({ book, report, one, apply, dismiss }) {
         <button type="button" aria-busy=${dismiss.busy} onClick=${dismiss.run}>Dismiss</button>
       </div>
     </article>`;
+}
+
+/** The text with a paragraph's end as proofreaders write it. */
+function inOneLine(text) {
+  return text?.replace(/\s*\n\s*/g, " ¶ ");
 }
