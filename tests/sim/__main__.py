@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 from tests.sim.cluster import cluster
 from tests.sim.planted import PLANTED
@@ -27,7 +30,7 @@ def main() -> int:
 def _hunt(chosen: argparse.Namespace) -> int:
     bugs = [bug.name for bug in PLANTED if chosen.planted == "all" or re.search(chosen.planted, bug.name)]
     missed = 0
-    with cluster() as dsn, Workers(dsn, chosen.workers) as workers:
+    with _workers(chosen) as workers:
         for hunt in workers.hunt(bugs, chosen.seed, chosen.schedules):
             found = f"{hunt.schedules:5}" if hunt.finding else "    –"
             print(f"{found} {hunt.bug}: {(hunt.finding or 'not found')[:150]}", flush=True)
@@ -40,7 +43,7 @@ def _simulate(chosen: argparse.Namespace) -> int:
     failed: list[ScheduleVerdict] = []
     happened, began = Counter[str](), time.perf_counter()
     seeds = range(chosen.seed, chosen.seed + chosen.schedules)
-    with cluster() as dsn, Workers(dsn, chosen.workers) as workers:
+    with _workers(chosen) as workers:
         for verdict in workers.run(seeds, chosen.faults, chosen.tell):
             if chosen.twice and (again := workers.run_one(verdict.seed, chosen.faults)).trace != verdict.trace:
                 verdict.findings.append(f"the same seed went another way: {verdict.trace}, then {again.trace}")
@@ -58,6 +61,14 @@ def _simulate(chosen: argparse.Namespace) -> int:
     return 1 if failed or missing else 0
 
 
+@contextlib.contextmanager
+def _workers(chosen: argparse.Namespace) -> Iterator[Workers]:
+    with cluster() as dsn, contextlib.ExitStack() as stack:
+        held_to = stack.enter_context(cluster(chosen.against)) if chosen.against else dsn if chosen.held else None
+        memory = chosen.memory or held_to is not None
+        yield stack.enter_context(Workers(dsn, chosen.workers, memory=memory, held_to=held_to))
+
+
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.sim", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
@@ -67,6 +78,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--planted", help="planted bugs that are to be found: an expression that their names match, or all"
     )
+    parser.add_argument("--memory", action="store_true", help="on the store in memory")
+    parser.add_argument("--held", action="store_true", help="the same, each answer compared with PostgreSQL's")
+    parser.add_argument("--against", type=Path, help="compared with the PostgreSQL whose programs are in this folder")
     parser.add_argument("--twice", action="store_true", help="run each seed twice, which must be the same")
     parser.add_argument("--tell", action="store_true", help="print everything that happens")
     parser.add_argument("--table", action="store_true", help="print how often what happened")

@@ -33,9 +33,9 @@ from tests.sim.process import ProcessEnded, SimulatedProcess
 
 PATIENCE_SECONDS, DOUBT_SECONDS = 30.0, 60.0
 COMMANDS: tuple[Command, ...] = (Generate(), Generate(), Generate(), Pause(), Resume(), Resume(), Stop())
-NEWEST = "SELECT id, status FROM run WHERE book_id = {} ORDER BY queue_seq DESC LIMIT 1"
-WRITING = "SELECT id, chapter_number FROM chapter WHERE book_id = {} AND status = 'writing'"
-CHAPTERS = "SELECT id, chapter_number FROM chapter WHERE book_id = {} ORDER BY chapter_number"
+NEWEST = "SELECT id, status FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
+WRITING = "SELECT id, chapter_number FROM chapter WHERE book_id = $1 AND status = 'writing'"
+CHAPTERS = "SELECT id, chapter_number FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
 ACTIVE = ("queued", "running", "paused")
 # What the run that was answered with may have become by itself.
 STILL = {
@@ -113,13 +113,13 @@ class SimulatedAuthor:
         if promise is None or self._loose[book]:
             return
         what, run_id = promise
-        rows = self._postgres.rows(NEWEST.format(book))
+        rows = self._postgres.rows(NEWEST, book)
         if not rows or rows[0][0] != run_id or rows[0][1] not in STILL[what]:
             self.findings.append(f"{what} of book {book} was answered with run {run_id}, but there is {rows}")
 
     async def command(self, book: int, command: Command) -> None:
         name = type(command).__name__
-        before = self._postgres.rows(NEWEST.format(book))
+        before = self._postgres.rows(NEWEST, book)
         doubt = bool(self._loose[book]) or self._loop.time() < self._doubt[book]
         run = await self._ask(book, name, lambda p: lambda: p.supervisor.ask(self._account, book, command))
         state = before[0][1] if before else "none"
@@ -132,7 +132,7 @@ class SimulatedAuthor:
                 self._promised[book] = (name, str(run.id))
 
     async def _job(self, book: int) -> None:
-        chapters = self._postgres.rows(CHAPTERS.format(book))
+        chapters = self._postgres.rows(CHAPTERS, book)
         chapter, number = map(int, self._chance.choice(chapters))
         job: Job = self._chance.choice(
             (RewriteChapter(chapter, number), RewriteChapter(chapter, number), ReworkChapters((chapter,), "Other."),
@@ -147,8 +147,8 @@ class SimulatedAuthor:
             self.happened[f"{name} done"] += 1
 
     async def _edit(self, book: int) -> None:
-        chapters = self._postgres.rows(WRITING.format(book)) if self._chance.random() < 0.7 else []
-        chapter, number = map(int, self._chance.choice(chapters or self._postgres.rows(CHAPTERS.format(book))))
+        chapters = self._postgres.rows(WRITING, book) if self._chance.random() < 0.7 else []
+        chapter, number = map(int, self._chance.choice(chapters or self._postgres.rows(CHAPTERS, book)))
         self._written += 1
         self.edited.add(book)
         text = self._chance.choice((f"Words {self._written} of author {self._account}.",) * 4 + ("",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import shutil
 import tempfile
@@ -29,6 +30,7 @@ SETTINGS = {
     "max_connections": "200",
 }
 DATABASE = "simulated"
+_numbers = itertools.count(1)
 MEMORY = Path("/dev/shm")  # nothing here is to last
 CLOCK = f"""
     CREATE FUNCTION public.now() RETURNS timestamptz LANGUAGE sql STABLE AS
@@ -107,7 +109,7 @@ def cluster(bindir: Path | None = None) -> Iterator[str]:
 async def make_database(cluster_dsn: str) -> str:
     """The DSN of a migrated database that goes by the virtual clock."""
     connection = await asyncpg.connect(cluster_dsn)
-    name = f"{DATABASE}_{os.getpid()}"
+    name = f"{DATABASE}_{os.getpid()}_{next(_numbers)}"
     await connection.execute(f"CREATE DATABASE {name}")
     await connection.execute(f"ALTER DATABASE {name} SET search_path = public, pg_catalog")
     await connection.close()
@@ -127,4 +129,4 @@ def open_postgres(dsn: str) -> Postgres:
     parts = urlsplit(dsn)
     where = parse_qs(parts.query)
     address = f"{where['host'][0]}/.s.PGSQL.{where['port'][0]}"
-    return Postgres(address, parts.username or "", parts.path.lstrip("/"))
+    return Postgres(address, parts.username or "", parts.path.lstrip("/"), RESTORE)

@@ -86,6 +86,11 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         heapq.heappush(self._timers, (when, next(self._numbers), self.current, timer))
         return timer
 
+    def call_for(self, owner: Owner, when: float, callback: Callable[..., Any], *args: Any) -> None:
+        """As `call_at`, on behalf of `owner`."""
+        timer = asyncio.TimerHandle(when, callback, args, self)
+        heapq.heappush(self._timers, (when, next(self._numbers), owner, timer))
+
     def call_later(
         self, delay: float, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.TimerHandle:

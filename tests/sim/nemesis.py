@@ -57,7 +57,8 @@ SQLSTATES = (
 # A lease that was renewed ten seconds ago outlives this.
 SHORT_SECONDS = 6.0
 LEASE_SECONDS = 30.0
-DRAINS = "SELECT 1 FROM process WHERE pid = {} AND draining"
+DRAINS = "SELECT 1 FROM process WHERE pid = $1 AND draining"
+NEWER_COLUMN = "ALTER TABLE run ADD COLUMN IF NOT EXISTS of_a_newer_version integer"
 WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b")
 
 
@@ -257,7 +258,7 @@ class Nemesis:
         if charged:
             self._hit(process)
             self.killed.update(process.books)
-        if charged or not self._network.postgres.rows(DRAINS.format(process.pid)):
+        if charged or not self._network.postgres.rows(DRAINS, process.pid):
             self.doubtful.add(process.pid)
         process.kill()
         self._network.cut(process)
@@ -322,7 +323,7 @@ class Nemesis:
         """A newer version adds a column under the processes that run."""
         self._note("migrate", None)
         session = self._outsider()
-        await self._ask(session, "ALTER TABLE run ADD COLUMN IF NOT EXISTS of_a_newer_version integer")
+        await self._ask(session, NEWER_COLUMN, patience=0.0)  # who waits for it would have everybody wait, us too
         self._network.postgres.end(session)
         self._network.postgres.forget_statements()
 
@@ -334,18 +335,19 @@ class Nemesis:
     def _outsider(self) -> Session:
         return self._network.postgres.open(self._network.postgres.monitor.start)
 
-    async def _ask(self, session: Session, sql: str) -> None:
+    async def _ask(self, session: Session, sql: str, patience: float = 2.0) -> None:
         answered = self._loop.create_future()
         network = self._network
         waiting = network.postgres.perform(
             session,
             sql,
             wire.query(sql),
-            network.settings(),
+            network.disposition(),
             lambda answer: answered.done() or answered.set_result(answer),
         )
         if waiting:
-            await asyncio.wait((answered,), timeout=2.0)
+            if patience:
+                await asyncio.wait((answered,), timeout=patience)
             if waiting in network.postgres.waiting:
                 network.postgres.give_up(waiting, "55P03", "canceling statement due to lock timeout")
         self._trace("outsider", sql[:60], wire.sqlstate(await answered) or "ok")

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from tests.sim import wire
 from tests.sim.loop import Owner, SimulatedLoop
-from tests.sim.postgres import EPOCH, Postgres, Session, Waiting
+from tests.sim.postgres import EPOCH, Disposition, Postgres, Session, Waiting
 from tests.sim.statements import Statements
 
 LOCK_SECONDS, DEADLOCK_SECONDS, OPEN_TRANSACTION_SECONDS = 10.0, 1.0, 60.0
@@ -69,11 +69,8 @@ class Network:
     def latency(self) -> float:
         return self._chance.expovariate(1 / 0.003)
 
-    def settings(self) -> str:
-        """How the server is disposed just now."""
-        read_only = "on" if self.weather.read_only else "off"
-        now = EPOCH + self.loop.time() + self.weather.clock
-        return f"SET sim.now = '{now!r}'; SET default_transaction_read_only = {read_only}"
+    def disposition(self) -> Disposition:
+        return Disposition(EPOCH + self.loop.time() + self.weather.clock, self.weather.read_only)
 
     async def _connect(self, owner: Owner, factory: Callable[[], Any]) -> tuple[ServerLink, Any]:
         await asyncio.sleep(self.latency())
@@ -163,8 +160,7 @@ class ServerLink(asyncio.Transport):
 
     def _send(self, arrive: Callable[..., None], *what: Any) -> None:
         self._arrives_at = max(self._arrives_at, self._loop.time() + self._network.latency())
-        with self._loop.acting_as(self._loop.world):
-            self._loop.call_at(self._arrives_at, self._cross, arrive, *what)
+        self._loop.call_for(self._loop.world, self._arrives_at, self._cross, arrive, *what)
 
     def _cross(self, arrive: Callable[..., None], *what: Any) -> None:
         if (heals := self._network.weather.away_until(self.owner)) > self._loop.time():
@@ -208,7 +204,7 @@ class ServerLink(asyncio.Transport):
         if not mishap and not session.failing and (known := self._statements.answer(request)):
             self._answer(known)
             return
-        kept = b"EZ" if wire.answers(request) is None else b"E"
+        synced = wire.answers(request) is None
         if mishap and mishap.sqlstate:
             request = self._failing(session, sql, mishap.sqlstate)
         else:
@@ -224,6 +220,7 @@ class ServerLink(asyncio.Transport):
                 self.drop()
                 return
             if mishap:  # of the transaction that is rolled back in place of a commit nothing is told
+                kept = b"EZ" if synced else b"E"
                 answer = b"".join(frame for frame in wire.frames(answer)[0] if frame[:1] in kept)
             self._answer(answer)
             if mishap and mishap.sqlstate.startswith(LAST_WORDS):
@@ -232,7 +229,7 @@ class ServerLink(asyncio.Transport):
             if session.status != wire.IDLE:
                 self._later(OPEN_TRANSACTION_SECONDS, self._end_open_transaction, self._exchanges)
 
-        waiting = self._network.postgres.perform(session, sql, request, self._network.settings(), answered)
+        waiting = self._network.postgres.perform(session, sql, request, self._network.disposition(), answered)
         if waiting:
             self._trace(sql, "waits")
             self._later(DEADLOCK_SECONDS, self._end_deadlock, waiting)
@@ -244,8 +241,7 @@ class ServerLink(asyncio.Transport):
         return wire.query(f"{rollback}DO $$ BEGIN RAISE EXCEPTION 'simulated' USING ERRCODE = '{sqlstate}'; END $$")
 
     def _later(self, seconds: float, work: Callable[..., None], *what: Any) -> None:
-        with self._loop.acting_as(self._loop.world):
-            self._loop.call_later(seconds, work, *what)
+        self._loop.call_for(self._loop.world, self._loop.time() + seconds, work, *what)
 
     def _end_open_transaction(self, exchanges: int) -> None:
         if self._session and self._exchanges == exchanges and self._session.status != wire.IDLE:
@@ -267,8 +263,7 @@ class ServerLink(asyncio.Transport):
         self._answers_at = max(self._answers_at, self._loop.time() + self._network.latency())
         if self.owner.dead:
             return
-        with self._loop.acting_as(self.owner):
-            self._loop.call_at(self._answers_at, self._hear, answer)
+        self._loop.call_for(self.owner, self._answers_at, self._hear, answer)
 
     def _hear(self, answer: bytes | None) -> None:
         if self._closed:

@@ -74,8 +74,8 @@ WRITTEN_OTHERWISE = """
      WHERE written > total OR status = 'completed' AND mode = 'full' AND written < total
 """
 ENTERED = "SELECT output_tokens, count(*) FROM model_call GROUP BY 1"
-CHAPTER = "SELECT content FROM chapter WHERE id = {}"
-REVISION = "SELECT 1 FROM chapter_revision WHERE chapter_id = {} AND content = '{}'"
+CHAPTER = "SELECT content FROM chapter WHERE id = $1"
+REVISION = "SELECT 1 FROM chapter_revision WHERE chapter_id = $1 AND content = $2"
 QUARANTINED_FROM = 3  # deaths of its process
 
 
@@ -163,12 +163,10 @@ def _words(postgres: Postgres, provider: ScriptedProvider, author: SimulatedAuth
     """The author's words stand, unless somebody who had read them was asked to write others; then they are kept."""
     found = []
     for chapter, words in author.words.items():
-        rows = postgres.rows(CHAPTER.format(chapter))
+        rows = postgres.rows(CHAPTER, chapter)
         read = words.text in provider.seen[words.book, words.number]
         if rows and words.text and rows[0][0] != words.text and not read:
             found.append(f"chapter {chapter} of book {words.book}: {words.text!r} became {rows[0][0]!r}")
-        elif (
-            rows and words.text and rows[0][0] != words.text and not postgres.rows(REVISION.format(chapter, words.text))
-        ):
+        elif rows and words.text and rows[0][0] != words.text and not postgres.rows(REVISION, chapter, words.text):
             found.append(f"chapter {chapter} of book {words.book}: {words.text!r} is in no revision")
     return found

@@ -15,82 +15,24 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tests.sim import wire
-from tests.sim.statements import Prepared
+from tests.sim.session import STUCK_SECONDS, Session
 
 EPOCH = 1_800_000_000.0  # what the database's clock shows at the virtual second 0
 LOOK_SECONDS = 0.002  # in which most statements are done
-STUCK_SECONDS = 20.0
 FORGET = "RESET ALL; UNLISTEN *"
 PIDS = re.compile(rb"\{([\d,]*)\}")
+
+PARAMETER = re.compile(r"\$(\d+)")
 
 Hear: TypeAlias = Callable[[bytes], None]
 
 
-class Session:
-    """A backend of the real server. `status`: whether it is in a transaction, by its last word."""
+@dataclass(frozen=True, slots=True)
+class Disposition:
+    """How the server is disposed just now: what its clock shows, and whether it takes writes."""
 
-    def __init__(self, address: str, start: bytes) -> None:
-        self.start = start
-        self.status = wire.IDLE
-        self.prepared = Prepared()
-        self.notifies = False
-        self.unsynced = False  # in the middle of what a client sends before it says Sync
-        self.failing = False  # … and of what is passed over until then, for an error
-        self._to_come: int | None
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.connect(address)
-        self._rest = b""
-        self._heard: list[bytes] = []
-        self._listening = False
-        self._to_come_before, self._to_come = 0, None
-        self._send(start)
-        self.greeting = self.listen()
-        key = next(frame for frame in wire.frames(self.greeting)[0] if frame[:1] == b"K")
-        self.pid, self.secret = struct.unpack("!ii", key[5:13])
-
-    def begin(self, request: bytes, *before: str) -> None:
-        """Sends the request; of the answers to the statements before it only notifications are kept."""
-        self._to_come_before, self._to_come = len(before), wire.answers(request)
-        self._send(b"".join(map(wire.query, before)) + request)
-
-    def _send(self, data: bytes) -> None:
-        self._listening = True
-        self._socket.sendall(data)
-
-    def listen(self, seconds: float = STUCK_SECONDS) -> bytes:
-        """The whole answer. TimeoutError when it has not come within `seconds`."""
-        while self._listening:
-            self._socket.settimeout(seconds)
-            data = self._socket.recv(1 << 16)
-            if not data:
-                raise ConnectionError("PostgreSQL has ended the session")
-            whole, self._rest = wire.frames(self._rest + data)
-            for frame in whole:
-                self._hear(frame)
-        answer, self._heard = b"".join(self._heard), []
-        return answer
-
-    def _hear(self, frame: bytes) -> None:
-        kind = frame[:1]
-        self._heard.append(frame)
-        if self._to_come_before:
-            if kind == wire.READY:
-                self._to_come_before -= 1
-                self._heard = [kept for kept in self._heard if kept[:1] == wire.NOTIFICATION]
-        elif self._to_come is None:
-            if kind == wire.READY:
-                self.status, self.unsynced, self.failing, self._listening = frame[5:6], False, False, False
-        elif kind not in wire.UNASKED:
-            self.unsynced, self.failing = True, kind == wire.FAILURE
-            self._to_come -= 1
-            self._listening = bool(self._to_come) and not self.failing
-
-    def ask(self, sql: str) -> bytes:
-        self.begin(wire.query(sql))
-        return self.listen()
-
-    def close(self) -> None:
-        self._socket.close()
+    now: float
+    read_only: bool
 
 
 @dataclass(eq=False)
@@ -104,15 +46,22 @@ class Waiting:
 class Postgres:
     """The server, and the sessions that nobody uses just now: to make one takes longer than a hundred statements."""
 
-    def __init__(self, address: str, user: str, database: str) -> None:
+    def __init__(self, address: str, user: str, database: str, restore: str) -> None:
+        self._restore = restore
         self.waiting: list[Waiting] = []
         self.statements = 0
+        self.login = {b"user": user.encode(), b"database": database.encode()}
         self._address = address
         self._sessions: list[Session] = []
         self._listeners: dict[Session, Hear] = {}
         self._spare: dict[bytes, list[Session]] = {}
         packet = f"user\0{user}\0database\0{database}\0application_name\0simulation\0\0".encode()
         self.monitor = Session(address, struct.pack("!ii", len(packet) + 8, 196608) + packet)
+
+    def restore(self) -> None:
+        """The database as it was after its migrations."""
+        self.rows(self._restore)
+        self.forget_statements()
 
     def forget_statements(self) -> None:
         """The schema has changed: what is prepared from now on is prepared anew."""
@@ -134,6 +83,11 @@ class Postgres:
 
     def end(self, session: Session) -> None:
         """As the server does when the client has gone: what was not committed never happened."""
+        self.reset(session)
+        self._spare.setdefault(session.start, []).append(session)
+
+    def reset(self, session: Session) -> None:
+        """Ends what the session has begun, and leaves it to the next client."""
         for waiting in [each for each in self.waiting if each.session is session]:
             self.waiting.remove(waiting)
             self.cancel(session.pid, session.secret)
@@ -145,17 +99,19 @@ class Postgres:
         if session.status != wire.IDLE:
             session.ask("ROLLBACK")
         session.ask(FORGET)
+        session.disposition = None
         session.notifies = False
-        self._spare.setdefault(session.start, []).append(session)
         self._let_others_go_on()
 
     # Statements
 
-    def perform(self, session: Session, sql: str, request: bytes, settings: str, answered: Hear) -> Waiting | None:
+    def perform(
+        self, session: Session, sql: str, request: bytes, disposition: Disposition, answered: Hear
+    ) -> Waiting | None:
         """Carries the request out and tells its answer; later, if it has to wait for a lock."""
         self.statements += 1
         session.notifies |= "pg_notify" in sql
-        session.begin(request, *([settings] if session.status != wire.FAILED and not session.failing else []))
+        session.begin(request, *self._settings(session, disposition))
         answer = self._finish(session)
         if answer is None:
             waiting = Waiting(session, answered)
@@ -194,12 +150,23 @@ class Postgres:
             following = {pid for each in following for pid in self._blockers(each)} - seen
         return session.pid in seen
 
-    def rows(self, sql: str) -> list[list[str | None]]:
+    def rows(self, sql: str, *parameters: object) -> list[list[str | None]]:
         """What a query of the observer's shows, as text."""
+        sql = PARAMETER.sub(lambda found: _literal(parameters[int(found[1]) - 1]), sql)
         answer, _ = wire.frames(self.monitor.ask(sql))
         if failed := next((frame for frame in answer if frame[:1] == b"E"), None):
             raise RuntimeError(f"{sql}: {failed!r}")
         return [wire.values(frame) for frame in answer if frame[:1] == b"D"]
+
+    def _settings(self, session: Session, disposition: Disposition) -> list[str]:
+        """What a session has to be told before its next statement."""
+        if session.status == wire.FAILED or session.failing or session.disposition == disposition:
+            return []
+        known, session.disposition = session.disposition, disposition
+        settings = f"SET sim.now = '{disposition.now!r}'"
+        if known is None or known.read_only != disposition.read_only:
+            settings += f"; SET default_transaction_read_only = {'on' if disposition.read_only else 'off'}"
+        return [settings]
 
     def _blockers(self, pid: int) -> set[int]:
         found = PIDS.search(self.monitor.ask(f"SELECT pg_blocking_pids({pid})"))
@@ -231,3 +198,7 @@ class Postgres:
                 if told := b"".join(frame for frame in heard if frame[:1] == wire.NOTIFICATION):
                     hear(told)
         answered(answer)
+
+
+def _literal(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'"

@@ -17,9 +17,7 @@ from unittest import mock
 
 from bookgen.actors.messages import Resume
 from bookgen.actors.resources import Products
-from tests.sim import wire
 from tests.sim.author import SimulatedAuthor
-from tests.sim.cluster import RESTORE
 from tests.sim.environment import Machine, at_every_fault_point, simulated
 from tests.sim.loop import SimulatedLoop, Standstill
 from tests.sim.nemesis import Nemesis, PlannedFault, plan
@@ -40,14 +38,27 @@ ACTIVE = """
 """
 RESTING = """
     SELECT status, extract(epoch FROM updated_at)
-      FROM (SELECT * FROM run WHERE book_id = {} ORDER BY queue_seq DESC LIMIT 1) AS newest
+      FROM (SELECT * FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1) AS newest
      WHERE status IN ('paused', 'stopped') AND NOT EXISTS (SELECT FROM book_job j WHERE j.book_id = newest.book_id)
 """
 HEARD_SECONDS = 3.0  # in which a process hears of what another was told
 # The other runs of the account that may go on.
 OTHERS = """
     SELECT o.id FROM run r JOIN run o ON o.account_id = r.account_id AND o.id <> r.id
-     WHERE r.id = '{}' AND o.status IN ('queued', 'running', 'paused')
+     WHERE r.id = $1 AND o.status IN ('queued', 'running', 'paused')
+"""
+ADD_ACCOUNT = """
+    INSERT INTO account (id, username, email) OVERRIDING SYSTEM VALUE
+    VALUES ($1::bigint, 'author' || $1::bigint, 'author' || $1::bigint || '@example.com')
+"""
+SUBSCRIBE = "UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = 'pro') WHERE account_id = $1"
+ADD_BOOK = """
+    INSERT INTO book (id, account_id, title, chapter_count, target_word_count, trim_size, content_language, status)
+    OVERRIDING SYSTEM VALUE VALUES ($1, $2, 'A book', $3, 1500, '6x9', 'en', 'outline')
+"""
+ADD_CHAPTERS = """
+    INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
+    SELECT $1::bigint, n, 'Chapter ' || n, 500 FROM generate_series(1, $2::int) AS n
 """
 PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
 
@@ -161,26 +172,13 @@ class Schedule:
         """Accounts, and the books of each."""
         books: dict[int, list[int]] = {}
         for account in range(1, self._accounts + 1):
-            self._put(f"INSERT INTO account (id, username, email) OVERRIDING SYSTEM VALUE VALUES ({account}, "
-                      f"'author{account}', 'author{account}@example.com')")  # fmt: skip
-            self._put(f"UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = 'pro') "
-                      f"WHERE account_id = {account}")  # fmt: skip
+            self.postgres.rows(ADD_ACCOUNT, account)
+            self.postgres.rows(SUBSCRIBE, account)
             books[account] = [account * 10 + number for number in range(1 + account % 3)]
             for book in books[account]:
-                self._put(
-                    f"""INSERT INTO book (id, account_id, title, chapter_count, target_word_count, trim_size,
-                                          content_language, status) OVERRIDING SYSTEM VALUE
-                        VALUES ({book}, {account}, 'A book', {self._chapters}, 1500, '6x9', 'en', 'outline')"""
-                )
-                self._put(
-                    f"""INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
-                        SELECT {book}, n, 'Chapter ' || n, 500 FROM generate_series(1, {self._chapters}) AS n"""
-                )
+                self.postgres.rows(ADD_BOOK, book, account, self._chapters)
+                self.postgres.rows(ADD_CHAPTERS, book, self._chapters)
         return books
-
-    def _put(self, sql: str) -> None:
-        if state := wire.sqlstate(self.postgres.monitor.ask(sql)):
-            raise RuntimeError(f"{state}: {sql}")
 
     # Processes
 
@@ -222,10 +220,10 @@ class Schedule:
         """
         if not self.nemesis.quiet:
             return
-        for status, since in self.postgres.rows(RESTING.format(call.book)):
+        for status, since in self.postgres.rows(RESTING, call.book):
             if EPOCH + self.loop.time() - float(since or 0) > HEARD_SECONDS:
                 self._bad_news.append(f"call {call.number} of book {call.book} was made while its run was {status}")
-        others = {row[0] for row in self.postgres.rows(OTHERS.format(call.run))} if call.run else set()
+        others = {row[0] for row in self.postgres.rows(OTHERS, call.run)} if call.run else set()
         for other in self.provider.calls:
             if other.outcome is None and other.run in others:
                 self._bad_news.append(f"calls {other.number} and {call.number} are of two runs of one account")
@@ -252,12 +250,12 @@ def run_schedule(
     dsn: str, postgres: Postgres, seed: int, *, faults: Sequence[int] | None = None, tell: bool = False
 ) -> ScheduleVerdict:
     """Runs the schedule of `seed` on the database of `dsn`, which `postgres` speaks to."""
-    postgres.rows(RESTORE)
-    postgres.forget_statements()
+    postgres.restore()
     schedule = Schedule(dsn, postgres, seed, faults=faults, tell=tell)
     with mock.patch.object(sys, "unraisablehook"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what a killed process leaves behind
         gc.disable()
+        gc.freeze()  # what is there now will be: only what the schedule leaves is looked through
         try:
             return schedule.run()
         finally:

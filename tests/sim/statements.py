@@ -30,6 +30,8 @@ class Statements:
 
     def answer(self, request: bytes) -> bytes | None:
         """What is known already of a statement that the client prepares."""
+        if request[:1] != b"P":
+            return None
         frames, _ = wire.frames(request)
         if [frame[:1] for frame in frames] != [b"P", b"D", b"H"]:
             return None

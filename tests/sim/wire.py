@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 CANCEL = 80877102
 READY, NOTIFICATION, FAILURE = b"Z", b"A", b"E"
 UNASKED = b"ANS"  # what a server may say at any time
-SYNC = b"S\0\0\0\4"
+SYNC, FLUSH = b"S\0\0\0\4", b"H\0\0\0\4"
 IDLE, IN_TRANSACTION, FAILED = b"I", b"T", b"E"
 START, END = "<start>", "<end>"
 
@@ -39,6 +39,8 @@ def error(sqlstate: str, text: str, severity: str = "ERROR") -> bytes:
 
 def sqlstate(answer: bytes) -> str:
     """Of the first error in an answer; empty when there is none."""
+    if b"\0C" not in answer:  # as every error has it, and hardly anything else
+        return ""
     for frame in frames(answer)[0]:
         if frame[:1] == FAILURE:
             return next((part[1:].decode() for part in frame[5:].split(b"\0") if part[:1] == b"C"), "")
@@ -58,9 +60,9 @@ def values(row: bytes) -> list[str | None]:
 
 def answers(request: bytes) -> int | None:
     """How many messages answer a request that ends with Flush; None for one that ReadyForQuery answers."""
-    asked, _ = frames(request)
-    if not asked or asked[-1][:1] != b"H":
+    if request[-5:] != FLUSH:
         return None
+    asked, _ = frames(request)
     return sum(2 if frame[:1] == b"D" and frame[5:6] == b"S" else 1 for frame in asked[:-1])
 
 

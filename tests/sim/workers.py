@@ -11,20 +11,29 @@ from multiprocessing import get_context
 from typing import Any
 
 from tests.sim.cluster import make_database, open_postgres
+from tests.sim.memory.catalog import Catalog
+from tests.sim.memory.held import HeldPostgres
+from tests.sim.memory.server import MemoryPostgres
+from tests.sim.memory.statements import Engine
 from tests.sim.planted import planted
 from tests.sim.postgres import Postgres
 from tests.sim.schedule import ScheduleVerdict, run_schedule
 
-_own: tuple[str, Postgres] | None = None  # of a worker process
+_own: tuple[str, Any] | None = None  # of a worker process
 
 
 class Workers:
-    """With one worker, the schedules run in this very process."""
+    """With one worker, the schedules run in this very process.
 
-    def __init__(self, cluster_dsn: str, count: int) -> None:
-        self._pool = ProcessPoolExecutor(count, get_context("spawn"), _start, (cluster_dsn,)) if count > 1 else None
+    `memory`: the store is the one in memory, which learns of the server how statements are understood; with `held_to`,
+    the DSN of another cluster's superuser, each of its answers is compared with that server's.
+    """
+
+    def __init__(self, cluster_dsn: str, count: int, *, memory: bool = False, held_to: str | None = None) -> None:
+        how = (cluster_dsn, memory, held_to)
+        self._pool = ProcessPoolExecutor(count, get_context("spawn"), _start, how) if count > 1 else None
         if self._pool is None:
-            _start(cluster_dsn)
+            _start(*how)
 
     def __enter__(self) -> Workers:
         return self
@@ -56,15 +65,26 @@ class Hunt:
     finding: str | None
 
 
-def _start(cluster_dsn: str) -> None:
+def _start(cluster_dsn: str, memory: bool, held_to: str | None) -> None:
     global _own
     dsn = asyncio.run(make_database(cluster_dsn))
-    _own = dsn, open_postgres(dsn)
+    real = open_postgres(dsn)
+    _own = dsn, _in_memory(real, held_to) if memory else real
+
+
+def _in_memory(real: Postgres, held_to: str | None) -> MemoryPostgres:
+    engine = Engine(Catalog(real.monitor))
+    if held_to is None:
+        return MemoryPostgres(engine, real.monitor)
+    return HeldPostgres(engine, real.monitor).held_to(open_postgres(asyncio.run(make_database(held_to))))
 
 
 def _run(seed: int, faults: Sequence[int] | None, tell: bool) -> ScheduleVerdict:
     assert _own is not None
-    return run_schedule(*_own, seed, faults=faults, tell=tell)
+    verdict = run_schedule(*_own, seed, faults=faults, tell=tell)
+    if isinstance(_own[1], HeldPostgres):
+        verdict.findings += _own[1].different[:3]  # the others may come of these
+    return verdict
 
 
 def _hunt(bug: str, first: int, schedules: int) -> Hunt:
