@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,6 +19,7 @@ from bookgen.writing.proofreading.structure import blocks
 _OPENING = re.compile('(?:^|(?<=[\\s(\\[—–-]))([“„«»”"「])(?P<space>[\u00a0\u202f ]?)(?=[^\\W_]|[¿¡…])', re.MULTILINE)
 _CLOSING = re.compile('(?<=[\\w.,;:!?…])[\u00a0\u202f ]?([”“»«"」])(?!\\w)')
 _STRAIGHT = '"'
+_CURLY = re.compile("[“”„]")
 _STRAIGHT_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
 _CURLY_APOSTROPHE = re.compile(r"(?<=[^\W\d_])’(?=[^\W\d_])")
 _ENGLISH_PAIR = ("en", "pt", "tr", "ko", "zh", "vi", "nl", "es", "it", "ar", "hi")
@@ -39,6 +40,7 @@ _LETTER = re.compile(r"\w")
 _WORDS_AROUND = re.compile(r"\S+")
 
 MarkFor: TypeAlias = Callable[[str, str], str]  # of what stands before and after it in its word
+OddMark: TypeAlias = tuple[re.Pattern[str], MarkFor]  # what is set oddly, and what is to stand there instead
 
 # English speech; between single marks, which are apostrophes too, as far as its paragraph goes.
 _SPEECH = re.compile('[“"][^”"\n]*[”"]?|(?<!\\w)[\'‘][^\n]*')
@@ -151,23 +153,13 @@ def _closed(text: ChapterText, start: int, end: int, replacement: str) -> Correc
 
 
 def mixed(book: BookText) -> Iterator[tuple[int, Correction]]:
-    """Straight marks in a book that is set with others, by chapter id."""
-    pair = marks(book)
-    if pair and _STRAIGHT not in (pair.opener, pair.closer):
-        times = Counter({way: book.count(re.compile(way)) for way in (_STRAIGHT, f"[{pair.opener}{pair.closer}]")})
-        if slips(times, f"[{pair.opener}{pair.closer}]"):
-            yield from _each(book, re.compile(_STRAIGHT), lambda before, after: _mark(pair, before, after))
-    times = Counter({"'": book.count(_STRAIGHT_APOSTROPHE), "’": book.count(_CURLY_APOSTROPHE)})
-    if slips(times, "’"):
-        yield from _each(book, _STRAIGHT_APOSTROPHE, lambda _before, _after: "’")
-
-
-def _each(book: BookText, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterator[tuple[int, Correction]]:
-    for chapter_id, text in book.texts.items():
+    """Straight marks in a book that is set with others, and curly ones in a straight one, by chapter id."""
+    odd = [*_odd_quotation_marks(book), *_odd_apostrophes(book)]
+    for chapter_id, text in book.texts.items() if odd else ():
         for word in _WORDS_AROUND.finditer(text.prose):
-            if "\0" in word[0] or len(word[0]) < 2 or not pattern.search(word[0]):
+            if "\0" in word[0] or len(word[0]) < 2:
                 continue
-            fixed = _set(word[0], pattern, mark_for)
+            fixed = _set(word[0], odd)
             if fixed != word[0]:
                 yield (
                     chapter_id,
@@ -183,8 +175,41 @@ def _each(book: BookText, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterat
                 )
 
 
-def _set(word: str, pattern: re.Pattern[str], mark_for: MarkFor) -> str:
-    return pattern.sub(lambda match: mark_for(word[: match.start()], word[match.end() :]), word)
+def _odd_quotation_marks(book: BookText) -> Iterator[OddMark]:
+    pair = marks(book)
+    if pair is None:
+        return
+    usual = re.compile(f"[{pair.opener}{pair.closer}]")
+    if _STRAIGHT not in (pair.opener, pair.closer):
+        if _is_slip(book, re.compile(_STRAIGHT), usual):
+            yield re.compile(_STRAIGHT), lambda before, after: _mark(pair, before, after)
+    elif _is_slip(book, _CURLY, usual):
+        yield _CURLY, lambda _before, _after: _STRAIGHT
+
+
+def _odd_apostrophes(book: BookText) -> Iterator[OddMark]:
+    if _is_slip(book, _STRAIGHT_APOSTROPHE, _CURLY_APOSTROPHE):
+        yield _STRAIGHT_APOSTROPHE, lambda _before, _after: "’"
+    elif _is_slip(book, _CURLY_APOSTROPHE, _STRAIGHT_APOSTROPHE):
+        yield _CURLY_APOSTROPHE, lambda _before, _after: "'"
+
+
+def _is_slip(book: BookText, odd: re.Pattern[str], usual: re.Pattern[str]) -> bool:
+    return bool(slips(Counter({"odd": book.count(odd), "usual": book.count(usual)}), "usual"))
+
+
+def _set(word: str, odd: Sequence[OddMark]) -> str:
+    for pattern, mark_for in odd:
+        word = "".join(_marked(word, pattern, mark_for))
+    return word
+
+
+def _marked(word: str, pattern: re.Pattern[str], mark_for: MarkFor) -> Iterator[str]:
+    end = 0
+    for found in pattern.finditer(word):
+        yield word[end : found.start()] + mark_for(word[: found.start()], word[found.end() :])
+        end = found.end()
+    yield word[end:]
 
 
 def _mark(pair: Marks, before: str, after: str) -> str:

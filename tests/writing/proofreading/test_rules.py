@@ -127,6 +127,15 @@ def test_straight_marks_are_set_like_the_many_curly_ones() -> None:
     assert found(f'{spoken}\n\n"No," he said.') == [('"No,"', "“No,”")]
 
 
+def test_curly_marks_are_set_like_the_many_straight_ones() -> None:
+    spoken = '"Yes," she said. "It\'s late." ' * 25
+
+    assert found(f"{spoken}\n\n“No,” he said. “It’s not.”") == [
+        ("“No,”", '"No,"'), ("“It’s", "\"It's"), ("not.”", 'not."'),
+    ]  # fmt: skip
+    assert found(f'{spoken}\n\n"No," he said.') == []
+
+
 @pytest.mark.parametrize(
     ("tag", "spoken", "odd", "fixed"),
     [
