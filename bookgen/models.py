@@ -235,7 +235,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """A variant of a book's cover, in pixels. The keys are those of its media."""
+    """A variant of a book's cover, in pixels. The keys are those of its media; `design` draws it in any other size."""
 
     id: int
     book_id: int
@@ -247,6 +247,7 @@ class Cover:
     height: int
     is_selected: bool
     created_at: datetime
+    design: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

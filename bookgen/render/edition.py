@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from bookgen.render.cover.job import CoverDesign
 from bookgen.render.layout.compose import lay_out, paginate
 from bookgen.render.layout.page import Layout, Pagination
 from bookgen.render.layout.spreads import for_spreads, lay_out_spreads, paginate_spreads
@@ -17,8 +18,11 @@ _paginations: dict[str, Pagination] = {}
 class Edition:
     """`key` is the same for every format of one book: what this process has laid out it does not lay out again."""
 
-    def __init__(self, manuscript: Manuscript, settings: ExportSettings, key: str) -> None:
+    def __init__(
+        self, manuscript: Manuscript, settings: ExportSettings, key: str, cover_design: CoverDesign | None = None
+    ) -> None:
         self.manuscript = manuscript
+        self.cover_design = cover_design
         self.settings = for_spreads(settings, manuscript.ages) if manuscript.ages else settings
         self._key = key
 

@@ -28,7 +28,7 @@ def _pdf(edition: Edition) -> bytes:
     from bookgen.render.pdf.writer import write_pdf
 
     if edition.settings.cover_wrap:
-        return write_wrap(edition.manuscript, edition.pagination.pages, edition.settings)
+        return write_wrap(edition.manuscript, edition.pagination.pages, edition.settings, edition.cover_design)
     return write_pdf(edition.manuscript, edition.layout, edition.settings)
 
 

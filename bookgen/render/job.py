@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from bookgen.models import Book, Chapter
+from bookgen.render.cover.job import CoverDesign
 from bookgen.render.fonts.families import BY_SETTING, FALLBACKS
 from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
@@ -28,6 +29,7 @@ class Job:
     settings: ExportSettings
     watermark: bool
     cover: Picture | None = None
+    cover_design: CoverDesign | None = None
     illustrations: Sequence[PlacedPicture] = ()
 
     @property
@@ -42,6 +44,7 @@ class Job:
             *astuple(self.settings),
             self.watermark,
             self.author,
+            self.cover_design,
             *(book.id, book.title, book.subtitle, book.genre, book.description),
             book.age_range,
             *(book.trim_size, book.content_language, book.created_at.year, last_change(book, self.chapters)),

@@ -48,7 +48,7 @@ def export(job: Job) -> bytes:
         cover=job.cover,
         illustrations=job.illustrations if job.settings.include_illustrations else (),
     )
-    edition = Edition(text, job.settings, replace(job, kind="").digest)
+    edition = Edition(text, job.settings, replace(job, kind="").digest, job.cover_design)
     match job.kind:
         case "pages":
             pages = html_pages(edition.layout, rtl=language(text.language).rtl)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 from uuid import UUID
 
@@ -17,7 +17,15 @@ from bookgen.errors import InvalidInput, RenderingFailed, RenderTimeout, Upstrea
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.text import Halt
-from bookgen.render.cover.job import Copy, CoverJob, FinishedCover, FinishedPicture, PictureJob, ReceivedJob
+from bookgen.render.cover.job import (
+    Copy,
+    CoverDesign,
+    CoverJob,
+    FinishedCover,
+    FinishedPicture,
+    PictureJob,
+    ReceivedJob,
+)
 from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
 from bookgen.services.painting import MOST_WAITS, UNUSABLE, Painter
@@ -60,6 +68,7 @@ class _Made:
 
     file: Any
     paid: tuple[Spent, ...]
+    design: CoverDesign | None = None
 
 
 @dataclass(slots=True)
@@ -114,7 +123,7 @@ class Artwork:
                 async with connection.transaction():
                     must_exist(await books.lock(connection, account_id, book_id))
                     await held.consume(connection, len(made))
-                    kept = [await _keep_cover(connection, book_id, each.file, prompt) for each in made]
+                    kept = [await _keep_cover(connection, book_id, each, prompt) for each in made]
                     await require_stored(connection, self._quota, account_id)
                     return kept
 
@@ -146,7 +155,7 @@ class Artwork:
             if await books.lock(connection, account_id, book_id) is None or await covers.selected(connection, book_id):
                 await held.give_back(connection)  # its author was faster
                 return
-            cover = await _keep_cover(connection, book_id, made.file, "")
+            cover = await _keep_cover(connection, book_id, made, "")
             await covers.select(connection, book_id, cover.id)
             await books.touch(connection, book_id)
             await held.consume(connection, 1)
@@ -201,7 +210,9 @@ class Artwork:
         seed = f"{book.id} {book.title}"
         if self._images is None:
             job = CoverJob(copy, seed, book.genre, variant, f"{style} {prompt}")
-            return _Made(await self._drawn(work, job), (Spent(OFFLINE, Usage(calls=1, images=1)),))
+            drawn = cast(FinishedCover, await self._drawn(work, job))
+            design = CoverDesign(copy, seed, drawn.style, variant)
+            return _Made(drawn, (Spent(OFFLINE, Usage(calls=1, images=1)),), design)
         asked = COVER_PROMPT.format(
             title=book.title, genre=book.genre, audience=book.target_audience,
             description=book.description, style=style, prompt=prompt,
@@ -330,17 +341,19 @@ class Artwork:
         return Copy(book.title, book.subtitle, author, book.content_language)
 
 
-async def _keep_cover(connection: DB, book_id: int, made: FinishedCover, prompt: str) -> Cover:
-    picture, small = made.picture, made.thumbnail
+async def _keep_cover(connection: DB, book_id: int, made: _Made, prompt: str) -> Cover:
+    finished: FinishedCover = made.file
+    picture, small = finished.picture, finished.thumbnail
     return await covers.add(
         connection,
         book_id,
-        style=made.style,
+        style=finished.style,
         prompt=prompt,
         image_key=await media.add(connection, book_id, picture.data, picture.width, picture.height),
         thumbnail_key=await media.add(connection, book_id, small.data, small.width, small.height),
         width=picture.width,
         height=picture.height,
+        design=asdict(made.design) if made.design else None,
     )
 
 

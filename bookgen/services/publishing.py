@@ -13,6 +13,7 @@ from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, RenderTimeout, must_exist
 from bookgen.models import Book, Cover, Plan
+from bookgen.render.cover.job import Copy, CoverDesign
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
 from bookgen.render.model import Picture, PlacedPicture
@@ -122,14 +123,15 @@ class Publisher:
         if not written:
             raise Conflict("No chapter of this book is written yet.")
         author = book.author_name or await accounts.author_name(self._database.http, book.account_id)
-        cover = await self._cover(book.id) if settings.include_cover or settings.cover_wrap else None
+        selected = await covers.selected(self._database.http, book.id)
+        cover = await self._picture(selected) if settings.include_cover or settings.cover_wrap else None
+        design = _design(selected) if settings.cover_wrap else None
         pictures = await self._pictures(book.id) if settings.include_illustrations else []
-        return Job(kind, book, written, author, settings, plan.features.watermark, cover, pictures)
+        return Job(kind, book, written, author, settings, plan.features.watermark, cover, design, pictures)
 
-    async def _cover(self, book_id: int) -> Picture | None:
-        selected = await covers.selected(self._database.http, book_id)
-        body = selected and await media.find(self._database.http, selected.image_key)
-        return Picture(body, selected.width, selected.height) if selected and body else None
+    async def _picture(self, cover: Cover | None) -> Picture | None:
+        body = cover and await media.find(self._database.http, cover.image_key)
+        return Picture(body, cover.width, cover.height) if cover and body else None
 
     async def _pictures(self, book_id: int) -> list[PlacedPicture]:
         """The illustrations; one that is deleted meanwhile is left out."""
@@ -184,6 +186,12 @@ class Publisher:
         self._hopeless[job.book.id, job.kind] = _changed(job)
         if len(self._hopeless) > MOST_HOPELESS:
             del self._hopeless[next(iter(self._hopeless))]
+
+
+def _design(cover: Cover | None) -> CoverDesign | None:
+    """None: the cover is not one that was drawn here."""
+    told = cover and cover.design
+    return CoverDesign(**told | {"copy": Copy(**told["copy"])}) if told else None
 
 
 def _changed(job: Job) -> datetime:

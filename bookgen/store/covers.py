@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bookgen.models import Cover
 from bookgen.store.rows import columns, field_names, mapper
@@ -45,16 +45,25 @@ async def selected(db: DB, book_id: int) -> Cover | None:
 
 
 ADD = f"""
-    INSERT INTO cover AS c (book_id, style, prompt, image_key, thumbnail_key, width, height)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    INSERT INTO cover AS c (book_id, style, prompt, image_key, thumbnail_key, width, height, design)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     RETURNING {COLUMNS}
 """
 
 
 async def add(
-    db: DB, book_id: int, *, style: str, prompt: str, image_key: str, thumbnail_key: str, width: int, height: int
+    db: DB,
+    book_id: int,
+    *,
+    style: str,
+    prompt: str,
+    image_key: str,
+    thumbnail_key: str,
+    width: int,
+    height: int,
+    design: dict[str, Any] | None,
 ) -> Cover:
-    return cover_of(await db.fetchrow(ADD, book_id, style, prompt, image_key, thumbnail_key, width, height))
+    return cover_of(await db.fetchrow(ADD, book_id, style, prompt, image_key, thumbnail_key, width, height, design))
 
 
 UNSELECT = "UPDATE cover SET is_selected = false WHERE book_id = $1 AND is_selected"
@@ -69,8 +78,8 @@ async def select(connection: DB, book_id: int, cover_id: int) -> bool:
 
 
 COPY = """
-    INSERT INTO cover (book_id, style, prompt, image_key, thumbnail_key, width, height, is_selected)
-    SELECT $2, c.style, c.prompt, image.copy, thumbnail.copy, c.width, c.height, c.is_selected
+    INSERT INTO cover (book_id, style, prompt, image_key, thumbnail_key, width, height, is_selected, design)
+    SELECT $2, c.style, c.prompt, image.copy, thumbnail.copy, c.width, c.height, c.is_selected, c.design
       FROM cover c
       JOIN unnest($3::text[], $4::text[]) AS image (original, copy) ON image.original = c.image_key
       JOIN unnest($3::text[], $4::text[]) AS thumbnail (original, copy) ON thumbnail.original = c.thumbnail_key

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import zipfile
 
+import imagehash
 import pikepdf
+import pypdfium2
 import pytest
 from PIL import Image
 
@@ -18,6 +20,12 @@ async def picture(api: Api, url: str, **headers: str):
     assert url.startswith(f"{ROOT}/media/")
     nobody = await api.as_nobody()
     return await nobody.call("GET", url.removeprefix(ROOT), prefix="", headers=headers)
+
+
+def front_of(wrap: bytes) -> Image.Image:
+    """The right side of a print cover, without its bleed."""
+    sheet = pypdfium2.PdfDocument(wrap)[0].render().to_pil()
+    return sheet.crop((sheet.width - 9 - 6 * 72, 9, sheet.width - 9, sheet.height - 9))
 
 
 async def images_used(api: Api) -> int:
@@ -284,6 +292,25 @@ async def test_a_title_that_no_font_prints_is_told_and_costs_nothing(api: Api) -
     assert (refused.status, refused.code) == (400, "VALIDATION_ERROR")
     assert await images_used(api) == 0
     assert await api.services.database.http.fetchval("SELECT count(*) FROM image_hold") == 0
+
+
+async def test_the_print_front_is_the_selected_cover_drawn_anew_and_no_picture_of_it(api: Api) -> None:
+    book = await api.written()
+    covers = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})).body["covers"]
+    settings = {"cover_wrap": True, "profile": "print"}
+
+    wraps, selected = [], []
+    for cover in covers:
+        await api.post(f"/books/{book['id']}/select-cover/", {"cover_id": cover["id"]})
+        wraps.append((await api.post(f"/books/{book['id']}/export_pdf/", {"settings": settings})).raw)
+        with Image.open(io.BytesIO((await picture(api, cover["image_url"])).raw)) as image:
+            selected.append(imagehash.phash(image))
+
+    for number, wrap in enumerate(wraps):
+        with pikepdf.open(io.BytesIO(wrap)) as pdf:
+            assert list(pdf.pages[0].get_images()) == []
+        front = imagehash.phash(front_of(wrap))
+        assert front - selected[number] < front - selected[1 - number]
 
 
 async def test_a_copy_of_a_book_has_its_covers_and_pictures_as_its_own_and_costs_no_image(api: Api) -> None:

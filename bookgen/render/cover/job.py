@@ -36,6 +36,16 @@ class CoverJob:
 
 
 @dataclass(frozen=True, slots=True)
+class CoverDesign:
+    """What a cover was drawn from here: in any other size it is drawn anew. `family` is its name."""
+
+    copy: Copy
+    seed: str
+    family: str
+    variant: int
+
+
+@dataclass(frozen=True, slots=True)
 class FinishedCover:
     picture: Picture
     thumbnail: Picture

@@ -11,7 +11,7 @@ from reportlab.lib.utils import ImageReader
 from bookgen.errors import InvalidInput
 from bookgen.render.cover.colour import TITLE_CONTRAST, WHITE, Colour, readable
 from bookgen.render.cover.front import draw_front, family_of
-from bookgen.render.cover.job import Copy
+from bookgen.render.cover.job import Copy, CoverDesign
 from bookgen.render.layout.compose import setter_for
 from bookgen.render.layout.lines import Align, Line
 from bookgen.render.layout.setter import Setter
@@ -35,20 +35,28 @@ _BLURB_LEAD = 1.4
 _SENTENCE = re.compile(r".+?(?:[.!?…]['\"’”»)]*\s+|[。！？][」』”]*|$)", re.DOTALL)
 
 
-def write_wrap(manuscript: Manuscript, pages: int, settings: ExportSettings) -> bytes:
-    """For an interior of so many pages. One that is too thick for the paper is refused."""
+def write_wrap(
+    manuscript: Manuscript, pages: int, settings: ExportSettings, design: CoverDesign | None = None
+) -> bytes:
+    """For an interior of so many pages. One that is too thick for the paper is refused.
+
+    `design`: of the manuscript's cover, where that was drawn here.
+    """
     most = _RULES["most_pages"][settings.paper]
     if pages > most:
         problem = f"Printers bind at most {most} pages of {settings.paper} paper; this book has {pages}."
         raise InvalidInput(settings={"paper": [problem]})
-    return _Wrap(manuscript, pages, settings).file()
+    return _Wrap(manuscript, pages, settings, design).file()
 
 
 class _Wrap:
     """Lengths in points from the sheet's lower left corner."""
 
-    def __init__(self, manuscript: Manuscript, pages: int, settings: ExportSettings) -> None:
+    def __init__(
+        self, manuscript: Manuscript, pages: int, settings: ExportSettings, design: CoverDesign | None
+    ) -> None:
         self._manuscript = manuscript
+        self._design = design
         self._settings = settings
         self._pages = pages
         self._setter: Setter = setter_for(manuscript, settings)
@@ -70,7 +78,7 @@ class _Wrap:
         make_pressable(canvas)
         canvas.setBleedBox((0, 0, self._width, self._tall))
         canvas.setTrimBox((BLEED, BLEED, self._width - BLEED, BLEED + self._height))
-        front, ground = self._picture_front(cover) if cover else self._drawn_front()
+        front, ground = self._picture_front(cover) if cover and not self._design else self._drawn_front()
         canvas.draw([f"q {inks(ground)} k 0 0 {self._width:.2f} {self._tall:.2f} re f Q"])
         left = 0.0 if self._front == BLEED else self._front  # with the bleed of its outer edge
         canvas.draw([f"q {left:.2f} 0 {self._trim_width + BLEED:.2f} {self._tall:.2f} re W n"])
@@ -96,12 +104,15 @@ class _Wrap:
         return ImageReader(BytesIO(filling.data)), (red, green, blue)
 
     def _drawn_front(self) -> tuple[list[str], Colour]:
-        """Our first design for the book, drawn over the bleed on all sides so that it stands in the trim's middle."""
+        """The cover's design, or our first for the book, with bleed on all sides: in the middle of the trim."""
         book = self._manuscript
         width, height = (self._trim_width + 2 * BLEED) / _PIXEL, self._tall / _PIXEL
         copy = Copy(book.title, book.subtitle, book.author, book.language)
-        family = family_of(book.id, book.subject, 0)
-        drawing = draw_front(copy, seed=book.id, family=family, variant=0, width=width, height=height)
+        design = self._design or CoverDesign(copy, book.id, family_of(book.id, book.subject, 0).name, 0)
+        family = family_of(design.seed, "", design.variant, design.family)
+        drawing = draw_front(
+            design.copy, seed=design.seed, family=family, variant=design.variant, width=width, height=height
+        )
         return list(operators(drawing, self._front - BLEED, 0.0, _PIXEL)), drawing.shapes[0].colour
 
     def _set_spine(self) -> None:

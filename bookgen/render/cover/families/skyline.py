@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from bookgen.render.cover.colour import Colour, mix
 from bookgen.render.cover.drawing import Box
 from bookgen.render.cover.sheet import Sheet
@@ -32,8 +34,9 @@ def skyline(sheet: Sheet) -> None:
 
 
 def _house(sheet: Sheet, box: Box, sky: float, shade: Colour, lamp: Colour) -> None:
-    """`sky`: above it stands the title, and no part of a roof."""
-    drawing, chance, unit = sheet.drawing, sheet.chance, sheet.unit
+    """`sky`: above it stands the title, and no part of a roof. On a higher sheet it is the same house."""
+    drawing, unit = sheet.drawing, sheet.unit
+    chance = random.Random(sheet.chance.random())
     drawing.rectangle(box, shade)
     match chance.randrange(5):
         case 0:
