@@ -46,7 +46,7 @@ class Program:
 
     @classmethod
     async def _forked(cls, become: Callable[..., None], *told: Any) -> Program:
-        process = FORKING.Process(target=become, args=told)
+        process = FORKING.Process(target=become, args=told, daemon=True)  # none outlives the tests
         await asyncio.to_thread(process.start)
         return cls(process)
 

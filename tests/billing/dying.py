@@ -3,12 +3,13 @@
     python -m tests.billing.dying DSN STRIPE_URL FLOW
 
 A step is one call of the database (BEGIN and COMMIT too) or of the payment processor. The script imports
-everything once and forks for each life, so that a death costs milliseconds.
+everything once and forks for each life that ends, so that a death costs milliseconds; what survives it has one pool.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import json
 import os
@@ -26,6 +27,7 @@ from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
 from bookgen.store import holds
 from bookgen.store.database import Connection, open_pool
+from tests.databases import RESTORE
 from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET
 
 NOWHERE = ReturnUrls()
@@ -109,6 +111,28 @@ class PaymentWorld:
             for body, signature in await reply.json():
                 await self.payments.receive(body.encode(), signature)
 
+    async def prepare(self, flow: str) -> None:
+        """As it is before the flow, which an earlier life may have begun."""
+        await self.pool.execute(RESTORE, sys.maxsize)
+        if flow != "guest":
+            account = await self.pool.fetchval(
+                "INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com') RETURNING id"
+            )
+            for title in ("One", "Two"):
+                await self.pool.execute(BOOK, account, title)
+        await self.http.post(f"{STRIPE}/hand/forget")
+        if flow in BEFORE:
+            await getattr(self, BEFORE[flow])()
+
+    async def look(self) -> dict[str, Any]:
+        state = {key: str(value) for key, value in (await self.pool.fetchrow(STATE)).items()}
+        return state | {"charged": str(sorted(each["total"] for each in await self.objects("invoice")))}
+
+    async def close(self) -> None:
+        await self.payments.close()
+        await self.http.close()
+        await self.pool.close()
+
     async def _paid(self, mode: str) -> bool:
         objects = await self.objects("checkout.session")
         return any(each["mode"] == mode and each["payment_status"] == "paid" for each in objects)
@@ -118,46 +142,14 @@ class PaymentWorld:
             return [each for each in await reply.json() if each["object"] == kind]
 
 
-async def prepare() -> None:
-    pool = await open_pool(DSN, size=1)
-    async with pool.acquire() as connection:
-        # Only an empty database shows what one life left behind.
-        await connection.execute("SET session_replication_role = replica")
-        await connection.execute(
-            "TRUNCATE account, account_slot, book, wallet, credit_lot, credit_transaction, checkout, hold, consumption,"
-            " usage_period, subscription, payment_customer, payment_event, payment_object, mail CASCADE"
-        )
-        await connection.execute("SET session_replication_role = origin")
-        if sys.argv[3] != "guest":
-            account = await connection.fetchval(
-                "INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com') RETURNING id"
-            )
-            for title in ("One", "Two"):
-                await connection.execute(BOOK, account, title)
-    await pool.close()
-    async with aiohttp.ClientSession() as http:
-        await http.post(f"{STRIPE}/hand/forget")
-    if sys.argv[3] in BEFORE:
-        await live(BEFORE[sys.argv[3]])
+async def opened() -> PaymentWorld:
+    return PaymentWorld(await open_pool(DSN, size=4), aiohttp.ClientSession())
 
 
 async def live(flow: str) -> None:
-    pool = await open_pool(DSN, size=4)
-    async with aiohttp.ClientSession() as http:
-        world = PaymentWorld(pool, http)
-        await getattr(world, flow)()
-        await world.payments.close()
-    await pool.close()
-
-
-async def look() -> dict[str, Any]:
-    pool = await open_pool(DSN, size=1)
-    async with aiohttp.ClientSession() as http:
-        world = PaymentWorld(pool, http)
-        state = {key: str(value) for key, value in (await pool.fetchrow(STATE)).items()}
-        state["charged"] = str(sorted(each["total"] for each in await world.objects("invoice")))
-    await pool.close()
-    return state
+    world = await opened()
+    await getattr(world, flow)()
+    await world.close()
 
 
 def die_before(step: int) -> None:
@@ -193,18 +185,22 @@ def forked(work: Callable[[], None]) -> int:
 
 
 def main(flow: str) -> None:
-    for step in itertools.count(1):
+    with asyncio.Runner() as runner:
+        world = runner.run(opened())
+        gc.freeze()  # a child need not walk, and thereby copy, what all of them have
+        for step in itertools.count(1):
 
-        def one_life(step: int = step) -> None:
-            die_before(step)
-            asyncio.run(live(flow))
+            def one_life(step: int = step) -> None:
+                die_before(step)
+                asyncio.run(live(flow))
 
-        asyncio.run(prepare())
-        died = forked(one_life)
-        asyncio.run(live(flow))
-        print(json.dumps({"step": step, **asyncio.run(look())}), flush=True)
-        if not died:
-            return
+            runner.run(world.prepare(flow))
+            died = forked(one_life)
+            runner.run(getattr(world, flow)())
+            print(json.dumps({"step": step, **runner.run(world.look())}), flush=True)
+            if not died:
+                break
+        runner.run(world.close())
 
 
 if __name__ == "__main__":
