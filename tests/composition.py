@@ -11,10 +11,8 @@ from bookgen import app, config
 from bookgen.accounts.passwords import Passwords
 from bookgen.app import Overrides, Service
 from bookgen.config import Config
-from bookgen.render.pool import RenderPool
 from bookgen.store.database import Database
 from tests.canaries import CANARY
-from tests.programs import forked_worker
 
 SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"
 # By the names of Config's fields. No budget is in the way of a test that does not speak of it.
@@ -40,6 +38,5 @@ async def composed(database: Database, folder: Path, **given: Any) -> AsyncItera
     overrides = {name: given.pop(name) for name in Overrides.__annotations__ if name in given}
     overrides.setdefault("passwords", Passwords(time_cost=1, memory_kib=8))
     overrides.setdefault("least_free", 0)
-    overrides.setdefault("pool", RenderPool(start=forked_worker))
     async with app.build(settings(folder, **given), database=database, **overrides) as service:
         yield service

@@ -7,15 +7,18 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
+from multiprocessing import forkserver
 from pathlib import Path
 
 import asyncpg
 import pytest
 
+from bookgen import processes
 from bookgen.config import names
 from bookgen.store.database import Database, open_pool
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 from tests.databases import empty_database, make_template, migrated_database
+from tests.programs import start_worker, until_loaded
 
 pytest_plugins = ("tests.canaries", "tests.checkers")
 
@@ -52,10 +55,21 @@ class Cluster:
 
 
 def pytest_configure() -> None:
-    """A test's service is set up by the test alone. (The programs of PostgreSQL are the machine's affair.)"""
+    """A test's service is set up by the test alone; its workers are forked. (PostgreSQL is the machine's affair.)"""
     for name in {*names().values(), "DATABASE_URL"} - {"BOOKGEN_PG_BINDIR"}:
         os.environ.pop(name, None)
+    processes.start = start_worker  # type: ignore[assignment]
     os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if hasattr(session.config, "workerinput"):  # of a whole run: it loads while the tests are collected
+        forkserver.ensure_running()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workerinput"):  # so that no test waits for it
+        until_loaded()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""`bookgen ARGUMENTS`, or a render worker, as a process of its own, forked from one that has imported the service.
+"""`bookgen ARGUMENTS`, or a worker of the service, as a process of its own, forked from one that has all of it loaded.
 
 To import it is most of a start, and the suite starts hundreds. What is forked is killed, frozen and told like any other
 process: it has a number, a folder, an environment and streams of its own.
@@ -7,6 +7,9 @@ process: it has a number, a folder, an environment and streams of its own.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
+import importlib
 import multiprocessing
 import os
 import signal
@@ -15,16 +18,26 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import reduction
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Self
 
+from bookgen import processes
 from bookgen.processes import clean_environment
-from bookgen.render.pool import Worker
 
 COMMANDS = ("account", "check", "migrate", "payments", "proof", "serve", "write")
 FORKING = multiprocessing.get_context("forkserver")
 FORKING.set_forkserver_preload(
-    ["uvloop", "bookgen.render.perform", "bookgen.render.worker", *(f"bookgen.commands.{name}" for name in COMMANDS)]
+    ["uvloop", "bookgen.render.worker", "tests.loaded", *(f"bookgen.commands.{name}" for name in COMMANDS)]
 )
+
+
+def until_loaded() -> None:
+    """Returns when the process that all others are forked from has loaded what they need."""
+    first = FORKING.Process(target=gc.collect)
+    first.start()
+    first.join()
+
+
+EXECUTE = processes.start  # what the tests put `start_worker` in the place of
 
 
 class Program:
@@ -45,7 +58,7 @@ class Program:
             return await cls._forked(_command, streams, dict(environment), str(folder), list(arguments))
 
     @classmethod
-    async def _forked(cls, become: Callable[..., None], *told: Any) -> Program:
+    async def _forked(cls, become: Callable[..., None], *told: Any) -> Self:
         process = FORKING.Process(target=become, args=told, daemon=True)  # none outlives the tests
         await asyncio.to_thread(process.start)
         return cls(process)
@@ -94,18 +107,41 @@ class _Handed:
         os.close(self._descriptor)
 
 
-async def forked_worker(memory: int) -> Worker:
-    """What `Worker.start` gives."""
+class WorkerProcess(Program):
+    """With pipes for its input and output; made by `start_worker`."""
+
+    stdin: asyncio.StreamWriter
+    stdout: asyncio.StreamReader
+
+    async def communicate(self, question: bytes) -> tuple[bytes, None]:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.stdin.write(question)
+            await self.stdin.drain()
+        self.stdin.close()
+        said = await self.stdout.read()
+        await self.wait()
+        return said, None
+
+
+async def start_worker(module: str, *arguments: str) -> WorkerProcess:
+    """What `bookgen.processes.start` does."""
     its_in, ours_out = os.pipe()
     ours_in, its_out = os.pipe()
-    with os.fdopen(its_in) as stdin, os.fdopen(its_out) as stdout:
-        streams = [_Handed(each) for each in (stdin.fileno(), stdout.fileno(), 2)]
-        program = await Program._forked(_worker, streams, clean_environment(), memory)
-    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
-    protocol = asyncio.StreamReaderProtocol(reader)
-    await loop.connect_read_pipe(lambda: protocol, os.fdopen(ours_in, "rb"))
-    transport, _ = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(ours_out, "wb"))
-    return await Worker.of(program, asyncio.StreamWriter(transport, protocol, reader, loop), reader)
+    with os.fdopen(ours_out, "wb", 0) as out, os.fdopen(ours_in, "rb", 0) as into:
+        with os.fdopen(its_in) as stdin, os.fdopen(its_out) as stdout:
+            streams = [_Handed(each) for each in (stdin.fileno(), stdout.fileno(), 2)]
+            worker = await WorkerProcess._forked(_worker, streams, clean_environment(), module, list(arguments))
+        loop, worker.stdout = asyncio.get_running_loop(), asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(worker.stdout)
+        await loop.connect_read_pipe(lambda: protocol, _own(into))
+        transport, _ = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, _own(out))
+        worker.stdin = asyncio.StreamWriter(transport, protocol, worker.stdout, loop)
+    return worker
+
+
+def _own(pipe: IO[bytes]) -> IO[bytes]:
+    """The same, closed by nobody else."""
+    return os.fdopen(os.dup(pipe.fileno()), pipe.mode, 0)
 
 
 def _command(streams: list[_Handed], environment: dict[str, str], folder: str, arguments: list[str]) -> None:
@@ -116,12 +152,11 @@ def _command(streams: list[_Handed], environment: dict[str, str], folder: str, a
     sys.exit(main(arguments))
 
 
-def _worker(streams: list[_Handed], environment: dict[str, str], memory: int) -> None:
-    from bookgen.render.worker import main
-
+def _worker(streams: list[_Handed], environment: dict[str, str], module: str, arguments: list[str]) -> None:
+    os.setsid()
     _become(streams, environment)
-    sys.argv[1:] = [str(memory)]
-    main()
+    sys.argv[1:] = arguments
+    importlib.import_module(module).main()
 
 
 def _become(streams: list[_Handed], environment: dict[str, str]) -> None:

@@ -7,9 +7,9 @@ import contextlib
 import os
 import pickle
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Awaitable, Callable
+from asyncio.subprocess import Process
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
@@ -31,8 +31,7 @@ class RenderPool:
 
     The rest waits in a bounded queue, first come, first served: since each account has two places in it at most, no
     account's jobs go before another's next one for long.
-    The first job starts the first: a service that renders nothing has none of their memory. `start` takes the bytes
-    that a worker may have.
+    The first job starts the first: a service that renders nothing has none of their memory.
     """
 
     def __init__(
@@ -42,13 +41,11 @@ class RenderPool:
         timeout: float = TIMEOUT,
         waiting: int = WAITING,
         memory: int = MEMORY,
-        start: Callable[[int], Awaitable[Worker]] | None = None,
     ) -> None:
         self._size = workers or max(AT_ONCE + 1, min(4, os.cpu_count() or 1))
         self._timeout = timeout
         self._waiting = waiting
         self._memory = memory
-        self._start = start or Worker.start
         self._turns = asyncio.Semaphore(self._size)
         self._accounts = AccountTurns()
         self._queued = 0
@@ -84,7 +81,7 @@ class RenderPool:
         worker: Worker | None = None
         try:
             async with asyncio.timeout(self._timeout):
-                worker = self._idle.pop() if self._idle else await self._start(self._memory)
+                worker = self._idle.pop() if self._idle else await Worker.start(self._memory)
                 self._busy.add(worker)
                 answer = await worker.ask(data)
         except TimeoutError:
@@ -106,21 +103,10 @@ class RenderPool:
             await worker.kill()
 
 
-class WorkerProcess(Protocol):
-    """A process that runs, as asyncio has it."""
-
-    @property
-    def pid(self) -> int: ...
-
-    def kill(self) -> None: ...
-
-    async def wait(self) -> int: ...
-
-
 class Worker:
     """One process. `usable` is false from the moment a job goes in until its answer is out."""
 
-    def __init__(self, process: WorkerProcess, stdin: StreamWriter, stdout: StreamReader) -> None:
+    def __init__(self, process: Process, stdin: StreamWriter, stdout: StreamReader) -> None:
         self._process = process
         self._stdin = stdin
         self._stdout = stdout
@@ -129,15 +115,11 @@ class Worker:
 
     @classmethod
     async def start(cls, memory: int) -> Worker:
+        """A process that may have so many bytes, once it says that it is ready."""
         process = await processes.start("bookgen.render.worker", str(memory))
         if process.stdin is None or process.stdout is None:
             raise OSError("the worker has no pipes")
-        return await cls.of(process, process.stdin, process.stdout)
-
-    @classmethod
-    async def of(cls, process: WorkerProcess, stdin: StreamWriter, stdout: StreamReader) -> Worker:
-        """The worker which that process becomes once it says that it is ready."""
-        worker = cls(process, stdin, stdout)
+        worker = cls(process, process.stdin, process.stdout)
         try:
             await receive(worker._stdout.readexactly)
         except BaseException:

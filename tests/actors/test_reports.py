@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from bookgen import processes
 from bookgen.actors import reading
 from bookgen.store.database import Database
 from bookgen.writing.proofreading.survey import survey
 from tests.http.conftest import Api, serving
 from tests.http.test_proofreading import FIRST, SECOND, Proofreader, ended
+from tests.programs import EXECUTE
 
 
 async def author_of_a_book(visitor: Api) -> tuple[Api, int]:
@@ -31,9 +33,9 @@ async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most
         author, book_id = await author_of_a_book(visitor)
         before.one_by_one = True
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
-        await asyncio.wait_for(before.asked.wait(), 10)
+        await asyncio.wait_for(before.asked.wait(), 30)
         before.asked.clear()
-        await asyncio.wait_for(before.asked.wait(), 10)  # the second chapter's call, which is never answered
+        await asyncio.wait_for(before.asked.wait(), 30)  # the second chapter's call, which is never answered
 
     async with serving(database, tmp_path, model=after) as visitor:
         again = Api(visitor.client, visitor.services, visitor.tokens, author.access, author.account_id)
@@ -50,6 +52,7 @@ async def test_a_report_whose_rules_cannot_be_run_ends_with_what_was_wrong_and_c
 ) -> None:
     async with serving(database, tmp_path, model=Proofreader()) as visitor:
         author, book_id = await author_of_a_book(visitor)
+        monkeypatch.setattr(processes, "start", EXECUTE)  # what is forked has its memory already
         monkeypatch.setattr(reading, "survey", partial(survey, memory=64 * 2**20))
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
 
@@ -67,7 +70,7 @@ async def test_a_deleted_report_is_called_off_and_costs_no_check(database: Datab
         author, book_id = await author_of_a_book(visitor)
         model.may_answer.clear()
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
-        await asyncio.wait_for(model.asked.wait(), 10)
+        await asyncio.wait_for(model.asked.wait(), 30)
 
         assert (await author.delete(f"/proofreading-reports/{report['id']}/")).status == 204
         model.may_answer.set()

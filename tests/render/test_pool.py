@@ -15,12 +15,14 @@ from pathlib import Path
 import pytest
 
 from bench.render import corpus
+from bookgen import processes
 from bookgen.errors import InvalidInput, RenderingFailed
 from bookgen.processes import STEPS_BACK
 from bookgen.render.job import Job
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
 from tests.canaries import CANARY
+from tests.programs import EXECUTE
 from tests.render.test_hostile import CASES, TABLE
 
 BOOK, CHAPTERS = corpus.book(corpus.Corpus("pool", chapters=2, words=2_000))
@@ -28,6 +30,12 @@ BOOK, CHAPTERS = corpus.book(corpus.Corpus("pool", chapters=2, words=2_000))
 
 def job(kind: str = "epub", **changes: object) -> Job:
     return Job(kind, BOOK, CHAPTERS, "A. Author", ExportSettings(**changes), watermark=False)  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are started as the service starts them, and not forked as in other tests."""
+    monkeypatch.setattr(processes, "start", EXECUTE)
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+    # Above all the process that is started ahead of each navigation, and thrown away at the next.
+    "--disable-features=SpareRendererForSitePerProcess,BackForwardCache,Translate,OptimizationHints,MediaRouter",
 )  # fmt: skip
 PATIENCE_SECONDS = 30
 MOST_TABS = 150
