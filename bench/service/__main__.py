@@ -1,7 +1,7 @@
 """The whole service from outside, beside its peers, in one run on one PostgreSQL; what counts are the ratios.
 
     python -m venv .venv-bench && .venv-bench/bin/pip install -r bench/requirements.txt
-    python -m bench.service [--quick] [--only http,start,writing] [--rounds 7] [--seconds 2]
+    python -m bench.service [--quick] [--only http,beside,start,writing] [--rounds 7] [--seconds 2]
 
 The service is started by its own command with everything on: middleware, limiter, headers, log. Its peers have the
 same books by the same ids and are asked the same requests. The rows of a table take turns, a slice each, in rounds
@@ -22,13 +22,18 @@ from pathlib import Path
 
 import uvloop
 
-from bench.service import http_rows, start_rows, writing_rows
+from bench.service import beside_rows, http_rows, start_rows, writing_rows
 from bench.service.bench import Bench
 from bench.service.processes import ROOT
 from bench.service.scorecard import Scorecard
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 
-GROUPS = {"http": http_rows.measure, "start": start_rows.measure, "writing": writing_rows.measure}
+GROUPS = {
+    "http": http_rows.measure,
+    "beside": beside_rows.measure,
+    "start": start_rows.measure,
+    "writing": writing_rows.measure,
+}
 
 
 def options() -> argparse.Namespace:

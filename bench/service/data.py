@@ -26,6 +26,11 @@ ACCOUNTS = """
     SELECT 'user' || n, 'user' || n || '@example.org', true FROM generate_series(1, $1::int) n
     RETURNING id
 """
+LATER_ACCOUNTS = """
+    INSERT INTO account (username, email, email_verified, password_hash)
+    SELECT $1::text || n, $1::text || n || '@example.org', true, $3 FROM generate_series(1, $2::int) n
+    RETURNING id
+"""
 BOOKS = """
     INSERT INTO book (account_id, title, subtitle, genre, target_audience, description, chapter_count,
                       target_word_count, trim_size, content_language, status)
@@ -171,6 +176,24 @@ async def _chapters(connection: asyncpg.Connection, drawn: random.Random, book: 
     counts = [CHAPTER_WORDS if content else 0 for content in contents]
     numbers = list(range(1, CHAPTERS + 1))
     await connection.execute(CHAPTER_ROWS, [book] * CHAPTERS, numbers, contents, counts, CHAPTER_WORDS)
+
+
+async def long_book(dsn: str, words: int) -> tuple[int, int]:
+    """A finished book of so many words, and its account, which has no other."""
+    connection, drawn = await asyncpg.connect(dsn), random.Random(2)
+    owner = await connection.fetchval(LATER_ACCOUNTS, "long", 1, None)
+    [(book, _)] = await _books(connection, drawn, [owner], "completed")
+    await _chapters(connection, drawn, book, CHAPTERS, words // CHAPTERS)
+    await connection.close()
+    return book, owner
+
+
+async def with_password(dsn: str, password_hash: str, count: int) -> list[str]:
+    """The names of so many accounts that share a password."""
+    connection = await asyncpg.connect(dsn)
+    await connection.execute(LATER_ACCOUNTS, "login", count, password_hash)
+    await connection.close()
+    return [f"login{number}" for number in range(1, count + 1)]
 
 
 async def _copy_for_peers(connection: asyncpg.Connection, dsn: str) -> None:

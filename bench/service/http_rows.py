@@ -48,7 +48,7 @@ async def measure(bench: Bench, scores: Scorecard) -> None:
             ),
         }
         load = await closing.enter_async_context(LoadGenerator.running(bench.postmaster))
-        await _until_resident(own)
+        await until_resident(own)
         await Comparison(bench, scores, load, servers, requests, own).run()
 
 
@@ -164,7 +164,7 @@ def _peer(bench: Bench, folder: Path, module: str, dsn: str) -> contextlib.Abstr
     return peer(module, serve, folder, {"PEER_DSN": dsn, "PEER_SECRET": SECRET})
 
 
-async def _until_resident(dsn: str) -> None:
+async def until_resident(dsn: str) -> None:
     """Until the service has claimed every running run."""
     connection = await asyncpg.connect(dsn)
     while await connection.fetchval("SELECT count(*) FROM run WHERE status = 'running' AND owner IS NULL"):

@@ -1,9 +1,10 @@
 """A model server that costs next to nothing: OpenAI's Chat protocol, prose of the length that is asked for.
 
-    python -m bench.service.model [--ms 50] [--piece 5] [--spread]        prints one line, its port
+    python -m bench.service.model [--ms 50] [--piece 5] [--spread] [--silent TEXT]        prints one line, its port
 
 `ms` is how long a call takes, `piece` how many characters a stream's event has (0: two events a reply), and with
-`spread` the events come evenly over that time instead of all at its end.
+`spread` the events come evenly over that time instead of all at its end. A call that has `silent` in it is never
+answered.
 
     POST …/chat/completions             a reply as a stream of events
     GET  /text/BOOK/CHAPTER/PART/WORDS  such a text by itself, after the same time, for the peers
@@ -42,11 +43,12 @@ OPEN_FILES = 65_536
 
 @dataclass
 class Options:
-    """`ms`: milliseconds a call. `piece`: characters an event; 0: two events a reply."""
+    """`ms`: milliseconds a call. `piece`: characters an event; 0: two a reply. `silent`: what is not answered."""
 
     ms: float = 0
     piece: int = 0
     spread: bool = False
+    silent: str = ""
 
 
 @dataclass
@@ -155,7 +157,9 @@ class ModelConnection(asyncio.Protocol):
         self._answer(*line.split(" ")[:2], body)
 
     def _answer(self, method: str, path: str, body: bytes) -> None:
-        if method == "POST":
+        if method == "POST" and self._options.silent and self._options.silent.encode() in body:
+            self._call(None)
+        elif method == "POST":
             self._call(lambda: self._stream(reply(body, self._options)))
         elif path.startswith("/text/"):
             _book, chapter, part, words = map(int, path.split("/")[2:6])
@@ -164,12 +168,14 @@ class ModelConnection(asyncio.Protocol):
             told = {**asdict(self._stats), "cpu": time.process_time()}
             self._send("application/json", json.dumps(told).encode())
 
-    def _call(self, answer: Callable[[], None]) -> None:
+    def _call(self, answer: Callable[[], None] | None) -> None:
         stats, options = self._stats, self._options
         stats.calls += 1
         stats.in_flight += 1
         stats.most_in_flight = max(stats.most_in_flight, stats.in_flight)
         self._busy = True
+        if answer is None:
+            return
         if options.ms and not options.spread:
             self._waits = asyncio.get_running_loop().call_later(options.ms / 1000, answer)
         else:
@@ -210,6 +216,7 @@ async def main() -> None:
     parser.add_argument("--ms", type=float, default=0)
     parser.add_argument("--piece", type=int, default=0)
     parser.add_argument("--spread", action="store_true")
+    parser.add_argument("--silent", default="")
     options, stats = Options(**vars(parser.parse_args())), Stats()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, most), most))

@@ -35,8 +35,8 @@ class ModelProcess:
 
 
 @contextlib.asynccontextmanager
-async def model_process(*, ms: float = 0, piece: int = 0) -> AsyncIterator[ModelProcess]:
-    command = [sys.executable, "-m", "bench.service.model", f"--ms={ms}", f"--piece={piece}"]
+async def model_process(*, ms: float = 0, piece: int = 0, silent: str = "") -> AsyncIterator[ModelProcess]:
+    command = [sys.executable, "-m", "bench.service.model", f"--ms={ms}", f"--piece={piece}", f"--silent={silent}"]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT)
     if process.stdout is None:
         raise RuntimeError("the model server has no output")
