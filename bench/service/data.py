@@ -18,7 +18,7 @@ from bench.service.peers import common
 from bench.service.processes import SECRET, settings, start
 
 PREFIX = "/api/v1"
-AUTHORS, BOOKS_EACH = 20, 20  # the first author's books have texts
+AUTHORS, BOOKS_EACH = 20, 20  # the first book of each has texts
 CHAPTERS, CHAPTER_WORDS = 20, 3_000
 
 ACCOUNTS = """
@@ -73,6 +73,13 @@ PEER_PROGRESS = """
 """
 
 
+# An author after the other, as authors save: one that saves 32 chapters at once has them done two at a time.
+SAVED = """
+    SELECT c.id, b.account_id FROM chapter c JOIN book b ON b.id = c.book_id
+     WHERE b.id = ANY($1::bigint[]) ORDER BY c.chapter_number, b.account_id
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Requests:
     """Files of requests, for `load.py`."""
@@ -84,7 +91,6 @@ class Requests:
     book: Path
     save: Path
     books: list[int]  # those of `book`
-    reader: str  # the token of their owner
 
 
 def token(account_id: int) -> str:
@@ -119,9 +125,9 @@ async def seed(dsn: str, peers_dsn: str, folder: Path, polled: int) -> Requests:
     owners = [author for author in authors for _ in range(BOOKS_EACH)]
     finished = await _books(connection, drawn, owners, "completed")
     watched = await _books(connection, drawn, watchers, "generating")
-    read = [book for book, owner in finished if owner == authors[0]]
+    read = dict(reversed([(owner, book) for book, owner in finished]))  # the first of each
     for book, owner in finished:
-        await _chapters(connection, drawn, book, CHAPTERS, CHAPTER_WORDS if owner == authors[0] else 1)
+        await _chapters(connection, drawn, book, CHAPTERS, CHAPTER_WORDS if read[owner] == book else 1)
     for number, (book, _) in enumerate(watched):
         await _chapters(connection, drawn, book, number % CHAPTERS, 1)
     running = [book for book, _ in watched[:polled]]
@@ -129,16 +135,17 @@ async def seed(dsn: str, peers_dsn: str, folder: Path, polled: int) -> Requests:
     await connection.execute(RUNS, running, "running")
     await connection.execute(RUNS, [book for book, _ in watched[polled:]], "paused")
     await connection.execute("VACUUM ANALYZE")
-    saved = await connection.fetch("SELECT id FROM chapter WHERE book_id = ANY($1::bigint[]) ORDER BY id", read)
+    saved = await connection.fetch(SAVED, list(read.values()))
     await _copy_for_peers(connection, peers_dsn)
     await connection.close()
 
-    reader = token(authors[0])
+    tokens = {author: token(author) for author in authors}
     polls = [["GET", f"{PREFIX}/books/{book}/generation-status/", token(owner), None, None] for book, owner in watched]
     texts = [json.dumps({"title": "New title", "content": prose(drawn, CHAPTER_WORDS)}) for _ in range(2)]
-    saves = [["PATCH", f"{PREFIX}/chapters/{row['id']}/", reader, text, None] for text in texts for row in saved]
-    reads = [["GET", f"{PREFIX}/books/{book}/", reader, None, None] for book in read]
-    lists = [["GET", f"{PREFIX}/books/", token(author), None, None] for author in authors]
+    saves = [["PATCH", f"{PREFIX}/chapters/{row['id']}/", tokens[row["account_id"]], text, None]
+             for text in texts for row in saved]  # fmt: skip
+    reads = [["GET", f"{PREFIX}/books/{book}/", tokens[owner], None, None] for owner, book in read.items()]
+    lists = [["GET", f"{PREFIX}/books/", tokens[author], None, None] for author in authors]
     return Requests(
         hello=write(folder, "hello", [["GET", "/hello", None, None, None]]),
         resident=write(folder, "resident", polls[:polled]),
@@ -146,8 +153,7 @@ async def seed(dsn: str, peers_dsn: str, folder: Path, polled: int) -> Requests:
         listing=write(folder, "list", lists),
         book=write(folder, "book", reads),
         save=write(folder, "save", saves),
-        books=read,
-        reader=reader,
+        books=list(read.values()),
     )
 
 
