@@ -9,11 +9,11 @@ from uuid import UUID
 from bookgen.billing import credits as wallet
 from bookgen.billing.funds import Funds, find_funds
 from bookgen.billing.periods import Period
-from bookgen.billing.plans import covers_words, left
+from bookgen.billing.plans import SELF_HOSTED, covers_words, left
 from bookgen.billing.standing import Standing, find_standing
-from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
+from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded, must_exist
 from bookgen.models import Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod
-from bookgen.store import credits, holds, subscriptions, usage
+from bookgen.store import credits, holds, plans, subscriptions, usage
 from bookgen.store.database import DB
 
 EARLIER_PERIODS = 6
@@ -49,6 +49,8 @@ class Quota:
         return await find_standing(db, account_id, self._clock(), billing=self.billing)
 
     async def plan(self, db: DB, account_id: int) -> Plan:
+        if not self.billing:
+            return must_exist(await plans.find(db, SELF_HOSTED))
         return (await self.standing(db, account_id)).plan
 
     async def period(self, db: DB, account_id: int) -> Period:

@@ -11,7 +11,7 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http import books_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces
-from bookgen.http.answers.kept import KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptList
+from bookgen.http.answers.kept import BOOK_VERSIONS, KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptList
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
@@ -24,10 +24,11 @@ from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
 from bookgen.models import Book, Chapter, Estimate
 from bookgen.services import editing
-from bookgen.store import accounts, books, chapters, covers, illustrations, stats
+from bookgen.store import accounts, books, chapters, covers, illustrations, whole_books
 from bookgen.store import progress as runs
 from bookgen.store.chapters import Sketch
 from bookgen.store.database import DB
+from bookgen.store.whole_books import WholeBook
 
 
 @docs(
@@ -87,7 +88,7 @@ async def create_book(request: web.Request) -> web.Response:
 @conditional
 async def read_book(request: web.Request) -> web.Response:
     book_id = path_id(request)
-    found = errors.must_exist(await books.version(request.app[DATABASE].http, request[ACCOUNT_ID], book_id))
+    found = errors.must_exist(await request.app[BOOK_VERSIONS].submit((request[ACCOUNT_ID], book_id)))
     if found.active:  # what is in flight is told by no row
         return await whole_book(request, book_id)
     kept = request.app[KEPT_BOOKS].find(book_id, found.version)
@@ -163,20 +164,19 @@ async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> 
 async def _load(request: web.Request, book_id: int) -> LoadedBook:
     """NotFound unless it is the caller's."""
     async with request.app[DATABASE].http.acquire() as connection:
-        book = errors.must_exist(await books.find(connection, request[ACCOUNT_ID], book_id))
-        large = await chapters.bytes_of_book(connection, book_id) > LARGE
+        whole = errors.must_exist(await whole_books.find(connection, request[ACCOUNT_ID], book_id))
+        large = whole.bytes > LARGE
         sketches = await chapters.sketch_of_book(connection, book_id) if large else []
         written = [each.chapter for each in sketches] if large else await chapters.of_book(connection, book_id)
-        usage = asdict(await stats.book_usage(connection, book_id)) | {"currency": request.app[SITE].currency}
-        findings = await chapters.findings(connection, book_id)
-        artwork = await _artwork(connection, book, request.app[SITE].public_url)
+        artwork = await _artwork(connection, whole, request.app[SITE].public_url)
     progress = await progress_of(request, book_id)
+    usage = asdict(whole.usage) | {"currency": request.app[SITE].currency}
     return LoadedBook(
-        book,
+        whole.book,
         written,
         sketches,
         artwork,
-        shapes.shown_whole(book, written, progress, findings, usage, artwork, large=large),
+        shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork, large=large),
     )
 
 
@@ -223,13 +223,15 @@ async def with_progress(request: web.Request, listed: Sequence[books.ListedBook]
     ]
 
 
-async def _artwork(db: DB, book: Book, public_url: str) -> shapes.BookArtwork:
+async def _artwork(db: DB, whole: WholeBook, public_url: str) -> shapes.BookArtwork:
     """What was drawn for a book that was found as its owner's."""
-    found = await covers.of_book(db, book.id)
+    book = whole.book
+    found = await covers.of_book(db, book.id) if whole.has_covers else []
+    pictures = await illustrations.of_book(db, book.id) if whole.has_pictures else []
     return shapes.BookArtwork(
         selected_url(found, public_url),
         [shown_cover(each, public_url) for each in found],
-        by_chapter(await illustrations.of_book(db, book.id), public_url),
+        by_chapter(pictures, public_url),
         media_url(public_url, book.character_sheet_key) if book.character_sheet_key else None,
     )
 

@@ -19,6 +19,7 @@ from bookgen.http.illustrations_schemas import by_chapter
 from bookgen.models import Chapter
 from bookgen.services import editing
 from bookgen.store import chapters, illustrations, revisions
+from bookgen.store.chapters import SavedChapter
 from bookgen.store.database import DB
 
 
@@ -65,8 +66,8 @@ async def change_chapter(request: web.Request) -> web.Response:
     chapter_id, changes, account_id = path_id(request), request[BODY], request[ACCOUNT_ID]
     read = await _read_before(request, chapter_id)
     async with request.app[DATABASE].http.acquire() as connection:
-        chapter = await editing.save_chapter(connection, request.app[QUOTA], account_id, chapter_id, changes, read=read)
-        return await _shown(request, connection, chapter)
+        saved = await editing.save_chapter(connection, request.app[QUOTA], account_id, chapter_id, changes, read=read)
+        return await _saved(request, connection, saved)
 
 
 async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
@@ -126,14 +127,20 @@ async def read_revision(request: web.Request) -> web.Response:
 @grows
 async def restore_revision(request: web.Request) -> web.Response:
     async with request.app[DATABASE].http.acquire() as connection:
-        chapter = await editing.restore_revision(
+        saved = await editing.restore_revision(
             connection,
             request.app[QUOTA],
             request[ACCOUNT_ID],
             path_id(request),
             path_id(request, "revision_id"),
         )
-        return await _shown(request, connection, chapter)
+        return await _saved(request, connection, saved)
+
+
+async def _saved(request: web.Request, db: DB, saved: SavedChapter) -> web.Response:
+    if saved.illustrated:
+        return await _shown(request, db, saved.chapter)
+    return replies.json(shapes.shown_chapter(saved.chapter, ()))
 
 
 async def _shown(request: web.Request, db: DB, chapter: Chapter) -> web.Response:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from aiohttp import web
 
 from bookgen.http.answers.kept import (
+    BOOK_VERSIONS,
     KEPT_BOOKS,
     KEPT_LISTS,
     MOST_BYTES_OF_BOOKS,
@@ -14,6 +15,7 @@ from bookgen.http.answers.kept import (
     KeptAnswers,
     KeptBook,
     KeptList,
+    book_versions,
 )
 from bookgen.http.answers.polls import Polls
 from bookgen.http.edge import bodies, keys
@@ -56,6 +58,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[TABLE] = table
     app[keys.WAITING] = Waiters()
     app[keys.OUTGOING] = Outgoing()
+    app[BOOK_VERSIONS] = book_versions(services.database.http)
     app[KEPT_BOOKS] = KeptAnswers[KeptBook](MOST_BYTES_OF_BOOKS)
     app[KEPT_LISTS] = KeptAnswers[KeptList](MOST_BYTES_OF_LISTS)
     app[keys.LINES] = RequestLines()

@@ -82,7 +82,8 @@ class Corrections:
         if content == chapter.content:
             return chapter
         changes, origin = {"content": content}, RevisionOrigin.PROOFREADING
-        return await editing.save_chapter(connection, self._quota, account_id, chapter.id, changes, origin)
+        saved = await editing.save_chapter(connection, self._quota, account_id, chapter.id, changes, origin)
+        return saved.chapter
 
 
 def _placed(pending: Sequence[Suggestion], chapter: Chapter, chosen: Collection[int]) -> Placement:

@@ -36,6 +36,7 @@ from bookgen.store import (
     slots,
     storage,
 )
+from bookgen.store.chapters import SavedChapter
 from bookgen.words import PIECE, count_words
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ async def save_chapter(
     changes: Mapping[str, Any],
     origin: RevisionOrigin = RevisionOrigin.EDITOR,
     read: Chapter | None = None,
-) -> Chapter:
+) -> SavedChapter:
     """Changes fields of the chapter; a text that is overwritten is kept as a revision.
 
     NotFound; Conflict when the chapter is no longer as it was `read`; PlanUpgradeRequired when its new budget makes the
@@ -127,12 +128,12 @@ async def save_chapter(
             await _require_budgets(connection, quota, account_id, saved.chapter.book_id)
         if saved.grown and not unbounded:
             await require_stored(connection, quota, account_id)
-    return saved.chapter
+    return saved
 
 
 async def restore_revision(
     connection: Connection, quota: Quota, account_id: int, chapter_id: int, revision_id: int
-) -> Chapter:
+) -> SavedChapter:
     """Puts a former text back, which makes the one that it replaces a revision; or a title and a summary. NotFound."""
     revision = must_exist(await revisions.find(connection, account_id, chapter_id, revision_id))
     changes = {"content": revision.content}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -57,8 +57,8 @@ async def find(db: DB, account_id: int, book_id: int) -> Book | None:
 
 # A row's `xmin` is the transaction that wrote it: of two versions of a row it is never the same. Rows of the ledger are
 # only ever added.
-VERSION = """
-    SELECT coalesce(r.status IN ('running', 'paused'), false) AS active,
+VERSIONS = """
+    SELECT b.account_id, b.id AS book_id, coalesce(r.status IN ('running', 'paused'), false) AS active,
            concat_ws(
                '/', b.xmin, r.xmin,
                (SELECT count(*) FROM run q
@@ -69,10 +69,10 @@ VERSION = """
                'pictures', (SELECT string_agg(concat(i.id, '.', i.xmin), ',' ORDER BY i.id)
                               FROM chapter c JOIN illustration i ON i.chapter_id = c.id WHERE c.book_id = b.id),
                'calls', (SELECT count(*) FROM model_call m WHERE m.book_id = b.id)) AS version
-      FROM book b
+      FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, book_id)
+      JOIN book b ON b.id = asked.book_id AND b.account_id = asked.account_id
       LEFT JOIN LATERAL (SELECT run.status, run.xmin, run.queue_seq
                            FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
-     WHERE b.id = $2 AND b.account_id = $1
 """
 
 
@@ -87,10 +87,10 @@ class BookVersion:
     version: str
 
 
-async def version(db: DB, account_id: int, book_id: int) -> BookVersion | None:
-    """The book's version, told from its rows and without reading its texts."""
-    row = await db.fetchrow(VERSION, account_id, book_id)
-    return row and BookVersion(**row)
+async def versions(db: DB, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], BookVersion]:
+    """The versions of books, which are told by account and book, from their rows and without reading their texts."""
+    rows = await db.fetch(VERSIONS, [account_id for account_id, _ in keys], [book_id for _, book_id in keys])
+    return {(row["account_id"], row["book_id"]): BookVersion(row["active"], row["version"]) for row in rows}
 
 
 VERSION_OF_LIST = """

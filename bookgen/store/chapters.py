@@ -47,14 +47,6 @@ async def sketch_of_book(db: DB, book_id: int) -> list[Sketch]:
     return [Sketch(chapter_of(row), row["bytes"]) for row in await db.fetch(SKETCH_OF_BOOK, book_id)]
 
 
-BYTES_OF_BOOK = "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM chapter WHERE book_id = $1"
-
-
-async def bytes_of_book(db: DB, book_id: int) -> int:
-    """The size of the texts together, which is told without reading them."""
-    return int(await db.fetchval(BYTES_OF_BOOK, book_id))
-
-
 HAVE_TEXT = r"SELECT id, content ~ '\S' AS has_text FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
 
 
@@ -156,16 +148,18 @@ SAVE = f"""
       FROM changed f
      WHERE c.id = f.id
     RETURNING {COLUMNS.replace("c.content,", "CASE WHEN $7 IS NULL THEN c.content ELSE '' END AS content,")},
-              f.rewritten AND $7 <> '' OR length(c.summary) > length(f.summary) AS grown
+              f.rewritten AND $7 <> '' OR length(c.summary) > length(f.summary) AS grown,
+              EXISTS (SELECT FROM illustration i WHERE i.chapter_id = c.id) AS illustrated
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SavedChapter:
-    """A chapter as it was saved. `grown`: more may be kept now than before."""
+    """A chapter as it was saved. `grown`: more may be kept now than before. `illustrated`: it has pictures."""
 
     chapter: Chapter
     grown: bool
+    illustrated: bool
 
 
 async def save(
@@ -182,8 +176,8 @@ async def save(
     row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status)
     if row is None:
         return None
-    chapter = chapter_of(row)
-    return SavedChapter(chapter if content is None else replace(chapter, content=content), row["grown"])
+    chapter = chapter_of(row) if content is None else replace(chapter_of(row), content=content)
+    return SavedChapter(chapter, row["grown"], row["illustrated"])
 
 
 WORDS_BEYOND_TARGET = """

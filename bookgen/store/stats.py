@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bookgen.models import Usage
-
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
@@ -39,22 +37,3 @@ async def of_account(db: DB, account_id: int) -> AccountStats:
     chapters = await db.fetchrow(CHAPTERS, account_id)
     images = await db.fetchval(IMAGES, account_id)
     return AccountStats(books_by_status=by_status, images_total=images, **chapters)
-
-
-BOOK_USAGE = """
-    SELECT count(*) AS calls,
-           coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
-           coalesce(sum(output_tokens), 0)::bigint AS output_tokens,
-           coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
-           coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
-           coalesce(sum(images), 0)::bigint AS images,
-           coalesce(sum(cost_micros), 0)::bigint AS cost_micros,
-           coalesce(bool_or(cost_micros IS NULL), false) AS unknown_price
-      FROM model_call
-     WHERE book_id = $1
-"""
-
-
-async def book_usage(db: DB, book_id: int) -> Usage:
-    """All model work done for the book. The caller has found the book as its owner."""
-    return Usage(**await db.fetchrow(BOOK_USAGE, book_id))

@@ -9,8 +9,13 @@ from typing import Generic, TypeVar
 
 from aiohttp import web
 
+from bookgen.actors.batches import Batches
 from bookgen.models import Estimate
+from bookgen.store import books
+from bookgen.store.books import BookVersion
+from bookgen.store.database import DB
 
+MOST_VERSIONS = 64  # read in one statement
 MOST_BYTES_OF_BOOKS, MOST_BYTES_OF_LISTS = 64 << 20, 16 << 20
 
 
@@ -66,5 +71,11 @@ class KeptAnswers(Generic[K]):
             self._held -= len(former.encoded)
 
 
+def book_versions(db: DB) -> Batches[tuple[int, int], BookVersion]:
+    """What reads the versions of books, which are told by account and book."""
+    return Batches(lambda keys: books.versions(db, keys), lambda key: key, MOST_VERSIONS)
+
+
+BOOK_VERSIONS: web.AppKey[Batches[tuple[int, int], BookVersion]] = web.AppKey("book_versions")
 KEPT_BOOKS: web.AppKey[KeptAnswers[KeptBook]] = web.AppKey("kept_books")
 KEPT_LISTS: web.AppKey[KeptAnswers[KeptList]] = web.AppKey("kept_lists")

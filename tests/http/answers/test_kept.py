@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from typing import Any
 
@@ -95,3 +96,21 @@ def test_answers_beyond_the_bound_are_forgotten_the_one_unread_for_longest_first
     assert kept.find(1, "1")
     assert kept.find(2, "2") is None
     assert kept.find(3, "an older one") is None
+
+
+async def test_books_that_are_read_at_one_moment_are_each_of_their_own_account(api: Api) -> None:
+    eve = await api.as_new_account("eve")
+    mine, hers = (
+        (await api.post("/books/", {"title": "Mine"})).body,
+        (await eve.post("/books/", {"title": "Hers"})).body,
+    )
+    reads = [(api, mine), (eve, hers), (api, hers), (eve, mine)]
+
+    replies = await asyncio.gather(*(reader.get(f"/books/{book['id']}/") for reader, book in reads))
+
+    assert [(reply.status, reply.body.get("title")) for reply in replies] == [
+        (200, "Mine"),
+        (200, "Hers"),
+        (404, None),
+        (404, None),
+    ]
