@@ -70,6 +70,16 @@ def raise_as_unavailable(error: Exception) -> None:
         raise Unavailable(UNREACHABLE) from error
 
 
+def _require_wanted(error: Unavailable) -> None:
+    """CancelledError where one was raised inside and the error took its place.
+
+    As it does where the way to the database is cut: a connection that can't be given back says that instead.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError from error
+
+
 async def through_outages(
     operation: Callable[[], Awaitable[T]],
     *,
@@ -88,6 +98,7 @@ async def through_outages(
             with passing_as_unavailable():
                 return await operation()
         except Unavailable as error:
+            _require_wanted(error)
             failed(error)
             if deadline is not None and clock() + wait > deadline:
                 raise

@@ -51,7 +51,7 @@ def _simulate(chosen: argparse.Namespace) -> int:
             failed += [verdict] if verdict.findings else []
             happened += verdict.happened
         for verdict in failed if chosen.faults is None else ():
-            _explain(verdict, fewest_faults(workers, verdict))
+            _explain(verdict, fewest_faults(workers, verdict), chosen.short)
     if chosen.table:
         print("\n".join(table(happened)))
     print(f"{len(seeds)} schedules in {time.perf_counter() - began:.0f} s, {len(failed)} failed")
@@ -66,7 +66,7 @@ def _workers(chosen: argparse.Namespace) -> Iterator[Workers]:
     with cluster() as dsn, contextlib.ExitStack() as stack:
         held_to = stack.enter_context(cluster(chosen.against)) if chosen.against else dsn if chosen.held else None
         memory = chosen.memory or held_to is not None
-        yield stack.enter_context(Workers(dsn, chosen.workers, memory=memory, held_to=held_to))
+        yield stack.enter_context(Workers(dsn, chosen.workers, memory=memory, held_to=held_to, short=chosen.short))
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -78,6 +78,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--planted", help="planted bugs that are to be found: an expression that their names match, or all"
     )
+    parser.add_argument("--short", action="store_true", help="schedules of 20 seconds in place of 75, and fewer books")
     parser.add_argument("--memory", action="store_true", help="on the store in memory")
     parser.add_argument("--held", action="store_true", help="the same, each answer compared with PostgreSQL's")
     parser.add_argument("--against", type=Path, help="compared with the PostgreSQL whose programs are in this folder")
@@ -106,13 +107,14 @@ def _show(verdict: ScheduleVerdict, verbose: bool) -> None:
     sys.stdout.flush()
 
 
-def _explain(verdict: ScheduleVerdict, faults: list[int]) -> None:
+def _explain(verdict: ScheduleVerdict, faults: list[int], short: bool) -> None:
     """The faults that it takes, the commit, and the line that shows it again."""
     print(f"seed {verdict.seed} at {_commit()}: {verdict.findings[0]}")
     for number in faults:
         print(f"    fault {number}: {verdict.faults[number]}")
     chosen = ",".join(map(str, faults)) or ","
-    print(f"    python -m tests.sim --tell --seed {verdict.seed} --faults {chosen}", flush=True)
+    size = " --short" if short else ""
+    print(f"    python -m tests.sim{size} --tell --seed {verdict.seed} --faults {chosen}", flush=True)
 
 
 def _commit() -> str:

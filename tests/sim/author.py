@@ -93,9 +93,9 @@ class SimulatedAuthor:
         self._doubt: defaultdict[int, float] = defaultdict(float)
         self._written = 0
 
-    async def run(self, until: float) -> None:
+    async def run(self, until: float, between: float) -> None:
         while self._loop.time() < until:
-            await asyncio.sleep(self._chance.expovariate(1 / 6))
+            await asyncio.sleep(self._chance.expovariate(1 / between))
             book = self._chance.choice(self.books)
             self.look(book)
             what = self._chance.random()
@@ -105,6 +105,13 @@ class SimulatedAuthor:
                 await self._edit(book)
             else:
                 await self._job(book)
+
+    def forget(self) -> None:
+        """The database has lost what was committed last: nobody knows what of the answers is still true."""
+        self._promised.clear()
+        self.words.clear()
+        for book in self.books:
+            self._doubt[book] = self._loop.time() + DOUBT_SECONDS
 
     def look(self, book: int) -> None:
         """Whether what was promised of the book is so. Nothing is known while a request may still be under way."""

@@ -19,6 +19,7 @@ from tests.sim.loop import Owner, SimulatedLoop
 from tests.sim.network import Mishap, Network
 from tests.sim.postgres import Session
 from tests.sim.process import SimulatedProcess
+from tests.sim.provider import PARTS
 
 KINDS = (
     "kill", "freeze", "partition", "drain", "restart", "failover", "strike", "point", "lock", "clock", "disk",
@@ -56,6 +57,7 @@ SQLSTATES = (
 )  # fmt: skip
 # A lease that was renewed ten seconds ago outlives this.
 SHORT_SECONDS = 6.0
+LAG_SECONDS = 1.0  # of a replica
 LEASE_SECONDS = 30.0
 DRAINS = "SELECT 1 FROM process WHERE pid = $1 AND draining"
 NEWER_COLUMN = "ALTER TABLE run ADD COLUMN IF NOT EXISTS of_a_newer_version integer"
@@ -79,7 +81,7 @@ class PlannedFault:
 def plan(chance: random.Random, seconds: float) -> list[PlannedFault]:
     """The faults of a schedule, in time."""
     kinds = [kind for kind in KINDS if chance.random() < 0.35] or [chance.choice(KINDS)]
-    drawn = [_draw(chance, chance.choice(kinds), seconds) for _ in range(chance.randint(1, 8))]
+    drawn = [_draw(chance, chance.choice(kinds), seconds) for _ in range(chance.randint(1, math.ceil(seconds / 10)))]
     return sorted(drawn, key=lambda fault: fault.at)
 
 
@@ -98,6 +100,8 @@ def _draw(chance: random.Random, kind: str, seconds: float) -> PlannedFault:
             detail = chance.choice(("account_slot", "account_slot", "run", "process"))
         case "drain":
             detail = chance.choice(("whole", "killed"))
+        case "failover":
+            detail = chance.choice(("whole", "lossy"))
     return PlannedFault(chance.uniform(2.0, seconds), kind, chance.randrange(12), length, detail)
 
 
@@ -111,8 +115,9 @@ class Nemesis:
 
     `hits` counts by book what may cost it a model call, `claimed_around` what may cost each book one: when the server's
     clock jumps by more than a lease, all processes take all others for dead, and whoever was robbed looks a second
-    later. `doubtful` are the processes that met what a book may have done to them, by their pids: no book pays for the
-    others. `happened` counts what came to pass.
+    later; `jumps` is how often it did. `doubtful` are the processes that met what a book may have done to them, by
+    their pids: no book pays for the others. `lost_at` is when commits were lost last,
+    which `when_lost` are told. `happened` counts what came to pass.
     """
 
     def __init__(
@@ -132,6 +137,9 @@ class Nemesis:
         self.hits: Counter[int] = Counter()
         self.doubtful: set[int] = set()
         self.claimed_around = 0
+        self.lost_at = -math.inf
+        self.when_lost: list[Callable[[], None]] = []
+        self.jumps = 0
         self.happened: Counter[str] = Counter()
         self.killed: Counter[int] = Counter()
         self.over_at = 0.0
@@ -230,7 +238,9 @@ class Nemesis:
             case "clock", _:
                 self._note("clock", None, fault.detail)
                 self.clock += float(fault.detail)
-                self.claimed_around += 2 * len(living) if float(fault.detail) > LEASE_SECONDS else 0
+                if float(fault.detail) > LEASE_SECONDS:
+                    self.claimed_around += 2 * len(living)
+                    self.jumps += 1
                 self.doubtful.update(each.pid for each in living)
             case "disk", _:
                 self._note("disk", None, fault.seconds)
@@ -305,14 +315,22 @@ class Nemesis:
         self.read_only_until = max(self.read_only_until, self._loop.time() + fault.seconds)
         self.network.cut_all()
         self._hit_all(fault.seconds)
+        if fault.detail == "lossy" and (lost := self._network.postgres.lose(LAG_SECONDS)):
+            self._note("failover that loses", None, lost)
+            self.lost_at = self._loop.time()
+            self.claimed_around += PARTS  # what was stored of a chapter may be lost
+            self.doubtful.update(each.pid for each in self._processes())
+            for forget in self.when_lost:
+                forget()
 
     async def _lock(self, fault: PlannedFault) -> None:
         """Somebody from outside holds a row locked: an operator, a dump, a report."""
         account = self._accounts[fault.who % len(self._accounts)]
         where = {"account_slot": f"account_id = {account}", "run": f"account_id = {account}", "process": "true"}
         self._note(f"lock {fault.detail}", None, account)
-        if fault.detail == "process":
+        if fault.detail == "process":  # none renews its lease meanwhile
             self.doubtful.update(process.pid for process in self._processes())
+            self.claimed_around += fault.seconds > SHORT_SECONDS
         session = self._outsider()
         await self._ask(session, "BEGIN")
         await self._ask(session, f"SELECT 1 FROM {fault.detail} WHERE {where[fault.detail]} FOR UPDATE")

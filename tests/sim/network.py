@@ -69,8 +69,9 @@ class Network:
     def latency(self) -> float:
         return self._chance.expovariate(1 / 0.003)
 
-    def disposition(self) -> Disposition:
-        return Disposition(EPOCH + self.loop.time() + self.weather.clock, self.weather.read_only)
+    def disposition(self, asker: Owner | None = None) -> Disposition:
+        now = EPOCH + self.loop.time() + self.weather.clock
+        return Disposition(now, self.weather.read_only, getattr(asker, "pid", 0))
 
     async def _connect(self, owner: Owner, factory: Callable[[], Any]) -> tuple[ServerLink, Any]:
         await asyncio.sleep(self.latency())
@@ -229,7 +230,7 @@ class ServerLink(asyncio.Transport):
             if session.status != wire.IDLE:
                 self._later(OPEN_TRANSACTION_SECONDS, self._end_open_transaction, self._exchanges)
 
-        waiting = self._network.postgres.perform(session, sql, request, self._network.disposition(), answered)
+        waiting = self._network.postgres.perform(session, sql, request, self._network.disposition(self.owner), answered)
         if waiting:
             self._trace(sql, "waits")
             self._later(DEADLOCK_SECONDS, self._end_deadlock, waiting)

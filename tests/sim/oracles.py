@@ -76,6 +76,7 @@ WRITTEN_OTHERWISE = """
 ENTERED = "SELECT output_tokens, count(*) FROM model_call GROUP BY 1"
 CHAPTER = "SELECT content FROM chapter WHERE id = $1"
 REVISION = "SELECT 1 FROM chapter_revision WHERE chapter_id = $1 AND content = $2"
+UNCOMMITTED_SECONDS = 30.0  # in which a reply is entered
 QUARANTINED_FROM = 3  # deaths of its process
 
 
@@ -91,7 +92,7 @@ def judge(
     found += [f"run of book {book}: {what}" for what, book in postgres.rows(recorder.BREACHES)]
     found += _charges(postgres, nemesis)
     found += _failures(postgres, provider, nemesis)
-    found += _ledger(postgres, provider)
+    found += _ledger(postgres, provider, nemesis)
     found += _written(postgres, set[int]().union(*(author.edited for author in authors)))
     found += _waste(provider, nemesis, sum((author.cleared for author in authors), Counter()))
     for author in authors:
@@ -110,27 +111,29 @@ def _charges(postgres: Postgres, nemesis: Nemesis) -> list[str]:
 
 
 def _failures(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) -> list[str]:
-    """An error has a cause: a model that failed, or processes that died."""
+    """An error has a cause: a model that failed, or processes that died, or were thought to for a clock that jumped."""
     found = []
     for run_id, book, code, crashes in postgres.rows(FAILURES):
         caused = {
             "UPSTREAM_AI_ERROR": int(book or 0) in provider.failed_books,
-            "quarantined": nemesis.killed[int(book or 0)] >= QUARANTINED_FROM,
+            "quarantined": nemesis.jumps > 0 or nemesis.killed[int(book or 0)] >= QUARANTINED_FROM,
         }
         if not caused.get(code or "", False):
             found.append(f"run {run_id} of book {book} ended as {code} without a cause, {crashes} crashes")
     return found
 
 
-def _ledger(postgres: Postgres, provider: ScriptedProvider) -> list[str]:
-    """Each reply that a process heard is entered once; that of a process which has ended since may be lost."""
+def _ledger(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) -> list[str]:
+    """Each reply that a process heard is entered once; that of a process which has ended since may be lost, and what
+    was entered just before a failover that lost commits."""
     entered = Counter({int(number or 0): int(count or 0) for number, count in postgres.rows(ENTERED)})
     found = []
     for call in provider.calls:
         times = entered[call.number]
         if times > 1:
             found.append(f"reply {call.number} of book {call.book} is entered {times} times")
-        if call.outcome == "replied" and not times and not call.process.dead:
+        lost = nemesis.lost_at - UNCOMMITTED_SECONDS < call.ended <= nemesis.lost_at
+        if call.outcome == "replied" and not times and not call.process.dead and not lost:
             found.append(f"reply {call.number} of book {call.book}, chapter {call.chapter} was never entered")
         if call.outcome != "replied" and times:
             found.append(f"reply {call.number} of book {call.book} is entered, and never came")

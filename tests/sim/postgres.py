@@ -29,10 +29,11 @@ Hear: TypeAlias = Callable[[bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class Disposition:
-    """How the server is disposed just now: what its clock shows, and whether it takes writes."""
+    """How the server is disposed just now: what its clock shows, and whether it takes writes. `pid`: who asks."""
 
     now: float
     read_only: bool
+    pid: int = 0
 
 
 @dataclass(eq=False)
@@ -62,6 +63,10 @@ class Postgres:
         """The database as it was after its migrations."""
         self.rows(self._restore)
         self.forget_statements()
+
+    def lose(self, _seconds: float) -> int:
+        """Nothing that was committed is lost here: there is no replica that could lag behind."""
+        return 0
 
     def forget_statements(self) -> None:
         """The schema has changed: what is prepared from now on is prepared anew."""
@@ -166,6 +171,8 @@ class Postgres:
         settings = f"SET sim.now = '{disposition.now!r}'"
         if known is None or known.read_only != disposition.read_only:
             settings += f"; SET default_transaction_read_only = {'on' if disposition.read_only else 'off'}"
+        if known is None or known.pid != disposition.pid:
+            settings += f"; SET sim.pid = {disposition.pid}"
         return [settings]
 
     def _blockers(self, pid: int) -> set[int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ NAME = "scripted"
 class ModelCall:
     """A model call. `run`: empty when it is of none. `outcome`: how it ended, as far as its process has heard.
 
-    It is None while the call is in flight.
+    It is None while the call is in flight, until `ended`.
     """
 
     key: str
@@ -42,6 +43,7 @@ class ModelCall:
     began: float
     number: int
     outcome: str | None = None
+    ended: float = math.inf
 
 
 class ScriptedProvider:
@@ -97,7 +99,7 @@ class ScriptedProvider:
             raise UpstreamAIError(
                 "It failed.", stage=request.stage, retryable=retryable, chapter_number=chapter or None
             )
-        call.outcome = "replied"
+        call.outcome, call.ended = "replied", self._loop.time()
         self._trace(call.process.name, "hears reply", call.number)
         usage = Usage(calls=1, input_tokens=10, output_tokens=call.number)
         return TextReply(f"Reply {call.number}.", StopReason.END, usage, self.name)

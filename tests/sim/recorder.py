@@ -13,6 +13,10 @@ RECORDER = """
         IF NEW.crash_count > OLD.crash_count AND OLD.status = 'running' THEN
             INSERT INTO seen.charge SELECT NEW.book_id, pid FROM process WHERE boot_id = OLD.owner;
         END IF;
+        IF NEW.written > OLD.written AND (SELECT pid FROM process WHERE boot_id = OLD.owner)::text
+                                         <> current_setting('sim.pid', true) THEN
+            INSERT INTO seen.breach VALUES ('a process has written a chapter of it that had lost it', NEW.book_id);
+        END IF;
         IF NEW.written > OLD.written AND NEW.crash_count > 0 THEN
             INSERT INTO seen.breach VALUES ('it is still suspected after its progress', NEW.book_id);
         END IF;

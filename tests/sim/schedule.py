@@ -27,8 +27,6 @@ from tests.sim.postgres import EPOCH, Postgres
 from tests.sim.process import SimulatedProcess
 from tests.sim.provider import ModelCall, ScriptedProvider
 
-PROCESSES = 3
-SECONDS = 75.0  # of authors and faults
 PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 5.0  # after the last fault, until all is written
 BAD_NEWS = ("error", "critical", "exception")
 EXPECTED_NEWS = ("run_quarantined",)
@@ -63,6 +61,25 @@ ADD_CHAPTERS = """
 PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much there is of a schedule: what its seed draws from.
+
+    `seconds`: of authors and faults; `between`: those between two things that an author does, on average.
+    """
+
+    seconds: float
+    between: float
+    processes: tuple[int, ...]
+    accounts: tuple[int, ...]
+    chapters: tuple[int, ...]
+    pace: tuple[float, ...]
+
+
+LONG = Size(75.0, 6.0, (3,), (2, 3, 4, 6), (2, 3, 4), (0.3, 1.0, 1.5))
+SHORT = Size(20.0, 2.0, (2, 3), (1, 2), (1, 2, 3), (0.1, 0.3, 1.0))  # a fifth of the statements
+
+
 @dataclass
 class ScheduleVerdict:
     """What a schedule has shown. `trace` is the hash of everything that happened, in order."""
@@ -83,8 +100,11 @@ class ScheduleVerdict:
 class Schedule:
     """`faults`: these of the plan only, by their numbers; None is all. `tell`: keep what happens as lines."""
 
-    def __init__(self, dsn: str, postgres: Postgres, seed: int, *, faults: Sequence[int] | None, tell: bool) -> None:
+    def __init__(
+        self, dsn: str, postgres: Postgres, seed: int, size: Size, *, faults: Sequence[int] | None, tell: bool
+    ) -> None:
         self.seed = seed
+        self.size = size
         self.loop = SimulatedLoop(self._chance("loop"))
         self.postgres = postgres
         self.processes: list[SimulatedProcess] = []
@@ -97,14 +117,14 @@ class Schedule:
         shape = self._chance("shape")
         self._machine = Machine(shared=shape.random() < 0.3)
         self._edits = shape.choice((0.0, 0.2, 0.4))
-        self._accounts = shape.choice((2, 3, 4, 6))
-        self._chapters = shape.choice((2, 3, 4))
+        self._accounts = shape.choice(size.accounts)
+        self._chapters = shape.choice(size.chapters)
         failing = shape.choice((0.0, 0.0, 0.03, 0.1))
-        pace = shape.choice((0.3, 1.0, 1.5))
+        pace = shape.choice(size.pace)
         self.provider = ScriptedProvider(
             self.loop, self._chance("model"), self.trace, self._asked, failing=failing, pace=pace
         )
-        drawn = plan(self._chance("faults"), SECONDS)
+        drawn = plan(self._chance("faults"), size.seconds)
         self.faults = drawn if faults is None else [drawn[number] for number in faults if number < len(drawn)]
 
     def _chance(self, of: str) -> random.Random:
@@ -143,11 +163,13 @@ class Schedule:
                 SimulatedAuthor(account, owned, self.loop, self.postgres, lambda: self.processes, chance, self.trace,
                        edits=self._edits)
             )  # fmt: skip
+        self.nemesis.when_lost = [author.forget for author in self.authors]
         with at_every_fault_point(self.nemesis.point):
-            for number in range(PROCESSES):
+            for number in range(self._chance("processes").choice(self.size.processes)):
                 self._boot_later(number * self._chance("boot").uniform(0.0, 2.0))
             nemesis = self.loop.create_task(self.nemesis.run())
-            await asyncio.gather(nemesis, *(author.run(SECONDS) for author in self.authors))
+            authors = (author.run(self.size.seconds, self.size.between) for author in self.authors)
+            await asyncio.gather(nemesis, *authors)
             self.nemesis.calm()
             await asyncio.sleep(max(0.0, self.nemesis.over_at - self.loop.time()))
             await self._finish()
@@ -247,11 +269,17 @@ class Schedule:
 
 
 def run_schedule(
-    dsn: str, postgres: Postgres, seed: int, *, faults: Sequence[int] | None = None, tell: bool = False
+    dsn: str,
+    postgres: Postgres,
+    seed: int,
+    size: Size = LONG,
+    *,
+    faults: Sequence[int] | None = None,
+    tell: bool = False,
 ) -> ScheduleVerdict:
     """Runs the schedule of `seed` on the database of `dsn`, which `postgres` speaks to."""
     postgres.restore()
-    schedule = Schedule(dsn, postgres, seed, faults=faults, tell=tell)
+    schedule = Schedule(dsn, postgres, seed, size, faults=faults, tell=tell)
     with mock.patch.object(sys, "unraisablehook"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what a killed process leaves behind
         gc.disable()

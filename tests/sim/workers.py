@@ -17,20 +17,23 @@ from tests.sim.memory.server import MemoryPostgres
 from tests.sim.memory.statements import Engine
 from tests.sim.planted import planted
 from tests.sim.postgres import Postgres
-from tests.sim.schedule import ScheduleVerdict, run_schedule
+from tests.sim.schedule import LONG, SHORT, ScheduleVerdict, run_schedule
 
 _own: tuple[str, Any] | None = None  # of a worker process
+_size = LONG
 
 
 class Workers:
     """With one worker, the schedules run in this very process.
 
     `memory`: the store is the one in memory, which learns of the server how statements are understood; with `held_to`,
-    the DSN of another cluster's superuser, each of its answers is compared with that server's.
+    the DSN of another cluster's superuser, each of its answers is compared with that server's. `short`: of schedules.
     """
 
-    def __init__(self, cluster_dsn: str, count: int, *, memory: bool = False, held_to: str | None = None) -> None:
-        how = (cluster_dsn, memory, held_to)
+    def __init__(
+        self, cluster_dsn: str, count: int, *, memory: bool = False, held_to: str | None = None, short: bool = False
+    ) -> None:
+        how = (cluster_dsn, memory, held_to, short)
         self._pool = ProcessPoolExecutor(count, get_context("spawn"), _start, how) if count > 1 else None
         if self._pool is None:
             _start(*how)
@@ -65,8 +68,9 @@ class Hunt:
     finding: str | None
 
 
-def _start(cluster_dsn: str, memory: bool, held_to: str | None) -> None:
-    global _own
+def _start(cluster_dsn: str, memory: bool, held_to: str | None, short: bool) -> None:
+    global _own, _size
+    _size = SHORT if short else LONG
     dsn = asyncio.run(make_database(cluster_dsn))
     real = open_postgres(dsn)
     _own = dsn, _in_memory(real, held_to) if memory else real
@@ -81,7 +85,7 @@ def _in_memory(real: Postgres, held_to: str | None) -> MemoryPostgres:
 
 def _run(seed: int, faults: Sequence[int] | None, tell: bool) -> ScheduleVerdict:
     assert _own is not None
-    verdict = run_schedule(*_own, seed, faults=faults, tell=tell)
+    verdict = run_schedule(*_own, seed, _size, faults=faults, tell=tell)
     if isinstance(_own[1], HeldPostgres):
         verdict.findings += _own[1].different[:3]  # the others may come of these
     return verdict

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import asyncpg
 import pytest
 
@@ -47,3 +49,21 @@ def test_an_error_of_our_own_making_is_not_tried_again(state: str) -> None:
 @pytest.mark.parametrize("state", PASSING)
 def test_every_other_error_passes(state: str) -> None:
     assert is_passing(asyncpg.PostgresError.new({"C": state, "M": "It failed."}))
+
+
+async def test_a_cancellation_that_an_error_has_replaced_ends_the_waiting_all_the_same() -> None:
+    begun = asyncio.Event()
+
+    async def operation() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:  # as a connection does that can't be given back, because its way is cut
+            raise TimeoutError
+
+    waiting = asyncio.create_task(through_outages(operation))
+    await begun.wait()
+    waiting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(waiting, 5.0)

@@ -67,6 +67,9 @@ class HeldPostgres(MemoryPostgres):
             self.different.append(f"{' '.join(sql.split())[:90]}: {found[:3]} in memory, {of_real[:3]} on PostgreSQL")
         return found
 
+    def lose(self, seconds: float) -> int:
+        return self.real.lose(seconds)
+
     # Sessions
 
     def end(self, session: MemorySession) -> None:

@@ -159,6 +159,7 @@ def _settle_reservation(execution: Execution, shape: TableShape, _old: Any, new:
 
 
 CHARGED = "INSERT INTO seen.charge SELECT $1::bigint, pid FROM process WHERE boot_id = $2"
+PID = "SELECT pid FROM process WHERE boot_id = $1"
 BREACH = "INSERT INTO seen.breach VALUES ($1, $2)"
 EARLIER = "SELECT 1 FROM run r WHERE r.account_id = $1 AND r.status = 'queued' AND r.queue_seq < $2"
 
@@ -170,6 +171,10 @@ def _note(execution: Execution, shape: TableShape, old: Any, new: Any) -> None:
     book = now("book_id")
     if now("crash_count") > was("crash_count") and was("status") == "running":
         execution.run(CHARGED, book, was("owner"))
+    if now("written") > was("written"):
+        found = execution.run(PID, was("owner"))
+        if found and found[0][0] != execution.transaction.session.asked_by:
+            execution.run(BREACH, "a process has written a chapter of it that had lost it", book)
     if now("written") > was("written") and now("crash_count") > 0:
         execution.run(BREACH, "it is still suspected after its progress", book)
     if was("status") == "paused" and now("status") in ("queued", "running") and now("queue_seq") == was("queue_seq"):

@@ -47,6 +47,7 @@ class MemorySession:
         self.transaction: Transaction | None = None
         self.explicit = False
         self.read_only = False
+        self.asked_by = 0
         self.statements: dict[bytes, tuple[str, Analysis]] = {}
         self.portals: dict[bytes, tuple[str, Analysis, Any, bytes]] = {}
         self.waits_for: Transaction | None = None
@@ -113,7 +114,13 @@ class MemoryPostgres:
                 table.add(row, None)
         self.store.sequences = dict(self._sequences)
         self.store.advisory.clear()
+        self.store.history.clear()
+        self.store.now = EPOCH
         self.forget_statements()
+
+    def lose(self, seconds: float) -> int:
+        """As a replica that lags so far behind and becomes the primary; how many transactions it has not."""
+        return self.store.lose(self.store.now - seconds)
 
     def forget_statements(self) -> None:
         for session in self._sessions:
@@ -156,6 +163,8 @@ class MemoryPostgres:
     ) -> Waiting | None:
         self.statements += 1
         self._disposition = disposition
+        self.store.now = disposition.now
+        session.asked_by = disposition.pid
         session.work = greenlet.greenlet(lambda: self._answer(session, request))
         answer = self._go_on(session)
         if answer is None:
@@ -398,9 +407,9 @@ class MemoryPostgres:
                 self._roll_back(session)
             case "SAVEPOINT":
                 transaction = self._transaction(session)
-                transaction.savepoints.append((sql.split()[1], len(transaction.undo)))
+                transaction.savepoints.append((sql.rstrip(";").split()[1], len(transaction.undo)))
             case "ROLLBACK TO":
-                self._roll_back_to(session, sql.split()[-1])
+                self._roll_back_to(session, sql.rstrip(";").split()[-1])
             case "LISTEN":
                 session.channels.add(sql.split()[1].strip('"'))
             case "UNLISTEN":
@@ -442,8 +451,10 @@ class MemoryPostgres:
 
     def _roll_back_to(self, session: MemorySession, name: str) -> None:
         transaction = self._transaction(session)
-        while transaction.savepoints[-1][0] != name:
-            transaction.savepoints.pop()
+        places = [place for place, (known, _) in enumerate(transaction.savepoints) if known == name]
+        if not places:
+            raise SqlError("3B001", f'savepoint "{name}" does not exist')
+        del transaction.savepoints[places[-1] + 1 :]
         self.store.take_back(transaction, transaction.savepoints[-1][1])
         session.status = wire.IN_TRANSACTION
 

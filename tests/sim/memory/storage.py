@@ -6,7 +6,9 @@ did before it; a row has one writer at a time; locks last until the transaction 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tests.sim.memory.catalog import TableShape
@@ -81,6 +83,10 @@ class StoredRow:
                 return version.values
         return None
 
+    def before(self, by: Transaction) -> Values | None:
+        """What it was before the transaction wrote it."""
+        return next((version.values for version in self.versions if version.by is not by), None)
+
     def conflicting(self, by: Transaction, mode: int) -> Transaction | None:
         """Another transaction whose lock keeps this one from its own."""
         for other, held in (self.locks or {}).items():
@@ -150,6 +156,18 @@ class StoredTable:
         if not row.versions:
             self.rows.pop(row, None)
 
+    def put_back(self, row: StoredRow, values: Values | None) -> None:
+        """The row is what it was, whatever was made of it since."""
+        gone = row.versions
+        row.versions = [] if values is None else [Version(values, None, 0)]
+        for version in gone:
+            self._leave(row, version.values)
+        if values is None:
+            self.rows.pop(row, None)
+        else:
+            self.rows[row] = None
+            self._enter(row, values)
+
     def settle(self, row: StoredRow) -> None:
         """Forgets the versions that nobody will ask for: all but the newest, which is committed."""
         former = row.versions[1:]
@@ -176,8 +194,16 @@ class StoredTable:
                     rows.pop(row, None)
 
 
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """When a transaction was committed, and what the rows that it wrote were before; None: there was no such row."""
+
+    at: float
+    before: list[tuple[StoredTable, StoredRow, Values | None]]
+
+
 class Store:
-    """All tables, and the transactions that are open. `snapshots` of statements that wait keep old versions alive."""
+    """All tables, and the transactions that are open. `history`: the newest commits, which a failover may lose."""
 
     def __init__(self) -> None:
         self.tables: dict[int, StoredTable] = {}
@@ -185,15 +211,30 @@ class Store:
         self.sequences: dict[int, int] = {}
         self.advisory: dict[Any, Transaction] = {}
         self.waiting = 0  # statements
+        self.now = 0.0
+        self.history: deque[Commit] = deque(maxlen=100)
         self._unsettled: list[tuple[StoredTable, StoredRow]] = []
 
     def commit(self, transaction: Transaction) -> None:
+        if transaction.wrote:
+            rows = {id(row): (table, row, row.before(transaction)) for table, row in transaction.undo}
+            self.history.append(Commit(self.now, list(rows.values())))
         self.commits += 1
         transaction.seq = self.commits
         self._unsettled += transaction.undo
         self._end(transaction)
         if not self.waiting:
             self.settle()
+
+    def lose(self, since: float) -> int:
+        """What was committed since then never was; how many transactions that is. None may be open."""
+        lost = 0
+        self.settle()
+        while self.history and self.history[-1].at >= since:
+            lost += 1
+            for table, row, values in reversed(self.history.pop().before):
+                table.put_back(row, values)
+        return lost
 
     def take_back(self, transaction: Transaction, to: int) -> None:
         """What the transaction wrote after its first `to` writes never was."""
