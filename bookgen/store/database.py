@@ -181,6 +181,7 @@ def _given_back(connection: Any) -> bool:
         or holder._generation != holder._pool._generation
     ):
         return False
+    held._top_xact = None  # that of a BEGIN which failed stays, and has the next transaction begin with a savepoint
     held._on_release()
     holder._timeout = None
     holder._release()

@@ -48,6 +48,24 @@ async def test_an_exhausted_pool_answers_unavailable(dsn: str) -> None:
     await pool.close()
 
 
+async def test_a_connection_whose_transaction_failed_to_begin_is_as_good_as_new_to_the_next(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = await open_pool(dsn, size=1)
+
+    async def fail(*_: object) -> None:
+        raise asyncpg.QueryCanceledError
+
+    with monkeypatch.context() as patched, pytest.raises(asyncpg.QueryCanceledError):
+        patched.setattr(database_module.Connection, "execute", fail)
+        async with pool.acquire() as connection, connection.transaction():
+            pass
+
+    async with pool.acquire() as connection, connection.transaction():
+        assert await connection.fetchval("SELECT 1") == 1
+    await pool.close()
+
+
 async def test_whoever_waits_for_a_connection_gets_it_in_the_order_of_arrival_as_long_as_they_come_back(
     dsn: str,
 ) -> None:

@@ -405,7 +405,10 @@ class MemoryPostgres:
                 return "ROLLBACK" if failed else "COMMIT"
             case "ROLLBACK":
                 self._roll_back(session)
+            case "SAVEPOINT" | "ROLLBACK TO" | "RELEASE" if not session.explicit:
+                raise SqlError("25P01", f"{word} can only be used in transaction blocks")
             case "SAVEPOINT":
+                self._require_sound(session, "")
                 transaction = self._transaction(session)
                 transaction.savepoints.append((sql.rstrip(";").split()[1], len(transaction.undo)))
             case "ROLLBACK TO":
