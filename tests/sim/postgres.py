@@ -64,6 +64,9 @@ class Postgres:
         self.rows(self._restore)
         self.forget_statements()
 
+    def go_by(self, clock: Callable[[], float]) -> None:
+        """Commits are dated by the clock, where they may be lost."""
+
     def lose(self, _seconds: float) -> int:
         """Nothing that was committed is lost here: there is no replica that could lag behind."""
         return 0

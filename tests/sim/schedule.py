@@ -62,7 +62,7 @@ PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ScheduleSize:
     """How much there is of a schedule: what its seed draws from.
 
     `seconds`: of authors and faults; `between`: those between two things that an author does, on average.
@@ -76,8 +76,8 @@ class Size:
     pace: tuple[float, ...]
 
 
-LONG = Size(75.0, 6.0, (3,), (2, 3, 4, 6), (2, 3, 4), (0.3, 1.0, 1.5))
-SHORT = Size(20.0, 2.0, (2, 3), (1, 2), (1, 2, 3), (0.1, 0.3, 1.0))  # a fifth of the statements
+LONG = ScheduleSize(75.0, 6.0, (3,), (2, 3, 4, 6), (2, 3, 4), (0.3, 1.0, 1.5))
+SHORT = ScheduleSize(20.0, 2.0, (2, 3), (1, 2), (1, 2, 3), (0.1, 0.3, 1.0))  # a fifth of the statements
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Schedule:
     """`faults`: these of the plan only, by their numbers; None is all. `tell`: keep what happens as lines."""
 
     def __init__(
-        self, dsn: str, postgres: Postgres, seed: int, size: Size, *, faults: Sequence[int] | None, tell: bool
+        self, dsn: str, postgres: Postgres, seed: int, size: ScheduleSize, *, faults: Sequence[int] | None, tell: bool
     ) -> None:
         self.seed = seed
         self.size = size
@@ -151,6 +151,7 @@ class Schedule:
 
     async def _live(self) -> list[str]:
         books = self._stock()
+        self.postgres.go_by(self.loop.time)
         self.nemesis = Nemesis(
             self.loop, self.faults, lambda: self.processes, self._boot_later, self._ended, list(books),
             self._chance("nemesis"), self.trace,
@@ -272,7 +273,7 @@ def run_schedule(
     dsn: str,
     postgres: Postgres,
     seed: int,
-    size: Size = LONG,
+    size: ScheduleSize = LONG,
     *,
     faults: Sequence[int] | None = None,
     tell: bool = False,

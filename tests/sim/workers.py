@@ -92,8 +92,9 @@ def _run(seed: int, faults: Sequence[int] | None, tell: bool) -> ScheduleVerdict
 
 
 def _hunt(bug: str, first: int, schedules: int) -> Hunt:
-    with planted(bug):
-        for seed in range(first, first + schedules):
-            if findings := _run(seed, None, False).findings:
-                return Hunt(bug, seed - first + 1, findings[0])
+    for seed in range(first, first + schedules):
+        with planted(bug):
+            findings = _run(seed, None, False).findings
+        if findings and not _run(seed, None, False).findings:  # it is this bug that it has found
+            return Hunt(bug, seed - first + 1, findings[0])
     return Hunt(bug, schedules, None)

@@ -56,10 +56,11 @@ async def test_a_connection_whose_transaction_failed_to_begin_is_as_good_as_new_
     async def fail(*_: object) -> None:
         raise asyncpg.QueryCanceledError
 
-    with monkeypatch.context() as patched, pytest.raises(asyncpg.QueryCanceledError):
+    with monkeypatch.context() as patched:
         patched.setattr(database_module.Connection, "execute", fail)
-        async with pool.acquire() as connection, connection.transaction():
-            pass
+        async with pool.acquire() as connection:
+            with pytest.raises(asyncpg.QueryCanceledError):
+                await connection.transaction().start()
 
     async with pool.acquire() as connection, connection.transaction():
         assert await connection.fetchval("SELECT 1") == 1

@@ -115,12 +115,15 @@ class MemoryPostgres:
         self.store.sequences = dict(self._sequences)
         self.store.advisory.clear()
         self.store.history.clear()
-        self.store.now = EPOCH
+        self.store.clock = float
         self.forget_statements()
 
     def lose(self, seconds: float) -> int:
         """As a replica that lags so far behind and becomes the primary; how many transactions it has not."""
-        return self.store.lose(self.store.now - seconds)
+        return self.store.lose(seconds)
+
+    def go_by(self, clock: Callable[[], float]) -> None:
+        self.store.clock = clock
 
     def forget_statements(self) -> None:
         for session in self._sessions:
@@ -163,7 +166,6 @@ class MemoryPostgres:
     ) -> Waiting | None:
         self.statements += 1
         self._disposition = disposition
-        self.store.now = disposition.now
         session.asked_by = disposition.pid
         session.work = greenlet.greenlet(lambda: self._answer(session, request))
         answer = self._go_on(session)

@@ -211,14 +211,14 @@ class Store:
         self.sequences: dict[int, int] = {}
         self.advisory: dict[Any, Transaction] = {}
         self.waiting = 0  # statements
-        self.now = 0.0
+        self.clock: Callable[[], float] = float  # by which commits are dated
         self.history: deque[Commit] = deque(maxlen=100)
         self._unsettled: list[tuple[StoredTable, StoredRow]] = []
 
     def commit(self, transaction: Transaction) -> None:
         if transaction.wrote:
             rows = {id(row): (table, row, row.before(transaction)) for table, row in transaction.undo}
-            self.history.append(Commit(self.now, list(rows.values())))
+            self.history.append(Commit(self.clock(), list(rows.values())))
         self.commits += 1
         transaction.seq = self.commits
         self._unsettled += transaction.undo
@@ -226,9 +226,9 @@ class Store:
         if not self.waiting:
             self.settle()
 
-    def lose(self, since: float) -> int:
-        """What was committed since then never was; how many transactions that is. None may be open."""
-        lost = 0
+    def lose(self, seconds: float) -> int:
+        """What was committed in the last so many never was; how many transactions that is. None may be open."""
+        lost, since = 0, self.clock() - seconds
         self.settle()
         while self.history and self.history[-1].at >= since:
             lost += 1
