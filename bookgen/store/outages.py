@@ -70,14 +70,10 @@ def raise_as_unavailable(error: Exception) -> None:
         raise Unavailable(UNREACHABLE) from error
 
 
-def _require_wanted(error: Unavailable) -> None:
-    """CancelledError where one was raised inside and the error took its place.
-
-    As it does where the way to the database is cut: a connection that can't be given back says that instead.
-    """
+def _cancellations() -> int:
+    """How often the task that runs was cancelled."""
     task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError from error
+    return task.cancelling() if task else 0
 
 
 async def through_outages(
@@ -94,11 +90,14 @@ async def through_outages(
     deadline = None if seconds is None else clock() + seconds
     wait = FIRST_WAIT
     while True:
+        cancellations = _cancellations()
         try:
             with passing_as_unavailable():
                 return await operation()
         except Unavailable as error:
-            _require_wanted(error)
+            # Where the way is cut, a connection that can't be given back says that in place of the cancellation.
+            if _cancellations() > cancellations:
+                raise asyncio.CancelledError from error
             failed(error)
             if deadline is not None and clock() + wait > deadline:
                 raise

@@ -67,3 +67,27 @@ async def test_a_cancellation_that_an_error_has_replaced_ends_the_waiting_all_th
 
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(waiting, 5.0)
+
+
+async def test_what_a_cancelled_task_has_yet_to_store_is_waited_for() -> None:
+    begun, answers = asyncio.Event(), [Unavailable(), 42]
+
+    async def store() -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def work() -> int:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return await through_outages(store)
+        return 0
+
+    working = asyncio.create_task(work())
+    await begun.wait()
+    working.cancel()
+
+    assert await working == 42
