@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from bookgen.models import Book, Chapter, Severity, SuggestionType
 from bookgen.providers.text import Block, Message, TextRequest
+from bookgen.threads import compute
 from bookgen.words import measure
-from bookgen.writing import structured
+from bookgen.writing import sentences, structured
 from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
 from bookgen.writing.printable import printable
@@ -24,6 +24,7 @@ from bookgen.writing.window import WINDOW, clip
 
 STAGE = "proofreading"
 WINDOW_WORDS = 1_200  # of one call; windows overlap by a paragraph
+SENTENCE_PER_WORD = 2  # characters of a sentence, for each word that a call reads
 MOST_EDITS = 40  # of one call
 LONGEST = 400  # characters of a passage or its replacement: more is rewriting
 GROWTH = 40  # characters that a replacement may have more than its passage
@@ -91,17 +92,32 @@ def longest(tag: str, context: int) -> int:
 
 
 def windows(content: str, most: int = WINDOW_WORDS) -> list[Window]:
-    """Stretches of whole paragraphs of about `most` words; each but the first begins with the last paragraph of the one
-    before."""
+    """Stretches of whole paragraphs of about `most` words, or of sentences where a paragraph is longer; each but the
+    first begins with the last paragraph or sentence of the one before."""
     found: list[Window] = []
     words, start, last = 0.0, 0, 0
-    for offset, block in blocks(content):
+    for offset, block in _passages(content, most):
         size = measure(block)
         if words and words + size > most:
             found.append(Window(start, offset))
             start, words = (last, measure(content[last:offset])) if last > start else (offset, 0.0)
         words, last = words + size, offset
     return [*found, Window(start, len(content))] if content.strip() else []
+
+
+def _passages(content: str, most: int) -> Iterator[tuple[int, str]]:
+    """The paragraphs with their offsets; of one with more than `most` words the sentences, cut where they never end."""
+    for offset, block in blocks(content):
+        if measure(block) <= most:
+            yield offset, block
+            continue
+        start = 0
+        ends = sentences.clause_ends(block) if sentences.has_no_stops(block) else sentences.ends(block)
+        for end in (*ends, len(block)):
+            while start < end:
+                stop = min(end, start + SENTENCE_PER_WORD * most)
+                yield offset + start, block[start:stop]
+                start = stop
 
 
 async def proposed(
@@ -111,9 +127,10 @@ async def proposed(
     `context`: the tokens that the call may have."""
     request = _request(book, chapter, window, names, context)
     try:
-        return await structured.ask(request, steps, partial(_read, content=chapter.content, window=window))
+        told = await structured.ask(request, steps, _read)
     except (UnusableReply, ModelRefused):
         return []
+    return await compute(_placed, told, chapter.content, window)
 
 
 def _request(book: Book, chapter: Chapter, window: Window, names: Sequence[str], context: int) -> TextRequest:
@@ -133,21 +150,22 @@ def _request(book: Book, chapter: Chapter, window: Window, names: Sequence[str],
     )
 
 
-def _read(reply: Mapping[str, Any], content: str, window: Window) -> list[Correction]:
+def _read(reply: Mapping[str, Any]) -> list[Any]:
     edits = reply.get("edits")
     if not isinstance(edits, list):
         raise Malformed('there is no list under "edits"')
-    return list(_placed(edits[:MOST_EDITS], content, window))
+    return edits[:MOST_EDITS]
 
 
-def _placed(edits: Sequence[Any], content: str, window: Window) -> Iterator[Correction]:
+def _placed(edits: Sequence[Any], content: str, window: Window) -> list[Correction]:
     """Those that quote the text, change little of it and leave its structure alone; what is left is no proofreading."""
-    for edit in edits:
-        if not isinstance(edit, Mapping) or not all(isinstance(edit.get(name), str) for name in _FIELDS):
-            continue
-        correction = _correction(edit, content, window)
-        if correction and _is_small(correction) and _changes_prose(correction, content):
-            yield honest(correction)
+    told = [edit for edit in edits if isinstance(edit, Mapping) and _is_whole(edit)]
+    found = [correction for edit in told if (correction := _correction(edit, content, window))]
+    return [honest(each) for each in found if _is_small(each) and _changes_prose(each, content)]
+
+
+def _is_whole(edit: Mapping[str, Any]) -> bool:
+    return all(isinstance(edit.get(name), str) for name in _FIELDS)
 
 
 def _correction(edit: Mapping[str, str], content: str, window: Window) -> Correction | None:

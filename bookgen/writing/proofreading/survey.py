@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 MODULE = "bookgen.writing.proofreading.survey"
 MEMORY = 2 * 1024**3
-TIMEOUT = 300.0  # s: a hundred thousand words of English take fifteen on a quiet machine
+TIMEOUT = 900.0  # s: a hundred thousand words of English take fifteen on a quiet machine, a hundred megabytes 300
 
 
 class UnreadableSurvey(Exception):

@@ -11,7 +11,7 @@ import pytest
 
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, SuggestionType, Usage
 from bookgen.providers.text import PromptTooLong, StopReason, TextReply, TextRequest
-from bookgen.words import tokens
+from bookgen.words import measure, tokens
 from bookgen.writing.proofreading import edits, reading
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.edits import Window
@@ -160,6 +160,19 @@ def test_windows_cover_the_chapter_and_overlap_by_a_paragraph() -> None:
     assert found[-1].end == len(content)
     assert all(later.start < earlier.end for earlier, later in itertools.pairwise(found))
     assert all(len(content[each.start : each.end].split()) < 1700 for each in found)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["He saw the lamp go out. " * 1_000, "灯灭了。她没有说话。" * 1_000, "น้ำขึ้น แล้วก็ลง " * 2_000, "a" * 30_000],
+    ids=["English", "Chinese", "Thai", "never ending"],
+)
+def test_windows_of_a_paragraph_that_is_longer_than_one_are_of_its_sentences(content: str) -> None:
+    found = edits.windows(content)
+
+    assert (found[0].start, found[-1].end) == (0, len(content))
+    assert all(earlier.start < later.start < earlier.end for earlier, later in itertools.pairwise(found))
+    assert all(measure(content[each.start : each.end]) < 2 * edits.WINDOW_WORDS for each in found)
 
 
 class SmallWindow(ScriptedEdits):

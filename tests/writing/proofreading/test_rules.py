@@ -191,6 +191,16 @@ def test_the_checker_alone_is_believed_of_plain_grammar_outside_of_speech(conten
     assert any(proven for _, _, proven in english.corrections(text_of(content), "en")) is shown
 
 
+def test_of_a_book_longer_than_any_that_is_written_here_the_checker_reads_the_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(english, "MOST", 30)
+
+    found = english.corrections(text_of("It was a apple.", "It was a orange.", "It was a egg."), "en")
+
+    assert {chapter for chapter, _, _ in found} == {0}
+
+
 def test_a_sentence_that_stands_twice_is_proposed_to_be_left_out() -> None:
     again = "The old lamp went out above the water one more time."
     corrections = rules.check(text_of(f"It rained. {again}", f"It snowed. {again} He slept."), refrains=False)
