@@ -14,6 +14,7 @@ from bookgen.writing.proofreading.doubled import NEVER_TWICE
 from bookgen.writing.proofreading.quotation import Marks, marks
 
 EACH = 4  # of a kind in a book
+FEW = 3  # of a kind that is known by the habit of a book
 STYLED = 80  # marks of a book that a few odd ones stand out from
 NAMES = 6  # of a book that the bible is given
 NUMBERS = 24  # that a book is given, so that it has a style of them
@@ -37,12 +38,16 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class MistakeKind:
-    """A way of making mistakes: where one can be made, and what is written there. `certain`: mended beyond doubt."""
+    """A way of making mistakes: where one can be made, and what is written there. `certain`: mended beyond doubt.
+
+    `times`: how many are made in a book.
+    """
 
     name: str
     pattern: Callable[[BookText, Marks], re.Pattern[str] | None]
     spoil: Callable[[re.Match[str], random.Random], str]
     certain: bool = True
+    times: int = EACH
 
 
 def prepared(book: BookText, chance: random.Random) -> BookText:
@@ -70,7 +75,7 @@ def spoilt(book: BookText, chance: random.Random) -> tuple[BookText, list[Mistak
     mistakes: list[Mistake] = []
     for kind in KINDS:
         pattern = kind.pattern(book, pair)
-        for _ in range(EACH if pattern else 0):
+        for _ in range(kind.times if pattern else 0):
             number = chance.choice(list(texts))
             taken = [each for each in mistakes if each.chapter == number]
             places = [
@@ -179,7 +184,7 @@ KINDS = (
     MistakeKind("space before a mark", _mark_before, lambda match, _: f" {match[0]}"),
     MistakeKind("no space after a mark", _always(r"(?<=[^\W\d_]{3}), (?=[^\W\d_]{3})"), lambda match, _: match[0][0]),
     MistakeKind("speech not closed", _last_closer, _unmarked),
-    MistakeKind("straight marks", _straight, lambda match, _: re.sub(r"[^\w,.!?]+", '"', match[0])),
+    MistakeKind("straight marks", _straight, lambda match, _: re.sub(r"[^\w,.!?]+", '"', match[0]), times=FEW),
     MistakeKind("name misspelt", _names, _misspelt),
     MistakeKind("two spaces", _always(r"(?<=[^\W\d_]) (?=[^\W\d_])"), lambda _match, _: "  "),
     MistakeKind("doubled mark", _always(r"(?<=[^\W\d_]{2}),(?= )"), lambda match, _: match[0] * 2),
@@ -188,8 +193,8 @@ KINDS = (
         _always(r"(?<= )\([^()\n\\.!?]{4,}\)\.(?=\s)|(?<=[.!?] )\([^()\n\\.!?]{4,}\)(?=\n)"),
         lambda match, _: match[0].replace(")", ""),
     ),
-    MistakeKind("typed dash", _dash, lambda _match, chance: chance.choice((" - ", " -- "))),
-    MistakeKind("straight apostrophe", _apostrophe, lambda _match, _: "'"),
+    MistakeKind("typed dash", _dash, lambda _match, chance: chance.choice((" - ", " -- ")), times=FEW),
+    MistakeKind("straight apostrophe", _apostrophe, lambda _match, _: "'", times=FEW),
     MistakeKind(
         "number and unit",
         _always(r"(?<=\d) (?=km)|(?<=\d) (?=%)|(?<=\d\d\d\d)–(?=\d\d\d\d)"),

@@ -25,7 +25,7 @@ export default function Proof({ book, reload }) {
       <${Action} kind=${report ? "" : "primary"} work=${start}>${report ? "Check the book again" : "Check the book"}<//>
       ${reports.length > 1 && html`
         <${Field} as="select" label="Report" value=${report.id} onChange=${(event) => choose(Number(event.target.value))}>
-          ${reports.map(({ id, created_at: at }) => html`<option value=${id} selected=${id === report.id}>${time(at)}</option>`)}<//>`}
+          ${reports.map((one) => html`<option value=${one.id} selected=${one.id === report.id}>${time(one.created_at)}, ${count(suggested(one), "suggestion")}</option>`)}<//>`}
     </div>
     ${report && html`<${Report} key=${report.id} book=${book} report=${report} again=${again} reload=${reload} />`}`;
 }
@@ -123,4 +123,8 @@ function Suggestion({ book, report, one, apply, dismiss }) {
 /** The text with a paragraph's end as proofreaders write it. */
 function inOneLine(text) {
   return text?.replace(/\s*\n\s*/g, " ¶ ");
+}
+
+function suggested(report) {
+  return Object.values(report.counts.by_severity).reduce((sum, one) => sum + one, 0);
 }
