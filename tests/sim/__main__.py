@@ -55,7 +55,7 @@ def _simulate(chosen: argparse.Namespace) -> int:
     if chosen.table:
         print("\n".join(table(happened)))
     print(f"{len(seeds)} schedules in {time.perf_counter() - began:.0f} s, {len(failed)} failed")
-    missing = never(happened) if len(seeds) >= ENOUGH else []
+    missing = never(happened, in_memory=chosen.memory) if len(seeds) >= ENOUGH else []
     if missing:
         print(f"Never happened: {', '.join(missing)}.")
     return 1 if failed or missing else 0

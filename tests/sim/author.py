@@ -27,12 +27,15 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, GenerationInProgress, Unavailable
 from bookgen.models import Run
 from bookgen.services import editing
+from bookgen.services.proofreading import Proofreading
 from tests.sim.loop import SimulatedLoop
 from tests.sim.postgres import Postgres
 from tests.sim.process import ProcessEnded, SimulatedProcess
 
 PATIENCE_SECONDS, DOUBT_SECONDS = 30.0, 60.0
-COMMANDS: tuple[Command, ...] = (Generate(), Generate(), Generate(), Pause(), Resume(), Resume(), Stop())
+COMMANDS: tuple[Command, ...] = (
+    Generate(), Generate(), Generate(), Generate(automated=True), Pause(), Resume(), Resume(), Stop()
+)  # fmt: skip
 NEWEST = "SELECT id, status FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
 WRITING = "SELECT id, chapter_number FROM chapter WHERE book_id = $1 AND status = 'writing'"
 CHAPTERS = "SELECT id, chapter_number FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
@@ -103,8 +106,10 @@ class SimulatedAuthor:
                 await self.command(book, self._chance.choice(COMMANDS))
             elif what < 1 - self._edits / 2:
                 await self._edit(book)
-            else:
+            elif what < 1 - self._edits / 8:
                 await self._job(book)
+            else:
+                await self._report(book)
 
     def forget(self) -> None:
         """The database has lost what was committed last: nobody knows what of the answers is still true."""
@@ -152,6 +157,21 @@ class SimulatedAuthor:
         self.edited.add(book)
         if await self._ask(book, name, lambda p: lambda: p.supervisor.run_job(self._account, book, job)) is None:
             self.happened[f"{name} done"] += 1
+
+    async def _report(self, book: int) -> None:
+        def start(process: SimulatedProcess) -> Callable[[], Awaitable[Any]]:
+            async def ask() -> None:
+                assert process.database is not None
+                wake = process.supervisor.reports.wake
+                corrections: Any = None  # of suggestions, of which there are none
+                await Proofreading(process.database.http, process.quota, corrections, wake).start(
+                    self._account, book, None
+                )
+
+            return ask
+
+        if await self._ask(book, "report", start) is None:
+            self.happened["report done"] += 1
 
     async def _edit(self, book: int) -> None:
         chapters = self._postgres.rows(WRITING, book) if self._chance.random() < 0.7 else []

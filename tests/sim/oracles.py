@@ -39,7 +39,8 @@ INVARIANTS = {
         SELECT r.id FROM run r JOIN chapter c USING (book_id)
          WHERE r.status = 'completed' AND c.content = '' AND c.content_version = 0
            AND NOT EXISTS (SELECT FROM run n WHERE n.book_id = r.book_id AND n.queue_seq > r.queue_seq)
-           AND NOT EXISTS (SELECT FROM model_call m WHERE m.book_id = r.book_id AND m.stage <> 'chapter')""",
+           AND NOT EXISTS (SELECT FROM model_call m
+                            WHERE m.book_id = r.book_id AND m.stage IN ('outline', 'rework'))""",
     "two chapters have one number": "SELECT book_id FROM chapter GROUP BY book_id, chapter_number HAVING count(*) > 1",
     "a chapter is being written by nobody": """
         SELECT c.id FROM chapter c WHERE c.status = 'writing'
@@ -51,12 +52,24 @@ INVARIANTS = {
          WHERE b.status <> CASE r.status WHEN 'completed' THEN 'completed' WHEN 'stopped' THEN 'outline'
                                          WHEN 'error' THEN 'outline' ELSE 'generating' END
            AND NOT (r.status = 'completed' AND b.status = 'outline'
-                    AND EXISTS (SELECT FROM model_call m WHERE m.book_id = b.id AND m.stage <> 'chapter'))""",
+                    AND EXISTS (SELECT FROM model_call m
+                                 WHERE m.book_id = b.id AND m.stage IN ('outline', 'rework')))""",
     "a stopped run that wrote has given its hold back": """
         SELECT r.id FROM run r WHERE r.status = 'stopped' AND r.written > 0
            AND NOT EXISTS (SELECT FROM hold h WHERE h.book_id = r.book_id)
            AND NOT EXISTS (SELECT FROM run n WHERE n.book_id = r.book_id AND n.queue_seq > r.queue_seq)""",
     "a job is still under way": "SELECT book_id, kind, owner FROM book_job JOIN process ON boot_id = owner",
+    "a report is still to be made": "SELECT id, status, owner FROM report WHERE status IN ('pending', 'running')",
+    "other proofreading checks are counted than reports were made": """
+        SELECT u.account_id, u.proofreading_checks_used FROM usage_period u
+         WHERE u.proofreading_checks_used
+               <> (SELECT count(*) FROM report r WHERE r.account_id = u.account_id AND r.status = 'completed')""",
+    "a production took no use of its add-on, or another run did": """
+        SELECT r.id, r.mode, r.status, u.used_at FROM run r LEFT JOIN addon_use u ON u.run_id = r.id
+         WHERE r.status = 'completed' AND (r.mode = 'automated') <> (u.used_at IS NOT NULL)
+            OR r.status <> 'completed' AND u.used_at IS NOT NULL""",
+    "a production was completed before its files": """
+        SELECT id, phase FROM run WHERE status = 'completed' AND mode = 'automated' AND phase <> 'files'""",
     "a run of which replies are stored is over for good": """
         SELECT DISTINCT s.run_id, r.status FROM step s JOIN run r ON r.id = s.run_id
          WHERE r.status IN ('completed', 'stopped')""",

@@ -43,6 +43,7 @@ class SimulatedProcess(Owner):
         self.crashes: list[str] = []
         self.supervisor: Supervisor | None = None
         self.database: Database | None = None
+        self.quota = Quota(billing=True, clock=self._now)
         self._loop = loop
         self._dsn = dsn
         self._parts = (model, writing, products)
@@ -71,9 +72,7 @@ class SimulatedProcess(Owner):
                 break
             except (Unavailable, OSError):
                 await asyncio.sleep(START_AGAIN_SECONDS)
-        self.supervisor = Supervisor(
-            self.database, writing=writing, products=products, model=model, quota=Quota(billing=True, clock=self._now)
-        )
+        self.supervisor = Supervisor(self.database, writing=writing, products=products, model=model, quota=self.quota)
         await self.supervisor.start()
 
     def _now(self) -> datetime:

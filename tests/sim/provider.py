@@ -6,21 +6,25 @@ Every reply has a number of its own, which it brings as its usage, so that the l
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import orjson
 
+from bookgen.actors import reading
 from bookgen.actors.resources import Writing
 from bookgen.errors import UpstreamAIError
-from bookgen.models import Book, Digest, Usage
+from bookgen.models import Book, Chapter, Digest, Usage
 from bookgen.providers.text import CALL_SECONDS, Message, StopReason, TextReply, TextRequest
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
+from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.steps import Steps
 from tests.sim.loop import Owner, SimulatedLoop
 
@@ -123,6 +127,25 @@ class ScriptedProvider:
                 on_words(len(texts) * 2)
         text = " ".join(texts)
         return ChapterDraft(text, len(text.split()), Digest(number, _hash(text), "Summary.", ("A fact.",), (), ()))
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Proofreading asks this model, a call for each chapter, and finds nothing."""
+        with (
+            mock.patch.object(reading, "survey", self._survey),
+            mock.patch.object(reading, "read_chapter", self._read_chapter),
+        ):
+            yield
+
+    async def _survey(self, _book: Book, chapters: AsyncIterator[Chapter]) -> None:
+        async for _ in chapters:
+            pass
+
+    async def _read_chapter(
+        self, book: Book, chapter: Chapter, _seen: None, _flags: object, steps: Steps
+    ) -> list[Correction]:
+        await steps.reply(_ask("proofreading", book.id, chapter.chapter_number, steps, 0, [chapter.content]))
+        return []
 
     async def draft_outline(self, book: Book, steps: Steps) -> Outline:
         reply = await steps.reply(_ask("outline", book.id, 0, steps, 0, []))

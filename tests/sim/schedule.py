@@ -33,11 +33,10 @@ EXPECTED_NEWS = ("run_quarantined",)
 ACTIVE = """
     SELECT 1 FROM run WHERE status IN ('queued', 'running')
      UNION ALL SELECT 1 FROM book_job JOIN process ON boot_id = owner
+     UNION ALL SELECT 1 FROM report WHERE status IN ('pending', 'running')
 """
 RESTING = """
-    SELECT status, extract(epoch FROM updated_at)
-      FROM (SELECT * FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1) AS newest
-     WHERE status IN ('paused', 'stopped') AND NOT EXISTS (SELECT FROM book_job j WHERE j.book_id = newest.book_id)
+    SELECT status, extract(epoch FROM updated_at) FROM run WHERE id = $1 AND status IN ('paused', 'stopped')
 """
 HEARD_SECONDS = 3.0  # in which a process hears of what another was told
 # The other runs of the account that may go on.
@@ -50,6 +49,10 @@ ADD_ACCOUNT = """
     VALUES ($1::bigint, 'author' || $1::bigint, 'author' || $1::bigint || '@example.com')
 """
 SUBSCRIBE = "UPDATE subscription SET plan_id = (SELECT id FROM plan WHERE slug = 'pro') WHERE account_id = $1"
+ADD_PRODUCTIONS = """
+    INSERT INTO account_addon (account_id, addon_id, billing_type, current_period_end)
+    SELECT $1, id, 'monthly', '2100-01-01' FROM addon WHERE slug = 'automated-production'
+"""
 ADD_BOOK = """
     INSERT INTO book (id, account_id, title, chapter_count, target_word_count, trim_size, content_language, status)
     OVERRIDING SYSTEM VALUE VALUES ($1, $2, 'A book', $3, 1500, '6x9', 'en', 'outline')
@@ -134,7 +137,7 @@ class Schedule:
         pid = lambda: self.loop.current.pid if isinstance(self.loop.current, SimulatedProcess) else os_pid  # noqa: E731
         os_pid, before = os.getpid(), self.postgres.statements
         asyncio.set_event_loop(self.loop)
-        with simulated(self.loop, str(self.seed), self._machine, pid, self._hear):
+        with simulated(self.loop, str(self.seed), self._machine, pid, self._hear), self.provider.reading():
             try:
                 findings = self.loop.run_until_complete(self._live())
             except Standstill as error:
@@ -197,6 +200,7 @@ class Schedule:
         for account in range(1, self._accounts + 1):
             self.postgres.rows(ADD_ACCOUNT, account)
             self.postgres.rows(SUBSCRIBE, account)
+            self.postgres.rows(ADD_PRODUCTIONS, account)
             books[account] = [account * 10 + number for number in range(1 + account % 3)]
             for book in books[account]:
                 self.postgres.rows(ADD_BOOK, book, account, self._chapters)
@@ -243,7 +247,7 @@ class Schedule:
         """
         if not self.nemesis.quiet:
             return
-        for status, since in self.postgres.rows(RESTING, call.book):
+        for status, since in self.postgres.rows(RESTING, call.run) if call.run else ():
             if EPOCH + self.loop.time() - float(since or 0) > HEARD_SECONDS:
                 self._bad_news.append(f"call {call.number} of book {call.book} was made while its run was {status}")
         others = {row[0] for row in self.postgres.rows(OTHERS, call.run)} if call.run else set()

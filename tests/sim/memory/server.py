@@ -28,6 +28,7 @@ _pids = itertools.count(1)
 CONTROL = re.compile(r"\s*(BEGIN|COMMIT|ROLLBACK TO|ROLLBACK|SAVEPOINT|RELEASE|LISTEN|UNLISTEN|SET|RESET|ALTER|DO)\b")
 RAISED = re.compile(r"ERRCODE = '(\w+)'")
 OF_THE_CATALOG = re.compile(r"pg_catalog|pg_type|'jit'|server_version")
+TAGS = {"ALTER": "ALTER TABLE", "ROLLBACK TO": "ROLLBACK"}
 IN_READ_ONLY = "cannot execute {} in a read-only transaction"
 
 
@@ -427,7 +428,7 @@ class MemoryPostgres:
                 self.engine.add_newer_column(
                     Execution(self.engine, self._transaction(session), (), _moment(self._disposition.now))
                 )
-        return word
+        return TAGS.get(word, word)
 
     def _transaction(self, session: MemorySession) -> Transaction:
         if session.transaction is None:
