@@ -17,6 +17,9 @@ RECORDER = """
                                          <> current_setting('sim.pid', true) THEN
             INSERT INTO seen.breach VALUES ('a process has written a chapter of it that had lost it', NEW.book_id);
         END IF;
+        IF NEW.written > OLD.written AND OLD.status IN ('stopped', 'completed', 'error') THEN
+            INSERT INTO seen.breach VALUES ('a chapter of it was written after its end', NEW.book_id);
+        END IF;
         IF NEW.written > OLD.written AND NEW.crash_count > 0 THEN
             INSERT INTO seen.breach VALUES ('it is still suspected after its progress', NEW.book_id);
         END IF;

@@ -175,6 +175,8 @@ def _note(execution: Execution, shape: TableShape, old: Any, new: Any) -> None:
         found = execution.run(PID, was("owner"))
         if found and found[0][0] != execution.transaction.session.asked_by:
             execution.run(BREACH, "a process has written a chapter of it that had lost it", book)
+        if was("status") in ("stopped", "completed", "error"):
+            execution.run(BREACH, "a chapter of it was written after its end", book)
     if now("written") > was("written") and now("crash_count") > 0:
         execution.run(BREACH, "it is still suspected after its progress", book)
     if was("status") == "paused" and now("status") in ("queued", "running") and now("queue_seq") == was("queue_seq"):
