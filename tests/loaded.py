@@ -1,9 +1,14 @@
 """What every process of the service would load anew: imported once, by the one that they are forked from.
 
-The checker's dictionary, the fonts, the patterns of hyphenation: two seconds of CPU for each of hundreds of processes.
+The providers' and the payment processor's SDKs, the checker's dictionary, the fonts, the patterns of hyphenation: up to
+four seconds of CPU for each of hundreds of processes.
 """
 
 from __future__ import annotations
+
+import anthropic
+import openai
+import stripe  # noqa: F401 (the import is what is wanted)
 
 from bench.render import corpus
 from bookgen.render.cover.job import Copy, CoverJob
@@ -14,6 +19,9 @@ from bookgen.writing.proofreading.survey import survey_of
 
 BOOK, CHAPTERS = corpus.book(corpus.Corpus("loaded", chapters=1, words=100))
 
+# They import what a resource needs when it is first asked for.
+_ = anthropic.AsyncAnthropic(api_key="none").messages
+_ = (client := openai.AsyncOpenAI(api_key="none")).chat.completions, client.responses, client.images
 survey_of(BOOK, CHAPTERS)
 perform(CoverJob(Copy(BOOK.title, "", BOOK.author_name, "en"), "seed", BOOK.genre, 0))
 for kind in ("pdf", "docx", "epub"):
