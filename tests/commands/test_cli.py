@@ -15,7 +15,10 @@ from bookgen.http.edge import serving
 from tests.composition import settings
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
+from tests.http.conftest import Api, open_api, visitor
 from tests.service import ROOT, run
+
+__all__ = ["open_api", "visitor"]
 
 
 async def refused(folder: Path, *arguments: str, **settings: object) -> str:
@@ -174,9 +177,10 @@ async def test_bad_arguments_exit_with_two_and_no_traceback(tmp_path: Path, argu
 
 
 @pytest.mark.parametrize("chapters", ["1000", "0"])
-async def test_a_value_that_the_api_refuses_is_said_by_field(tmp_path: Path, dsn: str, chapters: str) -> None:
+async def test_a_value_that_the_api_refuses_is_said_by_field(tmp_path: Path, visitor: Api, chapters: str) -> None:
+    server = str(visitor.client.make_url(""))
     code, _, complained = await run(
-        tmp_path, "write", "T", "--chapters", chapters, "--out", str(tmp_path), BOOKGEN_DATABASE_URL=dsn
+        tmp_path, "write", "T", "--chapters", chapters, "--out", str(tmp_path), "--server", server
     )
 
     assert code == 2
