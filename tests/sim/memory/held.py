@@ -13,7 +13,8 @@ import orjson
 
 from tests.sim import wire
 from tests.sim.memory import values
-from tests.sim.memory.server import MemoryPostgres, MemorySession
+from tests.sim.memory.backend import MemorySession
+from tests.sim.memory.server import MemoryPostgres
 from tests.sim.postgres import Disposition, Hear, Postgres, Waiting
 from tests.sim.session import Session
 

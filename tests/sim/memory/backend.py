@@ -1,0 +1,333 @@
+"""What the store in memory does with a client's request: the protocol, transactions, and statements one by one."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from tests.sim import wire
+from tests.sim.memory import values
+from tests.sim.memory.catalog import Analysis, RefusedStatement
+from tests.sim.memory.errors import SqlError
+from tests.sim.memory.statements import Engine, Execution
+from tests.sim.memory.storage import Transaction
+from tests.sim.nemesis import NEWER_COLUMN
+from tests.sim.postgres import Disposition
+from tests.sim.session import Session
+from tests.sim.statements import Prepared
+
+_pids = itertools.count(1)
+CONTROL = re.compile(r"\s*(BEGIN|COMMIT|ROLLBACK TO|ROLLBACK|SAVEPOINT|RELEASE|LISTEN|UNLISTEN|SET|RESET|ALTER|DO)\b")
+RAISED = re.compile(r"ERRCODE = '(\w+)'")
+OF_THE_CATALOG = re.compile(r"pg_catalog|pg_type|'jit'|server_version")
+TAGS = {"ALTER": "ALTER TABLE", "ROLLBACK TO": "ROLLBACK"}
+IN_READ_ONLY = "cannot execute {} in a read-only transaction"
+
+
+class MemorySession:
+    """What a client has begun: its transaction, its statements and its portals."""
+
+    def __init__(self, start: bytes) -> None:
+        self.start = start
+        self.status = wire.IDLE
+        self.prepared = Prepared()
+        self.unsynced = False
+        self.failing = False
+        self.pid = next(_pids)
+        self.secret = self.pid
+        self.greeting = b""
+        self.channels: set[str] = set()
+        self.transaction: Transaction | None = None
+        self.explicit = False
+        self.read_only = False
+        self.asked_by = 0
+        self.statements: dict[bytes, tuple[str, Analysis]] = {}
+        self.portals: dict[bytes, tuple[str, Analysis, Any, bytes]] = {}
+        self.waits_for: Transaction | None = None
+        self.given_up: SqlError | None = None
+        self.work: Any = None
+
+
+class Backend:
+    """Answers requests. `disposition`: the server's, for the request at hand.
+
+    `notified`: by what was committed meanwhile.
+    """
+
+    def __init__(self, engine: Engine, real: Session) -> None:
+        self.engine = engine
+        self.store = engine.store
+        self.disposition = Disposition(0.0, False)
+        self.notified: list[list[tuple[str, str]]] = []
+        self._real = real
+        self._of_the_catalog: dict[tuple[str, bytes], bytes] = {}
+
+    def answer(self, session: MemorySession, request: bytes) -> bytes:
+        told: list[bytes] = []
+        for frame in wire.frames(request)[0]:
+            kind = frame[:1]
+            if session.failing and kind != b"S":
+                continue
+            try:
+                if kind == b"S":
+                    self._sync(session, told)
+                elif kind == b"Q":
+                    self._simple(session, frame[5:-1].decode(), told)
+                elif kind != b"H":
+                    session.unsynced = True
+                    EXTENDED[kind](self, session, frame[5:], told)
+            except SqlError as error:
+                self._fail(session, error.frame(), told, simple=kind == b"Q")
+            except RefusedStatement as refused:
+                self._fail(session, refused.frame, told, simple=kind == b"Q")
+        return b"".join(told)
+
+    def _fail(self, session: MemorySession, frame: bytes, told: list[bytes], *, simple: bool) -> None:
+        told.append(frame)
+        if session.explicit:
+            session.status = wire.FAILED
+        else:
+            self.roll_back(session)
+        if simple:
+            told.append(wire.message(wire.READY, session.status))
+        else:
+            session.failing = session.unsynced = True
+
+    def _sync(self, session: MemorySession, told: list[bytes]) -> None:
+        session.unsynced = session.failing = False
+        if not session.explicit:
+            self._commit(session)
+        told.append(wire.message(wire.READY, session.status))
+
+    def _simple(self, session: MemorySession, sql: str, told: list[bytes]) -> None:
+        parts = re.split(r";\s*(?=DO )", sql)
+        for part in parts:
+            part = part.strip().rstrip(";")
+            if not part:
+                told.append(wire.message(b"I", b""))
+            elif CONTROL.match(part):
+                told.append(_complete(self._control(session, part)))
+            else:
+                analysis = self._analysed(part)
+                rows, tag = self._execute(session, part, analysis, ())
+                told += [frame for frame in wire.frames(analysis.described)[0] if frame[:1] == b"T"]
+                told += [_row([None if v is None else values.to_text(oid, v).encode()
+                               for (_, oid), v in zip(analysis.columns, row, strict=True)]) for row in rows
+                         if analysis.columns]  # fmt: skip
+                told.append(_complete(tag))
+        if not session.explicit:
+            self._commit(session)
+        told.append(wire.message(wire.READY, session.status))
+
+    def _parse(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
+        name, sql, _ = body.split(b"\0", 2)
+        text = sql.decode()
+        self._require_sound(session, text)
+        session.statements[name] = text, self._analysed(text)
+        told.append(wire.message(b"1", b""))
+
+    def _describe(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
+        if body[:1] == b"S":
+            described = session.statements[body[1:-1]][1].described
+            told.append(b"".join(frame for frame in wire.frames(described)[0] if frame[:1] != b"1"))
+
+    def _bind(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
+        portal, name, rest = body.split(b"\0", 2)
+        sql, analysis = session.statements[name]
+        if analysis.query is not None:
+            self._require_sound(session, sql)
+            if self.engine.newer and not OF_THE_CATALOG.search(sql):
+                now = self._analysed(sql)
+                if now.columns != analysis.columns:
+                    raise SqlError("0A000", "cached plan must not change result type", routine="RevalidateCachedQuery")
+        session.portals[portal] = sql, analysis, self._parameters(analysis, rest), rest
+        told.append(wire.message(b"2", b""))
+
+    def _run(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
+        portal, limit = body.split(b"\0", 1)
+        sql, analysis, parameters, bound = session.portals[portal]
+        if CONTROL.match(sql):
+            told.append(_complete(self._control(session, sql)))
+            return
+        if OF_THE_CATALOG.search(sql):
+            told.append(self._from_the_catalog(sql, bound))
+            return
+        rows, tag = self._execute(session, sql, analysis, parameters)
+        most = int.from_bytes(limit, "big")
+        if analysis.columns:
+            encoders = [values.encoder(oid) for _, oid in analysis.columns]
+            for row in rows[: most or None]:
+                told.append(
+                    _row(
+                        [None if value is None else encode(value) for encode, value in zip(encoders, row, strict=True)]
+                    )
+                )
+            if most and len(rows) >= most:  # it does not look whether there are more
+                told.append(wire.message(b"s", b""))
+                return
+        told.append(_complete(tag))
+
+    def _close(self, _session: MemorySession, _body: bytes, told: list[bytes]) -> None:
+        told.append(wire.message(b"3", b""))
+
+    def _require_sound(self, session: MemorySession, sql: str) -> None:
+        if session.status == wire.FAILED and not CONTROL.match(sql):
+            raise SqlError("25P02", "current transaction is aborted, commands ignored until end of transaction block")
+
+    def _parameters(self, analysis: Analysis, rest: bytes) -> list[Any]:
+        (formats,) = struct.unpack_from("!h", rest)
+        at = 2 + 2 * formats
+        (count,) = struct.unpack_from("!h", rest, at)
+        at += 2
+        found: list[Any] = []
+        for number in range(count):
+            (length,) = struct.unpack_from("!i", rest, at)
+            at += 4
+            if length < 0:
+                found.append(None)
+            else:
+                found.append(values.decoder(analysis.parameters[number])(rest[at : at + length]))
+                at += length
+        return found
+
+    def _analysed(self, sql: str) -> Analysis:
+        if OF_THE_CATALOG.search(sql) or CONTROL.match(sql):
+            return self.engine.catalog.describe(sql)
+        return self.engine.catalog.analyse(sql, newer=self.engine.newer)
+
+    # What statements do
+
+    def _execute(self, session: MemorySession, sql: str, analysis: Analysis, parameters: Any) -> tuple[list[Any], str]:
+        self._require_sound(session, sql)
+        statement = self.engine.compile(sql)
+        transaction = self._transaction(session)
+        if session.read_only and (statement.writes or statement.locks):
+            what = statement.verb if statement.writes else "SELECT FOR UPDATE"
+            raise SqlError("25006", IN_READ_ONLY.format(what))
+        mark = len(transaction.undo)
+        try:
+            rows = self.engine.execute(statement, transaction, parameters, moment(self.disposition.now))
+        except BaseException:
+            self.store.take_back(transaction, mark)
+            raise
+        count = f"0 {len(rows)}" if statement.verb == "INSERT" else str(len(rows))
+        return rows, f"{statement.verb} {count}"
+
+    def _control(self, session: MemorySession, sql: str) -> str:
+        word = CONTROL.match(sql)[1]  # type: ignore[index]
+        match word:
+            case "BEGIN":
+                self._transaction(session)
+                session.explicit, session.status = True, wire.IN_TRANSACTION
+            case "COMMIT":
+                failed = session.status == wire.FAILED
+                (self.roll_back if failed else self._commit)(session)
+                return "ROLLBACK" if failed else "COMMIT"
+            case "ROLLBACK":
+                self.roll_back(session)
+            case "SAVEPOINT" | "ROLLBACK TO" | "RELEASE" if not session.explicit:
+                raise SqlError("25P01", f"{word} can only be used in transaction blocks")
+            case "SAVEPOINT":
+                self._require_sound(session, "")
+                transaction = self._transaction(session)
+                transaction.savepoints.append((sql.rstrip(";").split()[1], len(transaction.undo)))
+            case "ROLLBACK TO":
+                self._roll_back_to(session, sql.rstrip(";").split()[-1])
+            case "LISTEN":
+                session.channels.add(sql.split()[1].strip('"'))
+            case "UNLISTEN":
+                session.channels.clear()
+            case "DO":
+                raise SqlError(RAISED.search(sql)[1], "simulated")  # type: ignore[index]
+            case "ALTER":
+                if " ".join(sql.split()) != NEWER_COLUMN:
+                    raise NotImplementedError(sql)
+                self.engine.add_newer_column(
+                    Execution(self.engine, self._transaction(session), (), moment(self.disposition.now))
+                )
+        return TAGS.get(word, word)
+
+    def _transaction(self, session: MemorySession) -> Transaction:
+        if session.transaction is None:
+            session.transaction = Transaction(session)
+            session.read_only = self.disposition.read_only
+        return session.transaction
+
+    def _commit(self, session: MemorySession) -> None:
+        transaction = session.transaction
+        if transaction is not None:
+            try:
+                while transaction.deferred:
+                    transaction.deferred.pop(0)()
+            except SqlError:
+                self.roll_back(session)
+                raise
+            self.store.commit(transaction)
+            if transaction.notified:
+                self.notified.append(list(transaction.notified))
+        self._at_rest(session)
+
+    def roll_back(self, session: MemorySession) -> None:
+        if session.transaction is not None:
+            self.store.roll_back(session.transaction)
+        self._at_rest(session)
+
+    def _roll_back_to(self, session: MemorySession, name: str) -> None:
+        transaction = self._transaction(session)
+        places = [place for place, (known, _) in enumerate(transaction.savepoints) if known == name]
+        if not places:
+            raise SqlError("3B001", f'savepoint "{name}" does not exist')
+        del transaction.savepoints[places[-1] + 1 :]
+        self.store.take_back(transaction, transaction.savepoints[-1][1])
+        session.status = wire.IN_TRANSACTION
+
+    def _at_rest(self, session: MemorySession) -> None:
+        session.transaction, session.explicit, session.status = None, False, wire.IDLE
+
+    # What the real server knows
+
+    def _from_the_catalog(self, sql: str, bound: bytes) -> bytes:
+        known = self._of_the_catalog.get((sql, bound))
+        if known is None:
+            self._real.begin(
+                wire.message(b"P", b"\0" + sql.encode() + b"\0\0\0") + wire.message(b"B", b"\0\0" + bound)
+                + wire.message(b"E", b"\0\0\0\0\0") + wire.SYNC
+            )  # fmt: skip
+            answer = [frame for frame in wire.frames(self._real.listen())[0] if frame[:1] in b"DCE"]
+            known = self._of_the_catalog[sql, bound] = b"".join(answer)
+        return known
+
+
+EXTENDED: dict[bytes, Callable[..., None]] = {
+    b"P": Backend._parse,
+    b"D": Backend._describe,
+    b"B": Backend._bind,
+    b"E": Backend._run,
+    b"C": Backend._close,
+}
+
+
+def moment(now: float) -> int:
+    return round((now - values.MICROS_FROM_1970 // values.SECOND) * values.SECOND)
+
+
+def _row(fields: list[bytes | None]) -> bytes:
+    parts = [struct.pack("!h", len(fields))]
+    for field in fields:
+        if field is None:
+            parts.append(b"\xff\xff\xff\xff")
+        else:
+            parts.append(len(field).to_bytes(4, "big"))
+            parts.append(field)
+    return wire.message(b"D", b"".join(parts))
+
+
+def _complete(tag: str) -> bytes:
+    return wire.message(b"C", tag.encode() + b"\0")
+
+
+def notification(channel: str, payload: str) -> bytes:
+    return wire.message(wire.NOTIFICATION, struct.pack("!i", 1) + f"{channel}\0{payload}\0".encode())
