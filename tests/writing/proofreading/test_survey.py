@@ -52,8 +52,10 @@ def test_no_text_that_never_ends_makes_a_rule_last(unit: str) -> None:
 
 @pytest.mark.parametrize("bound", [{"seconds": 0.05}, {"memory": 64 * 2**20}], ids=["time", "memory"])
 async def test_a_survey_takes_no_more_than_it_may(bound: dict[str, Any]) -> None:
+    chapter = replace(CHAPTERS[0], content="The lamp went out. " * 2_000_000)  # 38 MB
+
     with pytest.raises(ProofreadingFailed):
-        await survey(BOOK, told(*CHAPTERS), **bound)
+        await survey(BOOK, told(chapter), **bound)
 
 
 def test_what_was_seen_in_a_text_is_found_again_in_another_or_left_out() -> None:
