@@ -129,7 +129,8 @@ def shown_suggestion(suggestion: Suggestion) -> dict[str, Any]:
 
 def _summary(report: Report) -> str:
     total = sum(report.by_severity.values())
-    read = f"{report.done} of {report.chapters} chapters read."
+    chapters = "1 chapter" if report.chapters == 1 else f"{report.chapters} chapters"
+    read = f"{report.done} of {chapters} read."
     match report.status:
         case ReportStatus.PENDING:
             return "Waiting to be read."
@@ -138,6 +139,7 @@ def _summary(report: Report) -> str:
         case ReportStatus.ERROR:
             return f"{read} {(report.failure or {}).get('message', '')}".rstrip()
     if not total:
-        return f"{report.chapters} chapters read; nothing to suggest."
+        return f"{chapters} read; nothing to suggest."
     kinds = ", ".join(f"{report.by_severity[each]} {each}" for each in Severity if each in report.by_severity)
-    return f"{report.chapters} chapters read; {total} suggestions: {kinds}."
+    suggestions = "1 suggestion" if total == 1 else f"{total} suggestions"
+    return f"{chapters} read; {suggestions}: {kinds}."

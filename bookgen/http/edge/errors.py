@@ -78,8 +78,10 @@ def place(error: errors.BookgenError) -> tuple[HTTPStatus, str]:
 def envelope(error: errors.BookgenError, public_url: str) -> web.Response:
     status, code = place(error)
     body: dict[str, Any] = {"code": code, "message": str(error), "status": status.value}
-    if error.details:
-        body["details"] = by_field(error.details) if isinstance(error, errors.InvalidInput) else error.details
+    if isinstance(error, errors.InvalidInput):
+        body["details"] = by_field(error.details or {"non_field_errors": [str(error)]})
+    elif error.details:
+        body["details"] = error.details
     body["documentation_url"] = f"{public_url}/api/v1/docs/errors/#{code}"
     return replies.json({"error": body}, status=status, headers=dict(_headers(error, status)))
 

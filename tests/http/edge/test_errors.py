@@ -37,6 +37,12 @@ def test_the_envelope_is_the_whole_body() -> None:
     }
 
 
+def test_what_is_not_valid_has_its_messages_in_details_even_where_no_field_is_at_fault() -> None:
+    response = envelope(errors.NoOutline(), "https://books.example.org")
+
+    assert orjson.loads(response.body)["error"]["details"] == {"non_field_errors": [errors.NoOutline.__doc__]}
+
+
 def test_a_message_names_the_first_fields_and_what_concerns_none_by_its_words_alone() -> None:
     many = {name: ["Wrong.", "Very wrong."] for name in ("a", "b", "c", "d")}
 
