@@ -20,11 +20,13 @@ LOCK = $(UV) pip compile -q pyproject.toml --universal --python-version 3.11 --g
 book: .venv/.runtime
 	@$(BIN)/bookgen write "$(TITLE)" --description "$(IDEA)" --genre "Literary fiction" --chapters 10 --words 20000 --out out
 
+# One process more than the two cores that it is meant for: for much of its time a test waits, for a lease, a poll or
+# another process.
 test: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 3 --dist worksteal
 
 serve: .venv/.runtime
 	@$(BIN)/bookgen serve
@@ -34,7 +36,7 @@ pythons:
 	@for python in python3.11 python3.12 python3.13; do \
 		$$python -c '' 2>/dev/null || continue; echo "With $$python:"; \
 		$$python -m venv .venv-$$python && .venv-$$python/bin/pip install -qq -e ".[test]" \
-		&& .venv-$$python/bin/mypy --python-version $${python#python} && .venv-$$python/bin/pytest -n 2 --dist worksteal || exit 1; done
+		&& .venv-$$python/bin/mypy --python-version $${python#python} && .venv-$$python/bin/pytest -n 3 --dist worksteal || exit 1; done
 
 chaos: .venv/.test
 	CHAOS=all $(BIN)/pytest tests/chaos tests/actors/test_life.py -s --timeout 900
