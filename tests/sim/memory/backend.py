@@ -139,7 +139,7 @@ class Backend:
         sql, analysis = session.statements[name]
         if analysis.query is not None:
             self._require_sound(session, sql)
-            if self.engine.newer and not OF_THE_CATALOG.search(sql):
+            if self.engine.newer:
                 now = self._analysed(sql)
                 if now.columns != analysis.columns:
                     raise SqlError("0A000", "cached plan must not change result type", routine="RevalidateCachedQuery")
@@ -149,11 +149,9 @@ class Backend:
     def _run(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
         portal, limit = body.split(b"\0", 1)
         sql, analysis, parameters, bound = session.portals[portal]
-        if CONTROL.match(sql):
-            told.append(_complete(self._control(session, sql)))
-            return
-        if OF_THE_CATALOG.search(sql):
-            told.append(self._from_the_catalog(sql, bound))
+        if analysis.query is None:
+            control = CONTROL.match(sql)
+            told.append(_complete(self._control(session, sql)) if control else self._from_the_catalog(sql, bound))
             return
         rows, tag = self._execute(session, sql, analysis, parameters)
         most = int.from_bytes(limit, "big")
