@@ -13,9 +13,10 @@ RECORDER = """
         IF NEW.crash_count > OLD.crash_count AND OLD.status = 'running' THEN
             INSERT INTO seen.charge SELECT NEW.book_id, pid FROM process WHERE boot_id = OLD.owner;
         END IF;
-        IF NEW.written > OLD.written AND (SELECT pid FROM process WHERE boot_id = OLD.owner)::text
+        IF NEW.call_no > OLD.call_no AND (SELECT pid FROM process WHERE boot_id = NEW.owner)::text
                                          <> current_setting('sim.pid', true) THEN
-            INSERT INTO seen.breach VALUES ('a process has written a chapter of it that had lost it', NEW.book_id);
+            INSERT INTO seen.breach VALUES ('a process has written or begun a chapter of it that had lost it',
+                                            NEW.book_id);
         END IF;
         IF NEW.written > OLD.written AND OLD.status IN ('stopped', 'completed', 'error') THEN
             INSERT INTO seen.breach VALUES ('a chapter of it was written after its end', NEW.book_id);

@@ -171,12 +171,12 @@ def _note(execution: Execution, shape: TableShape, old: Any, new: Any) -> None:
     book = now("book_id")
     if now("crash_count") > was("crash_count") and was("status") == "running":
         execution.run(CHARGED, book, was("owner"))
-    if now("written") > was("written"):
-        found = execution.run(PID, was("owner"))
+    if now("call_no") > was("call_no"):
+        found = execution.run(PID, now("owner"))
         if found and found[0][0] != execution.transaction.session.asked_by:
-            execution.run(BREACH, "a process has written a chapter of it that had lost it", book)
-        if was("status") in ("stopped", "completed", "error"):
-            execution.run(BREACH, "a chapter of it was written after its end", book)
+            execution.run(BREACH, "a process has written or begun a chapter of it that had lost it", book)
+    if now("written") > was("written") and was("status") in ("stopped", "completed", "error"):
+        execution.run(BREACH, "a chapter of it was written after its end", book)
     if now("written") > was("written") and now("crash_count") > 0:
         execution.run(BREACH, "it is still suspected after its progress", book)
     if was("status") == "paused" and now("status") in ("queued", "running") and now("queue_seq") == was("queue_seq"):
