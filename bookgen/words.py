@@ -20,9 +20,10 @@ _HAN_KANA_CHARACTER = re.compile(f"[{_HAN_KANA}]")
 _SEA_CHARACTER = re.compile(f"[{_SEA}]")
 _UNSPACED = re.compile(f"[{_HAN_KANA}{_SEA}]")
 # Vowel signs, points and joiners: to Python no part of a word, to a reader of Hindi, Arabic or Hebrew they are one.
+_BLOCKS = "".join(map(chr, (*range(0x300, 0x3400), *range(0xA000, 0xAC00), *range(0xFB00, 0xFE30))))
 MARKS = "\u200c\u200d" + "".join(
     character
-    for character in map(chr, (*range(0x300, 0x3400), *range(0xA000, 0xAC00), *range(0xD7B0, 0x10000)))
+    for character in re.findall(r"\W", _BLOCKS)
     if unicodedata.category(character).startswith("M") and not _UNSPACED.match(character)
 )
 _LETTERS = rf"[^\W_{_HAN_KANA}{_SEA}]"

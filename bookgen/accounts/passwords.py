@@ -37,14 +37,14 @@ class Passwords:
         self._max_waiting = max_waiting
         self._waiting = 0
         # What an absent account is checked against, so that it takes as long as a present one.
-        self._nobody = self._hasher.hash("nobody has this password")
+        self._nobody = self._executor.submit(self._hasher.hash, "nobody has this password")
 
     async def hash(self, password: str) -> str:
         return await self._run(lambda: self._hasher.hash(_normal(password)))
 
     async def verify(self, password: str, password_hash: str | None) -> bool:
         """Whether the password is right; without a hash the work is done all the same, and it is not."""
-        right = await self._run(lambda: self._verify(_normal(password), password_hash or self._nobody))
+        right = await self._run(lambda: self._verify(_normal(password), password_hash or self._nobody.result()))
         return right and password_hash is not None
 
     def outdated(self, password_hash: str) -> bool:

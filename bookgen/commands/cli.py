@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import importlib
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,10 +29,14 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
+    gc.disable()  # what is imported stays: the collector need not walk it while it comes, nor ever after
     try:
         options = parser(next(iter(given), "")).parse_args(given)
     except StartupError as error:  # an extra that the command needs is not installed
         return _refuse(str(error))
+    finally:
+        gc.freeze()
+        gc.enable()
     from bookgen import telemetry
     from bookgen.client.errors import ApiError
 
