@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http import books_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces
-from bookgen.http.answers.kept import BOOK_VERSIONS, KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptList
+from bookgen.http.answers.kept import BOOK_VERSIONS, KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptChapter, KeptList
+from bookgen.http.chapters_schemas import shown_chapter
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
@@ -26,9 +27,12 @@ from bookgen.models import Book, Chapter, Estimate
 from bookgen.services import editing
 from bookgen.store import accounts, books, chapters, covers, illustrations, whole_books
 from bookgen.store import progress as runs
+from bookgen.store.books import BookVersion
 from bookgen.store.chapters import Sketch
 from bookgen.store.database import DB
 from bookgen.store.whole_books import WholeBook
+
+_CHAPTERS, _END = b',"chapters":[', b"]}"
 
 
 @docs(
@@ -95,8 +99,8 @@ async def read_book(request: web.Request) -> web.Response:
     if kept is None:
         loaded = await _load(request, book_id)
         if loaded.large:
-            return _answer(request, loaded)
-        kept = KeptBook(found.version, replies.dump(loaded.shown), _estimate(request, loaded.book, loaded.chapters))
+            return await _answer(request, loaded)
+        kept = await _as_kept(request, found, loaded, request.app[KEPT_BOOKS].latest(book_id))
         request.app[KEPT_BOOKS].keep(book_id, kept)
     return _kept_answer(request, kept)
 
@@ -143,58 +147,83 @@ async def duplicate_book(request: web.Request) -> web.Response:
 
 @dataclass(frozen=True, slots=True)
 class LoadedBook:
-    """A book in its detail form but for its estimate; a `large` one without its chapters, which are sketches."""
+    """A book in its detail form but for its estimate and its chapters, which are sketches."""
 
     book: Book
-    chapters: Sequence[Chapter]
     sketches: Sequence[Sketch]
     artwork: shapes.BookArtwork
     shown: dict[str, Any]
+    large: bool
 
     @property
-    def large(self) -> bool:
-        return bool(self.sketches)
+    def chapters(self) -> list[Chapter]:
+        """Without their texts."""
+        return [each.chapter for each in self.sketches]
 
 
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
     """The book in its detail form; NotFound unless it is the caller's."""
-    return _answer(request, await _load(request, book_id), code=code)
+    return await _answer(request, await _load(request, book_id), code=code)
 
 
 async def _load(request: web.Request, book_id: int) -> LoadedBook:
     """NotFound unless it is the caller's."""
     async with request.app[DATABASE].http.acquire() as connection:
         whole = errors.must_exist(await whole_books.find(connection, request[ACCOUNT_ID], book_id))
-        large = whole.bytes > LARGE
-        sketches = await chapters.sketch_of_book(connection, book_id) if large else []
-        written = [each.chapter for each in sketches] if large else await chapters.of_book(connection, book_id)
+        sketches = await chapters.sketch_of_book(connection, book_id)
         artwork = await _artwork(connection, whole, request.app[SITE].public_url)
     progress = await progress_of(request, book_id)
     usage = asdict(whole.usage) | {"currency": request.app[SITE].currency}
-    return LoadedBook(
-        whole.book,
-        written,
-        sketches,
-        artwork,
-        shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork, large=large),
-    )
+    written = [each.chapter for each in sketches]
+    shown = shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork)
+    return LoadedBook(whole.book, sketches, artwork, shown, large=sum(each.bytes for each in sketches) > LARGE)
 
 
-def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web.Response:
-    shown = loaded.shown | _estimated(_estimate(request, loaded.book, loaded.chapters))
-    if not loaded.large:
-        return replies.json(shown, status=code)
-    before = replies.dump(shown)[:-1] + b',"chapters":['
-    return in_pieces(request, loaded.sketches, loaded.artwork.illustrations, before=before, after=b"]}", status=code)
+async def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web.Response:
+    head = replies.dump(loaded.shown | _estimated(_estimate(request, loaded.book, loaded.chapters)))[:-1]
+    if loaded.large:
+        pictures, before = loaded.artwork.illustrations, head + _CHAPTERS
+        return in_pieces(request, loaded.sketches, pictures, before=before, after=_END, status=code)
+    encoded = await _encoded(request, loaded, [each.id for each in loaded.chapters])
+    return replies.encoded(_joined(head, encoded.values()), status=code)
+
+
+async def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook, former: KeptBook | None) -> KeptBook:
+    """What is kept of a book in the version that was found before it was loaded.
+
+    Of a book that was kept before only those chapters are read that have changed since.
+    """
+    versions, pictures = found.of_chapters(), loaded.artwork.illustrations
+    ids = [each.id for each in loaded.chapters]
+    kept = former.chapters if former else {}
+    same = {each: kept[each] for each in ids if each in kept and kept[each].version == versions.get(each)}
+    encoded = await _encoded(request, loaded, [each for each in ids if each not in same or each in pictures])
+    for each, text in encoded.items():
+        same[each] = KeptChapter("" if each in pictures else versions.get(each, ""), text)
+    ordered = {each: same[each] for each in ids if each in same}
+    estimate = _estimate(request, loaded.book, loaded.chapters)
+    return KeptBook(found.version, replies.dump(loaded.shown)[:-1], ordered, estimate)
+
+
+async def _encoded(request: web.Request, loaded: LoadedBook, ids: Sequence[int]) -> dict[int, bytes]:
+    """Chapters with their texts and pictures, in the order of the ids; one that is gone by now is left out."""
+    found = await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], ids)
+    pictures = loaded.artwork.illustrations
+    return {each.id: replies.dump(shown_chapter(each, pictures.get(each.id, ()))) for each in found}
+
+
+def _joined(head: bytes, encoded: Iterable[bytes]) -> bytes:
+    return b"".join((head, _CHAPTERS, b",".join(encoded), _END))
 
 
 def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:
     """A kept book with the estimate of this moment, or 304 for a caller who has both."""
-    rest = b"," + replies.dump(_estimated(kept.estimate))[1:]
+    rest = b"," + replies.dump(_estimated(kept.estimate))[1:-1]
     known = Known(request)
     if known.by_tag(tag_of(kept.version.encode() + rest)):
         return known.answer({})
-    return replies.encoded(kept.encoded[:-1] + rest, headers={"ETag": known.tag})
+    body = _joined(kept.head + rest, (each.encoded for each in kept.chapters.values()))
+    return replies.encoded(body, headers={"ETag": known.tag})
 
 
 def _estimate(request: web.Request, book: Book, written: Sequence[Chapter]) -> Callable[[], Estimate] | None:

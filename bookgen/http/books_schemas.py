@@ -8,7 +8,7 @@ from typing import Any
 
 from marshmallow import Schema, fields, validate
 
-from bookgen.http.chapters_schemas import ChapterSchema, shown_chapter
+from bookgen.http.chapters_schemas import ChapterSchema
 from bookgen.http.characters_schemas import Characters
 from bookgen.http.covers_schemas import CoverSchema
 from bookgen.http.edge.schemas import Body, Integer, String, choice, shown
@@ -214,21 +214,16 @@ def shown_whole(
     quality: Sequence[Mapping[str, Any]],
     usage: Mapping[str, Any],
     artwork: BookArtwork,
-    *,
-    large: bool = False,
 ) -> dict[str, Any]:
-    """The detail form but for what is `estimated`; of a `large` book without its chapters."""
+    """The detail form but for the chapters themselves and what is `estimated`."""
     words = sum(chapter.word_count for chapter in chapters)
-    whole = {
+    return {
         **shown_in_list(book, len(chapters), words, progress, artwork.cover_image_url),
         "covers": artwork.covers,
         "character_sheet_url": artwork.character_sheet_url,
         "quality": quality,
         "usage": usage,
     }
-    if not large:
-        whole["chapters"] = [shown_chapter(each, artwork.illustrations.get(each.id, ())) for each in chapters]
-    return whole
 
 
 def estimated(estimate: Estimate | None) -> dict[str, Any]:

@@ -63,16 +63,19 @@ VERSIONS = """
                '/', b.xmin, r.xmin,
                (SELECT count(*) FROM run q
                  WHERE q.account_id = b.account_id AND q.status = 'queued' AND q.queue_seq <= r.queue_seq),
-               (SELECT string_agg(concat(c.id, '.', c.xmin), ',' ORDER BY c.id) FROM chapter c WHERE c.book_id = b.id),
+               k.chapters,
                'covers', (SELECT string_agg(concat(c.id, '.', c.xmin), ',' ORDER BY c.id)
                             FROM cover c WHERE c.book_id = b.id),
                'pictures', (SELECT string_agg(concat(i.id, '.', i.xmin), ',' ORDER BY i.id)
                               FROM chapter c JOIN illustration i ON i.chapter_id = c.id WHERE c.book_id = b.id),
-               'calls', (SELECT count(*) FROM model_call m WHERE m.book_id = b.id)) AS version
+               'calls', (SELECT count(*) FROM model_call m WHERE m.book_id = b.id)) AS version,
+           k.chapters
       FROM unnest($1::bigint[], $2::bigint[]) AS asked (account_id, book_id)
       JOIN book b ON b.id = asked.book_id AND b.account_id = asked.account_id
       LEFT JOIN LATERAL (SELECT run.status, run.xmin, run.queue_seq
                            FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
+     CROSS JOIN LATERAL (SELECT string_agg(concat(c.id, '.', c.xmin), ',' ORDER BY c.id) AS chapters
+                           FROM chapter c WHERE c.book_id = b.id) k
 """
 
 
@@ -85,12 +88,19 @@ class BookVersion:
 
     active: bool
     version: str
+    chapters: str | None
+
+    def of_chapters(self) -> dict[int, str]:
+        """What tells each chapter by itself from what it was before, by its id."""
+        return {int(each.partition(".")[0]): each for each in (self.chapters or "").split(",") if each}
 
 
 async def versions(db: DB, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], BookVersion]:
     """The versions of books, which are told by account and book, from their rows and without reading their texts."""
     rows = await db.fetch(VERSIONS, [account_id for account_id, _ in keys], [book_id for _, book_id in keys])
-    return {(row["account_id"], row["book_id"]): BookVersion(row["active"], row["version"]) for row in rows}
+    return {
+        (row["account_id"], row["book_id"]): BookVersion(row["active"], row["version"], row["chapters"]) for row in rows
+    }
 
 
 VERSION_OF_LIST = """

@@ -14,16 +14,14 @@ if TYPE_CHECKING:
 
 SUMS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens", "images", "cost_micros")
 
-# The size of a text is told without reading it.
 FIND = f"""
-    SELECT {COLUMNS}, c.bytes, c.findings, u.*,
+    SELECT {COLUMNS}, c.findings, u.*,
            EXISTS (SELECT FROM cover WHERE cover.book_id = b.id) AS has_covers,
            EXISTS (SELECT FROM chapter d JOIN illustration i ON i.chapter_id = d.id WHERE d.book_id = b.id)
                AS has_pictures
       FROM book b
      CROSS JOIN LATERAL (
-           SELECT coalesce(sum(octet_length(content)), 0)::bigint AS bytes,
-                  coalesce(jsonb_agg(jsonb_build_array(chapter_number, quality) ORDER BY chapter_number)
+           SELECT coalesce(jsonb_agg(jsonb_build_array(chapter_number, quality) ORDER BY chapter_number)
                                FILTER (WHERE quality <> '[]'), '[]') AS findings
              FROM chapter WHERE chapter.book_id = b.id) c
      CROSS JOIN LATERAL (
@@ -36,10 +34,9 @@ FIND = f"""
 
 @dataclass(frozen=True, slots=True)
 class WholeBook:
-    """A book with the `bytes` of its texts, all model work done for it, and what the quality gate could not mend."""
+    """A book with all model work done for it and what the quality gate could not mend."""
 
     book: Book
-    bytes: int
     usage: Usage
     findings: Sequence[Mapping[str, Any]]
     has_covers: bool
@@ -53,4 +50,4 @@ async def find(db: DB, account_id: int, book_id: int) -> WholeBook | None:
         return None
     usage = Usage(**{name: row[name] for name in ("calls", *SUMS, "unknown_price")})
     findings = [{"chapter_number": number, **each} for number, quality in row["findings"] for each in quality]
-    return WholeBook(book_of(row), row["bytes"], usage, findings, row["has_covers"], row["has_pictures"])
+    return WholeBook(book_of(row), usage, findings, row["has_covers"], row["has_pictures"])

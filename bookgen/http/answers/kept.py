@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from aiohttp import web
 
@@ -26,14 +26,33 @@ class KeptList:
     version: str
     encoded: bytes
 
+    @property
+    def size(self) -> int:
+        return len(self.encoded)
 
-@dataclass(frozen=True, slots=True)
-class KeptBook:
-    """An encoded book but for its estimate, which what the model's server shows changes at any time."""
+
+class KeptChapter(NamedTuple):
+    """An encoded chapter. `version` is empty where it has pictures, which its row does not tell of."""
 
     version: str
     encoded: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBook:
+    """An encoded book but for its estimate, which what the model's server shows changes at any time.
+
+    `head` has everything but the chapters, which are by their ids in their order.
+    """
+
+    version: str
+    head: bytes
+    chapters: Mapping[int, KeptChapter]
     estimate: Callable[[], Estimate] | None
+
+    @property
+    def size(self) -> int:
+        return len(self.head) + sum(len(each.encoded) for each in self.chapters.values())
 
 
 K = TypeVar("K", KeptBook, KeptList)
@@ -50,9 +69,13 @@ class KeptAnswers(Generic[K]):
         self._held = 0
         self._answers: OrderedDict[int, K] = OrderedDict()
 
+    def latest(self, number: int) -> K | None:
+        """The answer in the version in which it was kept last."""
+        return self._answers.get(number)
+
     def find(self, number: int, version: str) -> K | None:
         """The answer in this version."""
-        kept = self._answers.get(number)
+        kept = self.latest(number)
         if kept is None or kept.version != version:
             return None
         self._answers.move_to_end(number)
@@ -62,13 +85,13 @@ class KeptAnswers(Generic[K]):
         """In the place of an older version; the answer unread for longest goes when there is no room."""
         self.forget(number)
         self._answers[number] = kept
-        self._held += len(kept.encoded)
+        self._held += kept.size
         while self._held > self._most:
             self.forget(next(iter(self._answers)))
 
     def forget(self, number: int) -> None:
         if former := self._answers.pop(number, None):
-            self._held -= len(former.encoded)
+            self._held -= former.size
 
 
 def book_versions(db: DB) -> Batches[tuple[int, int], BookVersion]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bookgen.http.books_schemas import BookArtwork, BookCreationSchema, estimated, shown_whole
+from bookgen.http.chapters_schemas import shown_chapter
 from bookgen.http.edge import replies
 from bookgen.http.edge.schemas import load
 from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, Usage
@@ -26,7 +27,8 @@ def body() -> bytes:
     chapters = [_chapter(number, entry) for number, entry in enumerate(told.pop("chapters"), 1)]
     book = _book(told, len(chapters), sum(chapter.word_count for chapter in chapters))
     usage = asdict(Usage()) | {"currency": "USD"}
-    return replies.dump(shown_whole(book, chapters, None, (), usage, BookArtwork()) | estimated(None))
+    whole = shown_whole(book, chapters, None, (), usage, BookArtwork()) | estimated(None)
+    return replies.dump(whole | {"chapters": [shown_chapter(chapter, ()) for chapter in chapters]})
 
 
 def _book(told: dict[str, Any], chapter_count: int, words: int) -> Book:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from bookgen.http.answers.kept import KEPT_BOOKS, KEPT_LISTS, KeptAnswers, KeptList
-from bookgen.store.database import Database
+from bookgen.models import Chapter
+from bookgen.store import chapters
+from bookgen.store.database import DB, Database
 from tests.http.conftest import Api, OpenApi, Reply
 
 CALL = "INSERT INTO model_call (book_id, stage, model, cost_micros) VALUES ($1, 'chapter', 'offline', 7)"
@@ -60,6 +63,24 @@ async def test_a_kept_book_is_what_a_process_answers_that_keeps_none_whatever_wa
         tags.append(kept.headers["ETag"])
 
     assert all(before != after for before, after in pairwise(tags))
+
+
+async def test_only_chapters_that_have_changed_are_read_again(
+    api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await read(api, book)
+    some, asked = chapters.some, list[int]()
+
+    async def noting(db: DB, account_id: int, chapter_ids: Sequence[int]) -> list[Chapter]:
+        asked.extend(chapter_ids)
+        return await some(db, account_id, chapter_ids)
+
+    monkeypatch.setattr(chapters, "some", noting)
+    changed = book["chapters"][1]["id"]
+    await api.patch(f"/chapters/{changed}/", {"content": "Rewritten by its author."})
+
+    assert (await read(api, book)).body["chapters"][1]["content"] == "Rewritten by its author."
+    assert asked == [changed]
 
 
 async def test_who_has_the_book_is_told_so_until_it_changes(api: Api, book: dict[str, Any]) -> None:
