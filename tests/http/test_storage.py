@@ -179,6 +179,19 @@ async def test_without_billing_nothing_is_bounded(api: Api) -> None:
     assert (await save(api, chapter, 1_000_000)).status == 200
 
 
+async def test_a_bound_that_an_operator_sets_for_everybody_holds_from_the_next_save(api: Api) -> None:
+    chapter = (await api.outlined())["chapters"][0]["id"]
+    assert (await save(api, chapter, 600_000)).status == 200
+
+    await api.services.database.http.execute(
+        """UPDATE plan SET features = features || '{"max_stored_mb": 1}' WHERE slug = 'self-hosted'"""
+    )
+
+    assert (await save(api, chapter, 600_001)).status == 402
+    assert (await api.get(f"/chapters/{chapter}/")).body["content"] == "x" * 600_000
+    assert (await save(api, chapter, 300_000)).status == 200
+
+
 # What an account may still do on a full disk: steer, choose, buy, tell us who it is. None of it keeps more text.
 SMALL = {
     "/auth/profile/",
