@@ -152,6 +152,7 @@ class SimulatedAuthor:
         )  # fmt: skip
         self._promised.pop(book, None)
         if not isinstance(job, RewriteChapter):  # a new outline empties what it changes
+            self.cleared[book] += len(chapters)
             self.words = {chapter: words for chapter, words in self.words.items() if words.book != book}
         name = type(job).__name__
         self.edited.add(book)
