@@ -264,11 +264,42 @@ def constant(oid: int, data: bytes) -> Any:
     raise NotImplementedError(f"a constant of type {oid}")
 
 
+# Of a container of `jsonb`: the kinds, the number of its entries, and of an entry its kind and where it ends.
+SCALAR, OBJECT, COUNT = 0x10000000, 0x20000000, 0x0FFFFFFF
+IS_END, KIND, LENGTH = 0x80000000, 0x70000000, 0x0FFFFFFF
+STRING, NUMBER, FALSE, TRUE, NULL = 0x0, 0x10000000, 0x20000000, 0x30000000, 0x40000000
+
+
 def _json_constant(body: bytes) -> Any:
     (header,) = struct.unpack_from("<I", body)
-    if header & 0x0FFFFFFF:
-        raise NotImplementedError("a constant of JSON that is not empty")
-    return {} if header & 0x20000000 else []
+    value = _json_container(body)
+    if header & SCALAR:
+        (value,) = value
+    return JSON_NULL if value is None else value
+
+
+def _json_container(body: bytes) -> Any:
+    (header,) = struct.unpack_from("<I", body)
+    count = (header & COUNT) * (2 if header & OBJECT else 1)
+    data, end, found = 4 + 4 * count, 0, []
+    for entry in struct.unpack_from(f"<{count}I", body, 4):
+        start, end = end, entry & LENGTH if entry & IS_END else end + (entry & LENGTH)
+        found.append(_json_entry(entry & KIND, body, data + start, data + end))
+    if header & OBJECT:
+        return dict(zip(found[: count // 2], found[count // 2 :], strict=True))
+    return found
+
+
+def _json_entry(kind: int, body: bytes, start: int, end: int) -> Any:
+    if kind == STRING:
+        return body[start:end].decode()
+    if kind in (FALSE, TRUE, NULL):
+        return {FALSE: False, TRUE: True, NULL: None}[kind]
+    start = -(-start // 4) * 4  # what is neither is aligned
+    if kind == NUMBER:
+        number = _numeric_constant(body[start + 4 : end])
+        return int(number) if number == int(number) else float(number)
+    return _json_container(body[start:end])
 
 
 def _numeric_constant(body: bytes) -> Decimal:
