@@ -64,6 +64,27 @@ async def test_a_report_whose_rules_cannot_be_run_ends_with_what_was_wrong_and_c
         assert used["proofreading_checks_used"] == 0
 
 
+async def test_a_chapter_that_is_edited_before_it_is_read_is_read_as_it_is(database: Database, tmp_path: Path) -> None:
+    model = Proofreader()
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        _, second = (await author.get(f"/books/{book_id}/")).body["chapters"]
+        path, text = f"/chapters/{second['id']}/", f"{FIRST}\n\nNobody ever said a word of it to them."
+        await author.patch(path, {"content": f"{text}\n\nIt was of of no use to anybody."})
+        model.may_answer.clear()
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+        await asyncio.wait_for(model.asked.wait(), 60)  # of the first chapter; the rules have read both
+
+        await author.patch(path, {"content": f"Nobody knew.\n\n{text}"})
+        model.may_answer.set()
+        await ended(author, report["id"])
+
+        listed = await author.get(f"/proofreading-reports/{report['id']}/suggestions/?chapter={second['id']}")
+        found, content = listed.body["results"], (await author.get(path)).body["content"]
+        assert sorted(each["original_text"] for each in found) == ["said ,", "the the"]
+        assert all(content[each["start"] : each["end"]] == each["original_text"] for each in found)
+
+
 async def test_a_deleted_report_is_called_off_and_costs_no_check(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:

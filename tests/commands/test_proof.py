@@ -61,6 +61,7 @@ async def test_proof_applies_what_is_safe_and_nothing_else(tmp_path: Path, dsn: 
         _, said, _ = await run(tmp_path, "proof", "Salt", "--apply", "safe", *options)
         content = (await client.book(book["id"]))["chapters"][0]["content"]
 
+    assert "1 chapter read; 2 suggestions" in said
     assert "water. ¶ She [-said ,-]{+said,+} at last" in " ".join(said.split())
     assert content == SLIP.replace("said ,", "said,")
 
