@@ -163,8 +163,8 @@ def test_there_is_no_transparency(small: Rendered, make: Make) -> None:
 
 def test_a_preview_is_ten_pages_marked_as_one(small: Rendered) -> None:
     book, chapters = corpus.book(corpus.Corpus("small", chapters=3, words=9_000))
-    preview = perform(Job("preview", book, chapters, "A. Author", ExportSettings(), watermark=True))
-    read = PdfText(preview)
+    job = Job("preview", book, chapters, "A. Author", ExportSettings(), watermark=True, cover=red_picture())
+    read = PdfText(perform(job))
 
     assert len(read.artifacts) == 10
     assert all("PREVIEW" in furniture for furniture in read.artifacts)

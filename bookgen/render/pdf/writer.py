@@ -45,6 +45,7 @@ class _PdfWriter:
         self._file = BytesIO()
         width, height = layout.width + self._bleed, layout.height + 2 * self._bleed
         self._canvas = BareCanvas(self._file, width, height, manuscript.language, ARCHIVAL if self._digital else PRESS)
+        self._preview = preview
         self._mark = PREVIEW_MARK if preview else manuscript.watermark
         if self._mark:
             layout.typeface.pieces(self._mark, bold=True)
@@ -65,7 +66,7 @@ class _PdfWriter:
                 canvas.setBleedBox((0, 0, layout.width + self._bleed, layout.height + 2 * self._bleed))
             ground, above = _parted(page)
             self._draw(index, ground)
-            if mark and page.kind != "cover":
+            if mark and (self._preview or page.kind != "cover"):
                 canvas.draw([mark])
             self._draw(index, above)
             if self._digital:
@@ -188,6 +189,11 @@ class _PdfWriter:
 def _parted(page: Page) -> tuple[list[Placed], list[Placed]]:
     """What fills the page from edge to edge, which a mark is drawn over, and all else."""
     grounds = 1 if page.placed and isinstance(page.placed[0].mark, Fill) else 0
-    if page.kind == "chapter" and page.placed and isinstance(page.placed[0].mark, Image) and len(page.placed) == 1:
+    if (
+        page.kind in ("chapter", "cover")
+        and page.placed
+        and isinstance(page.placed[0].mark, Image)
+        and len(page.placed) == 1
+    ):
         grounds = 1
     return page.placed[:grounds], page.placed[grounds:]
