@@ -132,7 +132,7 @@ async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
 SAVE = f"""
     WITH former AS (
         {FIND} AND ($10::text IS NULL
-                    OR EXISTS (SELECT FROM plan WHERE slug = $10 AND features -> 'max_stored_mb' = '{UNLIMITED}'))
+                    OR EXISTS (SELECT FROM plan WHERE slug = $10 AND features ->> 'max_stored_mb' = '{UNLIMITED}'))
            FOR UPDATE OF c
     ), changed AS (
         SELECT former.*, coalesce(former.content <> $7, false) AS rewritten FROM former
