@@ -171,10 +171,9 @@ class Studio:
         await self._make("cover")
 
         async def keep(connection: asyncpg.Connection) -> None:
-            keys = [await media.add(connection, book_id, b"picture", 16, 25) for _ in range(2)]
-            cover = await covers.add(
-                connection, book_id, style="", prompt="", image_key=keys[0], thumbnail_key=keys[1], width=16, height=25
-            )
+            image, thumbnail = [await media.add(connection, book_id, b"picture", 16, 25) for _ in range(2)]
+            drawn = {"style": "", "prompt": "", "width": 16, "height": 25, "design": None}
+            cover = await covers.add(connection, book_id, image_key=image, thumbnail_key=thumbnail, **drawn)
             await covers.select(connection, book_id, cover.id)
 
         return keep

@@ -182,8 +182,9 @@ async def test_a_title_and_a_summary_that_lost_to_the_authors_can_be_put_back(
 
     (kept,) = await revisions.of_chapter(shelf.pool, account, chapter)
     async with shelf.pool.acquire() as connection:
-        restored = await editing.restore_revision(connection, Quota(billing=True), account, chapter, kept.id)
+        saved = await editing.restore_revision(connection, Quota(billing=True), account, chapter, kept.id)
 
+    restored = saved.chapter
     assert (restored.title, restored.summary, restored.content) == ("Other 1", "Darker.", "My text.")
 
 
