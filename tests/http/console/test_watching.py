@@ -113,7 +113,8 @@ async def test_a_run_that_failed_says_why_and_goes_on_when_told(
     await account.until(book["id"], "completed")
     await page.look()
 
-    await page.sees("Completed.")
+    await page.sees("400 words")
+    await page.until("document.querySelector('.run .state')?.innerText.includes('Completed.')")
 
 
 async def test_the_shelf_says_which_book_needs_its_author(page: BrowserPage, account: Api, author: MoodyModel) -> None:

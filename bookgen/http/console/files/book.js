@@ -1,6 +1,6 @@
 // One book: its head, the ways into it, and the part that the address names.
 
-import { html, useCallback, useEffect, useErrorBoundary, useState } from "./hooks.js";
+import { html, useCallback, useEffect, useErrorBoundary, useRef, useState } from "./hooks.js";
 import { isActive } from "./shelf.js";
 import { inLanguage, words } from "./format.js";
 import { useResource, useStatus } from "./live.js";
@@ -22,7 +22,8 @@ const PARTS = {
 export default function BookView({ rest: [id, part, ...rest] }) {
   const { data: book, error, reload, set } = useResource(`/books/${id}/`);
   const status = useRun(id, book, reload);
-  const name = part in PARTS ? part : book && firstPart(book);
+  const first = useFirstPart(book);
+  const name = part in PARTS ? part : first;
   if (!book) return html`<${Waiting} error=${error} />`;
   const told = { ...book, generation_progress: status ?? book.generation_progress };
   const View = { book: told, status: told.generation_progress, reload, set, rest };
@@ -30,6 +31,13 @@ export default function BookView({ rest: [id, part, ...rest] }) {
     ${name !== "chapters" && name !== "preview" && html`<${Head} book=${told} name=${name} />`}
     <${Problem} error=${error?.status ? error : null} />
     <${Part} key=${name} load=${PARTS[name][1]} given=${View} />`;
+}
+
+/** What is shown where the address names no part. Who watches the writing goes on watching it when it has ended. */
+function useFirstPart(book) {
+  const { current: shown } = useRef({});
+  if (book && (shown.id !== book.id || shown.part !== "writing")) Object.assign(shown, { id: book.id, part: firstPart(book) });
+  return shown.part;
 }
 
 function firstPart(book) {
