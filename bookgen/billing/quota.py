@@ -9,8 +9,8 @@ from uuid import UUID
 from bookgen.billing import credits as wallet
 from bookgen.billing.funds import Funds, find_funds
 from bookgen.billing.periods import Period
-from bookgen.billing.plans import SELF_HOSTED, covers_words, left
-from bookgen.billing.standing import Standing, find_standing
+from bookgen.billing.plans import covers_words, left
+from bookgen.billing.standing import Standing, find_standing, standard_plan
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded, must_exist
 from bookgen.models import Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod
 from bookgen.store import credits, holds, plans, subscriptions, usage
@@ -50,7 +50,7 @@ class Quota:
 
     async def plan(self, db: DB, account_id: int) -> Plan:
         if not self.billing:
-            return must_exist(await plans.find(db, SELF_HOSTED))
+            return must_exist(await plans.find(db, standard_plan(billing=False)))
         return (await self.standing(db, account_id)).plan
 
     async def period(self, db: DB, account_id: int) -> Period:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bookgen import threads
-from bookgen.billing.plans import SELF_HOSTED
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import keeps_everything, require_stored
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, must_exist
@@ -117,13 +116,9 @@ async def save_chapter(
     book too long, or its text is more than the plan keeps.
     """
     words = await _count_words(changes.get("content", ""))
-    alone = read is None and "target_word_count" not in changes  # a transaction of its own, where the plan has no bound
-    if alone and not quota.billing:
-        told = (changes, words, origin)
-        if saved := await chapters.save(connection, account_id, chapter_id, *told, if_unbounded=SELF_HOSTED):
-            return saved
     unbounded = await keeps_everything(connection, quota, account_id)
-    async with nullcontext() if alone and unbounded else connection.transaction():
+    alone = unbounded and read is None and "target_word_count" not in changes  # a transaction of its own
+    async with nullcontext() if alone else connection.transaction():
         if "target_word_count" in changes:
             await slots.lock(connection, account_id)
         if read is not None and await chapters.lock(connection, account_id, chapter_id) not in (read, None):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bookgen.models import UNLIMITED, Chapter, ChapterStatus, RevisionOrigin
+from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
 from bookgen.store.rows import columns, field_names, mapper
 
 if TYPE_CHECKING:
@@ -127,14 +127,9 @@ async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
     return row and chapter_of(row)
 
 
-# One statement: neither the text that is overwritten nor the one that overwrites it need come here to be kept. Where a
-# plan is named, nothing is saved unless that plan has no bound on what is kept.
+# One statement: neither the text that is overwritten nor the one that overwrites it need come here to be kept.
 SAVE = f"""
-    WITH former AS (
-        {FIND} AND ($10::text IS NULL
-                    OR EXISTS (SELECT FROM plan WHERE slug = $10 AND features ->> 'max_stored_mb' = '{UNLIMITED}'))
-           FOR UPDATE OF c
-    ), changed AS (
+    WITH former AS ({LOCK}), changed AS (
         SELECT former.*, coalesce(former.content <> $7, false) AS rewritten FROM former
     ), kept AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
@@ -168,24 +163,17 @@ class SavedChapter:
 
 
 async def save(
-    db: DB,
-    account_id: int,
-    chapter_id: int,
-    changes: Mapping[str, Any],
-    words: int,
-    origin: RevisionOrigin,
-    *,
-    if_unbounded: str | None = None,
+    db: DB, account_id: int, chapter_id: int, changes: Mapping[str, Any], words: int, origin: RevisionOrigin
 ) -> SavedChapter | None:
     """Changes fields of the account's chapter, and says that its book has changed.
 
     One with another text, of so many words, has a new version, and nothing is known of its quality; its former text is
-    kept as a revision that was replaced by `origin`. `if_unbounded`: only while the plan of this name keeps everything.
+    kept as a revision that was replaced by `origin`.
     """
     content = changes.get("content")
     status = ChapterStatus.COMPLETED if content and content.strip() else ChapterStatus.PENDING
     told = (changes.get("title"), changes.get("summary"), changes.get("target_word_count"), content)
-    row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status, if_unbounded)
+    row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status)
     if row is None:
         return None
     chapter = chapter_of(row) if content is None else replace(chapter_of(row), content=content)
