@@ -11,13 +11,13 @@ import structlog
 from bookgen.actors.actor import spawn
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
-from bookgen.actors.convergence import Convergence, every
 from bookgen.actors.crashes import Crashes
 from bookgen.actors.jobs import Jobs
 from bookgen.actors.lease import RENEW_AGAIN_SECONDS, RENEW_SECONDS, Lease
 from bookgen.actors.messages import Abandon, Command, DeleteBook, Job, RowChanged
 from bookgen.actors.notifications import listen
 from bookgen.actors.provider_limits import ProviderLimits
+from bookgen.actors.recovery import Recovery, every
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.reports import Reports
 from bookgen.actors.resources import PaintsSpreads, Products, Resources, Writing, no_price
@@ -78,7 +78,7 @@ class Supervisor:
         self.crashes = Crashes(self.resources, self.transactions, self.chapters, self.statuses, self.registry)
         self.limits = ProviderLimits(self.resources)
         self.lease = Lease(self.resources, self.chapters, self.registry, self.limits)
-        self.convergence = Convergence(self.resources, self.transactions, self.chapters, self.registry, self.crashes)
+        self.recovery = Recovery(self.resources, self.transactions, self.chapters, self.registry, self.crashes)
         self.restored = False
         self._database = database
         self._shortage = shortage
@@ -110,7 +110,7 @@ class Supervisor:
             return False
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
-        await self.convergence.sweep()
+        await self.recovery.sweep()
         await processes.prune(self.resources.pool)
         await reservations.prune(self.resources.pool)
         self.registry.passivate(unused_since=_now() - IDLE_SECONDS)
@@ -118,7 +118,7 @@ class Supervisor:
         return True
 
     async def _look(self) -> bool:
-        return self.resources.other_processes > 0 and await self.convergence.check_chapters_in_flight()
+        return self.resources.other_processes > 0 and await self.recovery.check_chapters_in_flight()
 
     def _notified(self, book_id: int) -> None:
         if book_id == JOINED:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bookgen.actors import lease
-from bookgen.actors.convergence import every
 from bookgen.actors.health import Health
 from bookgen.actors.messages import Generate, WriteNext
+from bookgen.actors.recovery import every
 from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
 from bookgen.errors import Unavailable
@@ -72,7 +72,7 @@ async def test_a_command_that_outlives_its_lease_has_its_run_written_once(
     run = await process.ask(account, book, Generate())
 
     assert run.owner == process.resources.boot_id
-    assert process.convergence._is_busy_with(run)  # or the next sweep would begin it a second time
+    assert process.recovery._is_busy_with(run)  # or the next sweep would begin it a second time
     await model.wait_until_asked(book, 1)
 
 

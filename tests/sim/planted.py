@@ -18,10 +18,10 @@ from bookgen.actors import (
     actor,
     book,
     chapters_in_flight,
-    convergence,
     decide,
     jobs,
     lease,
+    recovery,
     steps,
     supervisor,
     transaction,
@@ -211,17 +211,13 @@ PLANTED = [
     ),
     PlantedBug(
         "a free slot is given to nobody",
-        lambda: [*without(decide.Effect.PROMOTE)(), mock.patch.object(convergence.Convergence, "_promote", nothing)],
+        lambda: [*without(decide.Effect.PROMOTE)(), mock.patch.object(recovery.Recovery, "_promote", nothing)],
     ),
+    PlantedBug("what nobody writes is not begun", instead(recovery.Recovery, "_begin_what_nobody_writes", nothing)),
     PlantedBug(
-        "what nobody writes is not begun", instead(convergence.Convergence, "_begin_what_nobody_writes", nothing)
+        "what nobody finishes is not settled", instead(recovery.Recovery, "_settle_what_nobody_finishes", nothing)
     ),
-    PlantedBug(
-        "what nobody finishes is not settled", instead(convergence.Convergence, "_settle_what_nobody_finishes", nothing)
-    ),
-    PlantedBug(
-        "no chapter in flight is looked after", instead(convergence.Convergence, "check_chapters_in_flight", nothing)
-    ),
+    PlantedBug("no chapter in flight is looked after", instead(recovery.Recovery, "check_chapters_in_flight", nothing)),
     PlantedBug("the last chapter ends no run", instead(book.BookActor, "_nothing_to_begin", nothing)),
     PlantedBug("a hold is not released", without(decide.Effect.RELEASE)),
     PlantedBug("a hold is not taken", without(decide.Effect.HOLD)),

@@ -1,4 +1,7 @@
-"""Makes what this process writes equal to what the rows say, again and again; at its start for the first time."""
+"""Takes over the runs of dead processes and begins what nobody writes, at the start and every few seconds.
+
+Its first sweep is the recovery after a crash; the later ones mend whatever a lost notification left behind.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ log = structlog.get_logger()
 CLAIM_ROWS = 1000
 
 
-class Convergence:
-    """Level-triggered: takes over runs, promotes them and begins them by what the rows say, not by events seen."""
+class Recovery:
+    """Makes what this process writes equal to what the rows say, by the rows alone, not by events seen."""
 
     def __init__(
         self,
@@ -141,7 +144,7 @@ async def every(
             resources.health.saw(error)
             wait = again or seconds
         except Exception:
-            log.exception("convergence_failed")
+            log.exception("periodic_work_failed", work=work.__qualname__)
         else:
             if asked is not False:
                 resources.health.saw_success()
