@@ -41,7 +41,7 @@ class Kept:
 
 
 class Statuses:
-    """The one place that keeps encoded statuses: of runs that this process alone writes, until they change.
+    """The one place that keeps encoded statuses: of runs that this process alone writes or restarts, until they change.
 
     Three ways lead to a change, and each drops what is kept: the run moves on (`changed`), its owner asks for a change
     of anything in this process (`account_changed`), and another process comes, which may change what it likes.
@@ -138,8 +138,9 @@ class Statuses:
                 del self._kept[account_id]
 
     def _is_ours(self, run: Run) -> bool:
+        """Whether no other process changes it: this one writes it, or it has ended; and there is no other."""
         mine = run.owner == self._resources.boot_id and run.status is RunStatus.RUNNING
-        return mine and not self._resources.other_processes
+        return (mine or not run.status.active) and not self._resources.other_processes
 
 
 def _itself(key: Key) -> Key:

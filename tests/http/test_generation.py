@@ -150,10 +150,13 @@ async def test_deleting_a_running_book_ends_its_run(api: Api, running: dict[str,
     assert (await api.get(f"/books/{running['id']}/generation-status/")).status == 404
 
 
+@pytest.mark.parametrize("ended", [False, True])
 async def test_a_status_is_kept_until_its_owner_asks_for_a_change_or_another_process_comes(
-    api: Api, running: dict[str, Any], database: Database, open_api: OpenApi
+    api: Api, running: dict[str, Any], database: Database, ended: bool
 ) -> None:
     path, second = f"/books/{running['id']}/generation-status/", running["chapters"][1]["id"]
+    if ended:
+        assert (await api.post(f"/books/{running['id']}/stop-generation/")).status == 200
 
     async def title() -> str:
         return str((await api.get(path)).body["outline"][1]["title"])
