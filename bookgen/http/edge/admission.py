@@ -15,7 +15,7 @@ from bookgen.errors import (
     Unavailable,
 )
 from bookgen.http.edge import clients
-from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, LIMITER, OUTGOING, SHORTAGE, VERDICT
+from bookgen.http.edge.keys import ACCOUNT_ID, ACCOUNTS, DATABASE, LIMITER, LINES, OUTGOING, SHORTAGE, VERDICT
 from bookgen.http.edge.routing import Route
 from bookgen.limits import LimitClass, Verdict, address_bucket
 from bookgen.store import buckets
@@ -57,7 +57,8 @@ async def admit(request: web.Request, route: Route, app: web.Application) -> Non
     if route.public:
         verdict = limiter.take(route.limit, address_bucket(clients.address(request, app)))
     elif route.limit is LimitClass.EXPENSIVE:
-        verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
+        async with app[LINES].turn(request[ACCOUNT_ID], route.limit):  # the bucket is a row, which one takes at a time
+            verdict = await _take_shared(request[ACCOUNT_ID], route.limit, app)
     else:
         verdict = limiter.take(route.limit, request[ACCOUNT_ID])
     _hold_to(request, verdict, route.limit)

@@ -11,7 +11,10 @@ AT_ONCE = 2
 
 
 class RequestLines:
-    """A line for an account's reads and one for its writes. Who waits in it holds no connection to the database."""
+    """A line for an account's reads, one for its writes, and one to the bucket of what is expensive.
+
+    Who waits in it holds no connection to the database.
+    """
 
     def __init__(self) -> None:
         self._lines: WeakValueDictionary[tuple[int, LimitClass], asyncio.Semaphore] = WeakValueDictionary()

@@ -95,18 +95,24 @@ async def test_an_accounts_writes_that_wait_for_each_other_leave_connections_and
     assert [(await save).status for save in saving] == [200] * 20
 
 
-async def test_an_accounts_reads_leave_connections_to_others(api: Api, database: Database) -> None:
+@pytest.mark.parametrize(
+    ("path", "waits_for", "status"),
+    [("/chapters/", "illustration", 200), ("/books/1/preview-data/", "rate_bucket", 404)],
+)
+async def test_an_accounts_requests_leave_connections_to_others(
+    api: Api, database: Database, path: str, waits_for: str, status: int
+) -> None:
     other = await api.as_new_account("bob")
     async with database.runs.acquire() as connection, connection.transaction():
-        await connection.execute("LOCK TABLE illustration IN ACCESS EXCLUSIVE MODE")
-        reading = [asyncio.create_task(api.get("/chapters/")) for _ in range(40)]
+        await connection.execute(f"LOCK TABLE {waits_for} IN ACCESS EXCLUSIVE MODE")
+        asking = [asyncio.create_task(api.get(path)) for _ in range(40)]
         while await database.lease.fetchval(LOCK_WAITERS) < AT_ONCE:
             pass
 
         async with asyncio.timeout(10):
             assert (await other.get("/books/dropdown/")).status == 200
         assert await database.lease.fetchval(LOCK_WAITERS) == AT_ONCE
-    assert [(await read).status for read in reading] == [200] * 40
+    assert [(await each).status for each in asking] == [status] * 40
 
 
 async def test_an_address_has_so_many_connections_and_another_address_its_own(
