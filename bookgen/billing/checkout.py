@@ -83,7 +83,6 @@ class Payments:
         offer = plan_offer(plan, interval)
         if offer is None:
             raise InvalidInput(interval=["This plan is not sold that way."])
-        self._configured()
         present = await subscriptions.find(self._db, account_id)
         if present and _is_on(present, slug, interval):
             raise Conflict(_already("You are on this plan", present))
@@ -110,8 +109,8 @@ class Payments:
         return await self._open_session(account_id, package_offer(package), urls)
 
     async def _open_session(self, account_id: int | None, offer: Offer, urls: ReturnUrls) -> HostedCheckout:
-        fulfilment = self._configured()
         success_url, cancel_url = self._return_urls(urls)
+        fulfilment = self._configured()
 
         async def open_for(customer: str | None) -> HostedCheckout:
             checkout_id, key = await self._note(account_id, offer)
@@ -134,8 +133,8 @@ class Payments:
             return await open_for(await customers.instead_of(customer, account_id))
 
     async def _change_plan(self, account_id: int, processor_id: str | None, offer: Offer, urls: ReturnUrls) -> Upgraded:
-        fulfilment = self._configured()
         success_url, _ = self._return_urls(urls)
+        fulfilment = self._configured()
         customer = await Customers(self._db, fulfilment.gateway).of(account_id)
         changed = await self._running(customer, processor_id)
         if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew

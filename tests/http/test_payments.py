@@ -253,6 +253,8 @@ async def test_without_keys_a_checkout_says_so(api, path, body):
         ("/auth/addons/checkout/", {"addon": "nonsense", "billing_type": "monthly"}, 400),
         ("/auth/credits/checkout/", {"package": "nonsense"}, 404),
         ("/auth/credits/guest-checkout/", {"package": "nonsense"}, 404),
+        ("/auth/subscriptions/checkout/", {"plan": "pro", "success_url": "https://elsewhere.test/"}, 400),
+        ("/auth/credits/guest-checkout/", {"package": "single", "success_url": "https://elsewhere.test/"}, 400),
         ("/auth/subscriptions/portal/", None, 400),
         ("/webhooks/stripe/", {}, 400),
     ],
