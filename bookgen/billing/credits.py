@@ -22,13 +22,11 @@ async def grant(
     kind: CreditKind,
     description: str,
     checkout_id: int | None = None,
-) -> bool:
-    """Adds a lot; False when this checkout's credits were granted before."""
+) -> None:
+    """Adds a lot, unless this checkout's credits were granted before."""
     lot_id = await credits.add_lot(connection, account_id, checkout_id, amount, words_per_book)
-    if lot_id is None:
-        return False
-    await credits.book_in_ledger(connection, account_id, lot_id, kind, amount, description)
-    return True
+    if lot_id is not None:
+        await credits.book_in_ledger(connection, account_id, lot_id, kind, amount, description)
 
 
 async def grant_purchase(connection: DB, account_id: int, purchase: PaidCredits) -> None:

@@ -1,9 +1,12 @@
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bookgen.billing.periods import add_months, period_at
+from bookgen.billing.standing import PAST_DUE_GRACE, entitled
+from bookgen.models import SubscriptionStatus
 
 moments = st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC))
 
@@ -34,3 +37,14 @@ def test_every_moment_lies_in_exactly_one_period(anchor, now):
     assert period.start <= now < period.end
     assert period_at(anchor, period.end).start == period.end
     assert period_at(anchor, period.start - timedelta(microseconds=1)).end == period.start
+
+
+@pytest.mark.parametrize("status", [SubscriptionStatus.PAST_DUE, SubscriptionStatus.CANCELED])
+def test_what_was_subscribed_to_is_lost_at_the_end_itself(status):
+    end = datetime(2026, 3, 1, tzinfo=UTC)
+
+    def at(now):
+        return entitled(status, period_end=end, past_due_since=end - PAST_DUE_GRACE, now=now)
+
+    assert at(end - timedelta(microseconds=1))
+    assert not at(end)
