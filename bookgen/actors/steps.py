@@ -157,7 +157,7 @@ class StoredSteps:
         """Stores the reply that is unstored, if the database is there."""
         if step := self.unstored:
             await fault("step.before", self._work.book_id)
-            await store.save(self._resources.pool, step)
+            await self._resources.step_saves.submit(step)
             self.unstored = None
             await fault("step.after", self._work.book_id)
 
