@@ -67,12 +67,12 @@ def measured(novel: Novel, row: LanguageRow, shown: bool) -> None:
     sound = [*_corrections(novel.text), *_checked(novel.text)]
     row.seconds += time.process_time() - started
     for chapter, each in sound:
-        if each.type in ALARMS:
-            row.alarms[each.source] += 1
+        if each.reason.type in ALARMS:
+            row.alarms[each.reason.source] += 1
             row.faults += is_fault(novel.name, chapter, each)
             if shown:
                 _show(novel.name, novel.text.texts[chapter].content, each)
-    row.novels.append(sum(each.type in ALARMS for _, each in sound) / novel.words * 10_000)
+    row.novels.append(sum(each.reason.type in ALARMS for _, each in sound) / novel.words * 10_000)
     book = prepared(novel.text, chance)
     known = Counter((each.original, each.replacement) for _, each in _corrections(book))
     wrong, mistakes = spoilt(book, chance)
@@ -112,7 +112,7 @@ def _is_mended(book: BookText, chapter: int, correction: Correction, mistake: Mi
 
 def _show(name: str, content: str, each: Correction) -> None:
     before, after = content[max(0, each.start - 30) : each.start], content[each.end : each.end + 20]
-    print(f"  {name} {each.source}: {before!r} {each.original!r} -> {each.replacement!r} {after!r}")
+    print(f"  {name} {each.reason.source}: {before!r} {each.original!r} -> {each.replacement!r} {after!r}")
 
 
 def main() -> int:

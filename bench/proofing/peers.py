@@ -31,8 +31,8 @@ Kinds = Iterator[str]
 
 def ours(book: BookText) -> Kinds:
     for found in rules.check(book, refrains=False).values():
-        yield from (each.type for each in found)
-    yield from (each.type for _, each, proven in english.corrections(book, "en-gb") if proven)
+        yield from (each.reason.type for each in found)
+    yield from (each.reason.type for _, each, proven in english.corrections(book, "en-gb") if proven)
 
 
 def harper(book: BookText) -> Kinds:

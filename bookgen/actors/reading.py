@@ -63,12 +63,12 @@ async def _load(resources: Resources, account_id: int, chapter_id: int) -> Chapt
 def _row(chapter: Chapter, correction: Correction) -> NewSuggestion:
     return NewSuggestion(
         chapter_id=chapter.id,
-        type=correction.type,
-        severity=correction.severity,
+        type=correction.reason.type,
+        severity=correction.reason.severity,
         original_text=correction.original,
         suggested_text=correction.replacement,
-        explanation=correction.explanation,
-        source=correction.source,
+        explanation=correction.reason.explanation,
+        source=correction.reason.source,
         start_offset=correction.start,
         end_offset=correction.end,
         prefix=correction.prefix,

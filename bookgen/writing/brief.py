@@ -21,6 +21,8 @@ spreads; a spread's is the stage `chapter` with `spreads`, how many there are, a
 from __future__ import annotations
 
 from bookgen.models import Book
+from bookgen.writing import context
+from bookgen.writing.fingerprint import content_hash
 
 
 def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object]:
@@ -34,6 +36,15 @@ def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object
         "seed": seed,
         **fields,
     }
+
+
+def of_outline(book: Book, first: int, last: int) -> dict[str, object]:
+    """The brief of a call that plans the chapters `first` to `last`.
+
+    A book that has an outline gets another one: the same request would get its stored reply again.
+    """
+    seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
+    return of_book(book, first=first, last=last, seed=seed)
 
 
 def of_childrens(book: Book) -> dict[str, object]:

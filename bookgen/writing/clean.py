@@ -6,11 +6,10 @@ import re
 
 from bookgen.models import Chapter
 from bookgen.writing import sentences
-from bookgen.writing.printable import printable
+from bookgen.writing.printable import printable, without_thoughts
 
 LONGEST_LINE = 240  # characters: a longer line is no heading and no word to the user
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"\A```(markdown|md|text|plaintext)?[ \t]*\n(.*?)\n?```\Z", re.DOTALL | re.IGNORECASE)
 _TAG_LINE = re.compile(
     r"^[ \t]*</?(?:book_data|chapter|text|part|continuation)>[ \t]*\n?", re.MULTILINE | re.IGNORECASE
@@ -63,7 +62,7 @@ _HEADING_WORDS = re.compile(
 
 def prose(reply: str, chapter: Chapter, *, opening: bool) -> str:
     """The prose of a reply. `opening` says that the chapter begins with it: there its own title is not prose."""
-    text = _THINKING.sub("", reply).replace("\r\n", "\n").strip()
+    text = without_thoughts(reply).replace("\r\n", "\n").strip()
     fenced = _FENCE.match(text)
     if fenced and (fenced[1] or "```" not in fenced[2]):
         text = fenced[2].strip()

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
+from bookgen.writing.language import primary
 from bookgen.writing.sentences import PARAGRAPHS_REMEMBERED
 
 LEAST_LETTERS = 40  # fewer may be a name, a title or an exclamation
@@ -76,12 +77,12 @@ MUCH, LITTLE = 0.16, 0.07  # of a paragraph's words: common words of the other l
 
 def foreign(content: str, tag: str) -> list[Flaw]:
     """The paragraphs in another language; one flaw of the whole chapter when most of them are."""
-    primary = tag.lower().split("-")[0]
+    code = primary(tag)
     blocks = paragraphs(without_code(content))
     strange = [
         (index, block)
         for index, block in enumerate(blocks)
-        if not block.lstrip().startswith(">") and not _is_in(primary, block)  # a quotation may keep its language
+        if not block.lstrip().startswith(">") and not _is_in(code, block)  # a quotation may keep its language
     ]
     detail = f"It is not in the book's language ({tag})."
     if len(strange) > 2 and len(strange) > len(blocks) * MOST:
@@ -91,31 +92,30 @@ def foreign(content: str, tag: str) -> list[Flaw]:
 
 def mostly_foreign(text: str, tag: str) -> bool:
     """Whether more of `text` than not is in another language than `tag`."""
-    primary = tag.lower().split("-")[0]
     blocks = paragraphs(without_code(text))
-    strange = sum(len(block) for block in blocks if not _is_in(primary, block))
+    strange = sum(len(block) for block in blocks if not _is_in(primary(tag), block))
     return strange > sum(map(len, blocks)) / 2
 
 
 @lru_cache(maxsize=PARAGRAPHS_REMEMBERED)
-def _is_in(primary: str, paragraph: str) -> bool:
+def _is_in(code: str, paragraph: str) -> bool:
     letters = _in_all(_WORD, paragraph)
-    weight = LETTERS_OF_A_CHARACTER if primary in ("zh", "ja", "ko") else 1
+    weight = LETTERS_OF_A_CHARACTER if code in ("zh", "ja", "ko") else 1
     if letters < LEAST_LETTERS // weight:
         return True
-    scripts = _OF_LANGUAGE.get(primary, ("latin",))
+    scripts = _OF_LANGUAGE.get(code, ("latin",))
     own = sum(_in_all(_SCRIPT[script], paragraph) for script in scripts)
     if own * weight < (letters - own + own * weight) * 0.4:
         return False
-    kana = _in_all(_SCRIPT["kana"], paragraph) if primary in ("ja", "zh") else 0
-    if primary == "ja" and kana < own * 0.05:
+    kana = _in_all(_SCRIPT["kana"], paragraph) if code in ("ja", "zh") else 0
+    if code == "ja" and kana < own * 0.05:
         return False
-    if primary == "zh" and kana > own * 0.2:
+    if code == "zh" and kana > own * 0.2:
         return False
-    if primary in _TELLING:
-        ours, theirs = (len(letters.findall(paragraph)) for letters in _TELLING[primary])
+    if code in _TELLING:
+        ours, theirs = (len(letters.findall(paragraph)) for letters in _TELLING[code])
         return theirs < max(FEWEST_TELLING, ours)
-    return scripts != ("latin",) or _latin_fits(primary, paragraph)
+    return scripts != ("latin",) or _latin_fits(code, paragraph)
 
 
 def _in_all(runs: re.Pattern[str], text: str) -> int:
@@ -123,7 +123,7 @@ def _in_all(runs: re.Pattern[str], text: str) -> int:
     return sum(map(len, runs.findall(text)))
 
 
-def _latin_fits(primary: str, paragraph: str) -> bool:
+def _latin_fits(code: str, paragraph: str) -> bool:
     words = _WORD.findall(paragraph.casefold())
     if len(words) < LEAST_WORDS:
         return True
@@ -132,9 +132,9 @@ def _latin_fits(primary: str, paragraph: str) -> bool:
         for tag in _LANGUAGES_OF.get(word, ()):
             common[tag] += 1
     share = {tag: count / len(words) for tag, count in common.items()}
-    own = share.get(primary, 0.0)
-    other = max((value for tag, value in share.items() if tag != primary), default=0.0)
-    if primary not in share:
+    own = share.get(code, 0.0)
+    other = max((value for tag, value in share.items() if tag != code), default=0.0)
+    if code not in share:
         # A language whose common words are not known here: only English is told from it for certain.
         return share["en"] < 2 * MUCH
     return own >= LITTLE or other < MUCH

@@ -40,6 +40,10 @@ class Material:
                 return chapter
         raise NotFound
 
+    def after(self, number: int) -> Chapter | None:
+        """The chapter that follows that number, unless the book ends with it."""
+        return next((each for each in self.chapters if each.chapter_number == number + 1), None)
+
     def written_before(self, number: int) -> list[Chapter]:
         """The chapters before that number that have a text."""
         return [each for each in self.chapters if each.chapter_number < number and each.content.strip()]

@@ -9,12 +9,19 @@ from typing import Any
 
 from bookgen.models import Book
 from bookgen.providers.text import Message, PromptTooLong, TextRequest
-from bookgen.writing import brief, context, planning, structured
+from bookgen.writing import brief, planning, structured
 from bookgen.writing.budget import spread
-from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
-from bookgen.writing.outline_form import asked, read_chapters, read_first, rescue_chapters, rescue_first, schema
+from bookgen.writing.outline_form import (
+    asked,
+    read_chapters,
+    read_first,
+    refuse_nonsense,
+    rescue_chapters,
+    rescue_first,
+    schema,
+)
 from bookgen.writing.steps import Steps
 from bookgen.writing.structured import CutShort, StuckReply
 from bookgen.writing.window import SMALL, WINDOW, smaller
@@ -110,12 +117,17 @@ class _Plan:
             request = self._next_request(first, last)
             read = partial(read_chapters, first=first, last=last)
             rescue = partial(rescue_chapters, first=first, last=last)
-            self.chapters += await structured.ask(request, steps, read, planning.check(request), rescue=rescue)
+            check = partial(refuse_nonsense, request)
+            self.chapters += await structured.ask(request, steps, read, check, rescue=rescue)
         else:
             request = self._first_request(last)
-            read_all, rescue_all = partial(read_first, last=last), partial(rescue_first, last=last)
-            found = await structured.ask(request, steps, read_all, planning.check(request), rescue=rescue_all)
-            self.bible, self.chapters = found
+            self.bible, self.chapters = await structured.ask(
+                request,
+                steps,
+                partial(read_first, last=last),
+                lambda found: refuse_nonsense(request, found[1]),
+                rescue=partial(rescue_first, last=last),
+            )
 
     def ask_for_less(self) -> bool:
         """Whether a smaller piece than the last one is left to ask for."""
@@ -170,8 +182,6 @@ class _Plan:
 
     def _request(self, task: str, form: Mapping[str, Any], first: int, last: int, *, with_bible: bool) -> TextRequest:
         book = self.book
-        # A book that has an outline gets another one: the same request would get its stored reply again.
-        seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
         return TextRequest(
             stage="outline",
             system=(planning.editor(book, self.window),),
@@ -179,5 +189,5 @@ class _Plan:
             max_tokens=planning.room(book, last - first + 1, self.window, with_bible=with_bible),
             schema=form,
             account_id=book.account_id,
-            brief=brief.of_book(book, first=first, last=last, seed=seed),
+            brief=brief.of_outline(book, first, last),
         )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bookgen.providers.text import TextRequest
 from bookgen.writing import structured
-from bookgen.writing.echo import echoed
+from bookgen.writing.echo import echoed, instructions
 from bookgen.writing.foreign import mostly_foreign
 from bookgen.writing.language import language
 from bookgen.writing.structured import TEXT, Copied, Malformed, list_of, object_of
@@ -58,8 +59,9 @@ def asked(numbers: Sequence[int], *, bible: bool, shown: bool) -> str:
     return IN_WORDS.format(parts="; ".join(parts))
 
 
-def refuse_nonsense(chapters: Sequence[tuple[str, str]], tag: str, instructed: str) -> None:
-    """Malformed when the summaries are our instructions or in another language than `tag`."""
+def refuse_nonsense(request: TextRequest, chapters: Iterable[tuple[str, str]]) -> None:
+    """Malformed when the summaries are the instructions of `request` or in another language than its book."""
+    chapters, instructed, tag = list(chapters), instructions(request), request.brief["language"]
     for title, summary in chapters:
         if echoed(summary, instructed):
             raise Malformed(f"the summary of “{title}” repeats the instructions")

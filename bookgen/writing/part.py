@@ -156,7 +156,7 @@ def _first_part(draft: WorkingDraft) -> dict[str, object]:
 def _given(draft: WorkingDraft) -> Iterator[str]:
     """What stands around the chapter, as far as there is any."""
     chapter = draft.chapter
-    following = next((one for one in draft.material.chapters if one.chapter_number == chapter.chapter_number + 1), None)
+    following = draft.material.after(chapter.chapter_number)
     yield NEXT_CHAPTER.format(summary=_task(following, draft.window // 24)) if following else LAST_CHAPTER
     if threads := continuity.open_threads(draft.digests)[-max(draft.window // continuity.TOKENS_A_THREAD, 2) :]:
         lines = "\n".join(f"- {thread}" for thread in threads)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bookgen.models import Book
-from bookgen.providers.text import Block, TextRequest
-from bookgen.writing import context, echo
+from bookgen.providers.text import Block
+from bookgen.writing import context
 from bookgen.writing.language import language
-from bookgen.writing.outline_form import refuse_nonsense
 from bookgen.writing.window import SMALL, WINDOW, clip, scaled
 
 BATCH = 20  # chapters a reply: what models still plan well and what fits a reply's limit
@@ -88,13 +87,3 @@ def batch(book: Book, window: int) -> int:
 
 def _chapter_words(window: int) -> int:
     return BRIEF_CHAPTER_WORDS if window < SMALL else CHAPTER_WORDS
-
-
-def check(request: TextRequest) -> Callable[[Any], None]:
-    """Refuses what was read when its summaries are no plan of the book that `request` is about."""
-
-    def check_found(found: Any) -> None:
-        chapters = found[1] if isinstance(found, tuple) else list(found.values()) if isinstance(found, dict) else found
-        refuse_nonsense(chapters, request.brief["language"], echo.instructions(request))
-
-    return check_found

@@ -15,7 +15,6 @@ from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip
 
 MOST_REPAIRS = 5  # of a chapter, one a paragraph
-NO_REPAIR = frozenset({"length"})
 
 REVISE = """\
 One passage of chapter {number} has to be put differently. What is wrong with it:
@@ -38,7 +37,7 @@ def to_repair(flaws: Sequence[Flaw]) -> dict[int, list[Flaw]]:
     """The flaws by paragraph, the worst first, as many paragraphs as a chapter may have repaired."""
     found: dict[int, list[Flaw]] = {}
     for flaw in flaws:
-        if flaw.paragraph is not None and flaw.kind not in NO_REPAIR:
+        if flaw.paragraph is not None:
             found.setdefault(flaw.paragraph, []).append(flaw)
     return dict(list(found.items())[:MOST_REPAIRS])
 

@@ -9,7 +9,7 @@ from bookgen.errors import InvalidInput
 from bookgen.providers.text import Message, TextRequest
 from bookgen.writing import brief, context, planning, structured
 from bookgen.writing.material import Material, OutlineChapter
-from bookgen.writing.outline_form import example, read_numbered, schema
+from bookgen.writing.outline_form import example, read_numbered, refuse_nonsense, schema
 from bookgen.writing.steps import Steps
 from bookgen.writing.window import clip, fitted
 
@@ -52,15 +52,16 @@ async def rework_chapters(
     async def ask_on(window: int) -> None:
         while left := [number for number in wanted if number not in reworked]:
             batch = left[: planning.batch(material.book, window)]
-            request = _request(material, batch, instructions, reworked, window)
-            read = partial(read_numbered, wanted=batch)
-            for number, (title, summary) in (
-                await structured.ask(request, steps, read, planning.check(request))
-            ).items():
-                reworked[number] = OutlineChapter(title, summary, budgets[number])
+            found = await _asked(_request(material, batch, instructions, reworked, window), batch, steps)
+            reworked.update({number: OutlineChapter(*each, budgets[number]) for number, each in found.items()})
 
     await fitted(ask_on)
     return reworked
+
+
+async def _asked(request: TextRequest, numbers: Sequence[int], steps: Steps) -> dict[int, tuple[str, str]]:
+    read = partial(read_numbered, wanted=numbers)
+    return await structured.ask(request, steps, read, lambda found: refuse_nonsense(request, found.values()))
 
 
 def _request(

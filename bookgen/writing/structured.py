@@ -13,7 +13,7 @@ import json_repair
 from bookgen import threads
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Message, PromptTooLong, StopReason, TextReply, TextRequest
-from bookgen.writing.printable import printable
+from bookgen.writing.printable import printable, without_thoughts
 from bookgen.writing.refusal import raise_if_refused
 from bookgen.writing.steps import Steps
 
@@ -23,7 +23,6 @@ LONGEST_REPLY = 400_000  # characters; more is no reply but a loop
 LONGEST_SHOWN = 60_000  # characters of a reply that a model is shown again, for its window holds the rest as well
 DEEPEST = 100  # objects and lists within each other; how many Python itself can read differs by its version
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[A-Za-z0-9]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 
 
@@ -154,7 +153,7 @@ async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
     """The JSON object in `text`, whatever stands around it. A cut one is refused, not completed by guesswork."""
     if len(text) > LONGEST_REPLY:
         raise Malformed("it is far too long")
-    text = _THINKING.sub("", text).strip().lstrip("\ufeff")
+    text = without_thoughts(text).strip().lstrip("\ufeff")
     if fenced := _FENCE.search(text):
         text = fenced[1].strip()
     value = _decoded(text)
@@ -173,7 +172,7 @@ async def parse(text: str, *, cut: bool = False) -> Mapping[str, Any]:
 
 async def whole_parts(text: str) -> Mapping[str, Any]:
     """What is whole of an object that broke off."""
-    text = _THINKING.sub("", text).rstrip()
+    text = without_thoughts(text).rstrip()
     start = text.find("{")
     if start < 0 or len(text) > LONGEST_REPLY:
         raise Malformed("there is no JSON object in it")

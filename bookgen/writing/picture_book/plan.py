@@ -7,8 +7,7 @@ from functools import partial
 
 from bookgen.models import Book, Chapter
 from bookgen.providers.text import Block, Message, TextRequest
-from bookgen.writing import brief, context, echo, structured
-from bookgen.writing.fingerprint import content_hash
+from bookgen.writing import brief, context, structured
 from bookgen.writing.language import language
 from bookgen.writing.material import Outline, OutlineChapter
 from bookgen.writing.outline_form import example, read_first, refuse_nonsense, schema
@@ -63,7 +62,7 @@ async def draft_spreads(book: Book, steps: Steps, chapters: Sequence[Chapter] = 
     request = _request(book, [chapter for chapter in chapters if chapter.summary.strip()])
 
     def check(found: tuple[Mapping[str, object], list[tuple[str, str]]]) -> None:
-        refuse_nonsense(found[1], book.content_language, echo.instructions(request))
+        refuse_nonsense(request, found[1])
         if not found[0]["people"]:
             raise structured.Malformed('there is nobody under "people"')
 
@@ -95,7 +94,6 @@ def _request(book: Book, settled: Sequence[Chapter]) -> TextRequest:
         settled=SETTLED.format(spreads=context.data(spreads)) if settled else "",
         form=example(numbers, bible=True),
     )
-    seed = content_hash(context.bible(book.bible))[:12] if book.bible else ""
     return TextRequest(
         stage="outline",
         system=(Block(author(book), cache=True),),
@@ -104,5 +102,5 @@ def _request(book: Book, settled: Sequence[Chapter]) -> TextRequest:
         least_tokens=LEAST_TOKENS + LEAST_OF_A_SPREAD * count,
         schema=schema(numbers, bible=True),
         account_id=book.account_id,
-        brief=brief.of_book(book, first=1, last=count, seed=seed) | brief.of_childrens(book),
+        brief=brief.of_outline(book, 1, count) | brief.of_childrens(book),
     )

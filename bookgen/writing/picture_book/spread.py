@@ -157,7 +157,7 @@ def _request(material: Material, chapter: Chapter) -> TextRequest:
         count=count,
         title=chapter.title,
         summary=chapter.summary,
-        position=_position(material.chapters, number),
+        position=_position(material, number),
         words=tongue.length(chapter.target_word_count or reading.words),
         ages=book.age_range,
         longest=tongue.length(reading.longest),
@@ -192,8 +192,8 @@ def _story(material: Material) -> str:
     )
 
 
-def _position(chapters: Sequence[Chapter], number: int) -> str:
-    following = next((each for each in chapters if each.chapter_number == number + 1), None)
+def _position(material: Material, number: int) -> str:
+    following = material.after(number)
     if following is None:
         return "It ends the book."
     opening = "It opens the book. " if number == 1 else ""

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity, SuggestionType
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.models import Book, Chapter
+from bookgen.writing.language import primary
+from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.structure import prose
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -19,7 +20,10 @@ NAMED = ("people", "places", "terms")
 
 @dataclass(frozen=True)
 class ChapterText:
-    """One chapter. `prose` is its content with U+0000 in place of code, links and other marks: same offsets."""
+    """One chapter. `primary` is its language without a region.
+
+    `prose` is its content with U+0000 in place of code, links and other marks: same offsets.
+    """
 
     content: str
     primary: str
@@ -28,17 +32,8 @@ class ChapterText:
     def prose(self) -> str:
         return prose(self.content)
 
-    def correction(
-        self,
-        start: int,
-        end: int,
-        replacement: str,
-        kind: SuggestionType,
-        severity: Severity,
-        explanation: str,
-        source: str,
-    ) -> Correction:
-        return Correction.at(self.content, start, end, replacement, kind, severity, explanation, source)
+    def correction(self, start: int, end: int, replacement: str, reason: Reason) -> Correction:
+        return Correction.at(self.content, start, end, replacement, reason)
 
 
 @dataclass(frozen=True)
@@ -51,10 +46,9 @@ class BookText:
 
     @classmethod
     def of(cls, book: Book, chapters: Sequence[Chapter]) -> BookText:
-        """`primary` is the language without its region."""
-        primary = book.content_language.lower().replace("_", "-").split("-")[0]
-        texts = {chapter.id: ChapterText(chapter.content, primary) for chapter in chapters if chapter.content.strip()}
-        return cls(texts, primary, _names(book.bible))
+        code = primary(book.content_language)
+        texts = {chapter.id: ChapterText(chapter.content, code) for chapter in chapters if chapter.content.strip()}
+        return cls(texts, code, _names(book.bible))
 
     @cached_property
     def words(self) -> Counter[str]:

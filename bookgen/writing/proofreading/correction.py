@@ -9,48 +9,46 @@ from bookgen.models import Severity, SuggestionType
 
 CONTEXT = 32  # characters of the text before and after, by which a correction is found again
 
-CHECKER = "harper"  # the source of what only the checker says
-
 _LETTER = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a text is to be changed. `source` names the rule, the checker or the model that says so."""
+
+    type: SuggestionType
+    severity: Severity
+    explanation: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
     """`content[start:end]` is `original`, and `replacement` is to stand there instead; offsets count characters.
 
-    `source` names the rule, the checker or the model that proposes it; `prefix` and `suffix` are what stands right
-    before and after it.
+    `prefix` and `suffix` are what stands right before and after it.
     """
 
     start: int
     end: int
     original: str
     replacement: str
-    type: SuggestionType
-    severity: Severity
-    explanation: str
-    source: str
+    reason: Reason
     prefix: str
     suffix: str
 
     @classmethod
-    def at(
-        cls,
-        content: str,
-        start: int,
-        end: int,
-        replacement: str,
-        kind: SuggestionType,
-        severity: Severity,
-        explanation: str,
-        source: str,
-    ) -> Correction:
-        prefix, suffix = content[max(0, start - CONTEXT) : start], content[end : end + CONTEXT]
-        return cls(start, end, content[start:end], replacement, kind, severity, explanation, source, prefix, suffix)
+    def at(cls, content: str, start: int, end: int, replacement: str, reason: Reason) -> Correction:
+        return cls(start, end, content[start:end], replacement, reason, *around(content, start, end))
 
     def overlaps(self, other: Correction) -> bool:
         """Whether both change the same characters, or insert at the same place."""
         return (self.start < other.end and other.start < self.end) or (self.start, self.end) == (other.start, other.end)
+
+
+def around(content: str, start: int, end: int) -> tuple[str, str]:
+    """What stands right before and after `content[start:end]`."""
+    return content[max(0, start - CONTEXT) : start], content[end : end + CONTEXT]
 
 
 def honest(correction: Correction) -> Correction:
@@ -58,12 +56,15 @@ def honest(correction: Correction) -> Correction:
 
     Spelling changes one word by at most two letters; punctuation changes no letter.
     """
-    match correction.type:
-        case SuggestionType.SPELLING if not _is_spelling(correction.original, correction.replacement):
-            return replace(correction, type=SuggestionType.STYLE)
-        case SuggestionType.PUNCTUATION if _letters(correction.original) != _letters(correction.replacement):
-            return replace(correction, type=SuggestionType.STYLE)
-    return correction
+    before, after = correction.original, correction.replacement
+    match correction.reason.type:
+        case SuggestionType.SPELLING:
+            deserved = _is_spelling(before, after)
+        case SuggestionType.PUNCTUATION:
+            deserved = _letters(before) == _letters(after)
+        case _:
+            deserved = True
+    return correction if deserved else replace(correction, reason=replace(correction.reason, type=SuggestionType.STYLE))
 
 
 def _is_spelling(original: str, replacement: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.habits import slips
 
 _SPACE = "[ \u00a0\u202f]"
@@ -18,25 +18,20 @@ _DASH = re.compile(
 )
 _TYPED = (" - ", " -- ", "--")  # what a typewriter has for a dash
 _SET = (" – ", " — ", "—")
+_REASON = Reason(
+    SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the book is set with another dash.", "mixed_dashes"
+)
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """By chapter id."""
     times = Counter(_manner(match["dash"]) for text in book.texts.values() for match in _DASH.finditer(text.prose))
     usual = max(_SET, key=lambda manner: times[manner])
-    odd = slips(times, usual)
-    if not odd.intersection(_TYPED):
-        return
-    for chapter_id, text in book.texts.items():
+    odd = slips(times, usual).intersection(_TYPED)
+    for chapter_id, text in book.texts.items() if odd else ():
         for match in _DASH.finditer(text.prose):
-            if _manner(match["dash"]) in odd.intersection(_TYPED):
-                fixed = f"{match['word']}{usual}"
-                kind, severity = SuggestionType.CONSISTENCY, Severity.INFO
-                explanation = "The rest of the book is set with another dash."
-                yield (
-                    chapter_id,
-                    text.correction(match.start(), match.end(), fixed, kind, severity, explanation, "mixed_dashes"),
-                )
+            if _manner(match["dash"]) in odd:
+                yield chapter_id, text.correction(*match.span(), f"{match['word']}{usual}", _REASON)
 
 
 def _manner(dash: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText, ChapterText
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 
 # Articles, prepositions and conjunctions. Left out is whatever meets itself in good prose ("had had", "die die").
 NEVER_TWICE = {
@@ -39,6 +39,7 @@ _PATTERN = {
 }
 
 _SPACED_LETTERS = re.compile(r"\s\w\s\w\b")
+_REASON = Reason(SuggestionType.GRAMMAR, Severity.MAJOR, "This word stands twice.", "doubled_word")
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
@@ -49,11 +50,7 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     for chapter_id, text in book.texts.items():
         for match in pattern.finditer(text.prose):
             if "\n" not in match[0] and _is_repeated(text, match):
-                fixed, kind, severity = match["word"], SuggestionType.GRAMMAR, Severity.MAJOR
-                said = text.correction(
-                    match.start(), match.end(), fixed, kind, severity, "This word stands twice.", "doubled_word"
-                )
-                yield chapter_id, said
+                yield chapter_id, text.correction(*match.span(), match["word"], _REASON)
 
 
 def _is_repeated(text: ChapterText, match: re.Match[str]) -> bool:

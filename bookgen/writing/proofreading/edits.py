@@ -15,11 +15,11 @@ from bookgen.writing.fence import fenced
 from bookgen.writing.language import language
 from bookgen.writing.printable import printable
 from bookgen.writing.proofreading import anchors
-from bookgen.writing.proofreading.correction import Correction, honest
+from bookgen.writing.proofreading.correction import Correction, Reason, honest
 from bookgen.writing.proofreading.structure import blocks, keeps_structure
 from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
-from bookgen.writing.structured import Malformed, UnusableReply
+from bookgen.writing.structured import TEXT, Malformed, UnusableReply, list_of, object_of
 from bookgen.writing.window import WINDOW, clip
 
 STAGE = "proofreading"
@@ -32,27 +32,13 @@ MAX_TOKENS = 6_000
 LEAST_TOKENS = 1_500  # where the context window is smaller than that
 READ, REPLY = 0.25, 0.35  # of a small context window: the text, the edits
 
-_FIELDS = ("quote", "prefix", "suffix", "replacement", "type", "severity", "reason")
 _EDIT: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "quote": {"type": "string"},
-        "prefix": {"type": "string"},
-        "suffix": {"type": "string"},
-        "replacement": {"type": "string"},
-        "type": {"type": "string", "enum": [str(kind) for kind in SuggestionType]},
-        "severity": {"type": "string", "enum": [str(severity) for severity in Severity]},
-        "reason": {"type": "string"},
-    },
-    "required": list(_FIELDS),
-    "additionalProperties": False,
+    **dict.fromkeys(("quote", "prefix", "suffix", "replacement"), TEXT),
+    "type": {**TEXT, "enum": [str(kind) for kind in SuggestionType]},
+    "severity": {**TEXT, "enum": [str(severity) for severity in Severity]},
+    "reason": TEXT,
 }
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"edits": {"type": "array", "items": _EDIT}},
-    "required": ["edits"],
-    "additionalProperties": False,
-}
+SCHEMA = object_of({"edits": list_of(object_of(_EDIT))})
 
 PROOFREADER = """\
 You proofread a finished book in {language}. You mark mistakes; you do not rewrite. Most passages have none, and then \
@@ -165,7 +151,7 @@ def _placed(edits: Sequence[Any], content: str, window: Window) -> list[Correcti
 
 
 def _is_whole(edit: Mapping[str, Any]) -> bool:
-    return all(isinstance(edit.get(name), str) for name in _FIELDS)
+    return all(isinstance(edit.get(name), str) for name in _EDIT)
 
 
 def _correction(edit: Mapping[str, str], content: str, window: Window) -> Correction | None:
@@ -176,17 +162,9 @@ def _correction(edit: Mapping[str, str], content: str, window: Window) -> Correc
         place = anchors.find(text, quote)
     if place is None or edit["type"] not in list(SuggestionType) or edit["severity"] not in list(Severity):
         return None
-    start = window.start + place
-    return Correction.at(
-        content,
-        start,
-        start + len(quote),
-        replacement,
-        SuggestionType(edit["type"]),
-        Severity(edit["severity"]),
-        " ".join(printable(edit["reason"]).split())[:500],
-        "model",
-    )
+    start, explanation = window.start + place, " ".join(printable(edit["reason"]).split())[:500]
+    reason = Reason(SuggestionType(edit["type"]), Severity(edit["severity"]), explanation, "model")
+    return Correction.at(content, start, start + len(quote), replacement, reason)
 
 
 def _is_small(correction: Correction) -> bool:

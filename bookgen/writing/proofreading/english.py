@@ -9,7 +9,7 @@ from harper import Dialect, Lint, Linter, SuggestionKind
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText, ChapterText
-from bookgen.writing.proofreading.correction import CHECKER, Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.quotation import narration
 
 MOST = 3_000_000  # characters that are checked, the first of a book: no longer one is written here; a minute of work
@@ -60,7 +60,8 @@ def _correction(text: ChapterText, lint: Lint) -> Correction | None:
     if not fixes or "\0" in text.prose[start:end]:
         return None
     kind = SuggestionType.SPELLING if lint.lint_kind == "Spelling" else SuggestionType.GRAMMAR
-    return text.correction(start, end, fixes[0].replacement_text, kind, Severity.MAJOR, lint.message, CHECKER)
+    reason = Reason(kind, Severity.MAJOR, lint.message, "harper")
+    return text.correction(start, end, fixes[0].replacement_text, reason)
 
 
 def _is_proven(lint: Lint, correction: Correction, told: str) -> bool:

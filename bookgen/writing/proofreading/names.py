@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText
-from bookgen.writing.proofreading.correction import Correction, within
+from bookgen.writing.proofreading.correction import Correction, Reason, within
 
 SHORTEST = 5  # letters: shorter names are too near to each other
 OFTEN, RARELY = 3, 2  # times: how often the right spelling stands at least, a wrong one at most
@@ -30,18 +30,9 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     for chapter_id, text in book.texts.items():
         for match in _CAPITALISED.finditer(text.prose):
             if name := slips.get(match[0]):
-                yield (
-                    chapter_id,
-                    text.correction(
-                        match.start(),
-                        match.end(),
-                        name,
-                        SuggestionType.CONSISTENCY,
-                        Severity.MAJOR,
-                        f"Elsewhere in the book it is spelt {name}.",
-                        "name",
-                    ),
-                )
+                explanation = f"Elsewhere in the book it is spelt {name}."
+                reason = Reason(SuggestionType.CONSISTENCY, Severity.MAJOR, explanation, "name")
+                yield chapter_id, text.correction(*match.span(), name, reason)
 
 
 def _is_word(word: str, book: BookText) -> bool:

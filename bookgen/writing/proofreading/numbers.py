@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.habits import slips
 
 ENOUGH = 5  # times: numbers are rare in a book
@@ -30,6 +30,7 @@ _PATTERNS = (
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
     """By chapter id."""
     for pattern, explanation in _PATTERNS:
+        reason = Reason(SuggestionType.CONSISTENCY, Severity.INFO, explanation, "number_style")
         found = [
             (chapter_id, text, match)
             for chapter_id, text in book.texts.items()
@@ -40,9 +41,4 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
         odd = set() if usual == "-" else slips(times, usual, enough=ENOUGH, few=FEW)
         for chapter_id, text, match in found:
             if match["between"] in odd:
-                fixed = f"{match['first']}{usual}{match['last']}"
-                kind, severity = SuggestionType.CONSISTENCY, Severity.INFO
-                yield (
-                    chapter_id,
-                    text.correction(match.start(), match.end(), fixed, kind, severity, explanation, "number_style"),
-                )
+                yield chapter_id, text.correction(*match.span(), f"{match['first']}{usual}{match['last']}", reason)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bookgen.models import Suggestion
 from bookgen.writing.proofreading import anchors
-from bookgen.writing.proofreading.correction import CONTEXT, Correction
+from bookgen.writing.proofreading.correction import Correction, around
 from bookgen.writing.proofreading.structure import keeps_structure
 
 
@@ -70,22 +70,21 @@ def _apply(placement: Placement, chosen: Suggestion) -> None:
 
 def _at(suggestion: Suggestion, start: int, content: str) -> Suggestion:
     end = start + len(suggestion.original_text)
-    prefix, suffix = content[max(0, start - CONTEXT) : start], content[end : end + CONTEXT]
+    prefix, suffix = around(content, start, end)
     return replace(suggestion, start_offset=start, end_offset=end, prefix=prefix, suffix=suffix)
 
 
 def found_again(correction: Correction, content: str) -> Correction | None:
     """The correction where its passage stands in a content that has changed since; None where that is in doubt."""
-    it = correction
-    start = anchors.find_again(content, it.start, it.original, it.prefix, it.suffix)
+    original = correction.original
+    start = anchors.find_again(content, correction.start, original, correction.prefix, correction.suffix)
     if start is None:
         return None
-    end = start + len(it.original)
-    return Correction.at(content, start, end, it.replacement, it.type, it.severity, it.explanation, it.source)
+    return Correction.at(content, start, start + len(original), correction.replacement, correction.reason)
 
 
 def fingerprint(correction: Correction) -> str:
     """What a correction says, wherever its chapter has moved to: a dismissed one is known again by it."""
     around = (correction.prefix[-12:], correction.suffix[:12])
-    said = "\0".join((correction.type, correction.original, correction.replacement, *around))
+    said = "\0".join((correction.reason.type, correction.original, correction.replacement, *around))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing import sentences
 from bookgen.writing.proofreading.book import BookText, ChapterText
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.habits import ENOUGH, slips
 from bookgen.writing.proofreading.structure import blocks
 
@@ -38,6 +38,11 @@ _TOLD_OF = re.compile(r"[.!?…]\s+[^\W\d_A-ZÀ-ÞΑ-ΩА-ЯЇІЄҐ]")  # where
 _FIRST = frozenset("¿¡…'‘“„«(")  # of speech, beside letters
 _LETTER = re.compile(r"\w")
 _WORDS_AROUND = re.compile(r"\S+")
+
+_UNCLOSED = Reason(SuggestionType.PUNCTUATION, Severity.MAJOR, "What is opened here is never closed.", "unclosed")
+_MIXED = Reason(
+    SuggestionType.CONSISTENCY, Severity.INFO, "The rest of the book is set with other marks.", "mixed_marks"
+)
 
 MarkFor: TypeAlias = Callable[[str, str], str]  # of what stands before and after it in its word
 OddMark: TypeAlias = tuple[re.Pattern[str], MarkFor]  # what is set oddly, and what is to stand there instead
@@ -98,7 +103,8 @@ def _unclosed_speech(text: ChapterText, offset: int, block: str, pair: Marks | N
     if _TOLD_OF.search(speech) or _goes_on(text.prose, offset + len(block), pair):
         return None
     space = pair.space if speech[1] == pair.space else ""
-    return _closed(text, offset + start, offset + start + len(speech), f"{speech}{space}{pair.closer}")
+    closed = f"{speech}{space}{pair.closer}"
+    return text.correction(offset + start, offset + start + len(speech), closed, _UNCLOSED)
 
 
 def _is_open(block: str, pair: Marks) -> bool:
@@ -141,15 +147,12 @@ def _unclosed_bracket(text: ChapterText, offset: int, block: str) -> Correction 
     ):
         return None
     if said[-1].isalnum():
-        return _closed(text, offset + start, offset + start + len(said), f"{said})")
-    if said[-1] in ".!?":
-        return _closed(text, offset + start, offset + start + len(said), f"{said[:-1]}){said[-1]}")
-    return None
-
-
-def _closed(text: ChapterText, start: int, end: int, replacement: str) -> Correction:
-    explanation = "What is opened here is never closed."
-    return text.correction(start, end, replacement, SuggestionType.PUNCTUATION, Severity.MAJOR, explanation, "unclosed")
+        closed = f"{said})"
+    elif said[-1] in ".!?":
+        closed = f"{said[:-1]}){said[-1]}"
+    else:
+        return None
+    return text.correction(offset + start, offset + start + len(said), closed, _UNCLOSED)
 
 
 def mixed(book: BookText) -> Iterator[tuple[int, Correction]]:
@@ -161,18 +164,7 @@ def mixed(book: BookText) -> Iterator[tuple[int, Correction]]:
                 continue
             fixed = _set(word[0], odd)
             if fixed != word[0]:
-                yield (
-                    chapter_id,
-                    text.correction(
-                        word.start(),
-                        word.end(),
-                        fixed,
-                        SuggestionType.CONSISTENCY,
-                        Severity.INFO,
-                        "The rest of the book is set with other marks.",
-                        "mixed_marks",
-                    ),
-                )
+                yield chapter_id, text.correction(*word.span(), fixed, _MIXED)
 
 
 def _odd_quotation_marks(book: BookText) -> Iterator[OddMark]:

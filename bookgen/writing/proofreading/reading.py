@@ -8,7 +8,7 @@ from typing import Any
 from bookgen.models import Book, Chapter, Severity, SuggestionType
 from bookgen.threads import compute
 from bookgen.writing.proofreading import edits
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.merge import merged
 from bookgen.writing.proofreading.survey import Survey
 from bookgen.writing.steps import Steps
@@ -48,7 +48,6 @@ def _continuity(content: str, flags: Sequence[Mapping[str, Any]]) -> list[Correc
         excerpt = str(flag["excerpt"])
         start = content.find(excerpt) if flag["kind"] == "contradiction" and excerpt else -1
         if start >= 0:
-            kind, severity, end = SuggestionType.CONTINUITY, Severity.MAJOR, start + len(excerpt)
-            detail = str(flag["detail"])
-            found.append(Correction.at(content, start, end, excerpt, kind, severity, detail, "quality_gate"))
+            reason = Reason(SuggestionType.CONTINUITY, Severity.MAJOR, str(flag["detail"]), "quality_gate")
+            found.append(Correction.at(content, start, start + len(excerpt), excerpt, reason))
     return found

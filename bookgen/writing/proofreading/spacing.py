@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing.proofreading.book import BookText, ChapterText
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 
 SHARE = 0.01  # of the places where a mark stands: who sets it oddly so often means it
 SLIPS = 10  # times: so often anybody may slip
@@ -71,8 +71,8 @@ def _finds(chapter_id: int, text: ChapterText, letters: Collection[str]) -> Iter
     """`letters`: those that are words."""
 
     def find(match: re.Match[str], replacement: str, manner: str, mark: str) -> _Find:
-        kind, severity = SuggestionType.PUNCTUATION, Severity.MINOR
-        fixed = text.correction(match.start(), match.end(), replacement, kind, severity, manner, "spacing")
+        reason = Reason(SuggestionType.PUNCTUATION, Severity.MINOR, manner, "spacing")
+        fixed = text.correction(*match.span(), replacement, reason)
         return _Find(chapter_id, fixed, manner, _TALL if manner == _BEFORE and mark in _TALL else mark)
 
     for match in _RUN_OF_SPACES.finditer(text.prose):

@@ -25,7 +25,7 @@ from bookgen.errors import ProofreadingFailed
 from bookgen.models import Book, Chapter, Severity, SuggestionType
 from bookgen.writing.proofreading import rules
 from bookgen.writing.proofreading.book import BookText
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.placing import found_again
 from bookgen.writing.voice import has_refrains
 
@@ -86,8 +86,9 @@ class Survey:
 
 
 def _correction(told: Mapping[str, Any]) -> Correction:
-    kinds = {"type": SuggestionType(told["type"]), "severity": Severity(told["severity"])}
-    return Correction(**{**told, **kinds})
+    why = told["reason"]
+    reason = Reason(SuggestionType(why["type"]), Severity(why["severity"]), why["explanation"], why["source"])
+    return Correction(**{**told, "reason": reason})
 
 
 async def survey(

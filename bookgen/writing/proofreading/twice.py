@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from bookgen.models import Severity, SuggestionType
 from bookgen.writing import sentences
 from bookgen.writing.proofreading.book import BookText
-from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.structure import blocks
 from bookgen.writing.units import by_character, units
 
 LEAST_UNITS = 9  # a shorter sentence may well come twice
+_REASON = Reason(SuggestionType.STYLE, Severity.MINOR, "The book has the same sentence elsewhere.", "sentence_twice")
 
 
 def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
@@ -30,16 +31,5 @@ def corrections(book: BookText) -> Iterator[tuple[int, Correction]]:
                     seen.add(digest)
                     if again and place > 0 and "\n" not in sentence:
                         start = offset + place - (block[place - 1] == " ")
-                        yield (
-                            chapter_id,
-                            text.correction(
-                                start,
-                                offset + place + len(sentence),
-                                "",
-                                SuggestionType.STYLE,
-                                Severity.MINOR,
-                                "The book has the same sentence elsewhere.",
-                                "sentence_twice",
-                            ),
-                        )
+                        yield chapter_id, text.correction(start, offset + place + len(sentence), "", _REASON)
                 place += len(sentence)

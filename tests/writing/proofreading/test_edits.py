@@ -61,7 +61,7 @@ async def proposed(*proposals: Any, content: str = CONTENT) -> list[Correction]:
 async def test_an_edit_is_placed_where_it_is_quoted() -> None:
     (only,) = await proposed(edit("whent", "went"))
 
-    assert (only.start, only.end, only.replacement, only.type) == (9, 14, "went", SuggestionType.SPELLING)
+    assert (only.start, only.end, only.replacement, only.reason.type) == (9, 14, "went", SuggestionType.SPELLING)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ async def test_what_cannot_be_applied_safely_is_dropped(proposal: Any) -> None:
 async def test_another_language_or_an_order_is_never_called_what_is_applied_unread(proposal: Any) -> None:
     (only,) = await proposed(proposal)
 
-    assert only.type is SuggestionType.STYLE
+    assert only.reason.type is SuggestionType.STYLE
 
 
 async def test_a_translation_of_the_chapter_proposes_nothing() -> None:
@@ -126,13 +126,13 @@ async def test_what_stands_before_and_after_tells_two_alike_apart() -> None:
 async def test_a_rewriting_that_calls_itself_spelling_is_a_matter_of_style() -> None:
     (only,) = await proposed(edit("She said", "She whispered"))
 
-    assert only.type is SuggestionType.STYLE
+    assert only.reason.type is SuggestionType.STYLE
 
 
 async def test_punctuation_that_touches_a_letter_is_a_matter_of_style() -> None:
     (only,) = await proposed(edit("gone, and", "gone; but", "punctuation"))
 
-    assert only.type is SuggestionType.STYLE
+    assert only.reason.type is SuggestionType.STYLE
 
 
 async def test_a_reply_of_no_use_proposes_nothing() -> None:

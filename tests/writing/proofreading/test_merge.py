@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bookgen.models import Severity, SuggestionType
-from bookgen.writing.proofreading.correction import CHECKER, Correction
+from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.merge import merged
 
 CONTENT = "He could not beleive the the news."
@@ -11,11 +11,11 @@ CONTENT = "He could not beleive the the news."
 
 def correction(quote: str, replacement: str, source: str) -> Correction:
     start = CONTENT.index(quote)
-    kind, severity = SuggestionType.SPELLING, Severity.MAJOR
-    return Correction.at(CONTENT, start, start + len(quote), replacement, kind, severity, "", source)
+    reason = Reason(SuggestionType.SPELLING, Severity.MAJOR, "", source)
+    return Correction.at(CONTENT, start, start + len(quote), replacement, reason)
 
 
-CHECKED = correction("beleive", "believe", CHECKER)
+CHECKED = correction("beleive", "believe", "harper")
 
 
 def test_what_only_the_checker_s_dictionary_says_is_not_said() -> None:
