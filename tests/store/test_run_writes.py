@@ -34,7 +34,7 @@ from bookgen.models import Run, RunMode, RunStatus
 from bookgen.store import runs
 from bookgen.store.model_calls import Asked, Step
 from bookgen.store.runs import TRANSITIONS, Begin, Checkpoint
-from bookgen.store.steps import save as save_step
+from bookgen.store.steps import save as save_steps
 
 PACKAGE = Path(runs.__file__).parents[1]
 WRITES_RUN = re.compile(r"(UPDATE|INSERT\s+INTO|DELETE\s+FROM|MERGE\s+INTO|TRUNCATE|COPY)\s+(ONLY\s+)?run\b", re.I)
@@ -177,7 +177,8 @@ async def hand_over(pool: asyncpg.Pool, run: Run) -> None:
 
 
 async def progress(pool: asyncpg.Pool, run: Run) -> None:
-    await save_step(pool, Step("key", {"text": ""}, Asked(run.account_id, run.book_id, run.id, "chapter", 1, ())))
+    asked = Asked(run.account_id, run.book_id, run.id, "chapter", 1, ())
+    await save_steps(pool, [Step("key", {"text": ""}, asked)])
 
 
 async def recount(pool: asyncpg.Pool, run: Run) -> None:
