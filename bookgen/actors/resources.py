@@ -18,12 +18,13 @@ from bookgen.billing.quota import Quota
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import Painted
 from bookgen.providers.text import CallBudget, Halt, Outage, Patient, TextModel, bound_of
-from bookgen.store import steps
+from bookgen.store import reservations, steps
 from bookgen.store.model_calls import Step
+from bookgen.store.reservations import Refusal, Reservation
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
 
-SAVES_AT_ONCE = 16  # in one transaction
+MOST_AT_ONCE = 16  # in one transaction
 
 
 class WriteChapter(Protocol):
@@ -100,10 +101,14 @@ class Resources:
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
     step_saves: Batches[Step, None] = field(init=False)
+    reservations: Batches[Reservation, Refusal] = field(init=False)
     _patient: Patient | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.step_saves = Batches(self._save_steps, attrgetter("key"), SAVES_AT_ONCE)
+        self.step_saves = Batches(self._save_steps, attrgetter("key"), MOST_AT_ONCE)
+        self.reservations = Batches(
+            lambda asked: reservations.reserve(self.pool, asked), attrgetter("call_id"), MOST_AT_ONCE
+        )
         # Asked for at every poll; to hold a model against a Protocol takes longer than the rest of the answer.
         self._patient = self.model if isinstance(self.model, Patient) else None
 

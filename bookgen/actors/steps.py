@@ -25,6 +25,7 @@ from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextRep
 from bookgen.store import model_calls
 from bookgen.store import steps as store
 from bookgen.store.model_calls import Asked, PaidCall, Step
+from bookgen.store.reservations import Refusal, Reservation
 
 log = structlog.get_logger(__name__)
 
@@ -172,7 +173,11 @@ class StoredSteps:
         if resources.caps.none:
             return None
         purpose = Purpose(stage, work.account_id, work.book_id, chapter_number)
-        return CostBudget(resources.pool, resources.caps, resources.price, purpose, resources.health.through_outages)
+        return CostBudget(resources.pool, resources.caps, resources.price, purpose, self._reserve)
+
+    async def _reserve(self, asked: Reservation) -> Refusal | None:
+        resources = self._resources
+        return await resources.health.through_outages(lambda: resources.reservations.submit(asked))
 
     async def _call(self, request: TextRequest) -> TextReply:
         await fault("call.before", self._work.book_id)

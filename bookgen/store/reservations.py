@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -17,24 +18,36 @@ class Refusal:
     reserved: int
 
 
-RESERVE = "SELECT cap, spent, reserved FROM reserve_cost($1, $2, $3, $4, $5, $6, $7)"
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The wish to set aside what a call may cost at most, under caps; None is no cap."""
+
+    call_id: UUID
+    account_id: int | None
+    book_id: int | None
+    cost_micros: int
+    book_cap: int | None
+    account_day_cap: int | None
+    day_cap: int | None
 
 
-async def reserve(
-    db: DB,
-    call_id: UUID,
-    account_id: int | None,
-    book_id: int | None,
-    cost_micros: int,
-    book_cap: int | None,
-    account_day_cap: int | None,
-    day_cap: int | None,
-) -> Refusal | None:
-    """Sets the cost aside, unless a cap would be passed. It can be repeated."""
-    row = await db.fetchrow(
-        RESERVE, call_id, account_id, book_id, cost_micros, book_cap, account_day_cap, day_cap
+RESERVE = """
+    SELECT $1::uuid AS call_id, cap, spent, reserved FROM reserve_cost($1::uuid, $2, $3, $4, $5, $6, $7)
+"""
+
+
+async def reserve(db: DB, asked: Sequence[Reservation]) -> dict[UUID, Refusal]:
+    """Sets each cost aside unless a cap would be passed: then the call has a refusal. It can be repeated."""
+    in_order = sorted(asked, key=lambda each: each.account_id or 0)  # of the locks, so that no two wait for each other
+    rows = await db.fetchmany(
+        RESERVE,
+        [
+            (each.call_id, each.account_id, each.book_id, each.cost_micros, each.book_cap, each.account_day_cap,
+             each.day_cap)
+            for each in in_order
+        ],
     )  # fmt: skip
-    return Refusal(**row) if row["cap"] else None
+    return {row["call_id"]: Refusal(row["cap"], row["spent"], row["reserved"]) for row in rows if row["cap"]}
 
 
 RELEASE = "DELETE FROM cost_reservation WHERE call_id = $1"
