@@ -30,6 +30,11 @@ def covers_words(plan: Plan, words: int) -> bool:
     return words <= plan.features.max_word_count_per_book
 
 
+def pays_for_any(plan: Plan, words: int) -> bool:
+    """Whether the plan pays for a book of so many words however many there were."""
+    return plan.features.books_per_month == UNLIMITED and covers_words(plan, words)
+
+
 def left(limit: int, taken: int) -> int:
     """What remains of a limit, -1 for an unlimited one."""
     return UNLIMITED if limit == UNLIMITED else max(limit - taken, 0)

@@ -9,7 +9,7 @@ from uuid import UUID
 from bookgen.billing import credits as wallet
 from bookgen.billing.funds import Funds, find_funds
 from bookgen.billing.periods import Period
-from bookgen.billing.plans import covers_words, left
+from bookgen.billing.plans import covers_words, left, pays_for_any
 from bookgen.billing.standing import Standing, find_standing, standard_plan
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded, must_exist
 from bookgen.models import Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod
@@ -107,6 +107,11 @@ class Quota:
         self, connection: DB, account_id: int, book_id: int, run_id: UUID, target_word_count: int
     ) -> FundingSource:
         """Sets aside what pays for this run, in the transaction that accepts it."""
+        standing = await self.standing(connection, account_id)
+        if pays_for_any(standing.plan, target_word_count) and await holds.find_by_book(connection, book_id) is None:
+            source, period = FundingSource.SUBSCRIPTION, standing.period
+            await holds.add(connection, account_id, book_id, run_id, source, None, period.start, period.end)
+            return source
         await subscriptions.lock(connection, account_id)
         await wallet.settle(connection, account_id, self._clock())
         hold = await holds.find_by_book(connection, book_id)
