@@ -15,9 +15,9 @@ import pytest
 
 from bookgen import processes
 from bookgen.config import names
-from bookgen.store.database import Database, open_pool
+from bookgen.store.database import Database
 from bookgen.store.postgres.embedded import EmbeddedPostgres
-from tests.databases import empty_database, make_template, migrated_database
+from tests.databases import Databases, Lent, empty_database, make_template
 from tests.programs import start_worker, until_loaded
 
 pytest_plugins = ("tests.canaries", "tests.checkers")
@@ -107,22 +107,39 @@ async def empty_dsn(cluster_dsn: str) -> AsyncIterator[str]:
         yield dsn
 
 
+@pytest.fixture(scope="session")
+async def databases(cluster_dsn: str) -> AsyncIterator[Databases]:
+    databases = Databases(cluster_dsn)
+    yield databases
+    databases.close()
+
+
 @pytest.fixture
-async def dsn(cluster_dsn: str) -> AsyncIterator[str]:
+async def lent(databases: Databases) -> AsyncIterator[Lent]:
     """A migrated database that no other test uses meanwhile."""
-    async with migrated_database(cluster_dsn) as dsn:
-        yield dsn
+    async with databases.lent() as lent:
+        yield lent
+        await end_tasks()
 
 
 @pytest.fixture
-async def pool(dsn: str) -> AsyncIterator[asyncpg.Pool]:
-    pool = await open_pool(dsn, size=5)
-    yield pool
-    pool.terminate()
+def dsn(lent: Lent) -> str:
+    return lent.dsn
 
 
 @pytest.fixture
-async def database(dsn: str) -> AsyncIterator[Database]:
-    database = await Database.open(dsn, http_connections=5, run_connections=5)
-    yield database
-    await database.close(patience=1.0)
+async def database(lent: Lent) -> Database:
+    return await lent.database()
+
+
+@pytest.fixture
+def pool(database: Database) -> asyncpg.Pool:
+    return database.http
+
+
+async def end_tasks() -> None:
+    """What a test has left running would meet the next."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

@@ -2,6 +2,8 @@
 
 To make a clone and to drop it takes ten times as long as to restore one: empty its tables, put back the rows that the
 migrations make, set the sequences back. What a test did to the schema is not undone: such a clone is dropped.
+
+Its pools stay open: what a connection has to read and to plan anew costs the server more than most tests ask of it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from pathlib import Path
 
 import asyncpg
 
+from bookgen.errors import BookgenError
+from bookgen.store.database import Database, Pool
 from bookgen.store.migrate import migrate
 
 SQL = Path(__file__).parent.parent / "sql"
@@ -37,7 +41,8 @@ KEEP_THE_BEGINNING = """
     END $$;
 
     CREATE TABLE pristine._table AS
-        SELECT c.relname AS name, to_regclass(format('pristine.%I', c.relname)) IS NOT NULL AS filled,
+        SELECT c.oid::regclass AS id, c.relname AS name,
+               to_regclass(format('pristine.%I', c.relname)) IS NOT NULL AS filled,
                (SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute a
                  WHERE a.attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS columns
           FROM pg_class c WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace;
@@ -52,22 +57,27 @@ KEEP_THE_BEGINNING = """
     CREATE FUNCTION pristine.note() RETURNS event_trigger LANGUAGE plpgsql AS
         $$ BEGIN INSERT INTO pristine._change VALUES (tg_tag); END $$;
 
+    -- A statement for each table, so that a connection plans it once.
+    DO $do$
+    DECLARE statements text;
+    BEGIN
+        SELECT string_agg(format('DELETE FROM public.%I;', name) || CASE WHEN filled THEN
+                   format('INSERT INTO public.%1$I (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM pristine.%1$I;',
+                          name, columns) ELSE '' END, '')
+          INTO statements FROM pristine._table;
+        EXECUTE format('CREATE FUNCTION pristine.refill() RETURNS void LANGUAGE plpgsql AS $$ BEGIN %s END $$',
+                       statements);
+    END $do$;
+
     -- False when the schema is another than at the beginning. No trigger and no foreign key is asked.
     CREATE FUNCTION pristine.restore(most_bytes bigint) RETURNS boolean LANGUAGE plpgsql AS $$
-    DECLARE each pristine._table;
     BEGIN
         IF EXISTS (SELECT FROM pristine._change)
-           OR (SELECT sum(pg_table_size(format('public.%I', name)::regclass)) > most_bytes FROM pristine._table) THEN
+           OR (SELECT sum(pg_table_size(id)) > most_bytes FROM pristine._table) THEN
             RETURN false;
         END IF;
         SET LOCAL session_replication_role = replica;
-        FOR each IN SELECT * FROM pristine._table LOOP
-            EXECUTE format('DELETE FROM public.%I', each.name);
-            IF each.filled THEN
-                EXECUTE format('INSERT INTO public.%1$I (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM pristine.%1$I',
-                               each.name, each.columns);
-            END IF;
-        END LOOP;
+        PERFORM pristine.refill();
         PERFORM setval(id, value, called) FROM pristine._sequence;
         RETURN true;
     END $$;
@@ -77,13 +87,14 @@ KEEP_THE_BEGINNING = """
 
 END_OTHERS = """
     SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+     WHERE datname = current_database() AND pid <> ALL ($1::int[]) AND backend_type = 'client backend'
 """
 
 RESTORE = "SELECT pristine.restore($1)"
 
+CONNECTIONS = 5
+
 _numbers = itertools.count()
-_free: list[tuple[str, int]] = []  # of this process: names, and how many tests each has served
 
 
 async def make_template(cluster_dsn: str) -> None:
@@ -92,16 +103,70 @@ async def make_template(cluster_dsn: str) -> None:
     await command(database_dsn(cluster_dsn, TEMPLATE), KEEP_THE_BEGINNING)
 
 
-@contextlib.asynccontextmanager
-async def migrated_database(cluster_dsn: str) -> AsyncIterator[str]:
-    """The DSN of a database as the migrations leave it, for one test."""
-    name, served = _free.pop() if _free else (await _new(cluster_dsn, TEMPLATE), 0)
-    dsn = database_dsn(cluster_dsn, name)
-    yield dsn
-    if served < MOST_TESTS and await _restore(dsn):
-        _free.append((name, served + 1))
-    else:
-        await _drop(cluster_dsn, name)
+class Lent:
+    """A database as the migrations leave it, with pools that are opened when a test first asks for them."""
+
+    def __init__(self, name: str, dsn: str) -> None:
+        self.name = name
+        self.dsn = dsn
+        self._served = 0
+        self._database: Database | None = None
+
+    async def database(self) -> Database:
+        if self._database is None:
+            self._database = await Database.open(self.dsn, http_connections=CONNECTIONS, run_connections=CONNECTIONS)
+        return self._database
+
+    async def restore(self) -> bool:
+        """False when no other test can have it."""
+        self._served += 1
+        if self._served == MOST_TESTS or not all(map(_is_at_rest, self._pools())):
+            return False
+        try:
+            kept = [holder._con for pool in self._pools() for holder in pool._holders if holder.is_connected()]
+            if kept:
+                return await _restore(*kept)
+            connection = await asyncpg.connect(self.dsn)
+            try:
+                return await _restore(connection)
+            finally:
+                await connection.close()
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, BookgenError, OSError):
+            return False  # the test may have dropped it, or barred the way in
+
+    def close(self) -> None:
+        for pool in self._pools():
+            pool.terminate()
+
+    def _pools(self) -> list[Pool]:
+        return [self._database.http, self._database.runs, self._database.lease] if self._database else []
+
+
+class Databases:
+    """Of one process."""
+
+    def __init__(self, cluster_dsn: str) -> None:
+        self._cluster_dsn = cluster_dsn
+        self._free: list[Lent] = []
+
+    @contextlib.asynccontextmanager
+    async def lent(self) -> AsyncIterator[Lent]:
+        """For one test."""
+        lent = self._free.pop() if self._free else await self._made()
+        yield lent
+        if await lent.restore():
+            self._free.append(lent)
+        else:
+            lent.close()
+            await _drop(self._cluster_dsn, lent.name)
+
+    def close(self) -> None:
+        for lent in self._free:
+            lent.close()
+
+    async def _made(self) -> Lent:
+        name = await _new(self._cluster_dsn, TEMPLATE)
+        return Lent(name, database_dsn(self._cluster_dsn, name))
 
 
 @contextlib.asynccontextmanager
@@ -134,13 +199,14 @@ async def _drop(cluster_dsn: str, name: str) -> None:
     await command(cluster_dsn, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-async def _restore(dsn: str) -> bool:
-    try:
-        connection = await asyncpg.connect(dsn)
-    except asyncpg.PostgresError:  # the test may have dropped it, or barred the way in
-        return False
-    try:
-        await connection.execute(END_OTHERS)
-        return bool(await connection.fetchval(RESTORE, MOST_BYTES))
-    finally:
-        await connection.close()
+def _is_at_rest(pool: Pool) -> bool:
+    """As it was when it was opened: none of its connections is lent, nobody waits for one."""
+    return not pool.is_closing() and pool._free == pool.get_max_size() and pool.get_idle_size() == pool.get_size()
+
+
+async def _restore(*kept: asyncpg.Connection) -> bool:
+    """Ends the sessions of all others."""
+    await kept[0].execute(END_OTHERS, [connection.get_server_pid() for connection in kept])
+    for connection in kept:
+        await connection.execute("RESET ALL")  # a test may have set what it liked
+    return bool(await kept[0].fetchval(RESTORE, MOST_BYTES))
