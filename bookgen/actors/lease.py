@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 from pathlib import Path
@@ -25,6 +26,8 @@ RENEW_SECONDS = 10.0
 RENEW_AGAIN_SECONDS = 2.0  # after an outage: one lost answer is to cost no lease
 # Counted from the start of the last renewal that succeeded, on a clock that no NTP step moves.
 FENCE_SECONDS = 20.0
+# Within these every process that lives has renewed once more.
+SETTLE_SECONDS = RENEW_SECONDS + 2 * RENEW_AGAIN_SECONDS
 
 
 class Lease:
@@ -43,7 +46,13 @@ class Lease:
         self._registry = registry
         self._fence: asyncio.TimerHandle | None = None
         self._former: UUID | None = None
+        self._settled_at = -math.inf
         self.held = False
+
+    @property
+    def tells_the_dead(self) -> bool:
+        """Whether who has no lease is dead: when the server's clock has jumped, nobody has one until it renews."""
+        return asyncio.get_running_loop().time() >= self._settled_at
 
     async def take(self) -> None:
         """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
@@ -61,15 +70,17 @@ class Lease:
     async def renew(self) -> None:
         """Renews, or takes a new lease when this one is not known any more."""
         started, boot_id = asyncio.get_running_loop().time(), self._resources.boot_id
-        others = await processes.renew(self._resources.lease_pool, boot_id, TTL_SECONDS)
+        renewal = await processes.renew(self._resources.lease_pool, boot_id, TTL_SECONDS)
         if boot_id != self._resources.boot_id:  # too late: that lease was lost meanwhile
             return
-        if others is None:
+        if renewal is None:
             if self.held:
                 self._lost()
             await self.take()
             return
-        self._limits.count_others(others)
+        if renewal.overdue:
+            self._settled_at = started + SETTLE_SECONDS
+        self._limits.count_others(renewal.others)
         self._set_fence(started)
 
     async def give_up(self) -> None:

@@ -46,8 +46,9 @@ class Recovery:
         self._registry = registry
         self._crashes = crashes
 
-    async def sweep(self) -> None:
-        await self._take_over()
+    async def sweep(self, *, takes_over: bool) -> None:
+        """`takes_over`: whether a process without a lease is to be believed dead."""
+        await self._take_over(takes_over)
         await self._promote()
         await self._begin_what_nobody_writes()
         await self._settle_what_nobody_finishes()
@@ -67,11 +68,13 @@ class Recovery:
                 self._registry.tell(_key(work.run), RowChanged())
         return True
 
-    async def _take_over(self) -> None:
+    async def _take_over(self, takes_over: bool) -> None:
         """Claims what nobody writes, up to an even share; what this process has beyond it is to be handed over."""
         pool, boot_id = self._resources.pool, self._resources.boot_id
         balance = await ownership.balance(pool, boot_id)
         room, self._chapters.surplus = balance.room, balance.surplus
+        if not (takes_over and balance.alive):
+            return
         while room and (claimed := await runs.claim(pool, boot_id, min(room, CLAIM_ROWS), CRASHES_TO_SUSPECT)):
             log.info("runs_taken_over", runs=len(claimed))
             room -= len(claimed)

@@ -110,7 +110,7 @@ class Supervisor:
             return False
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
-        await self.recovery.sweep()
+        await self.recovery.sweep(takes_over=self.lease.tells_the_dead)
         await processes.prune(self.resources.pool)
         await reservations.prune(self.resources.pool)
         self.registry.passivate(unused_since=_now() - IDLE_SECONDS)

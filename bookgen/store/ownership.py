@@ -14,23 +14,28 @@ from bookgen.store.runs import run_of
 COUNTS = """
     SELECT (SELECT count(*) FROM run WHERE status = 'running') AS running,
            (SELECT count(*) FROM run WHERE status = 'running' AND owner = $1) AS mine,
-           (SELECT count(*) FROM process WHERE lease_until > now() AND NOT draining) AS processes
+           (SELECT count(*) FROM process WHERE lease_until > now() AND NOT draining) AS processes,
+           EXISTS (SELECT FROM process WHERE boot_id = $1 AND lease_until > now()) AS alive
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """How many more runs a process may take over, and how many it has beyond its share."""
+    """How many more runs a process may take over, and how many it has beyond its share.
+
+    `alive`: its own lease still runs by the server's clock. One without may not take anything from others.
+    """
 
     room: int
     surplus: int
+    alive: bool
 
 
 async def balance(db: DB, owner: UUID) -> Balance:
     """Compares what the process writes with an even share of all running runs. A quarter more is no surplus yet."""
     row = await db.fetchrow(COUNTS, owner)
     share = math.ceil(row["running"] / max(1, row["processes"]))
-    return Balance(max(0, share - row["mine"]), max(0, row["mine"] - share - max(1, share // 4)))
+    return Balance(max(0, share - row["mine"]), max(0, row["mine"] - share - max(1, share // 4)), row["alive"])
 
 
 STILL_RUNNING = "SELECT id FROM run WHERE id = ANY($1::uuid[]) AND owner = $2 AND status = 'running'"

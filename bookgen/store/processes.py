@@ -18,16 +18,26 @@ async def register(db: DB, boot_id: UUID, host: str, pid: int, pid_started: str,
     await db.execute(REGISTER, boot_id, host, pid, pid_started, float(seconds))
 
 
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """How many other processes are alive, and whether the lease that was renewed had run out by the server's clock."""
+
+    others: int
+    overdue: bool
+
+
+# What the queries of RETURNING read is as it was before.
 RENEW = """
     UPDATE process SET lease_until = now() + $2 * interval '1 second', alone = NULL WHERE boot_id = $1
-    RETURNING (SELECT count(*) FROM process o WHERE o.boot_id <> $1 AND o.lease_until > now())
+    RETURNING (SELECT count(*) FROM process o WHERE o.boot_id <> $1 AND o.lease_until > now()) AS others,
+              EXISTS (SELECT FROM process o WHERE o.boot_id = $1 AND o.lease_until <= now()) AS overdue
 """
 
 
-async def renew(db: DB, boot_id: UUID, seconds: float) -> int | None:
-    """How many other processes are alive; None when this one is not known any more."""
-    others: int | None = await db.fetchval(RENEW, boot_id, float(seconds))
-    return others
+async def renew(db: DB, boot_id: UUID, seconds: float) -> Renewal | None:
+    """None when the process is not known any more."""
+    row = await db.fetchrow(RENEW, boot_id, float(seconds))
+    return row and Renewal(**row)
 
 
 DRAIN = "UPDATE process SET draining = true WHERE boot_id = $1"

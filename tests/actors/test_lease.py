@@ -171,6 +171,24 @@ async def test_a_process_late_with_its_lease_takes_no_run_from_itself(
     assert len(await runs.claim(shelf.pool, uuid.uuid4(), 10, 2)) == 1
 
 
+async def test_after_a_jump_of_the_servers_clock_nothing_is_claimed_from_who_has_not_renewed_yet(
+    begun: BeginRun, start: Start, shelf: Shelf
+) -> None:
+    owner, other = await start(), await start()
+    _, book = await begun(owner)
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '10 seconds'")
+
+    await other.sweep()
+    await other.lease.renew()
+    await other.sweep()
+    untouched = await shelf.run(book)
+    other.lease._settled_at = 0.0  # the owner has had its time
+    await other.sweep()
+
+    assert (untouched["owner"], untouched["epoch"]) == (owner.resources.boot_id, 1)
+    assert (await shelf.run(book))["owner"] == other.resources.boot_id
+
+
 async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, model: Model, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
     gone = uuid.uuid4()
