@@ -29,12 +29,12 @@ KINDS = {DraftOutline: "outline", ReworkChapters: "outline", RewriteChapter: "ch
 
 
 class Jobs:
-    """Starts jobs and saves what they bring."""
+    """Starts jobs and saves what they bring. `tasks`: those in flight, and the book of each."""
 
     def __init__(self, resources: Resources, transactions: Transactions) -> None:
         self._resources = resources
         self._transactions = transactions
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: dict[asyncio.Task[None], int] = {}
 
     async def start(self, account_id: int, book_id: int, job: Job) -> asyncio.Task[None]:
         """Takes the book for `job` and lets it run. GenerationInProgress while a run is active."""
@@ -53,9 +53,13 @@ class Jobs:
                 await self._end(book_id, boot_id)
             raise
         task = spawn(self._run(account_id, book_id, job, boot_id))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        self.tasks[task] = book_id
+        task.add_done_callback(self.tasks.pop)
         return task
+
+    async def forget_lost(self) -> None:
+        """Frees books of jobs that are not in flight any more, although their rows say so."""
+        await jobs.forget_lost(self._resources.pool, self._resources.boot_id, list(self.tasks.values()))
 
     async def _require_allowed(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job) -> None:
         """The account's slot is locked: two jobs never both count on the last edit, or the last free outline."""

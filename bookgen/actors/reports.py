@@ -70,10 +70,12 @@ class Reports:
     async def _claim(self) -> None:
         while len(self.tasks) < MOST_AT_ONCE and not self._halted:
             owner = self._resources.boot_id
-            report = await reports.claim(self._resources.pool, owner)
+            report = await reports.claim(self._resources.pool, owner, list(self._steps))
             if report is None:
                 return
-            task = spawn(self._make(report, owner))
+            work = Work(report.account_id, report.book_id, report.task, report.task)
+            steps = self._steps[report.id] = StoredSteps(self._resources, work, replay=True)
+            task = spawn(self._make(report, owner, steps))
             self.tasks.add(task)
             task.add_done_callback(self._ended)
 
@@ -81,9 +83,7 @@ class Reports:
         self.tasks.discard(task)
         self.wake()
 
-    async def _make(self, report: ClaimedReport, owner: UUID) -> None:
-        work = Work(report.account_id, report.book_id, report.task, report.task)
-        steps = self._steps[report.id] = StoredSteps(self._resources, work, replay=True)
+    async def _make(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> None:
         try:
             if await self._read(report, owner, steps):
                 await self._complete(report, owner)
@@ -95,8 +95,7 @@ class Reports:
             await self._fail(report, owner, "SERVICE_UNAVAILABLE", error, retryable=True)
         except (CallsHalted, NotFound):
             pass  # handed to another process, or deleted
-        finally:
-            self._steps.pop(report.id, None)
+        self._steps.pop(report.id, None)  # one that has crashed stays, or it would be claimed here again at once
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
         """Whether every chapter was read and the report is still ours."""

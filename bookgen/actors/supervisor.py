@@ -111,6 +111,7 @@ class Supervisor:
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
         await self.recovery.sweep(takes_over=self.lease.tells_the_dead)
+        await self.jobs.forget_lost()
         await processes.prune(self.resources.pool)
         await reservations.prune(self.resources.pool)
         self.registry.passivate(unused_since=_now() - IDLE_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 import asyncpg
@@ -59,6 +60,12 @@ END = """
     DELETE FROM book_job WHERE book_id = $1 AND owner = $2 RETURNING 1
 """
 
+# What was begun just now may not be known yet to be in flight.
+FORGET_LOST = """
+    DELETE FROM book_job
+     WHERE owner = $1 AND book_id <> ALL($2::bigint[]) AND started_at < now() - interval '1 minute'
+"""
+
 CALL_OFF = "DELETE FROM book_job WHERE book_id = $1"
 
 
@@ -70,6 +77,11 @@ async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: 
 async def end(db: DB, book_id: int, owner: UUID) -> bool:
     """Whether the job was still this process's."""
     return await db.fetchval(END, book_id, owner) is not None
+
+
+async def forget_lost(db: DB, owner: UUID, in_flight: Sequence[int]) -> None:
+    """Frees books of jobs that the process does not know: a failover has brought back the row of one that is over."""
+    await db.execute(FORGET_LOST, owner, in_flight)
 
 
 async def call_off(connection: asyncpg.Connection, book_id: int) -> None:

@@ -124,20 +124,24 @@ CLAIM = f"""
            SELECT c.id
              FROM report c JOIN book b ON b.id = c.book_id JOIN account_slot a ON a.account_id = c.account_id
             WHERE c.status IN ('pending', 'running')
-              AND NOT EXISTS (SELECT FROM process p WHERE p.boot_id = c.owner AND p.lease_until > now())
+              AND (c.owner = $1 AND c.id <> ALL($2::bigint[])
+                   OR NOT EXISTS (SELECT FROM process p WHERE p.boot_id = c.owner AND p.lease_until > now()))
               AND b.status <> 'generating'
               AND NOT EXISTS (SELECT FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
                                WHERE j.book_id = c.book_id)
               AND NOT EXISTS (SELECT FROM report o JOIN process p ON p.boot_id = o.owner AND p.lease_until > now()
-                               WHERE o.account_id = c.account_id AND o.status = 'running')
+                               WHERE o.account_id = c.account_id AND o.status = 'running' AND o.id <> c.id)
             ORDER BY c.id LIMIT 1 FOR UPDATE OF a, b, c SKIP LOCKED)
     RETURNING {columns(field_names(ClaimedReport), "r")}
 """
 
 
-async def claim(db: DB, owner: UUID) -> ClaimedReport | None:
-    """The next report that nobody living works on; None when there is none."""
-    row = await db.fetchrow(CLAIM, owner)
+async def claim(db: DB, owner: UUID, in_flight: Sequence[int] = ()) -> ClaimedReport | None:
+    """The next report that nobody living works on; None when there is none.
+
+    One of the owner's that is not `in_flight` is worked on by nobody: it has not heard that it claimed it.
+    """
+    row = await db.fetchrow(CLAIM, owner, in_flight)
     return row and _claimed(row)
 
 

@@ -381,6 +381,23 @@ async def test_free_outlines_on_ever_new_drafts_end_and_then_count_as_edits(
     await supervisor.run_job(hosted, await shelf.book(hosted), DraftOutline())
 
 
+async def test_a_job_that_a_failover_brings_back_does_not_keep_the_book(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    (account, book), (_, other) = await shelf.outlined(), await shelf.outlined()
+    drafting = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
+    await model.wait_until_asked(book, 0)
+    await shelf.pool.execute("INSERT INTO book_job SELECT $1, owner, kind FROM book_job", other)
+    await shelf.pool.execute("UPDATE book_job SET started_at = started_at - interval '1 hour'")
+
+    await supervisor.sweep()
+
+    assert await shelf.value("SELECT array_agg(book_id) FROM book_job") == [book]
+    model.free = True
+    model.answer(book, 0)
+    await drafting
+
+
 async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account = await shelf.account("free")
     first, second, third = [await shelf.book(account) for _ in range(3)]

@@ -100,3 +100,20 @@ async def test_a_deleted_report_is_called_off_and_costs_no_check(database: Datab
         assert model.calls == 1
         used = (await author.get("/auth/subscriptions/current/")).body["usage"]
         assert used["proofreading_checks_used"] == 0
+
+
+async def test_a_report_whose_claim_was_not_heard_is_claimed_again(database: Database, tmp_path: Path) -> None:
+    async with serving(database, tmp_path, model=Proofreader()) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        await database.http.execute(
+            """
+            INSERT INTO report (account_id, book_id, task, chapter_ids, status, owner, epoch)
+            SELECT account_id, id, gen_random_uuid(), ARRAY(SELECT c.id FROM chapter c WHERE book_id = book.id),
+                   'running', (SELECT boot_id FROM process), 1
+              FROM book WHERE id = $1
+            """,
+            book_id,
+        )
+        report_id = await database.http.fetchval("SELECT id FROM report")
+
+        assert (await ended(author, report_id))["status"] == "completed"
