@@ -78,7 +78,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--planted", help="planted bugs that are to be found: an expression that their names match, or all"
     )
-    parser.add_argument("--short", action="store_true", help="schedules of 20 seconds in place of 75, and fewer books")
+    parser.add_argument("--short", action="store_true", help="schedules of 8 seconds in place of 75, and fewer books")
     parser.add_argument("--memory", action="store_true", help="on the store in memory")
     parser.add_argument("--held", action="store_true", help="the same, each answer compared with PostgreSQL's")
     parser.add_argument("--against", type=Path, help="compared with the PostgreSQL whose programs are in this folder")

@@ -10,7 +10,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,6 +25,7 @@ KINDS = (
     "kill", "freeze", "partition", "drain", "restart", "failover", "strike", "point", "lock", "clock", "disk",
     "migrate",
 )  # fmt: skip
+LASTING = ("freeze", "partition", "restart", "failover", "lock", "disk")  # the others are over at once
 POINTS = (
     "begin.after", "call.before", "step.before", "step.after", "checkpoint.before", "checkpoint.after",
     "generate.before", "generate.after", "pause.before", "pause.after", "resume.before", "resume.after",
@@ -51,7 +52,10 @@ AIMS = {
     "release": "WITH taken AS",
     "chapter": "UPDATE chapter",
 }
+# Those by which a process that has lost a run without knowing would do harm, if nothing kept them out.
+FENCED = ("begin", "begin", "checkpoint", "step", "commit", "end of job")
 CUT_BEFORE, CUT_AFTER = "cut before", "cut after"
+LATE = "late"  # the way is cut while the statement is on it: it arrives once the way is whole again
 SQLSTATES = (
     "08006", "25006", "40001", "40P01", "53100", "53200", "53300", "55P03", "57014", "57P01", "58030", "XX000",
 )  # fmt: skip
@@ -78,19 +82,23 @@ class PlannedFault:
         return f"{self.at:.1f} s {self.kind} {self.detail} of {self.who} for {self.seconds:.1f} s".replace("  ", " ")
 
 
-def plan(chance: random.Random, seconds: float) -> list[PlannedFault]:
-    """The faults of a schedule, in time."""
+def plan(chance: random.Random, seconds: float, lasting: Sequence[float]) -> list[PlannedFault]:
+    """The faults of a schedule, in time. `lasting`: how long one lasts."""
     kinds = [kind for kind in KINDS if chance.random() < 0.35] or [chance.choice(KINDS)]
-    drawn = [_draw(chance, chance.choice(kinds), seconds) for _ in range(chance.randint(1, math.ceil(seconds / 10)))]
+    drawn = [
+        _draw(chance, chance.choice(kinds), seconds, lasting) for _ in range(chance.randint(1, 1 + round(seconds / 10)))
+    ]
     return sorted(drawn, key=lambda fault: fault.at)
 
 
-def _draw(chance: random.Random, kind: str, seconds: float) -> PlannedFault:
-    length, detail = chance.choice((0.5, 4.0, 12.0, 25.0, 45.0)) * chance.uniform(0.7, 1.3), ""
+def _draw(chance: random.Random, kind: str, seconds: float, lasting: Sequence[float]) -> PlannedFault:
+    length, detail = chance.choice(lasting) * chance.uniform(0.7, 1.3), ""
     match kind:
         case "strike":
-            how = chance.choice((CUT_AFTER, CUT_AFTER, CUT_BEFORE, chance.choice(SQLSTATES), chance.choice(SQLSTATES)))
-            detail = f"{chance.choice(list(AIMS))}: {how}"
+            states = chance.choice(SQLSTATES), chance.choice(SQLSTATES)
+            how = chance.choice((CUT_AFTER, CUT_AFTER, CUT_BEFORE, LATE, *states))
+            detail = f"{chance.choice(FENCED if how == LATE else list(AIMS))}: {how}"
+            length = LEASE_SECONDS * chance.uniform(0.8, 1.5)
         case "point":
             detail = f"{chance.choice((*POINTS, *COMMITS * 3))}: {chance.choice(('kill', 'freeze'))}"
             length = chance.choice((length, LEASE_SECONDS * 1.5))
@@ -102,7 +110,7 @@ def _draw(chance: random.Random, kind: str, seconds: float) -> PlannedFault:
             detail = chance.choice(("whole", "killed"))
         case "failover":
             detail = chance.choice(("whole", "lossy"))
-    return PlannedFault(chance.uniform(2.0, seconds), kind, chance.randrange(12), length, detail)
+    return PlannedFault(chance.uniform(1.0, seconds), kind, chance.randrange(12), length, detail)
 
 
 @lru_cache(10_000)
@@ -139,7 +147,6 @@ class Nemesis:
         self.claimed_around = 0
         self.lost_at = -math.inf
         self.when_lost: list[Callable[[], None]] = []
-        self.jumps = 0
         self.happened: Counter[str] = Counter()
         self.killed: Counter[int] = Counter()
         self.over_at = 0.0
@@ -187,6 +194,9 @@ class Nemesis:
                 self._note(f"strike {aim}", owner, plain[:40], how)
                 self.doubtful.add(owner.pid)
                 self.happened[f"strike {how}"] += 1
+                if how == LATE:
+                    self._part(owner, fault.seconds)
+                    return Mishap(late=True)
                 if how in (CUT_AFTER, CUT_BEFORE):
                     return Mishap(cut=True, before=how == CUT_BEFORE)
                 return Mishap(how)
@@ -215,11 +225,12 @@ class Nemesis:
     async def run(self) -> None:
         for fault in self._faults:
             await asyncio.sleep(fault.at - self._loop.time())
-            self.over_at = max(self.over_at, self._loop.time() + fault.seconds)
             if fault.kind in ("strike", "point"):
                 self._armed.append(fault)
-            else:
-                self._strike(fault)
+                continue
+            if fault.kind in LASTING:
+                self._lasts(fault.seconds)
+            self._strike(fault)
 
     def calm(self) -> None:
         """No further fault; what lasts yet passes."""
@@ -240,7 +251,6 @@ class Nemesis:
                 self.clock += float(fault.detail)
                 if float(fault.detail) > LEASE_SECONDS:
                     self.claimed_around += 2 * len(living)
-                    self.jumps += 1
                 self.doubtful.update(each.pid for each in living)
             case "disk", _:
                 self._note("disk", None, fault.seconds)
@@ -256,9 +266,7 @@ class Nemesis:
                 self._freeze(process, fault.seconds)
             case "partition", SimulatedProcess():
                 self._note("partition", process, fault.seconds)
-                self.doubtful.add(process.pid)
-                self._hit(process, fault.seconds)
-                self._away[process] = max(self._away.get(process, 0.0), self._loop.time() + fault.seconds)
+                self._part(process, fault.seconds)
             case "drain", SimulatedProcess():
                 self._drain(process, fault)
 
@@ -283,7 +291,14 @@ class Nemesis:
         process.frozen = True
         with self._loop.acting_as(self._loop.world):
             self._loop.call_later(seconds, setattr, process, "frozen", False)
-        self.over_at = max(self.over_at, self._loop.time() + seconds)
+        self._lasts(seconds)
+
+    def _part(self, process: SimulatedProcess, seconds: float) -> None:
+        """From the database, and what is on its way there from its end."""
+        self._hit(process, seconds)
+        self.doubtful.add(process.pid)
+        self._away[process] = max(self._away.get(process, 0.0), self._loop.time() + seconds)
+        self._lasts(seconds)
 
     def _drain(self, process: SimulatedProcess, fault: PlannedFault) -> None:
         if process.draining or process.frozen:
@@ -359,7 +374,7 @@ class Nemesis:
         waiting = network.postgres.perform(
             session,
             sql,
-            wire.query(sql),
+            [wire.query(sql)],
             network.disposition(),
             lambda answer: answered.done() or answered.set_result(answer),
         )
@@ -370,12 +385,20 @@ class Nemesis:
                 network.postgres.give_up(waiting, "55P03", "canceling statement due to lock timeout")
         self._trace("outsider", sql[:60], wire.sqlstate(await answered) or "ok")
 
+    def _lasts(self, seconds: float) -> None:
+        self.over_at = max(self.over_at, self._loop.time() + seconds)
+
     # What it costs
 
     def _hit(self, process: SimulatedProcess, seconds: float = math.inf) -> None:
-        """What keeps a process from the database for less than `SHORT_SECONDS` costs it no lease, and so no call."""
+        """What keeps a process from the database for less than `SHORT_SECONDS` costs it no lease, and so no call.
+
+        One that was alone when it lost its lease does not know who has come since, and asks once more before it does.
+        """
         if seconds > SHORT_SECONDS:
-            self.hits.update(process.books)
+            alone = sum(not each.dead for each in self._processes()) == 1
+            for _ in range(1 + alone):
+                self.hits.update(process.books)
 
     def _hit_all(self, seconds: float = math.inf) -> None:
         for process in self._processes():

@@ -11,6 +11,7 @@ import random
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from tests.sim import wire
@@ -26,12 +27,14 @@ LAST_WORDS = ("57P", "08")  # the classes of errors after which a server says no
 class Mishap:
     """What goes wrong with one statement: the error it ends with instead, or the end of its connection.
 
-    `before`: the connection ends before the statement has arrived, else after it was carried out.
+    `before`: the connection ends before the statement has arrived, else after it was carried out. `late`: the process
+    is away from now on, and the statement with it.
     """
 
     sqlstate: str = ""
     cut: bool = False
     before: bool = False
+    late: bool = False
 
 
 class Weather(Protocol):
@@ -172,12 +175,12 @@ class ServerLink(asyncio.Transport):
 
     # At the server
 
-    def _arrive(self, sql: str, request: bytes) -> None:
+    def _arrive(self, sql: str, request: list[bytes]) -> None:
         if self._over:
             return
         self._exchanges += 1
         if sql == wire.START:
-            self._start(request)
+            self._start(request[0])
         elif sql == wire.END:
             self.drop(heard=True)
         elif self._session:
@@ -196,16 +199,20 @@ class ServerLink(asyncio.Transport):
         self._statements = Statements(self._session.prepared)
         self._answer(self._session.greeting)
 
-    def _perform(self, session: Session, sql: str, request: bytes) -> None:
+    def _perform(self, session: Session, sql: str, request: list[bytes]) -> None:
         mishap = self._network.weather.strikes(self.owner, sql)
         if mishap and mishap.cut and mishap.before:
             self._trace(sql, "cut before")
             self.drop()
             return
+        if mishap and mishap.late:
+            self._trace(sql, "late")
+            self._cross(self._arrive, sql, request)
+            return
         if not mishap and not session.failing and (known := self._statements.answer(request)):
             self._answer(known)
             return
-        synced = wire.answers(request) is None
+        synced = request[-1] != wire.FLUSH
         if mishap and mishap.sqlstate:
             request = self._failing(session, sql, mishap.sqlstate)
         else:
@@ -236,10 +243,10 @@ class ServerLink(asyncio.Transport):
             self._later(DEADLOCK_SECONDS, self._end_deadlock, waiting)
             self._later(LOCK_SECONDS, self._give_up, waiting, "55P03", "canceling statement due to lock timeout")
 
-    def _failing(self, session: Session, sql: str, sqlstate: str) -> bytes:
+    def _failing(self, session: Session, sql: str, sqlstate: str) -> list[bytes]:
         """A request that ends as the server's own error would."""
         rollback = "ROLLBACK; " if sql.startswith("COMMIT") else ""
-        return wire.query(f"{rollback}DO $$ BEGIN RAISE EXCEPTION 'simulated' USING ERRCODE = '{sqlstate}'; END $$")
+        return [wire.query(f"{rollback}DO $$ BEGIN RAISE EXCEPTION 'simulated' USING ERRCODE = '{sqlstate}'; END $$")]
 
     def _later(self, seconds: float, work: Callable[..., None], *what: Any) -> None:
         self._loop.call_for(self._loop.world, self._loop.time() + seconds, work, *what)
@@ -279,4 +286,9 @@ class ServerLink(asyncio.Transport):
             self._protocol.data_received(answer)
 
     def _trace(self, sql: str, outcome: str) -> None:
-        self._network.trace(self.owner.name, " ".join(sql.split())[:60], outcome)
+        self._network.trace(self.owner.name, _short(sql), outcome)
+
+
+@lru_cache(10_000)
+def _short(sql: str) -> str:
+    return " ".join(sql.split())[:60]

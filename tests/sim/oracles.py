@@ -124,12 +124,12 @@ def _charges(postgres: Postgres, nemesis: Nemesis) -> list[str]:
 
 
 def _failures(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) -> list[str]:
-    """An error has a cause: a model that failed, or processes that died, or were thought to for a clock that jumped."""
+    """An error has a cause: a model that failed, or processes that died."""
     found = []
     for run_id, book, code, crashes in postgres.rows(FAILURES):
         caused = {
             "UPSTREAM_AI_ERROR": int(book or 0) in provider.failed_books,
-            "quarantined": nemesis.jumps > 0 or nemesis.killed[int(book or 0)] >= QUARANTINED_FROM,
+            "quarantined": nemesis.killed[int(book or 0)] >= QUARANTINED_FROM,
         }
         if not caused.get(code or "", False):
             found.append(f"run {run_id} of book {book} ended as {code} without a cause, {crashes} crashes")

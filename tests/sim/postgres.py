@@ -114,12 +114,12 @@ class Postgres:
     # Statements
 
     def perform(
-        self, session: Session, sql: str, request: bytes, disposition: Disposition, answered: Hear
+        self, session: Session, sql: str, request: list[bytes], disposition: Disposition, answered: Hear
     ) -> Waiting | None:
-        """Carries the request out and tells its answer; later, if it has to wait for a lock."""
+        """Carries the request, by its frames, out and tells its answer; later, if it has to wait for a lock."""
         self.statements += 1
         session.notifies |= "pg_notify" in sql
-        session.begin(request, *self._settings(session, disposition))
+        session.begin(b"".join(request), *self._settings(session, disposition))
         answer = self._finish(session)
         if answer is None:
             waiting = Waiting(session, answered)

@@ -55,8 +55,11 @@ class SimulatedProcess(Owner):
 
     @property
     def books(self) -> set[int]:
-        """Those of whose runs something is in flight here."""
-        return {work.run.book_id for work in self.supervisor.chapters.by_run.values()} if self.supervisor else set()
+        """Those of which a run or a report has something in flight here."""
+        if self.supervisor is None:
+            return set()
+        runs, reports = self.supervisor.chapters.by_run.values(), self.supervisor.reports._steps.values()
+        return {work.run.book_id for work in runs} | {steps.book_id for steps in reports}
 
     def boot(self) -> None:
         with self._loop.acting_as(self):

@@ -27,7 +27,7 @@ from tests.sim.postgres import EPOCH, Postgres
 from tests.sim.process import SimulatedProcess
 from tests.sim.provider import ModelCall, ScriptedProvider
 
-PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 5.0  # after the last fault, until all is written
+PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 3.0  # after the last fault, until all is written
 BAD_NEWS = ("error", "critical", "exception")
 EXPECTED_NEWS = ("run_quarantined",)
 ACTIVE = """
@@ -68,7 +68,8 @@ PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
 class ScheduleSize:
     """How much there is of a schedule: what its seed draws from.
 
-    `seconds`: of authors and faults; `between`: those between two things that an author does, on average.
+    `seconds`: of authors and faults; `between`: those between two things that an author does, on average. `lasting`:
+    how long a fault lasts.
     """
 
     seconds: float
@@ -77,10 +78,12 @@ class ScheduleSize:
     accounts: tuple[int, ...]
     chapters: tuple[int, ...]
     pace: tuple[float, ...]
+    lasting: tuple[float, ...]
 
 
-LONG = ScheduleSize(75.0, 6.0, (3,), (2, 3, 4, 6), (2, 3, 4), (0.3, 1.0, 1.5))
-SHORT = ScheduleSize(20.0, 2.0, (2, 3), (1, 2), (1, 2, 3), (0.1, 0.3, 1.0))  # a fifth of the statements
+LONG = ScheduleSize(75.0, 6.0, (3,), (2, 3, 4, 6), (2, 3, 4), (0.3, 1.0, 1.5), (0.5, 4.0, 12.0, 25.0, 45.0))
+# A sixth of the statements: nothing in it waits for long, but for leases that run out.
+SHORT = ScheduleSize(8.0, 1.0, (1, 2, 2), (1,), (1, 2), (0.1, 0.3, 1.0), (0.5, 0.5, 4.0, 40.0))
 
 
 @dataclass
@@ -127,7 +130,7 @@ class Schedule:
         self.provider = ScriptedProvider(
             self.loop, self._chance("model"), self.trace, self._asked, failing=failing, pace=pace
         )
-        drawn = plan(self._chance("faults"), size.seconds)
+        drawn = plan(self._chance("faults"), size.seconds, size.lasting)
         self.faults = drawn if faults is None else [drawn[number] for number in faults if number < len(drawn)]
 
     def _chance(self, of: str) -> random.Random:
@@ -169,8 +172,10 @@ class Schedule:
             )  # fmt: skip
         self.nemesis.when_lost = [author.forget for author in self.authors]
         with at_every_fault_point(self.nemesis.point):
-            for number in range(self._chance("processes").choice(self.size.processes)):
-                self._boot_later(number * self._chance("boot").uniform(0.0, 2.0))
+            boots = self._chance("boot")
+            apart = boots.uniform(0.0, boots.choice((2.0, 2.0, self.size.seconds)))
+            for number in range(boots.choice(self.size.processes)):
+                self._boot_later(number * apart)
             nemesis = self.loop.create_task(self.nemesis.run())
             authors = (author.run(self.size.seconds, self.size.between) for author in self.authors)
             await asyncio.gather(nemesis, *authors)

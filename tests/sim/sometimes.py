@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.sim.nemesis import AIMS, CUT_AFTER, CUT_BEFORE, POINTS, SQLSTATES
+from tests.sim.nemesis import AIMS, CUT_AFTER, CUT_BEFORE, LATE, POINTS, SQLSTATES
 
 COMMANDS = ("Generate", "Pause", "Resume", "Stop")
 STATES = ("none", "queued", "running", "paused", "stopped", "completed", "error")
@@ -30,7 +30,7 @@ EXPECTED = (
     *(f"point {point}" for point in POINTS),
     *(f"{how} at {point}" for point in POINTS for how in ("kill", "freeze")),
     *(f"strike {aim}" for aim in AIMS),
-    *(f"strike {how}" for how in (CUT_BEFORE, CUT_AFTER, *SQLSTATES)),
+    *(f"strike {how}" for how in (CUT_BEFORE, CUT_AFTER, LATE, *SQLSTATES)),
     *(f"{command} when {state}" for command in COMMANDS for state in STATES),
     *(f"{command} answered" for command in COMMANDS),
     *DONE,

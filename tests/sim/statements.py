@@ -28,12 +28,9 @@ class Statements:
         self._names: dict[bytes, bytes] = {}
         self._asked: tuple[bytes, bytes] | None = None
 
-    def answer(self, request: bytes) -> bytes | None:
+    def answer(self, frames: list[bytes]) -> bytes | None:
         """What is known already of a statement that the client prepares."""
-        if request[:1] != b"P":
-            return None
-        frames, _ = wire.frames(request)
-        if [frame[:1] for frame in frames] != [b"P", b"D", b"H"]:
+        if frames[0][:1] != b"P" or [frame[:1] for frame in frames] != [b"P", b"D", b"H"]:
             return None
         name, text = frames[0][5:].split(b"\0", 1)
         if known := self._prepared.known.get(text):
@@ -41,10 +38,10 @@ class Statements:
             return answer
         return None
 
-    def translate(self, request: bytes) -> bytes:
+    def translate(self, frames: list[bytes]) -> list[bytes]:
         """The request in the names that the server knows."""
         self._asked = None
-        return b"".join(map(self._translated, wire.frames(request)[0]))
+        return [self._translated(frame) if frame[:1] in b"PBD" else frame for frame in frames]
 
     def learn(self, answer: bytes) -> None:
         """Keeps how a statement was described."""

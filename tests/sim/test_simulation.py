@@ -30,10 +30,10 @@ def test_a_seed_goes_the_same_way_twice_as_on_postgresql_and_breaks_no_promise()
 
 
 def test_plans_of_faults_leave_out_no_kind_and_repeat_with_their_seed() -> None:
-    drawn = [plan(random.Random(f"{seed} faults"), 100.0) for seed in range(200)]
+    drawn = [plan(random.Random(f"{seed} faults"), 100.0, (1.0, 30.0)) for seed in range(200)]
 
     assert {fault.kind for faults in drawn for fault in faults} == set(KINDS)
-    assert drawn[7] == plan(random.Random("7 faults"), 100.0)
+    assert drawn[7] == plan(random.Random("7 faults"), 100.0, (1.0, 30.0))
 
 
 def test_what_is_frozen_goes_on_later_and_what_is_killed_never_does() -> None:

@@ -13,12 +13,15 @@ IDLE, IN_TRANSACTION, FAILED = b"I", b"T", b"E"
 START, END = "<start>", "<end>"
 
 
+_length = struct.Struct("!I").unpack_from
+
+
 def frames(data: bytes) -> tuple[list[bytes], bytes]:
     """The whole typed messages in `data`, and what is left over."""
-    whole, at = [], 0
-    while len(data) - at >= 5:
-        end = at + 1 + int.from_bytes(data[at + 1 : at + 5], "big")
-        if len(data) < end:
+    whole, at, size = [], 0, len(data)
+    while size - at >= 5:
+        end = at + 1 + _length(data, at + 1)[0]
+        if size < end:
             break
         whole.append(data[at:end])
         at = end
@@ -62,7 +65,7 @@ def answers(request: bytes) -> int | None:
     """How many messages answer a request that ends with Flush; None for one that ReadyForQuery answers."""
     if request[-5:] != FLUSH:
         return None
-    asked, _ = frames(request)
+    asked = frames(request)[0]
     return sum(2 if frame[:1] == b"D" and frame[5:6] == b"S" else 1 for frame in asked[:-1])
 
 
@@ -73,38 +76,37 @@ class ClientStream:
     _rest: bytes = b""
     _started: bool = False
     _asked: list[bytes] = field(default_factory=list)
-    _prepared: dict[bytes, bytes] = field(default_factory=dict)
+    _prepared: dict[bytes, str] = field(default_factory=dict)
 
-    def says(self, data: bytes) -> list[tuple[str, bytes]]:
-        """The requests that are complete now: the SQL that each is about, and its bytes."""
-        self._rest += data
-        requests = []
-        if not self._started and len(self._rest) >= 4:
-            length = int.from_bytes(self._rest[:4], "big")
-            if len(self._rest) >= length:
-                packet, self._rest, self._started = self._rest[:length], self._rest[length:], True
-                requests.append((START, packet))
+    def says(self, data: bytes) -> list[tuple[str, list[bytes]]]:
+        """The requests that are complete now: the SQL that each is about, and its frames."""
+        data, requests = self._rest + data, []
+        if not self._started and len(data) >= 4:
+            length = int.from_bytes(data[:4], "big")
+            if len(data) >= length:
+                packet, data, self._started = data[:length], data[length:], True
+                requests.append((START, [packet]))
         if self._started:
-            whole, self._rest = frames(self._rest)
+            whole, data = frames(data)
             for frame in whole:
                 self._asked.append(frame)
                 if frame[:1] in b"SQXH":
-                    requests.append((self._sql(), b"".join(self._asked)))
+                    requests.append((self._sql(), self._asked))
                     self._asked = []
+        self._rest = data
         return requests
 
     def _sql(self) -> str:
-        sql = b""
+        sql = ""
         for frame in self._asked:
-            body = frame[5:]
             match frame[:1]:
                 case b"Q":
-                    sql = body.rstrip(b"\0")
+                    sql = frame[5:].rstrip(b"\0").decode()
                 case b"X":
-                    sql = END.encode()
+                    sql = END
                 case b"P":
-                    name, sql, _ = body.split(b"\0", 2)
-                    self._prepared[name] = sql
+                    name, text, _ = frame[5:].split(b"\0", 2)
+                    self._prepared[name] = sql = text.decode()
                 case b"B":
-                    sql = self._prepared.get(body.split(b"\0", 2)[1], b"")
-        return sql.decode()
+                    sql = self._prepared.get(frame[5:].split(b"\0", 2)[1], "")
+        return sql

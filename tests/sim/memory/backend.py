@@ -6,6 +6,7 @@ import itertools
 import re
 import struct
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from tests.sim import wire
@@ -23,12 +24,29 @@ _pids = itertools.count(1)
 CONTROL = re.compile(r"\s*(BEGIN|COMMIT|ROLLBACK TO|ROLLBACK|SAVEPOINT|RELEASE|LISTEN|UNLISTEN|SET|RESET|ALTER|DO)\b")
 RAISED = re.compile(r"ERRCODE = '(\w+)'")
 OF_THE_CATALOG = re.compile(r"pg_catalog|pg_type|'jit'|server_version")
+READY = {status: wire.message(wire.READY, status) for status in (wire.IDLE, wire.IN_TRANSACTION, wire.FAILED)}
+BOUND = wire.message(b"2", b"")
 TAGS = {"ALTER": "ALTER TABLE", "ROLLBACK TO": "ROLLBACK"}
 IN_READ_ONLY = "cannot execute {} in a read-only transaction"
 
 
+class PreparedStatement:
+    """A statement, what reads its parameters, and what writes the columns of its rows."""
+
+    __slots__ = ("analysis", "decoders", "encoders", "sql")
+
+    def __init__(self, sql: str, analysis: Analysis) -> None:
+        self.sql = sql
+        self.analysis = analysis
+        self.decoders = [values.decoder(oid) for oid in analysis.parameters]
+        self.encoders = [values.encoder(oid) for _, oid in analysis.columns] if analysis.query is not None else []
+
+
 class MemorySession:
-    """What a client has begun: its transaction, its statements and its portals."""
+    """What a client has begun: its transaction, its statements and its portals.
+
+    `disposition`: the server's when the session was asked last, which others may be before it has answered.
+    """
 
     def __init__(self, start: bytes) -> None:
         self.start = start
@@ -43,31 +61,27 @@ class MemorySession:
         self.transaction: Transaction | None = None
         self.explicit = False
         self.read_only = False
-        self.asked_by = 0
-        self.statements: dict[bytes, tuple[str, Analysis]] = {}
-        self.portals: dict[bytes, tuple[str, Analysis, Any, bytes]] = {}
+        self.disposition = Disposition(0.0, read_only=False)
+        self.statements: dict[bytes, PreparedStatement] = {}
+        self.portals: dict[bytes, tuple[PreparedStatement, list[Any], bytes]] = {}
         self.waits_for: Transaction | None = None
         self.given_up: SqlError | None = None
         self.work: Any = None
 
 
 class Backend:
-    """Answers requests. `disposition`: the server's, for the request at hand.
-
-    `notified`: by what was committed meanwhile.
-    """
+    """Answers requests. `notified`: by what was committed meanwhile."""
 
     def __init__(self, engine: Engine, real: Session) -> None:
         self.engine = engine
         self.store = engine.store
-        self.disposition = Disposition(0.0, False)
         self.notified: list[list[tuple[str, str]]] = []
         self._real = real
         self._of_the_catalog: dict[tuple[str, bytes], bytes] = {}
 
-    def answer(self, session: MemorySession, request: bytes) -> bytes:
+    def answer(self, session: MemorySession, request: list[bytes]) -> bytes:
         told: list[bytes] = []
-        for frame in wire.frames(request)[0]:
+        for frame in request:
             kind = frame[:1]
             if session.failing and kind != b"S":
                 continue
@@ -92,7 +106,7 @@ class Backend:
         else:
             self.roll_back(session)
         if simple:
-            told.append(wire.message(wire.READY, session.status))
+            told.append(READY[session.status])
         else:
             session.failing = session.unsynced = True
 
@@ -100,7 +114,7 @@ class Backend:
         session.unsynced = session.failing = False
         if not session.explicit:
             self._commit(session)
-        told.append(wire.message(wire.READY, session.status))
+        told.append(READY[session.status])
 
     def _simple(self, session: MemorySession, sql: str, told: list[bytes]) -> None:
         parts = re.split(r";\s*(?=DO )", sql)
@@ -112,7 +126,7 @@ class Backend:
                 told.append(_complete(self._control(session, part)))
             else:
                 analysis = self._analysed(part)
-                rows, tag = self._execute(session, part, analysis, ())
+                rows, tag = self._execute(session, part, ())
                 told += [frame for frame in wire.frames(analysis.described)[0] if frame[:1] == b"T"]
                 told += [_row([None if v is None else values.to_text(oid, v).encode()
                                for (_, oid), v in zip(analysis.columns, row, strict=True)]) for row in rows
@@ -120,43 +134,41 @@ class Backend:
                 told.append(_complete(tag))
         if not session.explicit:
             self._commit(session)
-        told.append(wire.message(wire.READY, session.status))
+        told.append(READY[session.status])
 
     def _parse(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
         name, sql, _ = body.split(b"\0", 2)
         text = sql.decode()
         self._require_sound(session, text)
-        session.statements[name] = text, self._analysed(text)
+        session.statements[name] = PreparedStatement(text, self._analysed(text))
         told.append(wire.message(b"1", b""))
 
     def _describe(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
         if body[:1] == b"S":
-            described = session.statements[body[1:-1]][1].described
+            described = session.statements[body[1:-1]].analysis.described
             told.append(b"".join(frame for frame in wire.frames(described)[0] if frame[:1] != b"1"))
 
     def _bind(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
         portal, name, rest = body.split(b"\0", 2)
-        sql, analysis = session.statements[name]
-        if analysis.query is not None:
-            self._require_sound(session, sql)
-            if self.engine.newer:
-                now = self._analysed(sql)
-                if now.columns != analysis.columns:
-                    raise SqlError("0A000", "cached plan must not change result type", routine="RevalidateCachedQuery")
-        session.portals[portal] = sql, analysis, self._parameters(analysis, rest), rest
-        told.append(wire.message(b"2", b""))
+        statement = session.statements[name]
+        if statement.analysis.query is not None:
+            self._require_sound(session, statement.sql)
+            if self.engine.newer and self._analysed(statement.sql).columns != statement.analysis.columns:
+                raise SqlError("0A000", "cached plan must not change result type", routine="RevalidateCachedQuery")
+        session.portals[portal] = statement, _parameters(statement, rest), rest
+        told.append(BOUND)
 
     def _run(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
         portal, limit = body.split(b"\0", 1)
-        sql, analysis, parameters, bound = session.portals[portal]
-        if analysis.query is None:
+        statement, parameters, bound = session.portals[portal]
+        if statement.analysis.query is None:
+            sql = statement.sql
             control = CONTROL.match(sql)
             told.append(_complete(self._control(session, sql)) if control else self._from_the_catalog(sql, bound))
             return
-        rows, tag = self._execute(session, sql, analysis, parameters)
+        rows, tag = self._execute(session, statement.sql, parameters)
         most = int.from_bytes(limit, "big")
-        if analysis.columns:
-            encoders = [values.encoder(oid) for _, oid in analysis.columns]
+        if encoders := statement.encoders:
             for row in rows[: most or None]:
                 told.append(
                     _row(
@@ -175,22 +187,6 @@ class Backend:
         if session.status == wire.FAILED and not CONTROL.match(sql):
             raise SqlError("25P02", "current transaction is aborted, commands ignored until end of transaction block")
 
-    def _parameters(self, analysis: Analysis, rest: bytes) -> list[Any]:
-        (formats,) = struct.unpack_from("!h", rest)
-        at = 2 + 2 * formats
-        (count,) = struct.unpack_from("!h", rest, at)
-        at += 2
-        found: list[Any] = []
-        for number in range(count):
-            (length,) = struct.unpack_from("!i", rest, at)
-            at += 4
-            if length < 0:
-                found.append(None)
-            else:
-                found.append(values.decoder(analysis.parameters[number])(rest[at : at + length]))
-                at += length
-        return found
-
     def _analysed(self, sql: str) -> Analysis:
         if OF_THE_CATALOG.search(sql) or CONTROL.match(sql):
             return self.engine.catalog.describe(sql)
@@ -198,7 +194,7 @@ class Backend:
 
     # What statements do
 
-    def _execute(self, session: MemorySession, sql: str, analysis: Analysis, parameters: Any) -> tuple[list[Any], str]:
+    def _execute(self, session: MemorySession, sql: str, parameters: Any) -> tuple[list[Any], str]:
         self._require_sound(session, sql)
         statement = self.engine.compile(sql)
         transaction = self._transaction(session)
@@ -207,7 +203,7 @@ class Backend:
             raise SqlError("25006", IN_READ_ONLY.format(what))
         mark = len(transaction.undo)
         try:
-            rows = self.engine.execute(statement, transaction, parameters, moment(self.disposition.now))
+            rows = self.engine.execute(statement, transaction, parameters, moment(session.disposition.now))
         except BaseException:
             self.store.take_back(transaction, mark)
             raise
@@ -244,14 +240,14 @@ class Backend:
                 if " ".join(sql.split()) != NEWER_COLUMN:
                     raise NotImplementedError(sql)
                 self.engine.add_newer_column(
-                    Execution(self.engine, self._transaction(session), (), moment(self.disposition.now))
+                    Execution(self.engine, self._transaction(session), (), moment(session.disposition.now))
                 )
         return TAGS.get(word, word)
 
     def _transaction(self, session: MemorySession) -> Transaction:
         if session.transaction is None:
             session.transaction = Transaction(session)
-            session.read_only = self.disposition.read_only
+            session.read_only = session.disposition.read_only
         return session.transaction
 
     def _commit(self, session: MemorySession) -> None:
@@ -312,6 +308,23 @@ def moment(now: float) -> int:
     return round((now - values.MICROS_FROM_1970 // values.SECOND) * values.SECOND)
 
 
+def _parameters(statement: PreparedStatement, rest: bytes) -> list[Any]:
+    """Of the rest of a Bind message: formats, then values."""
+    at = 2 + 2 * int.from_bytes(rest[:2], "big")
+    count = int.from_bytes(rest[at : at + 2], "big")
+    at += 2
+    found: list[Any] = []
+    for decode in statement.decoders[:count]:
+        length = int.from_bytes(rest[at : at + 4], "big", signed=True)
+        at += 4
+        if length < 0:
+            found.append(None)
+        else:
+            found.append(decode(rest[at : at + length]))
+            at += length
+    return found
+
+
 def _row(fields: list[bytes | None]) -> bytes:
     parts = [struct.pack("!h", len(fields))]
     for field in fields:
@@ -323,6 +336,7 @@ def _row(fields: list[bytes | None]) -> bytes:
     return wire.message(b"D", b"".join(parts))
 
 
+@lru_cache(1000)
 def _complete(tag: str) -> bytes:
     return wire.message(b"C", tag.encode() + b"\0")
 

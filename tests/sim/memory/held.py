@@ -27,7 +27,6 @@ class Pair:
     """What both have heard of one statement, and who of them has answered."""
 
     sql: str
-    request: bytes
     answered: Hear
     of_memory: bytes | None = None
     of_real: bytes | None = None
@@ -90,9 +89,9 @@ class HeldPostgres(MemoryPostgres):
     # Statements
 
     def perform(
-        self, session: MemorySession, sql: str, request: bytes, disposition: Disposition, answered: Hear
+        self, session: MemorySession, sql: str, request: list[bytes], disposition: Disposition, answered: Hear
     ) -> Waiting | None:
-        pair = Pair(sql, request, answered)
+        pair = Pair(sql, answered)
         self._pairs.append(pair)
         twin = self._twin(session)
         pair.waits_at_real = self.real.perform(

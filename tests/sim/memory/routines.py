@@ -173,7 +173,7 @@ def _note(execution: Execution, shape: TableShape, old: Any, new: Any) -> None:
         execution.run(CHARGED, book, was("owner"))
     if now("call_no") > was("call_no"):
         found = execution.run(PID, now("owner"))
-        if found and found[0][0] != execution.transaction.session.asked_by:
+        if found and found[0][0] != execution.transaction.session.disposition.pid:
             execution.run(BREACH, "a process has written or begun a chapter of it that had lost it", book)
     if now("written") > was("written") and was("status") in ("stopped", "completed", "error"):
         execution.run(BREACH, "a chapter of it was written after its end", book)

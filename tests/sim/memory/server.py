@@ -126,11 +126,10 @@ class MemoryPostgres:
     # Statements
 
     def perform(
-        self, session: MemorySession, sql: str, request: bytes, disposition: Disposition, answered: Hear
+        self, session: MemorySession, sql: str, request: list[bytes], disposition: Disposition, answered: Hear
     ) -> Waiting | None:
         self.statements += 1
-        self._backend.disposition = disposition
-        session.asked_by = disposition.pid
+        session.disposition = disposition
         session.work = greenlet.greenlet(lambda: self._backend.answer(session, request))
         answer = self._go_on(session)
         if answer is None:

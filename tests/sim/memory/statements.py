@@ -160,13 +160,10 @@ class Engine:
     def compile(self, sql: str) -> Statement:
         known = self._statements.get((sql, self.newer))
         if known is None:
-            known = self._statements[sql, self.newer] = self.compile_analysed(
-                self.catalog.analyse(sql, newer=self.newer)
-            )
+            analysis = self.catalog.analyse(sql, newer=self.newer)
+            known = Statement(self.catalog, self._shapes[self.newer], analysis, self._rules[self.newer])
+            self._statements[sql, self.newer] = known
         return known
-
-    def compile_analysed(self, analysis: Analysis) -> Statement:
-        return Statement(self.catalog, self._shapes[self.newer], analysis, self._rules[self.newer])
 
     def execute(self, statement: Statement, transaction: Transaction, parameters: Any, now: int) -> list[Any]:
         execution = Execution(self, transaction, parameters, now)
