@@ -291,7 +291,8 @@ PLANTED = [
         "a text that is overwritten is not kept", sql(runs, "CHECKPOINT", "WHERE held OR NOT same", "WHERE NOT same")
     ),
     PlantedBug(
-        "an edit does not move the version", sql(chapters, "SAVE", "c.content_version + $2::int", "c.content_version")
+        "an edit does not move the version",
+        sql(chapters, "SAVE", "c.content_version + f.rewritten::int", "c.content_version"),
     ),
     PlantedBug(
         "a chapter is begun in any state", sql(runs, "BEGIN", "AND r.status = $3 AND", "AND $3::text <> '' AND")
