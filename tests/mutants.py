@@ -176,12 +176,14 @@ def mutant_at(place: Place) -> Mutant | None:
 
 
 def _program(source: str) -> str:
-    """What runs of a source: annotations and docstrings don't."""
+    """What runs of a source: annotations and docstrings don't, nor does how a dataclass lies in memory."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 node.returns = None
+            case ast.Call(func=ast.Name("dataclass")):
+                node.keywords = [each for each in node.keywords if each.arg != "slots"]
             case ast.arg() | ast.AnnAssign():
                 node.annotation = None if isinstance(node, ast.arg) else ast.Constant(None)
             case _:

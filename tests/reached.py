@@ -63,7 +63,7 @@ class Reached:
         READ_TABLES, where only its import reaches them."""
         of_file = self._lines.get(file, {})
         found = {test for line in lines for test in of_file.get(line, ())}
-        if found == {ANY}:
+        if found <= {ANY}:
             found = {test for tests in of_file.values() for test in tests}
             found |= {test for test in self._seconds if test.startswith(READ_TABLES)}
         quickest = sorted(found & self._seconds.keys() - {*self.failed}, key=self._seconds.__getitem__)

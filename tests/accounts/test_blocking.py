@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from bookgen.accounts import blocking
-from bookgen.accounts.blocking import Standings
+from bookgen.accounts.blocking import REMEMBERED_SECONDS, Standings
 from bookgen.store import accounts
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 
@@ -31,6 +31,17 @@ async def test_a_wrong_password_does_not_tell_that_an_account_is_blocked(door: D
     await door.accounts.block(body["user"]["id"], "spam")
 
     assert (await door.post("/auth/login/", {"username": "ada", "password": "wrong guess"}))[0] == 401
+
+
+async def test_a_standing_is_remembered_for_its_seconds_and_no_longer(door: Door) -> None:
+    account, now = (await door.register("ada"))["user"]["id"], 1000.0
+    standings = Standings(door.database.http, clock=lambda: now)
+    await standings.of(account)
+
+    now += REMEMBERED_SECONDS - 0.001
+    assert standings.known(account)
+    now += 0.001
+    assert standings.known(account) is None
 
 
 A_RUN = """
