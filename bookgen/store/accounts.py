@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,9 @@ from asyncpg import Connection, Record, UniqueViolationError
 from bookgen.errors import InvalidInput, must_exist
 from bookgen.models import Account
 from bookgen.store.database import DB
+from bookgen.store.rows import columns, field_names, mapper, parameters
+
+account_of = mapper(Account, blocked=lambda row: row["blocked_at"] is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +53,16 @@ class Rights:
     tokens_valid_from: datetime
 
 
-CREATE = """
-    INSERT INTO account (username, email, password_hash, first_name, last_name, email_verified, avatar_url,
-                         google_subject, is_staff, fingerprint)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-    RETURNING *
-"""
+NEW = field_names(NewAccount)
+
+CREATE = f"INSERT INTO account ({columns(NEW)}) VALUES ({parameters(NEW)}) RETURNING *"
 
 
 async def create(db: DB, new: NewAccount) -> Account:
     try:
-        row = await db.fetchrow(
-            CREATE,
-            new.username,
-            new.email,
-            new.password_hash,
-            new.first_name,
-            new.last_name,
-            new.email_verified,
-            new.avatar_url,
-            new.google_subject,
-            new.is_staff,
-            new.fingerprint,
-        )
+        return account_of(await db.fetchrow(CREATE, *astuple(new)))
     except UniqueViolationError as violation:
         raise taken(violation) from None
-    return account_of(row)
 
 
 FIND = "SELECT * FROM account WHERE id = $1"
@@ -183,10 +170,8 @@ UPDATE_PROFILE = """
 
 async def update_profile(db: DB, account_id: int, changes: Mapping[str, Any]) -> Account:
     """Change the names and the address that `changes` holds; another address is pending from now on."""
-    row = must_exist(
-        await db.fetchrow(UPDATE_PROFILE, account_id, *map(changes.get, ("first_name", "last_name", "email")))
-    )
-    return account_of(row)
+    changed = map(changes.get, ("first_name", "last_name", "email"))
+    return account_of(must_exist(await db.fetchrow(UPDATE_PROFILE, account_id, *changed)))
 
 
 SET_PASSWORD = "UPDATE account SET password_hash = $2 WHERE id = $1"
@@ -323,24 +308,6 @@ RECORD_ORIGIN = """
 async def record_origin(db: DB, account_id: int, origin: Mapping[str, str]) -> bool:
     """Whether the account was used before, but from neither this browser nor this network."""
     return bool(await db.fetchval(RECORD_ORIGIN, account_id, list(origin), list(origin.values())))
-
-
-def account_of(row: Record) -> Account:
-    return Account(
-        id=row["id"],
-        username=row["username"],
-        email=row["email"],
-        first_name=row["first_name"],
-        last_name=row["last_name"],
-        email_verified=row["email_verified"],
-        avatar_url=row["avatar_url"],
-        is_staff=row["is_staff"],
-        is_superuser=row["is_superuser"],
-        blocked=row["blocked_at"] is not None,
-        created_at=row["created_at"],
-        pending_email=row["pending_email"],
-        tokens_valid_from=row["tokens_valid_from"],
-    )
 
 
 TAKEN = {

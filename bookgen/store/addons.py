@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
+from operator import itemgetter
 from uuid import UUID
-
-from asyncpg import Record
 
 from bookgen.models import Addon, OwnedAddon, SubscriptionStatus
 from bookgen.store.database import DB
@@ -14,6 +13,8 @@ from bookgen.store.rows import columns, field_names, mapper
 COLUMNS = columns(field_names(Addon), "a")
 
 addon_of = mapper(Addon)
+
+_owned = mapper(OwnedAddon, id=itemgetter("owned_id"), addon=addon_of)
 
 LIST_ACTIVE = f"SELECT {COLUMNS} FROM addon a WHERE a.is_active ORDER BY a.sort_order, a.id"
 
@@ -141,18 +142,3 @@ async def release_use(connection: DB, run_id: UUID, kept_until: datetime) -> Non
     """Gives the run's use back; one on whose account something was paid for is kept for the book."""
     await connection.execute(KEEP_USE, run_id, kept_until)
     await connection.execute(RELEASE_USE, run_id)
-
-
-def _owned(row: Record) -> OwnedAddon:
-    return OwnedAddon(
-        id=row["owned_id"],
-        addon=addon_of(row),
-        billing_type=row["billing_type"],
-        status=SubscriptionStatus(row["status"]),
-        processor_id=row["processor_id"],
-        current_period_end=row["current_period_end"],
-        past_due_since=row["past_due_since"],
-        bought=row["bought"],
-        taken=row["taken"],
-        used_this_period=row["used_this_period"],
-    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 import asyncpg
 
 from bookgen.models import BookKind, Run
 from bookgen.store import slots
+from bookgen.store.rows import mapper
 from bookgen.store.runs import run_of
 from bookgen.store.slots import holds_slot
 
@@ -34,6 +36,13 @@ class BookState:
     owner_alive: bool
     job: str | None
 
+
+_state = mapper(
+    BookState,
+    kind=lambda row: BookKind(row["book_kind"]),
+    run=lambda row: run_of(row) if row["id"] is not None else None,
+    written=itemgetter("chapters_written"),
+)
 
 LOCK_RUN = "SELECT 1 FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1 FOR UPDATE"
 
@@ -75,15 +84,4 @@ async def lock(connection: asyncpg.Connection, account_id: int, book_id: int, ca
     await slots.lock(connection, account_id)
     await connection.execute(LOCK_RUN, book_id)
     row = await connection.fetchrow(BOOK_STATE, book_id, account_id, float(call_seconds))
-    return row and BookState(
-        target_word_count=row["target_word_count"],
-        kind=BookKind(row["book_kind"]),
-        run=run_of(row) if row["id"] is not None else None,
-        chapters=row["chapters"],
-        written=row["chapters_written"],
-        todo=row["todo"],
-        wrote=row["wrote"],
-        slot_free=row["slot_free"],
-        owner_alive=row["owner_alive"],
-        job=row["job"],
-    )
+    return row and _state(row)

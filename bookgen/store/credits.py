@@ -10,22 +10,15 @@ from uuid import UUID
 
 from bookgen.models import CreditKind, CreditLot, CreditPackage, CreditTransaction, Wallet
 from bookgen.store.database import DB
-from bookgen.store.rows import mapper
+from bookgen.store.rows import columns, field_names, mapper
 
 transaction_of = mapper(CreditTransaction)
 
-LIST_PACKAGES = """
-    SELECT id, slug, name, credits, price_cents, words_per_book, is_popular, is_active, display_order
-      FROM credit_package
-     WHERE is_active
-     ORDER BY display_order, id
-"""
+PACKAGES = f"SELECT {columns(field_names(CreditPackage))} FROM credit_package WHERE is_active"
 
-FIND_PACKAGE = """
-    SELECT id, slug, name, credits, price_cents, words_per_book, is_popular, is_active, display_order
-      FROM credit_package
-     WHERE slug = $1 AND is_active
-"""
+LIST_PACKAGES = f"{PACKAGES} ORDER BY display_order, id"
+
+FIND_PACKAGE = f"{PACKAGES} AND slug = $1"
 
 MAKE_WALLET = "INSERT INTO wallet (account_id) VALUES ($1) ON CONFLICT (account_id) DO NOTHING"
 

@@ -5,24 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from asyncpg import Record
-
 from bookgen.models import FundingSource, Hold
 from bookgen.store.database import DB
+from bookgen.store.rows import mapper
 
-FIND_BY_BOOK = """
-    SELECT h.id, h.account_id, h.book_id, h.run_id, h.source, h.lot_id, l.words_per_book, h.period_start, h.period_end
-      FROM hold h
-      LEFT JOIN credit_lot l ON l.id = h.lot_id
-     WHERE h.book_id = $1
-"""
+_hold = mapper(Hold)
 
-FIND_BY_RUN = """
-    SELECT h.id, h.account_id, h.book_id, h.run_id, h.source, h.lot_id, l.words_per_book, h.period_start, h.period_end
-      FROM hold h
-      LEFT JOIN credit_lot l ON l.id = h.lot_id
-     WHERE h.run_id = $1
-"""
+HOLDS = "SELECT h.*, l.words_per_book FROM hold h LEFT JOIN credit_lot l ON l.id = h.lot_id"
+
+FIND_BY_BOOK = f"{HOLDS} WHERE h.book_id = $1"
+
+FIND_BY_RUN = f"{HOLDS} WHERE h.run_id = $1"
 
 COUNT_IN_PERIOD = """
     SELECT count(*) FROM hold WHERE account_id = $1 AND source = 'subscription' AND period_start = $2
@@ -55,11 +48,13 @@ CONSUME = """
 
 
 async def find_by_book(db: DB, book_id: int) -> Hold | None:
-    return _hold(await db.fetchrow(FIND_BY_BOOK, book_id))
+    row = await db.fetchrow(FIND_BY_BOOK, book_id)
+    return row and _hold(row)
 
 
 async def find_by_run(db: DB, run_id: UUID) -> Hold | None:
-    return _hold(await db.fetchrow(FIND_BY_RUN, run_id))
+    row = await db.fetchrow(FIND_BY_RUN, run_id)
+    return row and _hold(row)
 
 
 async def count_in_period(db: DB, account_id: int, period_start: datetime) -> int:
@@ -109,7 +104,3 @@ async def consume(
 ) -> bool:
     """Whether this run had consumed nothing before."""
     return bool(await connection.fetchval(CONSUME, run_id, account_id, book_id, source, lot_id, period_start, words))
-
-
-def _hold(row: Record | None) -> Hold | None:
-    return row and Hold(**{**row, "source": FundingSource(row["source"])})

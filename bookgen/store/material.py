@@ -221,10 +221,7 @@ async def rewrite(
     """
     replaced = await connection.fetchval(REWRITE, chapter_id, content, word_count, quality, seen)
     if replaced and digest:
-        await connection.execute(
-            SAVE_DIGEST, chapter_id, digest.content_hash, digest.summary, list(digest.facts),
-            list(digest.threads_opened), list(digest.threads_closed),
-        )  # fmt: skip
+        await connection.execute(SAVE_DIGEST, chapter_id, *_told(digest))
 
 
 KEEP_DIGEST = """
@@ -237,10 +234,7 @@ KEEP_DIGEST = """
 async def keep_digests(db: DB, book_id: int, digests: Sequence[Digest]) -> None:
     """Keeps digests of texts that an author has changed: whoever needs one again need not pay for it again."""
     for digest in digests:
-        await db.execute(
-            KEEP_DIGEST, book_id, digest.chapter_number, digest.content_hash, digest.summary, list(digest.facts),
-            list(digest.threads_opened), list(digest.threads_closed),
-        )  # fmt: skip
+        await db.execute(KEEP_DIGEST, book_id, digest.chapter_number, *_told(digest))
 
 
 DELETE_BOOK = "DELETE FROM book WHERE id = $1 AND account_id = $2"
@@ -257,6 +251,11 @@ def _columns(plans: Sequence[PlannedChapter]) -> tuple[list[int], list[str], lis
         [plan.summary for plan in plans],
         [plan.target_word_count for plan in plans],
     )
+
+
+def _told(digest: Digest) -> tuple[Any, ...]:
+    lists = (digest.facts, digest.threads_opened, digest.threads_closed)
+    return digest.content_hash, digest.summary, *map(list, lists)
 
 
 def _digest(row: Record) -> Digest:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from bookgen.models import Usage
 from bookgen.store.database import DB
+from bookgen.store.rows import mapper
+
+_usage = mapper(Usage)
 
 ACCOUNTS = "SELECT count(*) AS total, count(blocked_at) AS blocked FROM account"
 
@@ -52,8 +55,4 @@ USAGE_BY_MODEL = """
 
 async def usage_by_model(db: DB) -> list[ModelUsage]:
     """All model work of all time."""
-    return [_model_usage(**row) for row in await db.fetch(USAGE_BY_MODEL)]
-
-
-def _model_usage(model: str, **usage: int) -> ModelUsage:
-    return ModelUsage(model, Usage(**usage))  # type: ignore[arg-type]
+    return [ModelUsage(row["model"], _usage(row)) for row in await db.fetch(USAGE_BY_MODEL)]

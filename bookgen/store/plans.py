@@ -2,65 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from operator import itemgetter
 
 from asyncpg import Record
 
 from bookgen.models import UNLIMITED, Features, Plan
 from bookgen.store.database import DB
+from bookgen.store.rows import columns, field_names, mapper
 
 NO_BOUND = 2**31 - 1  # what a book's column holds
 
-FIND = """
-    SELECT id, slug, name, description, price_monthly, price_yearly, is_active, sort_order, features
-      FROM plan
-     WHERE slug = $1
-"""
+COLUMNS = columns([name for name in field_names(Plan) if name != "limits"], "p")
 
-LIST_ACTIVE = """
-    SELECT id, slug, name, description, price_monthly, price_yearly, is_active, sort_order, features
-      FROM plan
-     WHERE is_active
-     ORDER BY sort_order, id
-"""
+
+def _features(row: Record) -> Features:
+    limits = {name: row["features"][name] for name in field_names(Features)}
+    if limits["max_word_count_per_book"] == UNLIMITED:
+        limits["max_word_count_per_book"] = NO_BOUND
+    return Features(**{**limits, "export_formats": tuple(limits["export_formats"])})
+
+
+plan_of = mapper(Plan, features=_features, limits=itemgetter("features"))
+
+FIND = f"SELECT {COLUMNS} FROM plan p WHERE p.slug = $1"
 
 
 async def find(db: DB, slug: str) -> Plan | None:
     row = await db.fetchrow(FIND, slug)
-    return row and plan(row)
+    return row and plan_of(row)
+
+
+LIST_ACTIVE = f"SELECT {COLUMNS} FROM plan p WHERE p.is_active ORDER BY p.sort_order, p.id"
 
 
 async def list_active(db: DB) -> list[Plan]:
-    return [plan(row) for row in await db.fetch(LIST_ACTIVE)]
-
-
-def plan(row: Record | Mapping[str, Any]) -> Plan:
-    limits = row["features"]
-    return Plan(
-        id=row["id"],
-        slug=row["slug"],
-        name=row["name"],
-        description=row["description"],
-        price_monthly=row["price_monthly"],
-        price_yearly=row["price_yearly"],
-        is_active=row["is_active"],
-        sort_order=row["sort_order"],
-        features=_features(limits),
-        limits=limits,
-    )
-
-
-def _features(limits: Mapping[str, Any]) -> Features:
-    most_words = limits["max_word_count_per_book"]
-    return Features(
-        books_per_month=limits["books_per_month"],
-        ai_images_per_month=limits["ai_images_per_month"],
-        ai_edits_per_month=limits["ai_edits_per_month"],
-        proofreading_checks_per_month=limits["proofreading_checks_per_month"],
-        export_formats=tuple(limits["export_formats"]),
-        watermark=limits["watermark"],
-        max_word_count_per_book=NO_BOUND if most_words == UNLIMITED else most_words,
-        max_stored_mb=limits["max_stored_mb"],
-        chapter_images=limits["chapter_images"],
-    )
+    return [plan_of(row) for row in await db.fetch(LIST_ACTIVE)]

@@ -29,12 +29,13 @@ def parameters(names: Sequence[str], first: int = 1) -> str:
     return ", ".join(f"${number}" for number in range(first, first + len(names)))
 
 
-def mapper(noun: type[N]) -> Callable[[Record], N]:
+def mapper(noun: type[N], **made: Callable[[Record], Any]) -> Callable[[Record], N]:
     """Makes a function that turns a row, whatever else it has, into the dataclass `noun`.
 
-    A field whose type is an enum is made into one; null stays None.
+    A field whose type is an enum is made into one; null stays None. `made`: what makes a field of the row that is not
+    the column of its name.
     """
-    names, hints = field_names(noun), get_type_hints(noun)
+    names, hints = [name for name in field_names(noun) if name not in made], get_type_hints(noun)
     values_of = itemgetter(*names)
     enums = [(place, enum) for place, name in enumerate(names) if (enum := _enum(hints[name]))]
 
@@ -43,7 +44,9 @@ def mapper(noun: type[N]) -> Callable[[Record], N]:
         for place, enum in enums:
             if values[place] is not None:
                 values[place] = enum(values[place])
-        return noun(*values)
+        if not made:
+            return noun(*values)
+        return noun(**dict(zip(names, values, strict=True)), **{name: make(row) for name, make in made.items()})
 
     return noun_of
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from asyncpg import Record
+from operator import itemgetter
 
 from bookgen.models import Plan, Subscription, SubscriptionStatus
 from bookgen.store import plans
 from bookgen.store.database import DB
+from bookgen.store.rows import mapper
 
-FIND = """
+_subscription = mapper(Subscription, id=itemgetter("subscription_id"), plan=plans.plan_of)
+
+FIND = f"""
     SELECT a.created_at AS signed_up_at,
            s.id AS subscription_id, s.account_id, s.status, s.billing_interval, s.anchor, s.current_period_end,
            s.past_due_since, s.cancel_at_period_end, s.processor_id,
-           p.id, p.slug, p.name, p.description, p.price_monthly, p.price_yearly, p.is_active, p.sort_order, p.features,
-           coalesce(p.id = s.plan_id, false) AS subscribed
+           {plans.COLUMNS}, coalesce(p.id = s.plan_id, false) AS subscribed
       FROM account a
       LEFT JOIN subscription s ON s.account_id = a.id
       JOIN plan p ON p.id = s.plan_id OR p.slug = $2
@@ -70,7 +70,7 @@ async def find_entitlement(db: DB, account_id: int, standard: str) -> Entitlemen
     if not rows:
         return None
     subscription = next((_subscription(row) for row in rows if row["subscribed"]), None)
-    plan = next(plans.plan(row) for row in rows if row["slug"] == standard)
+    plan = next(plans.plan_of(row) for row in rows if row["slug"] == standard)
     return Entitlement(rows[0]["signed_up_at"], subscription, plan)
 
 
@@ -98,37 +98,10 @@ async def subscribe(
     processor_id: str,
 ) -> bool:
     """What the payment processor says of the account's plan. False: there is no such plan any more."""
-    return bool(
-        await connection.fetchval(
-            SUBSCRIBE,
-            account_id,
-            slug,
-            status,
-            interval,
-            anchor,
-            period_end,
-            past_due_since,
-            cancel_at_period_end,
-            processor_id,
-        )
-    )
+    told = (status, interval, anchor, period_end, past_due_since, cancel_at_period_end, processor_id)
+    return bool(await connection.fetchval(SUBSCRIBE, account_id, slug, *told))
 
 
 async def cancel(connection: DB, account_id: int) -> None:
     """The payment processor has the subscription no more; what was paid for lasts."""
     await connection.execute(CANCEL, account_id)
-
-
-def _subscription(row: Record | dict[str, Any]) -> Subscription:
-    return Subscription(
-        id=row["subscription_id"],
-        account_id=row["account_id"],
-        plan=plans.plan(row),
-        status=SubscriptionStatus(row["status"]),
-        billing_interval=row["billing_interval"],
-        anchor=row["anchor"],
-        current_period_end=row["current_period_end"],
-        past_due_since=row["past_due_since"],
-        cancel_at_period_end=row["cancel_at_period_end"],
-        processor_id=row["processor_id"],
-    )

@@ -6,22 +6,13 @@ from datetime import datetime
 
 from bookgen.models import Allowance, UsagePeriod
 from bookgen.store.database import DB
+from bookgen.store.rows import columns, field_names
 
-FIND = """
-    SELECT period_start, period_end, books_created, ai_images_generated, ai_edits_used,
-           proofreading_checks_used, words_generated
-      FROM usage_period
-     WHERE account_id = $1 AND period_start = $2
-"""
+PERIODS = f"SELECT {columns(field_names(UsagePeriod))} FROM usage_period WHERE account_id = $1"
 
-OTHERS = """
-    SELECT period_start, period_end, books_created, ai_images_generated, ai_edits_used,
-           proofreading_checks_used, words_generated
-      FROM usage_period
-     WHERE account_id = $1 AND period_start <> $2
-     ORDER BY period_start DESC
-     LIMIT $3
-"""
+FIND = f"{PERIODS} AND period_start = $2"
+
+OTHERS = f"{PERIODS} AND period_start <> $2 ORDER BY period_start DESC LIMIT $3"
 
 
 def _spending(counter: str) -> str:
