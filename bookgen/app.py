@@ -208,7 +208,18 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     artwork = Artwork(database, quota, pool, images, painter, price=_price, caps=caps)
     corrections = Corrections(database.http, quota)
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
-    supervisor = _supervisor(config, database, model, painter, quota, caps, shortage, products)
+    supervisor = Supervisor(
+        database,
+        writing=Writing(draft_outline, rework_chapters, write_chapter),
+        products=products,
+        model=model,
+        painter=painter,
+        quota=quota,
+        price=_price,
+        caps=caps,
+        chapters_at_once=config.sizes.chapters_at_once,
+        shortage=shortage,
+    )
     closing.push_async_callback(supervisor.drain, 0)
     mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")
     mailing = Mailing(database.http, mailer, public_url=public_url)
@@ -257,30 +268,6 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     return Service(services, supervisor, model, tokens, standings, mailing)
 
 
-def _supervisor(
-    config: Config,
-    database: Database,
-    model: TextModel,
-    painter: Painter,
-    quota: Quota,
-    caps: CostCaps,
-    shortage: Callable[[], str | None],
-    products: Products,
-) -> Supervisor:
-    return Supervisor(
-        database,
-        writing=Writing(draft_outline, rework_chapters, write_chapter),
-        products=products,
-        model=model,
-        painter=painter,
-        quota=quota,
-        price=_price,
-        caps=caps,
-        chapters_at_once=config.sizes.chapters_at_once,
-        shortage=shortage,
-    )
-
-
 def build_payments(config: Config, database: Database, wake_mail: Callable[[], None] = lambda: None) -> Payments:
     key, secrets = reveal(config.stripe_secret_key), reveal(config.stripe_webhook_secret) or ""
     return Payments(
@@ -327,13 +314,9 @@ def _caps(config: Config, model: TextModel) -> CostCaps:
             to_do="Set BOOKGEN_REGISTRATION=closed, turn billing on, or set the two caps.",
         )
     caps = CostCaps(_micros(config.book_cost_cap), _micros(account_day), _micros(day), currency)
-    _warn_of_idle_caps(caps, model)
-    return caps
-
-
-def _warn_of_idle_caps(caps: CostCaps, model: TextModel) -> None:
     for name in without_price(model) if not caps.none else ():
         log.warning("cost_cap_cannot_stop", model=name, advice="Add the model's prices to providers/prices.toml.")
+    return caps
 
 
 def _price(model: str, usage: Usage) -> int | None:

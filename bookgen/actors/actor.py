@@ -22,6 +22,11 @@ ANSWER_SECONDS = 25.0
 _running: set[asyncio.Task[Any]] = set()
 
 
+def now() -> float:
+    """Seconds on the loop's clock, which no step of the wall's moves."""
+    return asyncio.get_running_loop().time()
+
+
 def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     """Starts a task that is kept alive and does not inherit the context of the request that caused it."""
     task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
@@ -79,7 +84,7 @@ class Actor(ABC):
         if self._inbox is None:
             self._inbox = deque()
         self._inbox.append((message, answer))
-        self.last_told = asyncio.get_running_loop().time()
+        self.last_told = now()
         if self._task is None:
             self._task = spawn(self._work())
 

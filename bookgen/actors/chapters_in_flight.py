@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 
-from bookgen.actors.actor import spawn
+from bookgen.actors.actor import now, spawn
 from bookgen.actors.batches import Batches
 from bookgen.actors.chapter_work import ChapterWork, Written
 from bookgen.actors.faults import fault
@@ -148,7 +148,7 @@ class ChaptersInFlight:
 
     def give_up_stalled(self) -> None:
         """Ends the work on chapters of whose last reply nothing has come, or whose call has outlived its bound."""
-        late = asyncio.get_running_loop().time() - STALL_SECONDS
+        late = now() - STALL_SECONDS
         for work in self.by_run.values():
             if work.placed and (due := work.steps.due) is not None and due < late:
                 log.error("chapter_stalled", run_id=str(work.run.id), chapter_number=work.run.current_chapter)

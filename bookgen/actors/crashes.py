@@ -8,9 +8,9 @@ from uuid import uuid4
 
 import structlog
 
-from bookgen.actors.actor import spawn
+from bookgen.actors.actor import now, spawn
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
-from bookgen.actors.messages import GiveUp, RowChanged, RunFailure, WriteNext
+from bookgen.actors.messages import GiveUp, RowChanged, WriteNext
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
 from bookgen.actors.restarts import Restarts
@@ -18,8 +18,6 @@ from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
 
 log = structlog.get_logger()
-
-FAILURE = RunFailure("internal", "Writing this book failed on an error of ours.", "chapter", None, retryable=True)
 
 
 class Crashes:
@@ -44,12 +42,12 @@ class Crashes:
     @property
     def books(self) -> int:
         """How many books have crashed within a minute."""
-        return self._restarts.books(_now())
+        return self._restarts.books(now())
 
     @property
     def systemic(self) -> bool:
         """So many books crash that it is not the books."""
-        return self._restarts.systemic(_now())
+        return self._restarts.systemic(now())
 
     def backs_off(self, key: Key) -> bool:
         return key in self._backing_off
@@ -57,9 +55,9 @@ class Crashes:
     def crashed(self, key: Key, error: Exception) -> None:
         _, book_id = key
         log.error("actor_crashed", book_id=book_id, exc_info=error)
-        self._restarts.crashed(book_id, _now())
+        self._restarts.crashed(book_id, now())
         self._backing_off.add(key)
-        if self._restarts.spent(book_id, _now()):
+        if self._restarts.spent(book_id, now()):
             spawn(self._give_up(key))
         else:
             asyncio.get_running_loop().call_later(self._restarts.wait(book_id), self._restart, key)
@@ -73,14 +71,10 @@ class Crashes:
         op = uuid4()
         try:
             committed = await self._resources.health.through_outages(
-                lambda: self._transactions.steer(*key, GiveUp(FAILURE), op)
+                lambda: self._transactions.steer(*key, GiveUp(), op)
             )
             self._statuses.changed(key)
             if promoted := committed.promoted:
                 self._registry.tell((promoted.account_id, promoted.book_id), WriteNext(promoted))
         finally:
             self._backing_off.discard(key)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

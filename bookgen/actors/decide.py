@@ -31,6 +31,7 @@ from bookgen.models import Run, RunMode, RunPhase, RunStatus
 # process that was writing nothing else counts for two, so that the third of those is enough.
 CRASHES_TO_SUSPECT = 2
 CRASHES_TO_QUARANTINE = CRASHES_TO_SUSPECT + 3
+QUARANTINED = "Writing this book has ended the process three times without progress. Resume tries again."
 
 # What failures call the phases.
 STAGES = {
@@ -95,9 +96,8 @@ def decide(snapshot: Snapshot, message: Command | Event, fresh: Run) -> Decision
             return _advance(snapshot)
         case PhaseDone():
             return _phase_done(snapshot, message)
-        case GiveUp(failure=failure):
-            running = snapshot.run is not None and snapshot.run.status is RunStatus.RUNNING
-            return _given_up(snapshot.run, failure) if running and snapshot.run else Decision(snapshot.run)
+        case GiveUp():
+            return _given_up(snapshot.run)
         case WorkFailed() | WorkHalted():
             return _ended_without_text(snapshot, message)
     if snapshot.run is None:
@@ -176,7 +176,7 @@ def _advance(snapshot: Snapshot) -> Decision:
     if snapshot.todo == 0 and run.phase is RunPhase.CHAPTERS:
         return _phase_over(snapshot, run)
     if run.status is RunStatus.RUNNING and run.crash_count >= CRASHES_TO_QUARANTINE:
-        return _failed(run, quarantined(run))
+        return _failed(run, failure_at(run, "quarantined", QUARANTINED))
     return Decision(run)
 
 
@@ -229,8 +229,11 @@ def _completed(run: Run) -> Decision:
     return Decision(done, frozenset({Effect.CONSUME, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
 
 
-def _given_up(run: Run, failure: RunFailure) -> Decision:
-    return _failed(run, replace(failure, stage=STAGES[run.phase]))
+def _given_up(run: Run | None) -> Decision:
+    if run is None or run.status is not RunStatus.RUNNING:
+        return Decision(run)
+    message = "Writing this book failed on an error of ours."
+    return _failed(run, RunFailure("internal", message, STAGES[run.phase], None, retryable=True))
 
 
 def _failed(run: Run, failure: RunFailure, spoilt: bool = False) -> Decision:
@@ -239,14 +242,9 @@ def _failed(run: Run, failure: RunFailure, spoilt: bool = False) -> Decision:
     return Decision(ended, frozenset(effects))
 
 
-def quarantined(run: Run) -> RunFailure:
-    return RunFailure(
-        code="quarantined",
-        message="Writing this book has ended the process three times without progress. Resume tries again.",
-        stage=STAGES[run.phase],
-        chapter_number=run.current_chapter,
-        retryable=True,
-    )
+def failure_at(run: Run, code: str, message: str) -> RunFailure:
+    """A failure at what the run is at, which another try may mend."""
+    return RunFailure(code, message, STAGES[run.phase], run.current_chapter, retryable=True)
 
 
 def taken_by(run: Run, owner: UUID) -> Run:

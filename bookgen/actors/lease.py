@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from bookgen.actors.actor import spawn
+from bookgen.actors.actor import now, spawn
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.provider_limits import ProviderLimits
@@ -52,11 +52,11 @@ class Lease:
     @property
     def tells_the_dead(self) -> bool:
         """Whether who has no lease is dead: when the server's clock has jumped, nobody has one until it renews."""
-        return asyncio.get_running_loop().time() >= self._settled_at
+        return now() >= self._settled_at
 
     async def take(self) -> None:
         """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
-        started, boot_id = asyncio.get_running_loop().time(), self._resources.boot_id
+        started, boot_id = now(), self._resources.boot_id
         pool, pid = self._resources.lease_pool, os.getpid()
         await processes.register(pool, boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
         await notifications.tell_of_joining(pool)
@@ -69,7 +69,7 @@ class Lease:
 
     async def renew(self) -> None:
         """Renews, or takes a new lease when this one is not known any more."""
-        started, boot_id = asyncio.get_running_loop().time(), self._resources.boot_id
+        started, boot_id = now(), self._resources.boot_id
         renewal = await processes.renew(self._resources.lease_pool, boot_id, TTL_SECONDS)
         if boot_id != self._resources.boot_id:  # too late: that lease was lost meanwhile
             return

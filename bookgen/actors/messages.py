@@ -99,8 +99,6 @@ class Advance:
 class GiveUp:
     """The book's actor has crashed too often."""
 
-    failure: RunFailure
-
 
 @dataclass(frozen=True, slots=True)
 class DraftOutline:

@@ -10,6 +10,7 @@ from random import uniform
 import asyncpg
 
 from bookgen.actors import status
+from bookgen.actors.actor import now
 from bookgen.actors.batches import Batches
 from bookgen.actors.changes import Change, Changes
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
@@ -48,7 +49,7 @@ class Statuses:
     """
 
     def __init__(self, pool: asyncpg.Pool, resources: Resources, chapters: ChaptersInFlight) -> None:
-        self._reads = Batches[Key, RunProgress](lambda keys: progress.of_books(pool, keys), _itself, MOST_READS)
+        self._reads = Batches[Key, RunProgress](lambda keys: progress.of_books(pool, keys), lambda key: key, MOST_READS)
         self._resources = resources
         self._chapters = chapters
         self._kept: dict[int, dict[int, Kept]] = {}  # by account, then by book
@@ -79,14 +80,14 @@ class Statuses:
         words, outage = self._chapters.words_in_flight(report.run), self._resources.outage
         if not kept.body or words != kept.words or outage != kept.outage:
             kept.words, kept.outage, kept.body = words, outage, status.encode(report, words, outage)
-        kept.asked_at = _now()
+        kept.asked_at = now()
         return kept.body
 
     async def read_other(
         self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float
     ) -> bytes | None:
         """The body as soon as it is not known; None if it stays so for that many seconds or a drain begins."""
-        deadline = _now() + seconds
+        deadline = now() + seconds
         with self.changes.of(book_id) as changed:
             while True:
                 changed.clear()
@@ -94,8 +95,8 @@ class Statuses:
                     return body
                 del body  # thousands may wait
                 if not self._chapters.draining:
-                    await self._look_again(changed, deadline - _now())
-                if self._chapters.draining or _now() >= deadline:
+                    await self._look_again(changed, deadline - now())
+                if self._chapters.draining or now() >= deadline:
                     return None
 
     async def _look_again(self, changed: Change, most: float) -> None:
@@ -123,7 +124,7 @@ class Statuses:
 
     def forget_old(self) -> None:
         """What nobody has asked for lately takes room for nothing."""
-        oldest = _now() - FORGET_SECONDS
+        oldest = now() - FORGET_SECONDS
         for account_id, books in list(self._kept.items()):
             for book_id, kept in list(books.items()):
                 if kept.body and kept.asked_at < oldest:
@@ -141,11 +142,3 @@ class Statuses:
         """Whether no other process changes it: this one writes it, or it has ended; and there is no other."""
         mine = run.owner == self._resources.boot_id and run.status is RunStatus.RUNNING
         return (mine or not run.status.active) and not self._resources.other_processes
-
-
-def _itself(key: Key) -> Key:
-    return key
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from uuid import UUID
 import orjson
 import structlog
 
+from bookgen.actors.actor import now
 from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
 from bookgen.actors.quarantine import Quarantine
@@ -117,10 +117,10 @@ class StoredSteps:
         try:
             yield
         finally:
-            self.due = _now()
+            self.due = now()
 
     def _bound(self, seconds: float | None) -> None:
-        self.due = None if seconds is None else _now() + seconds
+        self.due = None if seconds is None else now() + seconds
 
     async def _reply(self, request: TextRequest, attempt: int) -> TextReply:
         await self.settle()
@@ -199,10 +199,6 @@ class StoredSteps:
         calls = tuple(PaidCall(each.model, each.usage, price(each.model, each.usage), each.call_id) for each in spent)
         work = self._work
         return Asked(work.account_id, work.book_id, work.run_id, stage, chapter_number, calls)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import structlog
 
-from bookgen.actors.actor import spawn
+from bookgen.actors.actor import now, spawn
 from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.crashes import Crashes
@@ -59,15 +59,7 @@ class Supervisor:
         shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.resources = Resources(
-            database.runs,
-            database.lease,
-            quota,
-            writing,
-            products,
-            model,
-            price,
-            caps or CostCaps(),
-            painter,
+            database.runs, database.lease, quota, writing, products, model, price, caps or CostCaps(), painter
         )
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)
@@ -114,7 +106,7 @@ class Supervisor:
         await self.jobs.forget_lost()
         await processes.prune(self.resources.pool)
         await reservations.prune(self.resources.pool)
-        self.registry.passivate(unused_since=_now() - IDLE_SECONDS)
+        self.registry.passivate(unused_since=now() - IDLE_SECONDS)
         self.statuses.forget_old()
         return True
 
@@ -139,14 +131,7 @@ class Supervisor:
 
     def _make_actor(self, key: Key) -> BookActor:
         return BookActor(
-            key,
-            self.resources,
-            self.transactions,
-            self.chapters,
-            self.jobs,
-            self.statuses,
-            self.registry,
-            self.crashes,
+            key, self.resources, self.transactions, self.chapters, self.jobs, self.statuses, self.registry, self.crashes
         )
 
     @property
@@ -213,9 +198,9 @@ class Supervisor:
         self.statuses.changes.tell_all()
         for actor in self.registry:
             actor.halt()
-        deadline = _now() + seconds
+        deadline = now() + seconds
         try:
-            while self._busy() and _now() < deadline:  # noqa: ASYNC110 (several kinds of work, once in a life)
+            while self._busy() and now() < deadline:  # noqa: ASYNC110 (several kinds of work, once in a life)
                 await asyncio.sleep(0.02)
         finally:
             await self._let_go()
@@ -243,7 +228,3 @@ class Supervisor:
         with contextlib.suppress(TimeoutError):  # the end of a job waits for a database that is away
             async with asyncio.timeout(RELEASE_SECONDS):
                 await asyncio.gather(*cut, return_exceptions=True)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

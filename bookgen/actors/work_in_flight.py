@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from bookgen.actors.decide import STAGES
+from bookgen.actors.decide import STAGES, failure_at
 from bookgen.actors.messages import RunFailure, WorkFailed, WorkHalted
 from bookgen.actors.steps import StoredSteps, TextDropped
 from bookgen.errors import (
@@ -102,10 +102,4 @@ class WorkInFlight(Generic[R]):
 
 def stalled(run: Run) -> RunFailure:
     what = f"Chapter {run.current_chapter}" if run.phase is RunPhase.CHAPTERS else f"The {run.phase}"
-    return RunFailure(
-        code="stalled",
-        message=f"{what} made no progress for 15 minutes. Resume tries again.",
-        stage=STAGES[run.phase],
-        chapter_number=run.current_chapter,
-        retryable=True,
-    )
+    return failure_at(run, "stalled", f"{what} made no progress for 15 minutes. Resume tries again.")

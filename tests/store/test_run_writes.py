@@ -51,7 +51,7 @@ MESSAGES: list[Command | Event] = [
     Advance(),
     WorkHalted(1, 1),
     *(WorkFailed(1, 1, failure) for failure in FAILURES),
-    *(GiveUp(failure) for failure in FAILURES),
+    GiveUp(),
 ]
 
 
