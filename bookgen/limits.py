@@ -58,15 +58,6 @@ class Budget:
         return Verdict(allowed, self.capacity, int(tokens), reset, retry_after)
 
 
-DEFAULT_BUDGETS: Mapping[LimitClass, Budget] = {
-    LimitClass.READ: Budget(300, 60),
-    LimitClass.WRITE: Budget(120, 60),
-    LimitClass.EXPENSIVE: Budget(20, 60),
-    LimitClass.PUBLIC: Budget(60, 60),
-    LimitClass.AUTH: Budget(20, 60),
-}
-
-
 class Verdict(NamedTuple):
     """Whether a request may go on. `reset` is the seconds until the bucket is full again."""
 
@@ -89,7 +80,7 @@ class Limiter:
 
     def __init__(
         self,
-        budgets: Mapping[LimitClass, Budget] = DEFAULT_BUDGETS,
+        budgets: Mapping[LimitClass, Budget],
         *,
         max_callers: int = 50_000,
         clock: Callable[[], float] = time.monotonic,

@@ -124,10 +124,6 @@ class ReportStatus(StrEnum):
     COMPLETED = "completed"
     ERROR = "error"
 
-    @property
-    def active(self) -> bool:
-        return self in (ReportStatus.PENDING, ReportStatus.RUNNING)
-
 
 class LinkPurpose(StrEnum):
     """What a mailed one-time link is good for; also the name of its page."""

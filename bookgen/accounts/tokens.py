@@ -62,15 +62,12 @@ class Tokens:
 
     def __init__(self, secret_key: str, *, clock: Callable[[], float] = time.time, remembered: int = 10_000) -> None:
         self._key = secret_key.encode()
-        self._clock = clock
+        self.now = clock
         self._remembered = remembered
         self._seen: OrderedDict[str, Claims] = OrderedDict()
 
-    def now(self) -> float:
-        return self._clock()
-
     def pair(self, account_id: int, signed_in_at: float | None = None) -> TokenPair:
-        signed_in_at = self._clock() if signed_in_at is None else signed_in_at
+        signed_in_at = self.now() if signed_in_at is None else signed_in_at
         return TokenPair(
             access=self.sign(TokenType.ACCESS, account_id, signed_in_at),
             refresh=self.sign(TokenType.REFRESH, account_id, signed_in_at),
@@ -78,7 +75,7 @@ class Tokens:
 
     def sign(self, token_type: TokenType, account_id: int, signed_in_at: float | None = None) -> str:
         """A token of a sign-in that began at `signed_in_at`, or now. Refreshing ends a year after it."""
-        now = self._clock()
+        now = self.now()
         signed_in_at = now if signed_in_at is None else signed_in_at
         expires_at = now + LIFETIME_SECONDS[token_type]
         if token_type is TokenType.REFRESH:
@@ -98,7 +95,7 @@ class Tokens:
         claims = self._claims(token)
         if claims.token_type != token_type:
             raise TokenInvalid
-        if claims.expires_at <= self._clock():
+        if claims.expires_at <= self.now():
             if token_type is TokenType.ACCESS:
                 raise TokenExpired(token_type=token_type.value)
             raise TokenInvalid

@@ -52,10 +52,10 @@ class Fulfilment:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def refresh_session(self, session_id: str, event_id: str | None = None) -> None:
-        await self._refresh(session_id, lambda: self.read_session(session_id), event_id)
+        await self._refresh(session_id, self.read_session, event_id)
 
     async def refresh_customer(self, customer: str, event_id: str | None = None) -> None:
-        await self._refresh(customer, lambda: self.read_customer(customer), event_id)
+        await self._refresh(customer, self.read_customer, event_id)
 
     async def read_session(self, session_id: str) -> Effect:
         session = await self.gateway.session(session_id)
@@ -70,22 +70,21 @@ class Fulfilment:
             return lambda connection: self._end_subscriptions(connection, customer)
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
-    async def _refresh(self, object_id: str, read: Callable[[], Awaitable[Effect]], event_id: str | None) -> None:
-        turn = self._turns.setdefault(object_id, asyncio.Lock())
-        async with turn:
+    async def _refresh(self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None) -> None:
+        async with self._turns.setdefault(object_id, asyncio.Lock()):
             outcome = await self._read_and_apply(object_id, read, event_id)
         if outcome and outcome.customer:
             await self.refresh_customer(outcome.customer, event_id)
 
     async def _read_and_apply(
-        self, object_id: str, read: Callable[[], Awaitable[Effect]], event_id: str | None
+        self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None
     ) -> Outcome | None:
         """Reads outside of any transaction, applies in one; reads again when somebody applied meanwhile."""
         for _ in range(ATTEMPTS):
             if event_id and await payment_events.is_applied(self._db, event_id):
                 return None
             seen = await payment_events.version(self._db, object_id)
-            effect = await read()
+            effect = await read(object_id)
             async with self._db.acquire() as connection, connection.transaction():
                 if not await payment_events.advance(connection, object_id, seen):
                     continue

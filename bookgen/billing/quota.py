@@ -40,13 +40,10 @@ class Quota:
         self.upgrade_url = f"{public_url}/api/v1/auth/subscriptions/plans/"
         self.credits_url = f"{public_url}/api/v1/auth/credits/packages/"
         self.addons_url = f"{public_url}/api/v1/auth/addons/available/"
-        self._clock = clock
-
-    def now(self) -> datetime:
-        return self._clock()
+        self.now = clock
 
     async def standing(self, db: DB, account_id: int) -> Standing:
-        return await find_standing(db, account_id, self._clock(), billing=self.billing)
+        return await find_standing(db, account_id, self.now(), billing=self.billing)
 
     async def plan(self, db: DB, account_id: int) -> Plan:
         if not self.billing:
@@ -113,7 +110,7 @@ class Quota:
             await holds.add(connection, account_id, book_id, run_id, source, None, period.start, period.end)
             return source
         await subscriptions.lock(connection, account_id)
-        await wallet.settle(connection, account_id, self._clock())
+        await wallet.settle(connection, account_id, self.now())
         hold = await holds.find_by_book(connection, book_id)
         if hold and target_word_count <= await self._covered(connection, hold):
             await holds.hand_to_run(connection, hold.id, run_id)
@@ -161,7 +158,7 @@ class Quota:
             await holds.keep(connection, hold.id, until=period.end)
         else:
             await holds.remove(connection, hold.id)
-        await wallet.settle(connection, hold.account_id, self._clock())
+        await wallet.settle(connection, hold.account_id, self.now())
 
     async def require(self, db: DB, account_id: int, allowance: Allowance, *, in_flight: int) -> None:
         """Refuses one more where the allowance has no room for it beside those in flight. Takes nothing: `spend` does,
@@ -185,7 +182,7 @@ class Quota:
         return (await usage.find(db, account_id, period.start, period.end)).used(allowance)
 
     async def _funds(self, db: DB, account_id: int) -> Funds:
-        return await find_funds(db, account_id, await self.standing(db, account_id), self._clock())
+        return await find_funds(db, account_id, await self.standing(db, account_id), self.now())
 
     async def _covered(self, db: DB, hold: Hold) -> int:
         """The longest book that the hold pays for."""

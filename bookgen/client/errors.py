@@ -20,6 +20,11 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
 
+def reasons(details: Mapping[str, Any]) -> list[str]:
+    """What a validation error's details say, field by field."""
+    return [f"{field}: {' '.join(map(str, told))}" for field, told in details.items() if isinstance(told, list)]
+
+
 class InvalidRequest(ApiError):
     """`details` maps each wrong field to its messages."""
 

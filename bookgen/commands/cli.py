@@ -8,7 +8,7 @@ import contextlib
 import gc
 import importlib
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from bookgen import __version__
 from bookgen.errors import BookgenError, StartupError
@@ -42,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     telemetry.configure_logs("console", "warning")  # serve has settings of its own
     try:
-        return _finish(options.run(options))
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            code: int = runner.run(options.run(options))
+            return code
     except (BookgenError, ApiError) as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
@@ -62,14 +64,6 @@ def parser(called: str) -> argparse.ArgumentParser:
                 module.add_options(command)
             command.set_defaults(run=module.run)
     return root
-
-
-def _finish(work: Awaitable[int]) -> int:
-    async def entry() -> int:
-        return await work
-
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(entry())
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from bookgen.client.errors import ApiError
+from bookgen.client.errors import ApiError, reasons
 
 P = ParamSpec("P")
 
@@ -38,9 +38,4 @@ def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:
 
 
 def explanation(error: ApiError) -> str:
-    wrong = [f"{name}: {' '.join(map(str, told))}" for name, told in error.details.items() if _is_list(told)]
-    return " ".join([str(error), *wrong, REMEDIES.get(error.code, "")]).strip()
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
+    return " ".join([str(error), *reasons(error.details), REMEDIES.get(error.code, "")]).strip()

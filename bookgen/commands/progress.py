@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from bookgen.client.errors import reasons
 from bookgen.commands.picture import show as show_picture
 
 Status = Mapping[str, Any]
@@ -55,7 +56,7 @@ class Lines:
         self.say(f"Paused; what is written is kept. {AGAIN}")
 
     def failed(self, message: str, details: Mapping[str, Any]) -> None:
-        more = [reason for reason in _reasons(details) if reason not in message]
+        more = [reason for reason in reasons(details) if reason not in message]
         print(f"bookgen: {' '.join([message, *more])}", file=sys.stderr)
         if details.get("retryable"):
             self.say(AGAIN)
@@ -148,10 +149,3 @@ def _span(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def _reasons(details: Mapping[str, Any]) -> list[str]:
-    """The messages of a validation error, field by field."""
-    return [
-        f"{field}: {' '.join(map(str, messages))}" for field, messages in details.items() if isinstance(messages, list)
-    ]
