@@ -23,6 +23,7 @@ from bookgen.actors.messages import Generate, Pause
 from bookgen.actors.resources import Products, Writing
 from bookgen.actors.statuses import Kept
 from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import Usage
 from bookgen.providers.text import Message, StopReason, TextReply, TextRequest
@@ -112,7 +113,18 @@ def supervisor(database: Database, model: InstantModel) -> Supervisor:
     writing = Writing(_no_outline, _no_outline, write_chapter)
     products = Products(_no_outline, _no_outline, _no_outline)
     quota = Quota(billing=False)
-    return Supervisor(database, writing=writing, products=products, model=model, quota=quota, chapters_at_once=100_000)
+    return Supervisor(
+        database,
+        writing=writing,
+        products=products,
+        model=model,
+        quota=quota,
+        painter=None,  # type: ignore[arg-type]
+        price=lambda _model, _usage: None,
+        caps=CostCaps(),
+        chapters_at_once=100_000,
+        shortage=lambda: None,
+    )
 
 
 async def make_books(pool: asyncpg.Pool, count: int, chapters: int) -> list[tuple[int, int]]:

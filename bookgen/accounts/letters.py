@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from html import escape
 
@@ -80,11 +80,10 @@ WORDING: dict[LinkPurpose | Notice, _Wording] = {
 }
 
 # The first letter of a guest is the receipt as well.
-BOUGHT = _Wording(
+BOUGHT = replace(
+    WORDING[LinkPurpose.MAGIC_LOGIN],
     subject="Your purchase, and your sign-in link",
     opening="thank you. You paid for {bought}. This link signs you in to the account that your purchase is in.",
-    action="Sign in",
-    closing="The link is good for 24 hours and once. Later, ask for a new password to get back in.",
 )
 
 HTML = """\

@@ -192,7 +192,7 @@ class BookActor(Actor):
         elif self._work_in_flight:
             self._work_in_flight.go_on()
         elif announced:
-            self._start(announced, material)
+            self._watch(self._chapters.start(announced, material))
         else:
             self.tell(WriteNext(mine))
 
@@ -207,13 +207,10 @@ class BookActor(Actor):
             await self._nothing_to_begin(run)
             return
         self._statuses.changed(self.key)
-        self._start(begun)
-
-    def _start(self, begun: Begun, material: Material | None = None) -> None:
-        self._watch(self._chapters.start(begun, material))
+        self._watch(self._chapters.start(begun))
 
     async def _begin_phase(self, run: Run) -> None:
-        begun = await self._chapters.begin_phase(run)
+        begun = await runs.begin_phase(self._resources.pool, run)
         if begun is None:
             self._follow(await runs.newest(self._resources.pool, self.book_id))
             return

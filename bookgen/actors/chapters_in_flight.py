@@ -87,10 +87,6 @@ class ChaptersInFlight:
             work.halt()
         return work
 
-    async def begin_phase(self, run: Run) -> Run | None:
-        """Announces the work of the run's phase. None: the run is not ours, or in another phase by now."""
-        return await runs.begin_phase(self._resources.pool, run)
-
     def start_phase(self, run: Run) -> PhaseWork:
         """Starts the announced work of the run's phase as a task."""
         work_of = Work(run.account_id, run.book_id, run.id, run.id)

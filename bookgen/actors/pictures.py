@@ -9,7 +9,7 @@ import asyncpg
 
 from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
-from bookgen.actors.resources import PaintsSpreads, Resources
+from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, TextDropped
 from bookgen.errors import UpstreamAIError
 from bookgen.models import UNLIMITED, Allowance, Book, Chapter, Run
@@ -52,7 +52,7 @@ class Pictures:
         painted = await self._paint(
             steps,
             chapter.chapter_number,
-            lambda budget: self._painter.spread(book, chapter, scene, sheet, budget, steps.halt),
+            lambda budget: self._resources.painter.spread(book, chapter, scene, sheet, budget, steps.halt),
         )
 
         async def keep(connection: asyncpg.Connection) -> None:
@@ -81,7 +81,7 @@ class Pictures:
         found = await health.through_outages(lambda: books.character_sheet(pool, book.id))
         if found is not None:
             return found
-        painted = await self._paint(steps, None, lambda budget: self._painter.sheet(book, budget, steps.halt))
+        painted = await self._paint(steps, None, lambda budget: self._resources.painter.sheet(book, budget, steps.halt))
 
         async def keep(connection: asyncpg.Connection) -> None:
             name = await media.add(connection, book.id, painted.data, painted.width, painted.height)
@@ -137,12 +137,6 @@ class Pictures:
         if not kept:
             await steps.charge(step.asked)
             raise CallsHalted(STAGE, number)
-
-    @property
-    def _painter(self) -> PaintsSpreads:
-        if self._resources.painter is None:
-            raise RuntimeError("nobody paints here")
-        return self._resources.painter
 
 
 def _key(run: Run, what: str) -> str:

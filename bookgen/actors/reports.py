@@ -63,10 +63,6 @@ class Reports:
         for steps in self._steps.values():
             steps.closed = True
 
-    async def release(self) -> None:
-        """Hands the reports back to whoever comes next. Unavailable."""
-        await reports.release(self._resources.pool, self._resources.boot_id)
-
     async def _claim(self) -> None:
         while len(self.tasks) < MOST_AT_ONCE and not self._halted:
             owner = self._resources.boot_id

@@ -79,10 +79,6 @@ class Products:
     make_files: Callable[[int, int], Awaitable[None]]
 
 
-def no_price(_model: str, _usage: Usage) -> int | None:
-    return None
-
-
 @dataclass(slots=True)
 class Resources:
     """`boot_id` is who this process is to the database; it changes when its lease was lost. `other_processes` live."""
@@ -93,9 +89,9 @@ class Resources:
     writing: Writing
     products: Products
     model: TextModel
-    price: Callable[[str, Usage], int | None] = no_price
-    caps: CostCaps = field(default_factory=CostCaps)
-    painter: PaintsSpreads | None = None
+    price: Callable[[str, Usage], int | None]
+    caps: CostCaps
+    painter: PaintsSpreads
     boot_id: UUID = field(default_factory=uuid4)
     other_processes: int = 0
     health: Health = field(default_factory=Health)

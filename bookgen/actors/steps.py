@@ -81,7 +81,7 @@ class StoredSteps:
         self._replay = replay
         self._chapter = chapter
         self._quarantine = quarantine or Quarantine(resources)
-        self._halt = Halt()
+        self.halt = Halt()  # set while it is closed
         self.due: float | None = None
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None
@@ -91,20 +91,15 @@ class StoredSteps:
         return self._work.book_id
 
     @property
-    def halt(self) -> Halt:
-        """Set while it is closed."""
-        return self._halt
-
-    @property
     def closed(self) -> bool:
-        return self._halt.is_set
+        return self.halt.is_set
 
     @closed.setter
     def closed(self, closed: bool) -> None:
         if closed:
-            self._halt.set()
+            self.halt.set()
         else:
-            self._halt.clear()
+            self.halt.clear()
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         with self.awaiting():
@@ -135,7 +130,7 @@ class StoredSteps:
             request = replace(request, patience=CALLER_PATIENCE)
         budget = self.budget(request.stage, request.chapter_number)
         async with self._quarantine.waiting_for_model(self._work.run_id):
-            reply = _storable(await self._call(replace(request, halt=self._halt, on_bound=self._bound, budget=budget)))
+            reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
             # At once: to go on after the call may have to wait, and what is paid for is entered whatever ends that.
             self.unstored = Step(key, _to_json(reply), self.asked(request.stage, request.chapter_number, reply.spent))
         return reply

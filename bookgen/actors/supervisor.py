@@ -20,7 +20,7 @@ from bookgen.actors.provider_limits import ProviderLimits
 from bookgen.actors.recovery import Recovery, every
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.reports import Reports
-from bookgen.actors.resources import PaintsSpreads, Products, Resources, Writing, no_price
+from bookgen.actors.resources import PaintsSpreads, Products, Resources, Writing
 from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
@@ -28,7 +28,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import NotFound, Unavailable
 from bookgen.models import Run, Usage
 from bookgen.providers.text import TextModel
-from bookgen.store import processes, reservations, runs, slots
+from bookgen.store import processes, reports, reservations, runs, slots
 from bookgen.store.database import Database
 from bookgen.store.notifications import JOINED
 
@@ -52,15 +52,13 @@ class Supervisor:
         products: Products,
         model: TextModel,
         quota: Quota,
-        painter: PaintsSpreads | None = None,
-        price: Callable[[str, Usage], int | None] = no_price,
-        caps: CostCaps | None = None,
-        chapters_at_once: int = 64,
-        shortage: Callable[[], str | None] = lambda: None,
+        painter: PaintsSpreads,
+        price: Callable[[str, Usage], int | None],
+        caps: CostCaps,
+        chapters_at_once: int,
+        shortage: Callable[[], str | None],
     ) -> None:
-        self.resources = Resources(
-            database.runs, database.lease, quota, writing, products, model, price, caps or CostCaps(), painter
-        )
+        self.resources = Resources(database.runs, database.lease, quota, writing, products, model, price, caps, painter)
         self.transactions = Transactions(self.resources)
         self.chapters = ChaptersInFlight(self.resources, chapters_at_once)
         self.jobs = Jobs(self.resources, self.transactions)
@@ -221,7 +219,7 @@ class Supervisor:
             async with asyncio.timeout(RELEASE_SECONDS):
                 await asyncio.gather(*self.chapters.entries)
                 await runs.release(self.resources.pool, self.resources.boot_id)
-                await self.reports.release()
+                await reports.release(self.resources.pool, self.resources.boot_id)
                 await self.lease.give_up()
         except (Unavailable, TimeoutError) as error:
             log.warning("runs_not_released", reason=str(error))

@@ -44,10 +44,7 @@ CONFIRM = """
 
 async def confirm(connection: Connection, account_id: int, email: str) -> Account:
     """Give the account the address, proven. InvalidInput when another one has it by now."""
-    try:
-        return account_of(await connection.fetchrow(CONFIRM, account_id, email))
-    except UniqueViolationError as violation:
-        raise taken(violation) from None
+    return await _moved(connection, CONFIRM, account_id, email)
 
 
 HAND_OVER = """
@@ -65,8 +62,12 @@ HAND_OVER = """
 
 async def hand_over(connection: Connection, account_id: int, email: str, now: datetime) -> Account:
     """Give the account to whoever has proven the address: every way in that was set before ends."""
+    return await _moved(connection, HAND_OVER, account_id, email, now)
+
+
+async def _moved(connection: Connection, statement: str, *arguments: object) -> Account:
     try:
-        return account_of(await connection.fetchrow(HAND_OVER, account_id, email, now))
+        return account_of(await connection.fetchrow(statement, *arguments))
     except UniqueViolationError as violation:
         raise taken(violation) from None
 

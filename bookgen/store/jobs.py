@@ -14,11 +14,13 @@ TAKE = """
     ON CONFLICT (book_id) DO UPDATE SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, started_at = now()
 """
 
-EDITS_IN_FLIGHT = """
+IN_FLIGHT = """
     SELECT count(*)
       FROM book_job j JOIN book b ON b.id = j.book_id JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
-     WHERE b.account_id = $1 AND (j.kind = 'chapter' OR b.outlines_made >= $2)
+     WHERE b.account_id = $1
 """
+
+EDITS_IN_FLIGHT = f"{IN_FLIGHT} AND (j.kind = 'chapter' OR b.outlines_made >= $2)"
 
 
 async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> int:
@@ -26,11 +28,7 @@ async def edits_in_flight(db: DB, account_id: int, free_outlines: int) -> int:
     return int(await db.fetchval(EDITS_IN_FLIGHT, account_id, free_outlines))
 
 
-OUTLINES_IN_FLIGHT = """
-    SELECT count(*)
-      FROM book_job j JOIN book b ON b.id = j.book_id JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
-     WHERE b.account_id = $1 AND j.kind = 'outline'
-"""
+OUTLINES_IN_FLIGHT = f"{IN_FLIGHT} AND j.kind = 'outline'"
 
 
 async def outlines_in_flight(db: DB, account_id: int) -> int:

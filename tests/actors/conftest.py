@@ -17,6 +17,7 @@ import pytest
 from bookgen.actors.messages import Generate
 from bookgen.actors.resources import Products, Save, WriteChapter, Writing
 from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Digest, Usage
@@ -196,6 +197,16 @@ def model() -> Model:
     return Model()
 
 
+# No price is known, nothing is capped, nobody paints, and the disk has room.
+WITHOUT_SERVICES: dict[str, Any] = {
+    "price": lambda _model, _usage: None,
+    "caps": CostCaps(),
+    "painter": None,
+    "chapters_at_once": 64,
+    "shortage": lambda: None,
+}
+
+
 @contextlib.asynccontextmanager
 async def supervising(
     database: Database, model: TextModel, write_chapter: WriteChapter, **settings: Any
@@ -203,6 +214,7 @@ async def supervising(
     """A supervisor that has started, and in the end drains without waiting for what is in flight."""
     settings.setdefault("quota", Quota(billing=True))
     settings.setdefault("products", Studio().products)
+    settings = {**WITHOUT_SERVICES, **settings}
     writing = Writing(draft_outline, rework_chapters, write_chapter)
     supervisor = Supervisor(database, writing=writing, model=model, **settings)
     listening, caught_up = supervisor._listening, asyncio.Event()

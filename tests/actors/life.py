@@ -20,6 +20,7 @@ from bookgen.actors.messages import (
 )
 from bookgen.actors.resources import Products, Resources, Writing
 from bookgen.actors.transaction import Transactions
+from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, BookQuotaExceeded
 from bookgen.models import Run, RunMode, RunPhase, RunStatus
@@ -302,6 +303,9 @@ class RealLife:
             Writing(never, never, never),  # type: ignore[arg-type]
             Products(never, never, never),  # type: ignore[arg-type]
             model=None,  # type: ignore[arg-type]
+            price=never,  # type: ignore[arg-type]
+            caps=CostCaps(),
+            painter=None,  # type: ignore[arg-type]
         )
         self._transactions = Transactions(self._resources)
         self.flights: dict[int, Flight] = {}

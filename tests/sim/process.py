@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from bookgen.actors.resources import Products, Writing
 from bookgen.actors.supervisor import Supervisor
+from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import Unavailable
 from bookgen.providers.text import TextModel
@@ -19,6 +20,7 @@ from tests.sim.postgres import EPOCH
 T = TypeVar("T")
 
 CONNECTIONS = 4  # of each pool: few, so that work waits for them
+CHAPTERS_AT_ONCE = 64
 START_AGAIN_SECONDS = 1.0
 
 
@@ -75,7 +77,18 @@ class SimulatedProcess(Owner):
                 break
             except (Unavailable, OSError):
                 await asyncio.sleep(START_AGAIN_SECONDS)
-        self.supervisor = Supervisor(self.database, writing=writing, products=products, model=model, quota=self.quota)
+        self.supervisor = Supervisor(
+            self.database,
+            writing=writing,
+            products=products,
+            model=model,
+            quota=self.quota,
+            painter=None,  # type: ignore[arg-type]
+            price=lambda _model, _usage: None,
+            caps=CostCaps(),
+            chapters_at_once=CHAPTERS_AT_ONCE,
+            shortage=lambda: None,
+        )
         await self.supervisor.start()
 
     def _now(self) -> datetime:
