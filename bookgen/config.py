@@ -82,8 +82,14 @@ ImageModelName = Annotated[str, StringConstraints(pattern=r"^(auto|offline|opena
 FallbackName = Annotated[str, StringConstraints(pattern=rf"^(offline|({_NAMED}|offline):\S+)?$")]
 
 
-def setting(name: str | AliasChoices, default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
-    return Field(default, validation_alias=name, description=meaning, json_schema_extra={"takes": takes}, **bounds)
+def setting(default: Any, takes: str, meaning: str, **bounds: Any) -> Any:
+    return Field(default, description=meaning, json_schema_extra={"takes": takes}, **bounds)
+
+
+def _setting_name(field: str) -> str:
+    """The setting's name: the field's with our prefix, unless a provider has given it its own."""
+    name = field.upper()
+    return name if name.startswith(("ANTHROPIC_", "OPENAI_", "STRIPE_")) else f"{PREFIX}{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,94 +105,77 @@ class Config(BaseSettings):
     """What the operator chose. Built by `load`; handed on as values, never whole."""
 
     model_config = SettingsConfigDict(
-        frozen=True, extra="ignore", env_ignore_empty=True, case_sensitive=True, env_file_encoding="utf-8"
+        frozen=True,
+        extra="ignore",
+        alias_generator=_setting_name,
+        env_ignore_empty=True,
+        case_sensitive=True,
+        env_file_encoding="utf-8",
     )
 
-    host: Text = setting("BOOKGEN_HOST", "127.0.0.1", "an address of this machine", "Address it listens on.")
-    port: int = setting("BOOKGEN_PORT", 8000, "0 to 65535", "Port it listens on; 0 picks a free one.", ge=0, le=65535)
+    host: Text = setting("127.0.0.1", "an address of this machine", "Address it listens on.")
+    port: int = setting(8000, "0 to 65535", "Port it listens on; 0 picks a free one.", ge=0, le=65535)
     public_url: Url | None = setting(
-        "BOOKGEN_PUBLIC_URL",
         None,
         "an address like https://books.example.org",
         "Address in mails and URLs; without it that of host and port.",
     )
     data_dir: Path = setting(
-        "BOOKGEN_DATA_DIR", Path("data"), "a folder", "Folder of the embedded database, the secret key and the outbox."
+        Path("data"), "a folder", "Folder of the embedded database, the secret key and the outbox."
     )
     database_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
-        AliasChoices("BOOKGEN_DATABASE_URL", "DATABASE_URL"),
         None,
         "a URL like postgresql://user:password@host/name",
         "A PostgreSQL 15+ server (also read from `DATABASE_URL`); without it an embedded one under the data folder.",
+        validation_alias=AliasChoices("BOOKGEN_DATABASE_URL", "DATABASE_URL"),
     )
     database_direct_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
-        "BOOKGEN_DATABASE_DIRECT_URL",
         None,
         "a URL like postgresql://user:password@host/name",
         "The same database past a transaction pooler, for the lease, notifications and migrations.",
     )
     database_statement_cache: Literal["on", "off"] = setting(
-        "BOOKGEN_DATABASE_STATEMENT_CACHE",
         "on",
         "on or off",
         "Prepared statements; `off` for a transaction pooler that keeps none, such as PgBouncer before 1.21.",
     )
     database_pool: int | None = setting(
-        "BOOKGEN_DATABASE_POOL",
-        None,
-        "1 or more",
-        "Connections to the database for runs; without it 4 for each core, up to 16.",
-        ge=1,
+        None, "1 or more", "Connections to the database for runs; without it 4 for each core, up to 16.", ge=1
     )
     http_pool: int | None = setting(
-        "BOOKGEN_HTTP_POOL",
-        None,
-        "1 or more",
-        "Connections to the database for requests; without it 8 for each core, up to 32.",
-        ge=1,
+        None, "1 or more", "Connections to the database for requests; without it 8 for each core, up to 32.", ge=1
     )
     chapters_at_once: int | None = setting(
-        "BOOKGEN_CHAPTERS_AT_ONCE",
-        None,
-        "1 or more",
-        "Chapters that a process writes at once; without it 32 for each core, up to 256.",
-        ge=1,
+        None, "1 or more", "Chapters that a process writes at once; without it 32 for each core, up to 256.", ge=1
     )
     secret_key: Annotated[SecretStr, AfterValidator(_long_enough)] | None = setting(
-        "BOOKGEN_SECRET_KEY",
-        None,
-        "at least 32 bytes",
-        "Key of the tokens; made on first start and kept in the data folder.",
+        None, "at least 32 bytes", "Key of the tokens; made on first start and kept in the data folder."
     )
 
     model: TextModelName = setting(
-        "BOOKGEN_MODEL", "auto", f"auto, offline, {' or '.join(_MODELS)}",
+        "auto",
+        f"auto, offline, {' or '.join(_MODELS)}",
         "Who writes. `auto`: Anthropic if its key is set, else OpenAI if its key or address is set, else offline.",
-    )  # fmt: skip
+    )
     image_model: ImageModelName = setting(
-        "BOOKGEN_IMAGE_MODEL", "auto", "auto, offline or openai:MODEL", "Who paints covers and illustrations."
+        "auto", "auto, offline or openai:MODEL", "Who paints covers and illustrations."
     )
     fallback_model: FallbackName = setting(
-        "BOOKGEN_FALLBACK_MODEL", "", f"{', '.join(_MODELS)} or offline",
-        "Used when the first model refuses or stays away.",
-    )  # fmt: skip
-    anthropic_api_key: SecretStr | None = setting("ANTHROPIC_API_KEY", None, "a key", "Anthropic's key.")
-    anthropic_base_url: Url | None = setting("ANTHROPIC_BASE_URL", None, "an http(s) URL", "Another Anthropic server.")
-    openai_api_key: SecretStr | None = setting("OPENAI_API_KEY", None, "a key", "OpenAI's key.")
-    openai_base_url: Url | None = setting(
-        "OPENAI_BASE_URL", None, "an http(s) URL", "Another OpenAI server, also a local one."
+        "", f"{', '.join(_MODELS)} or offline", "Used when the first model refuses or stays away."
     )
+    anthropic_api_key: SecretStr | None = setting(None, "a key", "Anthropic's key.")
+    anthropic_base_url: Url | None = setting(None, "an http(s) URL", "Another Anthropic server.")
+    openai_api_key: SecretStr | None = setting(None, "a key", "OpenAI's key.")
+    openai_base_url: Url | None = setting(None, "an http(s) URL", "Another OpenAI server, also a local one.")
     model_timeout: float = setting(
-        "BOOKGEN_MODEL_TIMEOUT",
         180.0,
         "seconds above 0",
         "Bound of one model call in seconds. Unless it is set, a call that needs more is given it by the speed seen.",
         gt=0,
         allow_inf_nan=False,
     )
-    model_retries: int = setting("BOOKGEN_MODEL_RETRIES", 4, "1 or more", "Tries of one model call.", ge=1)
+    model_retries: int = setting(4, "1 or more", "Tries of one model call.", ge=1)
     model_outage: float = setting(
-        "BOOKGEN_MODEL_OUTAGE",
         86_400.0,
         "seconds, 0 or more",
         "How long a run waits for a model that is away, in seconds; with 0 each failed call costs a try.",
@@ -194,98 +183,69 @@ class Config(BaseSettings):
         allow_inf_nan=False,
     )
     model_concurrency: int = setting(
-        "BOOKGEN_MODEL_CONCURRENCY",
         16,
         "1 or more",
         "Model calls at once. Unless it is set, a server of one's own starts with 1 and is given as many as it serves.",
         ge=1,
     )
-    model_rpm: int = setting("BOOKGEN_MODEL_RPM", 0, "0 or more", "Model requests a minute; 0 for no bound.", ge=0)
-    book_cost_cap: Money | None = setting(
-        "BOOKGEN_BOOK_COST_CAP", None, "an amount like 12.50", "What one book may cost at most."
-    )
+    model_rpm: int = setting(0, "0 or more", "Model requests a minute; 0 for no bound.", ge=0)
+    book_cost_cap: Money | None = setting(None, "an amount like 12.50", "What one book may cost at most.")
     account_daily_cost_cap: Money | None = setting(
-        "BOOKGEN_ACCOUNT_DAILY_COST_CAP", None, "an amount like 12.50",
+        None,
+        "an amount like 12.50",
         "What one account may cost a day at most; 5.00 if anybody may register, billing is off and the model is paid.",
-    )  # fmt: skip
+    )
     daily_cost_cap: Money | None = setting(
-        "BOOKGEN_DAILY_COST_CAP", None, "an amount like 12.50",
-        "What all accounts together may cost a day at most; 50.00 in the same case.",
-    )  # fmt: skip
+        None, "an amount like 12.50", "What all accounts together may cost a day at most; 50.00 in the same case."
+    )
     drain_seconds: float = setting(
-        "BOOKGEN_DRAIN_SECONDS",
-        25.0,
-        "seconds, 0 or more",
-        "How long SIGTERM lets model calls in flight finish.",
-        ge=0,
-        allow_inf_nan=False,
+        25.0, "seconds, 0 or more", "How long SIGTERM lets model calls in flight finish.", ge=0, allow_inf_nan=False
     )
 
     billing: Literal["auto", "on", "off"] = setting(
-        "BOOKGEN_BILLING", "auto", "auto, on or off", "Plans and payments. `auto`: on if a payment key is set."
+        "auto", "auto, on or off", "Plans and payments. `auto`: on if a payment key is set."
     )
-    stripe_secret_key: SecretStr | None = setting("STRIPE_SECRET_KEY", None, "a key", "Stripe's secret key.")
-    stripe_webhook_secret: SecretStr | None = setting(
-        "STRIPE_WEBHOOK_SECRET", None, "a secret", "Secret of the webhook's signatures."
-    )
-    stripe_publishable_key: Text = setting(
-        "STRIPE_PUBLISHABLE_KEY", "", "a key", "Stripe's public key, shown to browsers."
-    )
-    stripe_api_base: Url | None = setting("STRIPE_API_BASE", None, "an http(s) URL", "Another Stripe server.")
+    stripe_secret_key: SecretStr | None = setting(None, "a key", "Stripe's secret key.")
+    stripe_webhook_secret: SecretStr | None = setting(None, "a secret", "Secret of the webhook's signatures.")
+    stripe_publishable_key: Text = setting("", "a key", "Stripe's public key, shown to browsers.")
+    stripe_api_base: Url | None = setting(None, "an http(s) URL", "Another Stripe server.")
 
     smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+$"), AfterValidator(_mail_server)] | None = setting(
-        "BOOKGEN_SMTP_URL", None, "smtp[s]://user:password@host:port, without TLS only with ?tls=off",
-        "Mail server; without it mails are written to `outbox/` in the data folder.",
-    )  # fmt: skip
-    mail_from: Annotated[Text, AfterValidator(_mailbox)] = setting(
-        "BOOKGEN_MAIL_FROM", "bookgen@localhost", "an e-mail address", "Sender of the mails."
-    )
-    registration: Literal["open", "closed"] = setting(
-        "BOOKGEN_REGISTRATION", "open", "open or closed", "Whether anybody may register."
-    )
-    email_verification: Literal["off", "mandatory"] = setting(
-        "BOOKGEN_EMAIL_VERIFICATION",
-        "off",
-        "off or mandatory",
-        "Whether a new account must follow a mailed link first.",
-    )
-    google_client_id: Text = setting("BOOKGEN_GOOGLE_CLIENT_ID", "", "a client id", "Turns sign-in with Google on.")
-    google_api_base: Url | None = setting("BOOKGEN_GOOGLE_API_BASE", None, "an http(s) URL", "Another identity server.")
-    allowed_origins: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(_words)] = setting(
-        "BOOKGEN_ALLOWED_ORIGINS", (), "origins like https://app.example.org, with commas between",
-        "Other origins for CORS and return URLs.",
-    )  # fmt: skip
-    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_words)] = setting(
-        "BOOKGEN_TRUSTED_PROXIES", (), "networks like 10.0.0.0/8, with commas between",
-        "Networks whose X-Forwarded-For counts.",
-    )  # fmt: skip
-
-    rate_read: Rate = setting("BOOKGEN_RATE_READ", "300/minute", "a rate like 300/minute", "Reads of an account.")
-    rate_write: Rate = setting("BOOKGEN_RATE_WRITE", "120/minute", "a rate like 120/minute", "Writes of an account.")
-    rate_expensive: Rate = setting(
-        "BOOKGEN_RATE_EXPENSIVE", "20/minute", "a rate like 20/minute", "Generating and exporting, of an account."
-    )
-    rate_public: Rate = setting(
-        "BOOKGEN_RATE_PUBLIC", "60/minute", "a rate like 60/minute", "Calls without a token, of an address."
-    )
-    rate_auth: Rate = setting(
-        "BOOKGEN_RATE_AUTH", "20/minute", "a rate like 20/minute", "Registering and signing in, of an address."
-    )
-    console: Literal["on", "off"] = setting("BOOKGEN_CONSOLE", "on", "on or off", "The web page at `/`.")
-    metrics_token: SecretStr | None = setting(
-        "BOOKGEN_METRICS_TOKEN", None, "a token", "Opens `/metrics` to its bearer from anywhere."
-    )
-    pg_bindir: Path | None = setting(
-        "BOOKGEN_PG_BINDIR",
         None,
-        "a folder",
-        "PostgreSQL's programs for the embedded database, instead of the bundled ones.",
+        "smtp[s]://user:password@host:port, without TLS only with ?tls=off",
+        "Mail server; without it mails are written to `outbox/` in the data folder.",
+    )
+    mail_from: Annotated[Text, AfterValidator(_mailbox)] = setting(
+        "bookgen@localhost", "an e-mail address", "Sender of the mails."
+    )
+    registration: Literal["open", "closed"] = setting("open", "open or closed", "Whether anybody may register.")
+    email_verification: Literal["off", "mandatory"] = setting(
+        "off", "off or mandatory", "Whether a new account must follow a mailed link first."
+    )
+    google_client_id: Text = setting("", "a client id", "Turns sign-in with Google on.")
+    google_api_base: Url | None = setting(None, "an http(s) URL", "Another identity server.")
+    allowed_origins: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(_words)] = setting(
+        (), "origins like https://app.example.org, with commas between", "Other origins for CORS and return URLs."
+    )
+    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_words)] = setting(
+        (), "networks like 10.0.0.0/8, with commas between", "Networks whose X-Forwarded-For counts."
+    )
+
+    rate_read: Rate = setting("300/minute", "a rate like 300/minute", "Reads of an account.")
+    rate_write: Rate = setting("120/minute", "a rate like 120/minute", "Writes of an account.")
+    rate_expensive: Rate = setting("20/minute", "a rate like 20/minute", "Generating and exporting, of an account.")
+    rate_public: Rate = setting("60/minute", "a rate like 60/minute", "Calls without a token, of an address.")
+    rate_auth: Rate = setting("20/minute", "a rate like 20/minute", "Registering and signing in, of an address.")
+    console: Literal["on", "off"] = setting("on", "on or off", "The web page at `/`.")
+    metrics_token: SecretStr | None = setting(None, "a token", "Opens `/metrics` to its bearer from anywhere.")
+    pg_bindir: Path | None = setting(
+        None, "a folder", "PostgreSQL's programs for the embedded database, instead of the bundled ones."
     )
     log_format: Literal["console", "json"] | None = setting(
-        "BOOKGEN_LOG_FORMAT", None, "console or json", "Form of the log; `console` on a terminal, else `json`."
+        None, "console or json", "Form of the log; `console` on a terminal, else `json`."
     )
     log_level: Literal["debug", "info", "warning", "error"] = setting(
-        "BOOKGEN_LOG_LEVEL", "info", "debug, info, warning or error", "What is logged."
+        "info", "debug, info, warning or error", "What is logged."
     )
 
     @property
