@@ -153,10 +153,7 @@ async def open_database(config: Config) -> AsyncIterator[Database]:
 def postgres(config: Config) -> AbstractAsyncContextManager[PostgresAddress]:
     """The server of the settings, which answers."""
     return running_postgres(
-        reveal(config.database_url),
-        config.data_dir,
-        config.pg_bindir,
-        direct_url=reveal(config.database_direct_url),
+        reveal(config.database_url), config.data_dir, config.pg_bindir, direct_url=reveal(config.database_direct_url)
     )
 
 

@@ -176,10 +176,7 @@ class UpstreamAIError(BookgenError):
         spent: tuple[Any, ...] = (),
     ) -> None:
         super().__init__(
-            message or "The model provider failed.",
-            stage=stage,
-            chapter_number=chapter_number,
-            retryable=retryable,
+            message or "The model provider failed.", stage=stage, chapter_number=chapter_number, retryable=retryable
         )
         self.stage = stage
         self.retryable = retryable

@@ -19,12 +19,7 @@ from bookgen.store import accounts, addresses, links, mails
 
 class Profiles:
     def __init__(
-        self,
-        db: asyncpg.Pool,
-        *,
-        passwords: Passwords,
-        standings: Standings,
-        wake_mail: Callable[[], None],
+        self, db: asyncpg.Pool, *, passwords: Passwords, standings: Standings, wake_mail: Callable[[], None]
     ) -> None:
         self._db = db
         self._passwords = passwords

@@ -29,10 +29,7 @@ class Batches(Generic[Q, A]):
     """
 
     def __init__(
-        self,
-        perform: Callable[[Sequence[Q]], Awaitable[Mapping[Any, A]]],
-        key: Callable[[Q], Hashable],
-        most: int,
+        self, perform: Callable[[Sequence[Q]], Awaitable[Mapping[Any, A]]], key: Callable[[Q], Hashable], most: int
     ) -> None:
         self._perform = perform
         self._key = key

@@ -34,11 +34,7 @@ class Lease:
     """Registers this process and renews its lease. Once lost, what the process writes finds no way in."""
 
     def __init__(
-        self,
-        resources: Resources,
-        chapters: ChaptersInFlight,
-        registry: Registry[BookActor],
-        limits: ProviderLimits,
+        self, resources: Resources, chapters: ChaptersInFlight, registry: Registry[BookActor], limits: ProviderLimits
     ) -> None:
         self._resources = resources
         self._limits = limits

@@ -64,12 +64,7 @@ class Transactions:
         self._of_account: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
     async def steer(
-        self,
-        account_id: int,
-        book_id: int,
-        message: Command | Event,
-        op: UUID,
-        save: Save | None = None,
+        self, account_id: int, book_id: int, message: Command | Event, op: UUID, save: Save | None = None
     ) -> Committed:
         """Decides a message under the locks of the book's run and writes what was decided, and what `save` writes.
 

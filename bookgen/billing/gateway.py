@@ -72,13 +72,7 @@ class Gateway:
         return str(created["id"])
 
     async def open_session(
-        self,
-        offer: Offer,
-        *,
-        checkout: UUID,
-        customer: str | None,
-        success_url: str,
-        cancel_url: str,
+        self, offer: Offer, *, checkout: UUID, customer: str | None, success_url: str, cancel_url: str
     ) -> tuple[str, str]:
         """Id and address of a hosted page where `offer` can be paid for; of a guest it asks the e-mail address."""
         params: dict[str, Any] = {

@@ -30,11 +30,7 @@ class Quota:
     """With `billing` off everybody is on the self-hosted plan: usage is counted and never spent."""
 
     def __init__(
-        self,
-        *,
-        billing: bool,
-        public_url: str = "",
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        self, *, billing: bool, public_url: str = "", clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self.billing = billing
         self.upgrade_url = f"{public_url}/api/v1/auth/subscriptions/plans/"

@@ -14,13 +14,7 @@ RECORD = "INSERT INTO audit (actor, action, account_id, details, reason) VALUES 
 
 
 async def record(
-    connection: DB,
-    *,
-    actor: str,
-    action: str,
-    account_id: int,
-    details: Mapping[str, Any],
-    reason: str = "",
+    connection: DB, *, actor: str, action: str, account_id: int, details: Mapping[str, Any], reason: str = ""
 ) -> None:
     await connection.execute(RECORD, actor, action, account_id, details, reason)
 
