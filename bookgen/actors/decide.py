@@ -26,6 +26,7 @@ from bookgen.actors.messages import (
 )
 from bookgen.errors import Conflict, GenerationInProgress, NoOutline, NotFound
 from bookgen.models import Run, RunMode, RunPhase, RunStatus
+from bookgen.store.book_state import BookState
 
 # Two crashes of a process that was writing the run among others, then three while it alone was handled. One of a
 # process that was writing nothing else counts for two, so that the third of those is enough.
@@ -61,20 +62,6 @@ class Effect(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The book's newest run and what else a decision depends on.
-
-    `slot_free`: no other run of the account is running, waiting or finishing a call.
-    """
-
-    run: Run | None
-    chapters: int
-    written: int
-    todo: int
-    slot_free: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """`run` as it shall be; no effects and the same run mean that nothing is written."""
 
@@ -82,52 +69,52 @@ class Decision:
     effects: frozenset[Effect] = frozenset()
 
 
-def decide(snapshot: Snapshot, message: Command | Event, fresh: Run) -> Decision:
+def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
     """What becomes of the book's run. `fresh` lends its identity to a run that has to be made.
 
     Raises NotFound, NoOutline, GenerationInProgress or Conflict for a command that the state refuses.
     """
     match message:
         case Generate():
-            return _generate(snapshot, message, fresh)
+            return _generate(state, message, fresh)
         case Abandon():
-            return _stop(snapshot.run) if snapshot.run and snapshot.run.status.active else Decision(snapshot.run)
+            return _stop(state.run) if state.run and state.run.status.active else Decision(state.run)
         case Advance():
-            return _advance(snapshot)
+            return _advance(state)
         case PhaseDone():
-            return _phase_done(snapshot, message)
+            return _phase_done(state, message)
         case GiveUp():
-            return _given_up(snapshot.run)
+            return _given_up(state.run)
         case WorkFailed() | WorkHalted():
-            return _ended_without_text(snapshot, message)
-    if snapshot.run is None:
+            return _ended_without_text(state, message)
+    if state.run is None:
         raise NotFound
     match message:
         case Pause():
-            return _pause(snapshot.run)
+            return _pause(state.run)
         case Resume():
-            return _resume(snapshot, snapshot.run)
+            return _resume(state, state.run)
         case Stop():
-            return _stop(snapshot.run)
+            return _stop(state.run)
 
 
-def _generate(snapshot: Snapshot, message: Generate, fresh: Run) -> Decision:
-    if snapshot.run and snapshot.run.status.active:
-        hint = " It is paused: resume it." if snapshot.run.status is RunStatus.PAUSED else ""
+def _generate(state: BookState, message: Generate, fresh: Run) -> Decision:
+    if state.run and state.run.status.active:
+        hint = " It is paused: resume it." if state.run.status is RunStatus.PAUSED else ""
         raise GenerationInProgress(f"{GenerationInProgress.__doc__}{hint}")
-    if not snapshot.chapters and not message.automated:
+    if not state.chapters and not message.automated:
         raise NoOutline
-    partly = 0 < snapshot.written < snapshot.chapters
-    rewrite = 0 < snapshot.chapters == snapshot.written
+    partly = 0 < state.written < state.chapters
+    rewrite = 0 < state.chapters == state.written
     if message.automated:  # one that ended after the chapters goes on there
-        rewrite = rewrite and snapshot.run is not None and snapshot.run.status is RunStatus.COMPLETED
+        rewrite = rewrite and state.run is not None and state.run.status is RunStatus.COMPLETED
     run = replace(
         fresh,
-        status=RunStatus.RUNNING if snapshot.slot_free else RunStatus.QUEUED,
+        status=RunStatus.RUNNING if state.slot_free else RunStatus.QUEUED,
         mode=RunMode.AUTOMATED if message.automated else RunMode.CONTINUE if partly else RunMode.FULL,
-        total=snapshot.chapters,
-        done=0 if rewrite else snapshot.written,
-        phase=RunPhase.CHAPTERS if snapshot.chapters else RunPhase.OUTLINE,
+        total=state.chapters,
+        done=0 if rewrite else state.written,
+        phase=RunPhase.CHAPTERS if state.chapters else RunPhase.OUTLINE,
     )
     return Decision(run, frozenset({Effect.INSERT, Effect.HOLD} | ({Effect.REWRITE} if rewrite else set())))
 
@@ -143,8 +130,8 @@ def _pause(run: Run) -> Decision:
     raise _impossible("paused", run)
 
 
-def _resume(snapshot: Snapshot, run: Run) -> Decision:
-    going = RunStatus.RUNNING if snapshot.slot_free else RunStatus.QUEUED
+def _resume(state: BookState, run: Run) -> Decision:
+    going = RunStatus.RUNNING if state.slot_free else RunStatus.QUEUED
     match run.status:
         case RunStatus.QUEUED | RunStatus.RUNNING:
             return Decision(run)
@@ -169,48 +156,48 @@ def _stop(run: Run) -> Decision:
     raise _impossible("stopped", run)
 
 
-def _advance(snapshot: Snapshot) -> Decision:
-    run = snapshot.run
+def _advance(state: BookState) -> Decision:
+    run = state.run
     if run is None or run.status not in (RunStatus.RUNNING, RunStatus.PAUSED):
         return Decision(run)
-    if snapshot.todo == 0 and run.phase is RunPhase.CHAPTERS:
-        return _phase_over(snapshot, run)
+    if state.todo == 0 and run.phase is RunPhase.CHAPTERS:
+        return _phase_over(state, run)
     if run.status is RunStatus.RUNNING and run.crash_count >= CRASHES_TO_QUARANTINE:
         return _failed(run, failure_at(run, "quarantined", QUARANTINED))
     return Decision(run)
 
 
-def _phase_done(snapshot: Snapshot, message: PhaseDone) -> Decision:
-    run = snapshot.run
+def _phase_done(state: BookState, message: PhaseDone) -> Decision:
+    run = state.run
     if run is None or not run.status.active or run.phase is not message.phase:
         return Decision(run)
     if (run.epoch, run.call_no) != (message.epoch, message.call_no):
         return Decision(run)
     remark = message.remark or run.remark
     done = replace(run, call_started_at=None, crash_count=0, total=message.chapters or run.total, remark=remark)
-    decision = _phase_over(snapshot, done)
-    overtaken = run.phase is RunPhase.OUTLINE and snapshot.chapters > 0  # the author has made one meanwhile
+    decision = _phase_over(state, done)
+    overtaken = run.phase is RunPhase.OUTLINE and state.chapters > 0  # the author has made one meanwhile
     return decision if overtaken else replace(decision, effects=decision.effects | {Effect.SAVE})
 
 
-def _phase_over(snapshot: Snapshot, run: Run) -> Decision:
-    following = _following(snapshot, run)
+def _phase_over(state: BookState, run: Run) -> Decision:
+    following = _following(state, run)
     quiet = frozenset({Effect.PROMOTE} if run.status is not RunStatus.RUNNING else ())
     if following:
         return Decision(replace(run, phase=following), quiet)
     return Decision(run, quiet) if run.status is RunStatus.QUEUED else _completed(run)
 
 
-def _following(snapshot: Snapshot, run: Run) -> RunPhase | None:
+def _following(state: BookState, run: Run) -> RunPhase | None:
     """The phase that comes next; the chapters again, should the author have added one meanwhile."""
     phases = list(RunPhase) if run.mode is RunMode.AUTOMATED else [RunPhase.CHAPTERS]
-    if snapshot.todo and run.phase is not RunPhase.CHAPTERS:
+    if state.todo and run.phase is not RunPhase.CHAPTERS:
         return RunPhase.CHAPTERS
     return next(iter(phases[phases.index(run.phase) + 1 :]), None)
 
 
-def _ended_without_text(snapshot: Snapshot, message: WorkFailed | WorkHalted) -> Decision:
-    run = snapshot.run
+def _ended_without_text(state: BookState, message: WorkFailed | WorkHalted) -> Decision:
+    run = state.run
     if run is None or not run.status.active:
         return Decision(run)
     if (run.epoch, run.call_no) != (message.epoch, message.call_no):

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 import asyncpg
 
-from bookgen.actors.decide import Decision, Effect, Snapshot, decide, taken_by
+from bookgen.actors.decide import Decision, Effect, decide, taken_by
 from bookgen.actors.faults import fault
 from bookgen.actors.messages import Command, Event, Generate, Resume
 from bookgen.actors.resources import Resources, Save
@@ -86,7 +86,7 @@ class Transactions:
                 return Committed(state.run)
             if state.job and isinstance(message, Generate | Resume):
                 raise Conflict(f"The book's {state.job} is being made. Try again when it is done.")
-            decision = decide(_snapshot(state), message, self._fresh(account_id, book_id))
+            decision = decide(state, message, self._fresh(account_id, book_id))
             committed = await self._carry_out(connection, state, decision, op)
             if save and Effect.SAVE in decision.effects:
                 await save(connection)
@@ -239,7 +239,3 @@ class Transactions:
             updated_at=now,
             finished_at=None,
         )
-
-
-def _snapshot(state: BookState) -> Snapshot:
-    return Snapshot(state.run, state.chapters, state.written, state.todo, state.slot_free)

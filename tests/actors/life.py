@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT, Decision, Effect, Snapshot, decide
+from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT, Decision, Effect, decide
 from bookgen.actors.messages import (
     Advance,
     Command,
@@ -23,8 +23,9 @@ from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, BookQuotaExceeded
-from bookgen.models import Run, RunMode, RunPhase, RunStatus
+from bookgen.models import BookKind, Run, RunMode, RunPhase, RunStatus
 from bookgen.store import processes, runs
+from bookgen.store.book_state import BookState
 from bookgen.store.runs import Begin, Checkpoint
 
 from .conftest import Shelf
@@ -219,7 +220,7 @@ class LifeInMemory:
     def _apply(self, book: int, message: Command | Event) -> None:
         shelved = self.books[book]
         before = shelved.run
-        decision = decide(self._snapshot(book), message, self._fresh())
+        decision = decide(self._state(book), message, self._fresh())
         if decision.run is None or (decision.run == before and not decision.effects):
             return
         self._take_hold(shelved, decision)
@@ -263,7 +264,7 @@ class LifeInMemory:
             assert run is not None
             self.books[book].run = replace(run, status=RunStatus.RUNNING, epoch=run.epoch + 1)
 
-    def _snapshot(self, book: int) -> Snapshot:
+    def _state(self, book: int) -> BookState:
         shelved = self.books[book]
         others = [s.run for number, s in self.books.items() if number != book and s.run]
         busy = any(
@@ -271,7 +272,10 @@ class LifeInMemory:
             for run in others
         )
         written = sum(bool(text) for text in shelved.texts)
-        return Snapshot(shelved.run, CHAPTERS, written, len(shelved.todo), not busy)
+        return BookState(
+            target_word_count=100, kind=BookKind.PROSE, run=shelved.run, chapters=CHAPTERS, written=written,
+            todo=len(shelved.todo), wrote=written > 0, slot_free=not busy, owner_alive=True, job=None,
+        )  # fmt: skip
 
     def _fresh(self) -> Run:
         fields: dict[str, Any] = dict.fromkeys(Run.__dataclass_fields__, 0)

@@ -14,7 +14,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from bookgen.actors.decide import CRASHES_TO_QUARANTINE, Effect, Snapshot, decide
+from bookgen.actors.decide import CRASHES_TO_QUARANTINE, Effect, decide
 from bookgen.actors.messages import (
     Abandon,
     Advance,
@@ -30,8 +30,9 @@ from bookgen.actors.messages import (
     WorkHalted,
 )
 from bookgen.errors import BookgenError
-from bookgen.models import Run, RunMode, RunStatus
+from bookgen.models import BookKind, Run, RunMode, RunStatus
 from bookgen.store import runs
+from bookgen.store.book_state import BookState
 from bookgen.store.model_calls import Asked, Step
 from bookgen.store.runs import TRANSITIONS, Begin, Checkpoint
 from bookgen.store.steps import save as save_steps
@@ -78,14 +79,21 @@ def a_run(status: RunStatus, crash_count: int = 0) -> Run:
     )  # fmt: skip
 
 
+def a_state(run: Run, todo: int, *, slot_free: bool) -> BookState:
+    return BookState(
+        target_word_count=100, kind=BookKind.PROSE, run=run, chapters=2, written=2 - todo, todo=todo, wrote=False,
+        slot_free=slot_free, owner_alive=True, job=None,
+    )  # fmt: skip
+
+
 def decided() -> dict[tuple[RunStatus, RunStatus], set[str]]:
     """What `decide` makes of a run in each state, by any message, whatever else is the case; by which messages."""
     found: dict[tuple[RunStatus, RunStatus], set[str]] = {}
     cases = product(RunStatus, MESSAGES, (0, 2), (True, False), (0, CRASHES_TO_QUARANTINE))
     for status, message, todo, slot_free, crashes in cases:
-        snapshot = Snapshot(a_run(status, crashes), 2, 2 - todo, todo, slot_free)
+        state = a_state(a_run(status, crashes), todo, slot_free=slot_free)
         try:
-            decision = decide(snapshot, message, a_run(RunStatus.QUEUED))
+            decision = decide(state, message, a_run(RunStatus.QUEUED))
         except BookgenError:
             continue
         if decision.run and Effect.INSERT not in decision.effects and decision.run.status is not status:
@@ -101,9 +109,9 @@ def test_what_is_decided_and_what_save_lets_through_are_the_same() -> None:
 
 def test_a_new_run_is_decided_on_only_where_none_is_active() -> None:
     for status in RunStatus:
-        snapshot = Snapshot(a_run(status), 2, 0, 2, slot_free=True)
+        state = a_state(a_run(status), 2, slot_free=True)
         try:
-            inserted = Effect.INSERT in decide(snapshot, Generate(), a_run(RunStatus.QUEUED)).effects
+            inserted = Effect.INSERT in decide(state, Generate(), a_run(RunStatus.QUEUED)).effects
         except BookgenError:
             inserted = False
         assert inserted is not status.active
