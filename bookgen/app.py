@@ -17,7 +17,7 @@ import aiohttp
 import structlog
 
 from bookgen import telemetry
-from bookgen.accounts.blocking import Standings
+from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.passwords import Passwords
 from bookgen.accounts.service import Accounts
@@ -119,13 +119,13 @@ class Service:
     supervisor: Supervisor
     model: TextModel
     tokens: Tokens
-    standings: Standings
+    rights: RightsCache
     mailing: Mailing
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """What is done without being asked: letters, blocks from elsewhere, the runs that go on."""
-        with _running(self.mailing.run()), _running(self.standings.watch(self.supervisor.end_runs)):
+        with _running(self.mailing.run()), _running(self.rights.watch(self.supervisor.end_runs)):
             await self.supervisor.start()
             yield
 
@@ -225,7 +225,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     passwords = overrides.get("passwords") or Passwords()
     closing.callback(passwords.close)
     tokens = Tokens(reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key"))
-    standings = Standings(database.http)
+    rights = RightsCache(database.http)
     accounts = Accounts(
         database.http,
         tokens=tokens,
@@ -238,7 +238,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         registration_open=config.registration == "open",
         verification_mandatory=config.email_verification == "mandatory",
         wake_mail=mailing.wake,
-        standings=standings,
+        rights=rights,
     )
     services = Services(
         database=database,
@@ -262,7 +262,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         unready=lambda: supervisor.unready,
         shortage=shortage,
     )
-    return Service(services, supervisor, model, tokens, standings, mailing)
+    return Service(services, supervisor, model, tokens, rights, mailing)
 
 
 def build_payments(config: Config, database: Database, wake_mail: Callable[[], None] = lambda: None) -> Payments:

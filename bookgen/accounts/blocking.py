@@ -23,8 +23,8 @@ LOOK_BACK = timedelta(minutes=2)
 log = structlog.get_logger(__name__)
 
 
-class Standings:
-    """The standing of accounts that called lately, at most REMEMBERED_SECONDS old.
+class RightsCache:
+    """The rights of accounts that called lately, at most REMEMBERED_SECONDS old.
 
     A block in this process is heeded at once. One that came from another process, such as the operator's
     command, is found by `watch`, and so are runs that a blocked account still has, whoever started them.
@@ -64,11 +64,11 @@ class Standings:
 
     async def _look_up(self, account_id: int) -> Rights | None:
         forgotten = self._forgotten
-        standing = await accounts.standing(self._db, account_id)
+        rights = await accounts.rights(self._db, account_id)
         # A row read before somebody was blocked must not be remembered after it.
-        if standing is not None and forgotten == self._forgotten:
-            self._known[account_id] = (self._clock() + REMEMBERED_SECONDS, standing)
+        if rights is not None and forgotten == self._forgotten:
+            self._known[account_id] = (self._clock() + REMEMBERED_SECONDS, rights)
             self._known.move_to_end(account_id)
             if len(self._known) > REMEMBERED_ACCOUNTS:
                 self._known.popitem(last=False)
-        return standing
+        return rights

@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 
 from bookgen.accounts import history, proof, signup
-from bookgen.accounts.blocking import Standings
+from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.passwords import Passwords, require_uncommon
 from bookgen.accounts.tokens import decode_uid, link_token_hash
 from bookgen.errors import InvalidInput, NotFound, must_exist
@@ -19,11 +19,11 @@ from bookgen.store import accounts, addresses, links, mails
 
 class Profiles:
     def __init__(
-        self, db: asyncpg.Pool, *, passwords: Passwords, standings: Standings, wake_mail: Callable[[], None]
+        self, db: asyncpg.Pool, *, passwords: Passwords, rights: RightsCache, wake_mail: Callable[[], None]
     ) -> None:
         self._db = db
         self._passwords = passwords
-        self._standings = standings
+        self._rights = rights
         self._wake_mail = wake_mail
 
     async def find(self, account_id: int) -> Account:
@@ -70,7 +70,7 @@ class Profiles:
                 await history.record(
                     connection, account, "email-handed-over" if handed_over else "email-proven", email=email
                 )
-        self._standings.forget(account_id)
+        self._rights.forget(account_id)
         return handed_over
 
     async def undo_email(self, uid: str, token: str) -> Account:
@@ -79,22 +79,22 @@ class Profiles:
             account_id, email = await consume(connection, LinkPurpose.UNDO_EMAIL, uid, token)
             account = await proof.take_back(connection, account_id, email, link_token_hash(token), datetime.now(UTC))
             await history.record(connection, account, "email-taken-back", email=email)
-        self._standings.forget(account_id)
+        self._rights.forget(account_id)
         return account
 
     # --- password -----------------------------------------------------------------------------------
 
     async def change_password(self, account_id: int, current: str, new: str) -> None:
-        meant = await accounts.meant_by_id(self._db, account_id, {})
-        if not await self._passwords.verify(current, meant.password_hash):
+        candidate = await accounts.candidate_by_id(self._db, account_id, {})
+        if not await self._passwords.verify(current, candidate.password_hash):
             raise InvalidInput(current_password=["This is not your current password."])
-        if meant.account:
-            require_uncommon("new_password", new, meant.account.username, meant.account.email)
+        if candidate.account:
+            require_uncommon("new_password", new, candidate.account.username, candidate.account.email)
         password_hash = await self._passwords.hash(new)
         async with self._db.acquire() as connection, connection.transaction():
             await self._set_password(connection, account_id, password_hash)
-            if meant.account:
-                await history.record(connection, meant.account, "password-changed", by="the former password")
+            if candidate.account:
+                await history.record(connection, candidate.account, "password-changed", by="the former password")
         self._wake_mail()
 
     async def forgot_password(self, email: str) -> None:
@@ -112,7 +112,7 @@ class Profiles:
             require_uncommon("new_password", new, account.username, account.email)
             await self._set_password(connection, account_id, password_hash)
             await history.record(connection, account, "password-changed", by="a mailed link")
-        self._standings.forget(account_id)
+        self._rights.forget(account_id)
         self._wake_mail()
 
     async def _set_password(self, connection: asyncpg.Connection, account_id: int, password_hash: str) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import asyncpg
 
 from bookgen.accounts import history, signup
-from bookgen.accounts.blocking import Standings
+from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.passwords import Passwords, require_uncommon
 from bookgen.accounts.profiles import Profiles, consume, link_not_good
 from bookgen.accounts.proof import prove_own
@@ -27,7 +27,7 @@ from bookgen.errors import (
 from bookgen.models import Account, LinkPurpose, Notice
 from bookgen.providers.google import GooglePerson, GoogleSignIn
 from bookgen.store import accounts, bans, mails
-from bookgen.store.accounts import Meant, NewAccount, Rights
+from bookgen.store.accounts import LoginCandidate, NewAccount, Rights
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Attempt:
     """An attempt to sign in by password, begun before it was looked up whose."""
 
     began: float
-    meant: Meant
+    candidate: LoginCandidate
 
 
 class Accounts:
@@ -67,7 +67,7 @@ class Accounts:
         registration_open: bool,
         verification_mandatory: bool,
         wake_mail: Callable[[], None],
-        standings: Standings,
+        rights: RightsCache,
     ) -> None:
         self._db = db
         self._tokens = tokens
@@ -76,8 +76,8 @@ class Accounts:
         self._registration_open = registration_open
         self._verification_mandatory = verification_mandatory
         self._wake_mail = wake_mail
-        self._standings = standings
-        self.profiles = Profiles(db, passwords=passwords, standings=standings, wake_mail=wake_mail)
+        self._rights = rights
+        self.profiles = Profiles(db, passwords=passwords, rights=rights, wake_mail=wake_mail)
 
     # --- who is calling -----------------------------------------------------------------------------
 
@@ -91,8 +91,8 @@ class Accounts:
             return None
         try:
             claims = self._tokens.verify(token, TokenType.ACCESS)
-            standing = self._standings.known(claims.account_id)
-            return _entitled(claims, standing)
+            rights = self._rights.known(claims.account_id)
+            return _entitled(claims, rights)
         except (Unauthenticated, PermissionDenied):
             return None
 
@@ -119,12 +119,12 @@ class Accounts:
         return self._tokens.pair(account_id, claims.signed_in_at)
 
     async def _entitled(self, claims: Claims) -> int:
-        return _entitled(claims, await self._standings.of(claims.account_id))
+        return _entitled(claims, await self._rights.of(claims.account_id))
 
     async def require_staff(self, account_id: int) -> None:
         """Refuses who is no staff now, whatever was so a moment ago: the right may come from another process."""
-        standing = await accounts.standing(self._db, account_id)
-        if standing is None or not standing.is_staff:
+        rights = await accounts.rights(self._db, account_id)
+        if rights is None or not rights.is_staff:
             raise PermissionDenied("This is for staff.")
 
     # --- coming in ----------------------------------------------------------------------------------
@@ -152,11 +152,11 @@ class Accounts:
         """Whose password is about to be tried: that of an e-mail address or, without one, of a username."""
         began = self._tokens.now()
         if email is not None:
-            return Attempt(began, await accounts.meant_by_email(self._db, email.strip(), caller.origin))
-        return Attempt(began, await accounts.meant_by_username(self._db, username or "", caller.origin))
+            return Attempt(began, await accounts.candidate_by_email(self._db, email.strip(), caller.origin))
+        return Attempt(began, await accounts.candidate_by_username(self._db, username or "", caller.origin))
 
     async def login(self, attempt: Attempt, password: str, caller: Caller) -> SignedIn:
-        account, password_hash = attempt.meant.account, attempt.meant.password_hash
+        account, password_hash = attempt.candidate.account, attempt.candidate.password_hash
         # Absent or present, the same work is done: the time must not tell which addresses exist.
         right = await self._passwords.verify(password, password_hash)
         if not (right and account and password_hash):
@@ -187,7 +187,7 @@ class Accounts:
             account = await prove_own(connection, account_id, email, datetime.now(UTC))
         if account is None:
             raise link_not_good()
-        self._standings.forget(account_id)
+        self._rights.forget(account_id)
         return await self._sign_in(account, caller, began, "a mailed link")
 
     async def _sign_in(self, account: Account, caller: Caller, began: float, way: str) -> SignedIn:
@@ -238,7 +238,7 @@ class Accounts:
                 return None
             account = await accounts.link_google(connection, proven.id, person.subject, person.avatar_url)
             await history.record(connection, account, "google-linked")
-        self._standings.forget(account.id)
+        self._rights.forget(account.id)
         return account
 
     async def _create_for(self, person: GooglePerson, caller: Caller) -> Account:
@@ -262,15 +262,15 @@ class Accounts:
 
     async def block(self, account_id: int, reason: str) -> None:
         await accounts.block(self._db, account_id, reason)
-        self._standings.forget(account_id)
+        self._rights.forget(account_id)
 
 
-def _entitled(claims: Claims, standing: Rights | None) -> int:
+def _entitled(claims: Claims, rights: Rights | None) -> int:
     """The claimed account's id, while its tokens are good. TokenInvalid, PermissionDenied."""
     # A refreshed token is as old as its sign-in, so that none outlives the end of them all by a moment.
-    if standing is None or claims.signed_in_at < standing.tokens_valid_from.timestamp():
+    if rights is None or claims.signed_in_at < rights.tokens_valid_from.timestamp():
         raise TokenInvalid
-    if standing.blocked:
+    if rights.blocked:
         raise PermissionDenied("This account is blocked.")
     return claims.account_id
 

@@ -21,7 +21,7 @@ from bookgen.http.subscriptions import subscription_of
 from bookgen.limits import Budget, LimitClass
 from bookgen.models import Account
 from bookgen.store import accounts
-from bookgen.store.accounts import Meant
+from bookgen.store.accounts import LoginCandidate
 
 # One account may be tried as often as one address may try, but in five times as long.
 GUESS_WINDOWS = 5
@@ -59,7 +59,7 @@ async def login(request: web.Request) -> web.Response:
     body = request[BODY]
     service, caller = request.app[ACCOUNTS], _caller(request)
     attempt = await service.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
-    _bound_guesses(request, attempt.meant)
+    _bound_guesses(request, attempt.candidate)
     result = await service.login(attempt, body["password"], caller)
     return await _signed_in(request, result)
 
@@ -152,8 +152,8 @@ async def undo_email(request: web.Request) -> web.Response:
 @response_schema(shapes.MessageSchema, 200)
 async def change_password(request: web.Request) -> web.Response:
     account_id, body = request[ACCOUNT_ID], request[BODY]
-    meant = await accounts.meant_by_id(request.app[DATABASE].http, account_id, _caller(request).origin)
-    _bound_guesses(request, meant)
+    candidate = await accounts.candidate_by_id(request.app[DATABASE].http, account_id, _caller(request).origin)
+    _bound_guesses(request, candidate)
     await request.app[ACCOUNTS].profiles.change_password(account_id, body["current_password"], body["new_password"])
     return replies.json({"message": "Your password is changed."})
 
@@ -219,7 +219,7 @@ async def _holder(request: web.Request) -> int | None:
     return await request.app[ACCOUNTS].holder(access, request.cookies.get(SESSION_COOKIE))
 
 
-def _bound_guesses(request: web.Request, meant: Meant) -> None:
+def _bound_guesses(request: web.Request, candidate: LoginCandidate) -> None:
     """Takes one of the tries at a password, wherever they come from and however the name is spelt.
 
     Where the account has signed in from before has tries of its own, so that strangers lock no owner out. Names that
@@ -228,10 +228,10 @@ def _bound_guesses(request: web.Request, meant: Meant) -> None:
     limiter = request.app[LIMITER]
     per_address = limiter.budgets[LimitClass.AUTH]
     budget = Budget(per_address.capacity, per_address.seconds * GUESS_WINDOWS)
-    if meant.account is None:
-        verdict = limiter.take_from("guesses at nobody", hashlib.sha256(meant.name.encode()).hexdigest(), budget)
+    if candidate.account is None:
+        verdict = limiter.take_from("guesses at nobody", hashlib.sha256(candidate.name.encode()).hexdigest(), budget)
     else:
-        verdict = limiter.take_from("guesses", f"{meant.account.id} {meant.known_origin or ''}", budget)
+        verdict = limiter.take_from("guesses", f"{candidate.account.id} {candidate.known_origin or ''}", budget)
     if not verdict.allowed:
         request[VERDICT] = verdict
         raise verdict.refusal("login", "Too many tries at this password.")

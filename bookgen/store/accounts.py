@@ -32,10 +32,10 @@ class NewAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
-    """Whose password is tried, if anybody's. `name` is what was given, folded.
+class LoginCandidate:
+    """The account that a login names, if there is one. `name` is the address or username that was given, folded.
 
-    `known_origin`: the browser or network of the attempt, where the account has signed in from it before.
+    `known_origin`: the browser or network that asks, where the account has signed in from it before.
     """
 
     name: str
@@ -106,36 +106,36 @@ KNOWN_ORIGIN = """
       WHERE seen.account_id = account.id) AS known_origin
 """
 
-MEANT_BY_EMAIL = f"""
+CANDIDATE_BY_EMAIL = f"""
     SELECT given.name, account.*, {KNOWN_ORIGIN}
       FROM (SELECT folded_address($1) AS name) AS given LEFT JOIN account ON account.email_key = given.name
 """
 
-MEANT_BY_USERNAME = f"""
+CANDIDATE_BY_USERNAME = f"""
     SELECT given.name, account.*, {KNOWN_ORIGIN}
       FROM (SELECT folded($1) AS name) AS given LEFT JOIN account ON account.username_key = given.name
 """
 
-MEANT_BY_ID = f"SELECT '' AS name, account.*, {KNOWN_ORIGIN} FROM account WHERE id = $1"
+CANDIDATE_BY_ID = f"SELECT '' AS name, account.*, {KNOWN_ORIGIN} FROM account WHERE id = $1"
 
 
-async def meant_by_email(db: DB, email: str, origin: Mapping[str, str]) -> Meant:
-    return _meant(await db.fetchrow(MEANT_BY_EMAIL, email, list(origin), list(origin.values())))
+async def candidate_by_email(db: DB, email: str, origin: Mapping[str, str]) -> LoginCandidate:
+    return _candidate(await db.fetchrow(CANDIDATE_BY_EMAIL, email, list(origin), list(origin.values())))
 
 
-async def meant_by_username(db: DB, username: str, origin: Mapping[str, str]) -> Meant:
-    return _meant(await db.fetchrow(MEANT_BY_USERNAME, username, list(origin), list(origin.values())))
+async def candidate_by_username(db: DB, username: str, origin: Mapping[str, str]) -> LoginCandidate:
+    return _candidate(await db.fetchrow(CANDIDATE_BY_USERNAME, username, list(origin), list(origin.values())))
 
 
-async def meant_by_id(db: DB, account_id: int, origin: Mapping[str, str]) -> Meant:
+async def candidate_by_id(db: DB, account_id: int, origin: Mapping[str, str]) -> LoginCandidate:
     """NotFound when there is no such account any more."""
-    row = must_exist(await db.fetchrow(MEANT_BY_ID, account_id, list(origin), list(origin.values())))
-    return _meant(row)
+    row = must_exist(await db.fetchrow(CANDIDATE_BY_ID, account_id, list(origin), list(origin.values())))
+    return _candidate(row)
 
 
-def _meant(row: Record) -> Meant:
+def _candidate(row: Record) -> LoginCandidate:
     account = account_of(row) if row["id"] is not None else None
-    return Meant(row["name"], account, row["password_hash"], row["known_origin"])
+    return LoginCandidate(row["name"], account, row["password_hash"], row["known_origin"])
 
 
 async def first_free_username(db: DB, suggestions: Iterable[str]) -> str:
@@ -146,13 +146,13 @@ async def first_free_username(db: DB, suggestions: Iterable[str]) -> str:
     raise AssertionError("suggestions never end")
 
 
-STANDING = """
+RIGHTS = """
     SELECT is_staff, blocked_at IS NOT NULL AS blocked, tokens_valid_from FROM account WHERE id = $1
 """
 
 
-async def standing(db: DB, account_id: int) -> Rights | None:
-    row = await db.fetchrow(STANDING, account_id)
+async def rights(db: DB, account_id: int) -> Rights | None:
+    row = await db.fetchrow(RIGHTS, account_id)
     return row and Rights(**row)
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from aiohttp.test_utils import TestClient, TestServer
 
-from bookgen.accounts.blocking import Standings
+from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.service import Accounts
 from bookgen.accounts.tokens import Tokens
@@ -30,7 +30,7 @@ class Door:
     """What a test does at the front door, and what it may look at behind it."""
 
     accounts: Accounts
-    standings: Standings
+    rights: RightsCache
     tokens: Tokens
     database: Database
     mailing: Mailing
@@ -85,4 +85,4 @@ async def opened(database: Database, folder: Path, **given: Any) -> AsyncIterato
     async with composed(database, folder, **given) as service:
         accounts, outbox = service.services.accounts, folder / "outbox"
         async with TestClient(TestServer(build_app(service.services))) as client:
-            yield Door(accounts, service.standings, service.tokens, database, service.mailing, outbox, client)
+            yield Door(accounts, service.rights, service.tokens, database, service.mailing, outbox, client)

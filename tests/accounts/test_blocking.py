@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from bookgen.accounts import blocking
-from bookgen.accounts.blocking import REMEMBERED_SECONDS, Standings
+from bookgen.accounts.blocking import REMEMBERED_SECONDS, RightsCache
 from bookgen.store import accounts
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 
@@ -35,13 +35,13 @@ async def test_a_wrong_password_does_not_tell_that_an_account_is_blocked(door: D
 
 async def test_a_standing_is_remembered_for_its_seconds_and_no_longer(door: Door) -> None:
     account, now = (await door.register("ada"))["user"]["id"], 1000.0
-    standings = Standings(door.database.http, clock=lambda: now)
-    await standings.of(account)
+    rights = RightsCache(door.database.http, clock=lambda: now)
+    await rights.of(account)
 
     now += REMEMBERED_SECONDS - 0.001
-    assert standings.known(account)
+    assert rights.known(account)
     now += 0.001
-    assert standings.known(account) is None
+    assert rights.known(account) is None
 
 
 A_RUN = """
@@ -62,7 +62,7 @@ async def test_another_process_hears_of_a_block_and_ends_the_runs(open_door: Ope
     heard: asyncio.Queue[int] = asyncio.Queue()
 
     await elsewhere.accounts.block(body["user"]["id"], "spam")
-    watching = asyncio.create_task(here.standings.watch(heard.put))
+    watching = asyncio.create_task(here.rights.watch(heard.put))
 
     assert await heard.get() == body["user"]["id"]
     assert (await here.call("GET", "/auth/profile/", token=token))[0] == 403
@@ -82,9 +82,9 @@ async def test_a_run_left_by_an_account_that_was_blocked_long_ago_is_found(door:
 async def test_a_standing_is_believed_for_less_than_half_a_minute(door: Door) -> None:
     body = await door.register("ada")
     now = 1000.0
-    standings = Standings(door.database.http, clock=lambda: now)
+    rights = RightsCache(door.database.http, clock=lambda: now)
     account_id = body["user"]["id"]
-    before = await standings.of(account_id)
+    before = await rights.of(account_id)
     assert before is not None
     assert not before.blocked
     await accounts.block(door.database.http, account_id, "from elsewhere")
@@ -92,24 +92,24 @@ async def test_a_standing_is_believed_for_less_than_half_a_minute(door: Door) ->
     now += 29.9
 
     assert blocking.REMEMBERED_SECONDS <= 29.9
-    after = await standings.of(account_id)
+    after = await rights.of(account_id)
     assert after is not None
     assert after.blocked
 
 
 async def test_a_standing_read_before_the_block_is_not_kept_after_it(door: Door) -> None:
     account_id = (await door.register("ada"))["user"]["id"]
-    standings = Standings(door.database.http)
+    rights = RightsCache(door.database.http)
     async with door.database.http.acquire() as connection, connection.transaction():
         await connection.execute("LOCK TABLE account")
-        reading = asyncio.create_task(standings.of(account_id))
+        reading = asyncio.create_task(rights.of(account_id))
         while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
             await connection.execute("SELECT pg_sleep(0.001)")
-        standings.forget(account_id)
+        rights.forget(account_id)
     await reading
     await accounts.block(door.database.http, account_id, "spam")
 
-    after = await standings.of(account_id)
+    after = await rights.of(account_id)
     assert after is not None
     assert after.blocked
 

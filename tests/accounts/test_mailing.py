@@ -15,7 +15,7 @@ import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 from structlog.testing import capture_logs
 
-from bookgen.accounts.blocking import Standings
+from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.mailing import MAX_ATTEMPTS, Mailing
 from bookgen.models import Letter, LinkPurpose
 from bookgen.providers.mail import Mailer, MailNotSent, SmtpMailer
@@ -277,7 +277,7 @@ async def test_a_database_that_is_away_is_told_in_a_line_and_not_as_a_failure_of
         with capture_logs() as logs:
             loops = [
                 asyncio.create_task(Mailing(away, Unreliable(0), public_url="http://books.example").run()),
-                asyncio.create_task(Standings(away).watch(asyncio.Queue[int]().put)),
+                asyncio.create_task(RightsCache(away).watch(asyncio.Queue[int]().put)),
             ]
             while len(logs) < 2:  # noqa: ASYNC110 (the signal is a line of the log)
                 await asyncio.sleep(0)

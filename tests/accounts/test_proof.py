@@ -142,7 +142,7 @@ async def test_a_login_that_began_before_the_proof_gets_tokens_that_are_void(doo
 
     began = door.tokens.now()
     await accounts.end_tokens(door.database.http, account.id, datetime.now(UTC))
-    door.standings.forget(account.id)
+    door.rights.forget(account.id)
     late = door.tokens.pair(account.id, max(began, account.tokens_valid_from.timestamp()))
 
     assert await status_of(door, late.access) == 401
@@ -326,6 +326,6 @@ async def test_the_end_of_all_tokens_is_later_than_either_clock(door: Door) -> N
 
     await accounts.end_tokens(door.database.http, body["user"]["id"], ahead)
 
-    standing = await accounts.standing(door.database.http, body["user"]["id"])
-    assert standing is not None
-    assert standing.tokens_valid_from == ahead
+    rights = await accounts.rights(door.database.http, body["user"]["id"])
+    assert rights is not None
+    assert rights.tokens_valid_from == ahead
