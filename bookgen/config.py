@@ -274,7 +274,7 @@ class Config(BaseSettings):
 
 def load(env_file: Path | None = Path(".env")) -> Config:
     """The settings, or a StartupError with a line for each that is wrong."""
-    problems = [*_unknown(_given(env_file))]
+    problems = [*_unknown({*os.environ, *_read(env_file)})]
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
         problems += [*_keyless(config), *_unpooled(config)]
@@ -296,10 +296,6 @@ def reveal(secret: SecretStr | None) -> str | None:
 
 def _name(alias: object) -> str:
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else str(alias)
-
-
-def _given(env_file: Path | None) -> set[str]:
-    return {*os.environ, *_read(env_file)}
 
 
 def _read(env_file: Path | None) -> Mapping[str, str | None]:

@@ -134,8 +134,8 @@ def started_at(pid: int) -> str:
         os.kill(pid, 0)
     except ProcessLookupError:
         return ""
-    except PermissionError:
-        return "alive"
+    except PermissionError:  # it is another user's
+        pass
     return "alive"
 
 

@@ -63,13 +63,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 async def run(options: Namespace) -> int:
     async with open_database(config.load()) as database:
-        await carry_out(options, database)
+        await options.account_action(options, database)
     return 0
-
-
-async def carry_out(args: Namespace, database: Database) -> None:
-    """Does what the command line says, and says what was done."""
-    await args.account_action(args, database)
 
 
 Action = Callable[[Namespace, Database], Awaitable[None]]

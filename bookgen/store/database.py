@@ -251,7 +251,10 @@ class Database:
         direct_dsn = direct_dsn or dsn
         pooled = direct_dsn != dsn
         if pooled:
-            await _prepare_pooler(dsn, statement_cache)
+            with passing_as_unavailable():
+                await pooler.remember(dsn, BOUNDS)
+                if statement_cache:
+                    await pooler.require_prepared_statements(dsn)
         how: Any = {"pooled": pooled, "statement_cache": statement_cache}
         http = await open_pool(dsn, size=http_connections, silence=HTTP_SILENCE_SECONDS, **how)
         try:
@@ -285,13 +288,6 @@ ROOM = """
 async def room(connection: asyncpg.Connection) -> int:
     """How many connections the server takes from our role to this database, all processes together."""
     return int(await connection.fetchval(ROOM))
-
-
-async def _prepare_pooler(dsn: str, statement_cache: bool) -> None:
-    with passing_as_unavailable():
-        await pooler.remember(dsn, BOUNDS)
-        if statement_cache:
-            await pooler.require_prepared_statements(dsn)
 
 
 async def _teach_jsonb(connection: asyncpg.Connection) -> None:

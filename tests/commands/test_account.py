@@ -27,7 +27,8 @@ class Operator:
         self.database = database
 
     async def __call__(self, line: str) -> None:
-        await operator.carry_out(parsed(line), self.database)
+        options = parsed(line)
+        await options.account_action(options, self.database)
 
     async def one(self, query: str) -> Any:
         return await self.database.http.fetchrow(query)

@@ -23,6 +23,7 @@ from bookgen.store.postgres import binaries, roles
 from bookgen.store.postgres.account import Runner
 from bookgen.store.postgres.keyfile import kept_secret
 from bookgen.store.postgres.postmaster import Postmaster
+from bookgen.store.postgres.space import make_data_folder
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +63,9 @@ class EmbeddedPostgres:
 
     async def start(self) -> str:
         """Start the server, or join the one that runs on this folder. Call it on the main thread's loop."""
-        password = await asyncio.to_thread(self._password, "pg.password")
-        own_password = await asyncio.to_thread(self._password, "pg.service.password")
+        await asyncio.to_thread(make_data_folder, self._root)
+        password = await asyncio.to_thread(kept_secret, self._root / "pg.password")
+        own_password = await asyncio.to_thread(kept_secret, self._root / "pg.service.password")
         if self._server is None:
             self._server = await asyncio.to_thread(self._prepare)
         server = self._server
@@ -84,13 +86,6 @@ class EmbeddedPostgres:
             self._watch = None
         if self._server is not None:
             await asyncio.to_thread(self._server.stop)
-
-    def _password(self, name: str) -> str:
-        try:
-            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return kept_secret(self._root / name)
-        except OSError as error:
-            raise StartupError(f"BOOKGEN_DATA_DIR={self._root} can't be written: {error.strerror}.") from error
 
     def _prepare(self) -> Postmaster:
         runner = Runner.for_this_user()
