@@ -11,10 +11,10 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# One: threads that compute have the interpreter in turns, and each of them is a turn that the event loop waits for.
+# One: of the threads that compute, the event loop waits for each before it has the interpreter again.
 _thread = ThreadPoolExecutor(1, thread_name_prefix="compute")
 
 
 async def compute(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What the function returns, called in its turn among all that are given to it."""
+    """What the function returns, called once all that were given before are done."""
     return await asyncio.get_running_loop().run_in_executor(_thread, functools.partial(function, *args, **kwargs))

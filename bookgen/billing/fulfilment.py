@@ -49,7 +49,7 @@ class Fulfilment:
         self._db = db
         self.gateway = gateway
         self._clock = clock
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def refresh_session(self, session_id: str, event_id: str | None = None) -> None:
         await self._refresh(session_id, self.read_session, event_id)
@@ -71,7 +71,7 @@ class Fulfilment:
         return lambda connection: self._apply_subscriptions(connection, customer, subscribed)
 
     async def _refresh(self, object_id: str, read: Callable[[str], Awaitable[Effect]], event_id: str | None) -> None:
-        async with self._turns.setdefault(object_id, asyncio.Lock()):
+        async with self._locks.setdefault(object_id, asyncio.Lock()):
             outcome = await self._read_and_apply(object_id, read, event_id)
         if outcome and outcome.customer:
             await self.refresh_customer(outcome.customer, event_id)

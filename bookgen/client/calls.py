@@ -44,7 +44,7 @@ class File:
 
 
 class Calls:
-    """One account's hand on one server. Use it as an async context manager."""
+    """The calls of one account on one server. Use it as an async context manager."""
 
     def __init__(self, server: str, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         base = server.rstrip("/")

@@ -30,7 +30,7 @@ class RunsOnLoop(Protocol):
 
 
 class SyncClient:
-    """One account's hand on one server. Use it as a context manager, in one thread."""
+    """The calls of one account on one server. Use it as a context manager, in one thread."""
 
     def __init__(self, server: str) -> None:
         self._client = Client(server)

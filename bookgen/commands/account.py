@@ -1,4 +1,4 @@
-"""The operator's hand on accounts: `bookgen account …`, beside a running service or without one."""
+"""`bookgen account …`: the operator's commands on accounts, beside a running service or without one."""
 
 from __future__ import annotations
 

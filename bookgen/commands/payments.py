@@ -1,4 +1,4 @@
-"""`bookgen payments …`: the operator's hand on the payment processor."""
+"""`bookgen payments …`: the operator's commands on payments."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class Publisher:
         return found
 
     async def _made(self, kind: str, book: Book, settings: ExportSettings, plan: Plan) -> _MadeFile:
-        """From the shelf, or made once however many ask at the same time.
+        """A file that is kept, or is made once however many ask at the same time.
 
         The account's turn is awaited first: a book is many megabytes, and those who wait hold none of them.
         """

@@ -38,9 +38,9 @@ HTTP_SILENCE_SECONDS = 15.0  # somebody waits
 QUEUE_SECONDS = 20.0  # for a connection, while the ones before are served
 
 
-# It has heard the server's last words, not yet its end, and takes no message in between; or it is a primary no longer.
-# Or the server is silent: a roll-back would wait for it as long.
-LAST_WORDS = (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, TimeoutError)
+# Errors after which a connection is of no more use: its server is shutting down and takes no message any more, or has
+# become a standby, or is silent, so that a roll-back would wait for it as long again.
+BROKEN = (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, TimeoutError)
 
 
 class Connection(asyncpg.Connection):  # type: ignore[misc]
@@ -53,32 +53,32 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
     def get_reset_query(self) -> str:
         return ""
 
-    async def _heard(self, call: Coroutine[Any, Any, Any]) -> Any:
+    async def _translated(self, call: Coroutine[Any, Any, Any]) -> Any:
         try:
             return await call
         except Exception as error:
-            if isinstance(error, LAST_WORDS):
+            if isinstance(error, BROKEN):
                 self.terminate()
             raise_as_unavailable(error)
             raise
 
     async def execute(self, *args: Any, **kwargs: Any) -> Any:
-        return await self._heard(super().execute(*args, **kwargs))
+        return await self._translated(super().execute(*args, **kwargs))
 
     async def executemany(self, *args: Any, **kwargs: Any) -> Any:
-        return await self._heard(super().executemany(*args, **kwargs))
+        return await self._translated(super().executemany(*args, **kwargs))
 
     async def fetchmany(self, *args: Any, **kwargs: Any) -> Any:
-        return await self._heard(super().fetchmany(*args, **kwargs))
+        return await self._translated(super().fetchmany(*args, **kwargs))
 
     async def fetch(self, *args: Any, **kwargs: Any) -> Any:
-        return await self._heard(super().fetch(*args, **kwargs))
+        return await self._translated(super().fetch(*args, **kwargs))
 
     async def fetchrow(self, *args: Any, **kwargs: Any) -> Any:
-        return await self._heard(super().fetchrow(*args, **kwargs))
+        return await self._translated(super().fetchrow(*args, **kwargs))
 
     async def fetchval(self, *args: Any, **kwargs: Any) -> Any:
-        return await self._heard(super().fetchval(*args, **kwargs))
+        return await self._translated(super().fetchval(*args, **kwargs))
 
 
 class _Acquired(PoolAcquireContext):  # type: ignore[misc]
@@ -116,10 +116,10 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
     async def _acquire(self, timeout: float | None) -> Any:  # noqa: ASYNC109 (asyncpg's signature)
         patience = self._patience if timeout is None else timeout
         with passing_as_unavailable():
-            await self._turn(patience)
+            await self._wait_for_one(patience)
             try:
-                # It has its turn, so that a connection is free, or is made within CONNECT_SECONDS: no task of its own
-                # need bound this, which would cost more than the statement.
+                # One is free, or is made within CONNECT_SECONDS: no task of its own need bound this, which would cost
+                # more than the statement.
                 connection = await super()._acquire(None)
             except BaseException:
                 self._pass_on()
@@ -137,29 +137,30 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
                 self._moved_at = asyncio.get_running_loop().time()
                 self._pass_on()
 
-    async def _turn(self, patience: float) -> None:
+    async def _wait_for_one(self, patience: float) -> None:
+        """Until a connection is free for this caller, or PoolExhausted."""
         if self._free:
             self._free -= 1
             return
         loop = asyncio.get_running_loop()
-        clock, turn = loop.time, loop.create_future()
+        clock, free = loop.time, loop.create_future()
         began = clock()
-        self._waiting.append(turn)
+        self._waiting.append(free)
         try:
-            while not turn.done():
+            while not free.done():
                 until = min(max(self._moved_at, began) + patience, began + max(patience, QUEUE_SECONDS))
                 if until <= clock():
                     raise PoolExhausted
-                await asyncio.wait((turn,), timeout=until - clock())
+                await asyncio.wait((free,), timeout=until - clock())
         except BaseException:
-            if turn.done():  # it has come just now
+            if free.done():  # since just now
                 self._pass_on()
             else:
-                self._waiting.remove(turn)
+                self._waiting.remove(free)
             raise
 
     def _pass_on(self) -> None:
-        """Gives a turn that is over to whoever has waited longest."""
+        """Lets whoever has waited longest have the connection that is free now."""
         if self._waiting:
             self._waiting.popleft().set_result(None)
         else:

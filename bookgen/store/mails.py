@@ -34,7 +34,7 @@ async def enqueue(
     await db.execute(ENQUEUE, purpose, email, account_id, details)
 
 
-# A claim is a lease: a process that dies with a letter in its hand leaves it to the others.
+# A claim is a lease: a process that dies while it sends a letter leaves it to the others.
 CLAIM = """
     UPDATE mail
        SET attempts = attempts + 1, due_at = now() + $2::interval
