@@ -86,15 +86,14 @@ class Profiles:
 
     async def change_password(self, account_id: int, current: str, new: str) -> None:
         candidate = await accounts.candidate_by_id(self._db, account_id, {})
+        account = must_exist(candidate.account)
         if not await self._passwords.verify(current, candidate.password_hash):
             raise InvalidInput(current_password=["This is not your current password."])
-        if candidate.account:
-            require_uncommon("new_password", new, candidate.account.username, candidate.account.email)
+        require_uncommon("new_password", new, account.username, account.email)
         password_hash = await self._passwords.hash(new)
         async with self._db.acquire() as connection, connection.transaction():
             await self._set_password(connection, account_id, password_hash)
-            if candidate.account:
-                await history.record(connection, candidate.account, "password-changed", by="the former password")
+            await history.record(connection, account, "password-changed", by="the former password")
         self._wake_mail()
 
     async def forgot_password(self, email: str) -> None:

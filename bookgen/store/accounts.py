@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -138,12 +138,12 @@ def _candidate(row: Record) -> LoginCandidate:
     return LoginCandidate(row["name"], account, row["password_hash"], row["known_origin"])
 
 
-async def first_free_username(db: DB, suggestions: Iterable[str]) -> str:
+async def first_free_username(db: DB, suggestions: Iterator[str]) -> str:
     """The first of endless suggestions that nobody has."""
-    for username in suggestions:
-        if await db.fetchrow(FIND_BY_USERNAME, username) is None:
-            return username
-    raise AssertionError("suggestions never end")
+    username = next(suggestions)
+    while await db.fetchrow(FIND_BY_USERNAME, username):
+        username = next(suggestions)
+    return username
 
 
 RIGHTS = """

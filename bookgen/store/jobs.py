@@ -14,6 +14,12 @@ TAKE = """
     ON CONFLICT (book_id) DO UPDATE SET owner = EXCLUDED.owner, kind = EXCLUDED.kind, started_at = now()
 """
 
+
+async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str) -> None:
+    """Says that model work outside a run has begun. The caller has seen that no living process has such work."""
+    await connection.execute(TAKE, book_id, owner, kind)
+
+
 IN_FLIGHT = """
     SELECT count(*)
       FROM book_job j JOIN book b ON b.id = j.book_id JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
@@ -58,23 +64,17 @@ END = """
     DELETE FROM book_job WHERE book_id = $1 AND owner = $2 RETURNING 1
 """
 
+
+async def end(db: DB, book_id: int, owner: UUID) -> bool:
+    """Whether the job was still this process's."""
+    return await db.fetchval(END, book_id, owner) is not None
+
+
 # What was begun just now may not be known yet to be in flight.
 FORGET_LOST = """
     DELETE FROM book_job
      WHERE owner = $1 AND book_id <> ALL($2::bigint[]) AND started_at < now() - interval '1 minute'
 """
-
-CALL_OFF = "DELETE FROM book_job WHERE book_id = $1"
-
-
-async def take(connection: asyncpg.Connection, book_id: int, owner: UUID, kind: str) -> None:
-    """Says that model work outside a run has begun. The caller has seen that no living process has such work."""
-    await connection.execute(TAKE, book_id, owner, kind)
-
-
-async def end(db: DB, book_id: int, owner: UUID) -> bool:
-    """Whether the job was still this process's."""
-    return await db.fetchval(END, book_id, owner) is not None
 
 
 async def forget_lost(db: DB, owner: UUID, in_flight: Sequence[int]) -> None:
@@ -82,6 +82,9 @@ async def forget_lost(db: DB, owner: UUID, in_flight: Sequence[int]) -> None:
     await db.execute(FORGET_LOST, owner, in_flight)
 
 
+CALL_OFF = "DELETE FROM book_job WHERE book_id = $1"
+
+
 async def call_off(connection: asyncpg.Connection, book_id: int) -> None:
-    """What a process that is thought dead still works on, and may bring once it wakes up, is not wanted any more."""
+    """Ends the book's job: what a process that is thought dead may still bring is not wanted any more."""
     await connection.execute(CALL_OFF, book_id)
