@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from uuid import UUID
 
 from bookgen.store.database import DB
+from bookgen.store.rows import field_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Reservation:
     day_cap: int | None
 
 
+_values = attrgetter(*field_names(Reservation))
+
 RESERVE = """
     SELECT $1::uuid AS call_id, cap, spent, reserved FROM reserve_cost($1::uuid, $2, $3, $4, $5, $6, $7)
 """
@@ -39,14 +43,7 @@ RESERVE = """
 async def reserve(db: DB, asked: Sequence[Reservation]) -> dict[UUID, Refusal]:
     """Sets each cost aside unless a cap would be passed: then the call has a refusal. It can be repeated."""
     in_order = sorted(asked, key=lambda each: each.account_id or 0)  # of the locks, so that no two wait for each other
-    rows = await db.fetchmany(
-        RESERVE,
-        [
-            (each.call_id, each.account_id, each.book_id, each.cost_micros, each.book_cap, each.account_day_cap,
-             each.day_cap)
-            for each in in_order
-        ],
-    )  # fmt: skip
+    rows = await db.fetchmany(RESERVE, [_values(each) for each in in_order])
     return {row["call_id"]: Refusal(row["cap"], row["spent"], row["reserved"]) for row in rows if row["cap"]}
 
 
