@@ -19,7 +19,7 @@ from tests.sim.shrinking import fewest_faults
 from tests.sim.sometimes import never, table
 from tests.sim.workers import Workers
 
-ENOUGH = 1000  # schedules, in which everything is to happen
+ENOUGH, ENOUGH_SHORT = 1000, 5000  # schedules, in which everything is to happen
 
 
 def main() -> int:
@@ -55,7 +55,8 @@ def _simulate(chosen: argparse.Namespace) -> int:
     if chosen.table:
         print("\n".join(table(happened)))
     print(f"{len(seeds)} schedules in {time.perf_counter() - began:.0f} s, {len(failed)} failed")
-    missing = never(happened, in_memory=chosen.memory) if len(seeds) >= ENOUGH else []
+    enough = ENOUGH_SHORT if chosen.short else ENOUGH
+    missing = never(happened, in_memory=chosen.memory) if len(seeds) >= enough else []
     if missing:
         print(f"Never happened: {', '.join(missing)}.")
     return 1 if failed or missing else 0
