@@ -7,13 +7,24 @@ import pytest
 from tests.http.conftest import PREFIX, Api
 from tests.http.judge import ROOT, command
 
+# They draw and set what each of a hundred requests names: all of those are in the long run, their examples here.
+OF_FILES = ("export_pdf", "export_docx", "export_epub", "preview_pdf", "generate_cover", "generate_image")
+
 
 @pytest.mark.timeout(600)
 async def test_the_service_does_what_its_document_says(api: Api) -> None:
     await api.written()
+
+    await judged(api, "examples,coverage", "exclude")
+    await judged(api, "examples", "include")
+
+
+async def judged(api: Api, phases: str, files: str) -> None:
+    """All operations but those, or those, by such requests."""
     document = f"http://127.0.0.1:{api.client.port}{PREFIX}/schema/"
+    chosen = [f"--{files}-operation-id={name}" for name in OF_FILES]
     judge = await asyncio.create_subprocess_exec(
-        *command(document, str(api.access), "--phases", "examples,coverage", "--max-examples", "1", "--no-color"),
+        *command(document, str(api.access), "--phases", phases, "--max-examples", "1", "--no-color", *chosen),
         cwd=ROOT,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -21,3 +32,4 @@ async def test_the_service_does_what_its_document_says(api: Api) -> None:
     said, _ = await judge.communicate()
 
     assert judge.returncode == 0, said.decode()
+    assert "Test cases:" in said.decode()
