@@ -14,13 +14,15 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from multiprocessing import reduction
+from multiprocessing import forkserver, reduction
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import IO, Any, Self
 
 from bookgen import processes
+from bookgen.commands import own_server
 from bookgen.processes import clean_environment
 
 COMMANDS = ("account", "check", "migrate", "payments", "proof", "serve", "write")
@@ -80,6 +82,9 @@ class Program:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
     async def wait(self) -> int:
         await asyncio.shield(self._ended)
         return int(self._process.exitcode or 0)
@@ -131,12 +136,29 @@ async def start_worker(module: str, *arguments: str) -> WorkerProcess:
         with os.fdopen(its_in) as stdin, os.fdopen(its_out) as stdout:
             streams = [_Handed(each) for each in (stdin.fileno(), stdout.fileno(), 2)]
             worker = await WorkerProcess._forked(_worker, streams, clean_environment(), module, list(arguments))
-        loop, worker.stdout = asyncio.get_running_loop(), asyncio.StreamReader()
-        protocol = asyncio.StreamReaderProtocol(worker.stdout)
-        await loop.connect_read_pipe(lambda: protocol, _own(into))
-        transport, _ = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, _own(out))
+        worker.stdout = await _reader(into)
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, _own(out))
         worker.stdin = asyncio.StreamWriter(transport, protocol, worker.stdout, loop)
     return worker
+
+
+async def start_own_server(log: IO[bytes]) -> WorkerProcess:
+    """What `bookgen.commands.own_server` does. There is nothing to write to it."""
+    ours, its = os.pipe()
+    with os.fdopen(ours, "rb", 0) as into:
+        with os.fdopen(os.open(os.devnull, os.O_RDONLY)) as nothing, os.fdopen(its) as out:
+            streams = [_Handed(each) for each in (nothing.fileno(), out.fileno(), log.fileno())]
+            told = {**os.environ, **own_server.SETTINGS}
+            server = await WorkerProcess._forked(_own_server, streams, told, str(Path.cwd()))
+        server.stdout = await _reader(into)
+    return server
+
+
+async def _reader(pipe: IO[bytes]) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), _own(pipe))
+    return reader
 
 
 def _own(pipe: IO[bytes]) -> IO[bytes]:
@@ -148,8 +170,21 @@ def _command(streams: list[_Handed], environment: dict[str, str], folder: str, a
     from bookgen.commands.cli import main
 
     _become(streams, environment)
+    _fork_what_it_starts()
     os.chdir(folder)
     sys.exit(main(arguments))
+
+
+def _own_server(streams: list[_Handed], environment: dict[str, str], folder: str) -> None:
+    """Ends with the command that it is of."""
+
+    def end_with_it() -> None:
+        multiprocessing.parent_process().join()  # type: ignore[union-attr]
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    os.setsid()
+    threading.Thread(target=end_with_it, daemon=True).start()
+    _command(streams, environment, folder, ["serve"])
 
 
 def _worker(streams: list[_Handed], environment: dict[str, str], module: str, arguments: list[str]) -> None:
@@ -157,6 +192,14 @@ def _worker(streams: list[_Handed], environment: dict[str, str], module: str, ar
     _become(streams, environment)
     sys.argv[1:] = arguments
     importlib.import_module(module).main()
+
+
+def _fork_what_it_starts() -> None:
+    """From the process that this one was forked from, too."""
+    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+    forkserver._forkserver.ensure_running = lambda: None  # type: ignore[attr-defined]
+    processes.start = start_worker  # type: ignore[assignment]
+    own_server._start_server = start_own_server  # type: ignore[assignment]
 
 
 def _become(streams: list[_Handed], environment: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from bookgen.config import Config
 from bookgen.errors import StartupError
@@ -17,6 +17,16 @@ from bookgen.store.postgres.postmaster import die_with_parent
 
 START_SECONDS = 330.0
 STOP_SECONDS = 60.0
+# On a free loopback port, for this user alone: neither plans nor closed doors apply.
+SETTINGS = {
+    "BOOKGEN_HOST": "127.0.0.1",
+    "BOOKGEN_PORT": "0",
+    "BOOKGEN_PUBLIC_URL": "",
+    "BOOKGEN_BILLING": "off",
+    "BOOKGEN_REGISTRATION": "open",
+    "BOOKGEN_EMAIL_VERIFICATION": "off",
+    "BOOKGEN_LOG_FORMAT": "json",
+}
 
 
 @contextlib.asynccontextmanager
@@ -38,21 +48,11 @@ def _opened(log: Path) -> BinaryIO:
         raise StartupError(f"{log} can't be written: {error.strerror}.") from error
 
 
-async def _start_server(log: Any) -> asyncio.subprocess.Process:
-    """On a free loopback port, for this user alone: neither plans nor closed doors apply."""
-    own = {
-        "BOOKGEN_HOST": "127.0.0.1",
-        "BOOKGEN_PORT": "0",
-        "BOOKGEN_PUBLIC_URL": "",
-        "BOOKGEN_BILLING": "off",
-        "BOOKGEN_REGISTRATION": "open",
-        "BOOKGEN_EMAIL_VERIFICATION": "off",
-        "BOOKGEN_LOG_FORMAT": "json",
-    }
+async def _start_server(log: BinaryIO) -> asyncio.subprocess.Process:
     parent = os.getpid()
     return await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bookgen", "serve",
-        env={**os.environ, **own},
+        env={**os.environ, **SETTINGS},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log,
         start_new_session=True,  # Ctrl-C is ours: the server has a book to pause first
         preexec_fn=lambda: die_with_parent(parent, signal.SIGTERM),
