@@ -43,6 +43,7 @@ ROOT = Path(__file__).parent.parent
 EXPLAINED = Path(__file__).with_suffix(".toml")
 BAR = 0.95
 SECONDS = 600  # for a mutant or a file of tests; one that takes longer hangs, which is noticed
+TEST_SECONDS = 45  # for a test of a mutant
 LOADED = (
     "aiohttp",
     "asyncpg",
@@ -79,7 +80,7 @@ TESTS = [
         "http/test_odd_input", "http/test_payments", "http/test_plan_gates", "http/test_production",
         "http/test_storage", "http/edge/test_conditional", "http/edge/test_edge", "http/edge/test_errors",
         "http/edge/test_floods", "http/edge/test_schemas", "http/answers/test_large_answers",
-        "http/answers/test_kept",
+        "http/answers/test_kept", "http/answers/test_polls", "http/test_generation",
     )
 ]  # fmt: skip
 
@@ -235,7 +236,8 @@ def _forked(run: Callable[[], int]) -> int:
 
 def _try(mutant: Mutant, tests: Sequence[str], dsn: str) -> int:
     sys.meta_path.insert(0, MutatedFile(mutant))
-    return int(pytest.main([*reached.HERE, "-x", "--show-capture=no", *tests], plugins=[SharedServer(dsn)]))
+    how = (*reached.HERE, "-x", "--show-capture=no", f"--timeout={TEST_SECONDS}")
+    return int(pytest.main([*how, *tests], plugins=[SharedServer(dsn)]))
 
 
 def _measure(into: Path, test: str, dsn: str) -> int:

@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 from argon2 import PasswordHasher
 
+from bookgen.accounts.signup import suggested_usernames
 from bookgen.accounts.tokens import TokenType
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 
@@ -376,3 +377,8 @@ async def test_no_other_spelling_of_a_name_can_be_registered(door: Door, spellin
 
     assert (status, list(body["error"]["details"])) == (400, ["username"])
     assert await door.database.http.fetchval("SELECT count(*) FROM account") == 1
+
+
+@pytest.mark.parametrize(("email", "name"), [("ada@example.com", "ada"), ("al@example.com", "alauthor")])
+def test_who_chose_no_name_has_that_of_the_address_if_it_is_long_enough(email: str, name: str) -> None:
+    assert next(suggested_usernames(email)) == name

@@ -125,4 +125,6 @@ async def test_what_has_no_price_is_stopped_once_a_cap_is_spent(pool: asyncpg.Po
     await reserved(of)
     await entered(of, uuid4(), MICROS)
 
-    assert await refused(reserved(of)) == 1
+    with pytest.raises(CostCapReached) as spent:
+        await reserved(of)
+    assert str(spent.value) == "The cost cap of this account's day is reached: 1.00 of 1.00 USD are spent."

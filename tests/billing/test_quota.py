@@ -8,11 +8,12 @@ from uuid import uuid4
 
 import pytest
 
+from bookgen.billing.images import require_images
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
 from bookgen.models import Allowance, FundingSource
 from bookgen.store import credits as ledger
-from bookgen.store import subscriptions
+from bookgen.store import image_holds, subscriptions
 
 
 @pytest.fixture
@@ -258,18 +259,31 @@ async def test_racing_spends_never_pass_the_limit(pool, quota, make_account):
     assert len(refused) == 7
     assert refused[0].details["quota_type"] == "ai_edits"
     assert refused[0].details["used"] == refused[0].details["limit"] == 5
+    assert refused[0].details["remaining"] == 0
 
 
 async def test_what_is_in_flight_counts_on_what_is_left(pool, quota, make_account):
     account = await make_account()
     await quota.spend(pool, account, Allowance.AI_EDITS, 3)
 
+    await quota.require(pool, account, Allowance.PROOFREADING_CHECKS, in_flight=0)
     await quota.require(pool, account, Allowance.AI_EDITS, in_flight=1)
     with pytest.raises(QuotaExceeded) as refused:
         await quota.require(pool, account, Allowance.AI_EDITS, in_flight=2)
 
     assert refused.value.details["used"] == 3
     assert refused.value.details["remaining"] == 0
+
+
+async def test_a_run_may_make_the_images_that_are_left_and_not_one_more(pool, quota, make_account, make_book):
+    account = await make_account()
+    book = await make_book(account)
+    period = await quota.period(pool, account)
+    await image_holds.add(pool, uuid4(), account, 1, period.start, period.end, 60.0)
+
+    await require_images(pool, quota, account, book, 3)
+    with pytest.raises(QuotaExceeded):
+        await require_images(pool, quota, account, book, 4)
 
 
 async def test_with_billing_off_nothing_is_refused_and_all_is_counted(pool, clock, make_account, make_book):

@@ -14,7 +14,7 @@ from bookgen.errors import RateLimited
 from bookgen.http.edge import connection, pieces
 from bookgen.http.edge.keys import OUTGOING
 from bookgen.http.edge.lines import AT_ONCE
-from bookgen.http.edge.pieces import MOST_OF_A_PIECE, MOST_OF_AN_ACCOUNT, Outgoing, batches
+from bookgen.http.edge.pieces import MOST_OF_A_PIECE, Outgoing, batches
 from bookgen.store import chapters as stored_chapters
 from tests.http.conftest import Api
 
@@ -75,10 +75,12 @@ async def test_who_has_a_large_answer_is_told_so_until_a_text_in_it_changes(
     assert changed.headers["ETag"] != known["If-None-Match"]
 
 
-def test_an_account_that_takes_nothing_has_no_room_from_the_last_byte_on() -> None:
+def test_an_account_that_takes_nothing_has_no_room_from_the_last_of_64_mebibytes_on() -> None:
     outgoing = Outgoing()
 
-    with outgoing.sending(1, MOST_OF_AN_ACCOUNT):
+    with outgoing.sending(1, (64 << 20) - 1):
+        outgoing.require_room(1)
+    with outgoing.sending(1, 64 << 20):
         with pytest.raises(RateLimited):
             outgoing.require_room(1)
         outgoing.require_room(2)

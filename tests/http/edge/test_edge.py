@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
 
+from bookgen.errors import InvalidInput
 from bookgen.http import server
 from bookgen.http.edge import bodies, replies
 from bookgen.http.edge.contract import json_schema
@@ -85,6 +86,14 @@ async def test_a_body_that_is_no_sound_json_object_is_400(edge: Api, raw: bytes)
     assert all(isinstance(messages, list) for messages in reply.body["error"]["details"].values())
 
 
+def test_a_body_is_nested_32_deep_at_most_however_many_brackets_it_has() -> None:
+    flat, deepest = [[] for _ in range(40)], b"[" * 31 + b"]" * 31
+
+    assert bodies.parse(b"[" + deepest + b"," + b"[]," * 40 + b"[]]")[1:] == [*flat, []]
+    with pytest.raises(InvalidInput):
+        bodies.parse(b"[[" + deepest + b"]]")
+
+
 async def test_a_wrong_content_type_is_400_under_non_field_errors(edge: Api) -> None:
     reply = await edge.call("POST", "/echo/", data={"text": "a form"})
 
@@ -120,7 +129,7 @@ async def test_a_body_over_two_mebibytes_is_413(edge: Api, chunked: bool) -> Non
     reply = await edge.call("POST", "/echo/", data=data, headers={"Content-Type": "application/json"})
 
     assert (reply.status, reply.code) == (413, "PAYLOAD_TOO_LARGE")
-    assert reply.body["error"]["details"] == {"limit_bytes": bodies.MAX_BYTES}
+    assert reply.body["error"]["details"] == {"limit_bytes": 2 << 20}
     assert "RateLimit-Limit" in reply.headers
 
 
