@@ -114,7 +114,7 @@ CHECKLIST = {
     "IPv6 is counted by network": "test_limits ipv6_callers_are_counted_by_their_network",
     "the limiter's memory is bounded": "test_limits memory_stays_bounded_however_many_callers_come",
     "an account's writes that wait for each other": "test_floods an_accounts_writes_that_wait_for_each_other_leave_",
-    "nor do its reads": "test_floods an_accounts_reads_leave_connections_to_others",
+    "nor do its reads": "test_floods an_accounts_requests_leave_connections_to_others",
     "nor do its large answers": "test_large_answers an_accounts_large_answers_are_read_in_its_turn",
     "what renders gives way to what answers": "test_pool a_worker_gives_way_to_the_service_also_where_",
     "10,000 addresses": "test_floods ten_times_as_many_addresses_as_are_remembered_",
