@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+import orjson
+
 from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
 from bookgen.providers.failures import said
 from bookgen.providers.openai_chat import ChatProtocol
@@ -107,7 +109,7 @@ async def _sent(client: Any, path: str, body: dict[str, Any]) -> Any:
 
     return await client.post(
         path,
-        body=body,
+        content=orjson.dumps(body),
         options={"security": {"bearer_auth": True}},
         cast_to=object,
         stream=True,

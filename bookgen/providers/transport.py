@@ -46,21 +46,38 @@ class ReplyTooLarge(httpx2.TransportError):
 
 
 class BoundedClient(httpx2.AsyncClient):
-    """An httpx2 client as the SDKs want one. It reads the trust store, which takes its time: make it in a thread."""
+    """An httpx2 client as the SDKs want one. It reads the trust store, which takes its time: make it in a thread.
+
+    A request of theirs is whole: what httpx2 would merge it with and ask about it takes longer than to send it.
+    """
 
     def __init__(self, deadlines: Deadlines, *, connections: int) -> None:
+        self._wire = AiohttpTransport(connections)
         super().__init__(
             timeout=httpx2.Timeout(connect=deadlines.connect, read=None, write=30, pool=None),
             follow_redirects=True,
-            transport=AiohttpTransport(connections),
+            transport=self._wire,
         )
         self._deadlines = deadlines
+
+    def build_request(
+        self, method: str, url: Any, *, content: Any = None, headers: Any = None, timeout: Any = None, **more: Any
+    ) -> httpx2.Request:
+        if content is None or any(more.values()):
+            return super().build_request(method, url, content=content, headers=headers, **more)
+        sent, timeouts = httpx2.Headers(headers), {"timeout": self.timeout.as_dict()}
+        sent["Accept-Encoding"] = self.headers["Accept-Encoding"]
+        return httpx2.Request(method, url, content=content, headers=sent, extensions=timeouts)
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         deadlines = OF_THIS_CALL.get() or self._deadlines
         try:
             async with asyncio.timeout(deadlines.connect + deadlines.first_byte):
-                response = await super().send(request, stream=True, **options)
+                response = await self._wire.handle_async_request(request)
+                response.request = request
+                if response.has_redirect_location:
+                    await response.aclose()
+                    response = await super().send(request, stream=True, **options)
         except TimeoutError:
             raise httpx2.ReadTimeout(f"no answer within {deadlines.first_byte:g} s", request=request) from None
         inner = cast(httpx2.AsyncByteStream, response.stream)
