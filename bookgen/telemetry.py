@@ -32,7 +32,7 @@ REFUSED = Counter("bookgen_http_rate_limited_total", "Requests over their budget
 COST_CAPS_REACHED = Counter("bookgen_cost_caps_reached_total", "Model calls that a cost cap refused.", ["cap"])
 LOOP_LAG = Histogram(
     "bookgen_event_loop_lag_seconds",
-    "How late the event loop gets to what is due, measured four times a second.",
+    "How late the event loop gets to what is due, measured twenty times a second.",
     buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.5, 1, 5, 20),
 )
 TASKS = Gauge("bookgen_event_loop_tasks", "Tasks that have not ended.")

@@ -28,7 +28,7 @@ from bench.service.scorecard import Scorecard
 from bench.service.slices import LoadGenerator
 
 POLLERS = 16
-LEAST_SECONDS = 4.0  # of a slice: the loop's lag is looked at four times a second
+LEAST_SECONDS = 4.0  # of a slice: the loop's lag is looked at twenty times a second
 CALL_MS = 1_000
 WRITTEN = BookSizes(20, 40, 800)  # chapters of two calls: ten a second
 LONG_BOOK = 100_000  # words

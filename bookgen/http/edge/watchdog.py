@@ -14,7 +14,8 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
-TICK_SECONDS = 0.25
+BEAT_SECONDS = 0.05
+LOOK_SECONDS = 0.25
 TOLERANCE_SECONDS = 1.0
 FRAMES = 6
 
@@ -47,17 +48,17 @@ class Watchdog:
     async def _beats(self) -> None:
         while True:
             self._beat = time.monotonic()
-            await asyncio.sleep(TICK_SECONDS)
-            late = time.monotonic() - self._beat - TICK_SECONDS
+            await asyncio.sleep(BEAT_SECONDS)
+            late = time.monotonic() - self._beat - BEAT_SECONDS
             self._observe(max(late, 0.0))
             if late > TOLERANCE_SECONDS:
                 log.warning("event_loop_free_again", seconds=round(late, 1))
 
     def _look(self) -> None:
         told = 0.0
-        while not self._ended.wait(TICK_SECONDS):
+        while not self._ended.wait(LOOK_SECONDS):
             beat = self._beat
-            if beat != told and time.monotonic() - beat > TICK_SECONDS + TOLERANCE_SECONDS:
+            if beat != told and time.monotonic() - beat > BEAT_SECONDS + TOLERANCE_SECONDS:
                 told = beat
                 log.warning("event_loop_blocked", where=self._where())
 
