@@ -35,12 +35,12 @@ from bookgen.http.edge.watchdog import Watchdog
 from bookgen.http.server import build_app, build_runner
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.models import Usage
+from bookgen.providers.access import Access
 from bookgen.providers.google import GoogleSignIn
 from bookgen.providers.images import ImageModel
-from bookgen.providers.mail import build_mailer
+from bookgen.providers.mail import Mailer, OutboxMailer
 from bookgen.providers.prices import prices
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_image_model, build_text_model, without_price
-from bookgen.providers.sdk import Access
 from bookgen.providers.text import ShownSpeed, TextModel, Timed
 from bookgen.render.pool import RenderPool
 from bookgen.render.settings import ExportSettings
@@ -218,7 +218,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         shortage=shortage,
     )
     closing.push_async_callback(supervisor.drain, 0)
-    mailer = build_mailer(reveal(config.smtp_url), sender=config.mail_from, outbox=config.data_dir / "outbox")
+    mailer = _mailer(config)
     mailing = Mailing(database.http, mailer, public_url=public_url)
     payments = build_payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
@@ -276,6 +276,14 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
         allowed_origins=config.allowed_origins,
         wake_mail=wake_mail,
     )
+
+
+def _mailer(config: Config) -> Mailer:
+    if url := reveal(config.smtp_url):
+        from bookgen.providers.smtp import SmtpMailer  # a start without a mail server does without what it imports
+
+        return SmtpMailer(url, sender=config.mail_from)
+    return OutboxMailer(config.data_dir / "outbox", sender=config.mail_from)
 
 
 def build_model(config: Config, *, tries: int | None = None) -> TextModel:

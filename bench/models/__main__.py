@@ -21,8 +21,8 @@ import aiohttp
 from bookgen import telemetry
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Chapter, Usage
+from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_text_model
-from bookgen.providers.sdk import Access
 from bookgen.providers.text import TextReply, TextRequest
 from bookgen.writing.material import Material, OutlineChapter
 from bookgen.writing.outline import draft_outline

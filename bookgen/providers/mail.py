@@ -1,4 +1,4 @@
-"""Sending a letter: through an SMTP server or, where there is none, into a folder."""
+"""A letter as a mail, and where there is no SMTP server, as a file in a folder."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8
 from email.utils import format_datetime
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
-
-import aiosmtplib
 
 from bookgen.errors import BookgenError
 from bookgen.models import Letter
-
-TIMEOUT_SECONDS = 30.0
 
 
 class MailNotSent(BookgenError):
@@ -28,38 +22,6 @@ class MailNotSent(BookgenError):
 class Mailer(Protocol):
     async def send(self, letter: Letter) -> None:
         """Hand the letter over, or raise MailNotSent."""
-
-
-class SmtpMailer:
-    """`smtps://` speaks TLS from the start, `smtp://` upgrades to it.
-
-    A server on this machine need not offer TLS; another one need not only where the URL ends in `?tls=off`.
-    """
-
-    def __init__(self, url: str, *, sender: str) -> None:
-        parts = urlsplit(url)
-        self._sender = sender
-        self._tls = parts.scheme == "smtps"
-        self._host = parts.hostname or "localhost"
-        self._port = parts.port
-        self._start_tls = None if parts.query == "tls=off" or _is_local(self._host) else not self._tls
-        self._username = unquote(parts.username) if parts.username else None
-        self._password = unquote(parts.password) if parts.password else None
-
-    async def send(self, letter: Letter) -> None:
-        try:
-            await aiosmtplib.send(
-                message(letter, self._sender),
-                hostname=self._host,
-                port=self._port,
-                username=self._username,
-                password=self._password,
-                use_tls=self._tls,
-                start_tls=self._start_tls,
-                timeout=TIMEOUT_SECONDS,
-            )
-        except (aiosmtplib.SMTPException, OSError, TimeoutError, ValueError) as error:
-            raise MailNotSent(f"{type(error).__name__}: {error}") from error
 
 
 class OutboxMailer:
@@ -83,19 +45,6 @@ class OutboxMailer:
             unfinished.replace(self._folder / name)
         except OSError as error:
             raise MailNotSent(f"{type(error).__name__}: {error}") from error
-
-
-def build_mailer(smtp_url: str | None, *, sender: str, outbox: Path) -> Mailer:
-    if smtp_url:
-        return SmtpMailer(smtp_url, sender=sender)
-    return OutboxMailer(outbox, sender=sender)
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def message(letter: Letter, sender: str) -> EmailMessage:

@@ -7,18 +7,18 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from bookgen.providers.access import Access
 from bookgen.providers.attempt import CallFailed, FailureKind, PartialReply
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.failures import said
 from bookgen.providers.openai_chat import ChatProtocol
 from bookgen.providers.openai_responses import ResponsesProtocol
-from bookgen.providers.sdk import Access, SdkProvider
-from bookgen.providers.text import StopReason, TextRequest
-from bookgen.providers.transport import Deadlines
+from bookgen.providers.sdk import SdkProvider
+from bookgen.providers.text import THE_ONLY_ONE, StopReason, TextRequest
 
 BASE_URL = "https://api.openai.com/v1"
 MOST_LESSONS = 8
 MOST_NAMES = 12  # of models in an error
-THE_ONLY_ONE = "auto"
 Protocol = Literal["responses", "chat"]
 
 

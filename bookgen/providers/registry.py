@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from bookgen.errors import StartupError
-from bookgen.providers.anthropic import AnthropicProvider
+from bookgen.providers.access import Access
 from bookgen.providers.attempt import Provider
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.images import ImageModel
 from bookgen.providers.offline import NAME as OFFLINE
 from bookgen.providers.offline import OfflineModel
-from bookgen.providers.openai import THE_ONLY_ONE, OpenAIProvider
-from bookgen.providers.openai_images import OpenAIImageProvider, OpenAIImages
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.prices import prices
 from bookgen.providers.rate_limits import MOST
 from bookgen.providers.retrying import RetryingModel, RetryRules
-from bookgen.providers.sdk import Access, SdkProvider
-from bookgen.providers.text import TextModel
-from bookgen.providers.transport import Deadlines
+from bookgen.providers.text import THE_ONLY_ONE, TextModel
+
+if TYPE_CHECKING:
+    from bookgen.providers.sdk import SdkProvider
 
 AUTO, OPENAI = "auto", "openai"
 LEAST_IMAGE_SECONDS = 180.0  # a picture takes longer than a text's first word
 CONCURRENCY = 16  # calls at once
+
+# None but the chosen provider is imported: with what its SDK sends by it takes a twentieth of a start.
+
+
+def _anthropic() -> type[SdkProvider]:
+    from bookgen.providers.anthropic import AnthropicProvider
+
+    return AnthropicProvider
+
+
+def _openai() -> type[SdkProvider]:
+    from bookgen.providers.openai import OpenAIProvider
+
+    return OpenAIProvider
+
+
 # In the order in which `auto` looks for a key. A provider's settings are NAME_API_KEY and NAME_BASE_URL.
-PROVIDERS: Mapping[str, type[SdkProvider]] = {"anthropic": AnthropicProvider, "openai": OpenAIProvider}
+PROVIDERS: Mapping[str, Callable[[], type[SdkProvider]]] = {"anthropic": _anthropic, "openai": _openai}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,8 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
     name, _, model = spec.partition(":")
     if name == OFFLINE:
         return None
+    from bookgen.providers.openai_images import OpenAIImageProvider, OpenAIImages
+
     total = max(settings.timeout or 0.0, LEAST_IMAGE_SECONDS)
     provider = OpenAIImageProvider(
         model or prices().image_defaults[OPENAI],
@@ -86,13 +105,13 @@ def chosen(spec: str, settings: ModelSettings) -> str:
         return spec
     access = settings.access
     with_key = (name for name in PROVIDERS if name in access and access[name].key)
-    with_url = (name for name in PROVIDERS if name in access and access[name].url and not PROVIDERS[name].needs_key)
+    with_url = (name for name in PROVIDERS if name in access and access[name].url and not PROVIDERS[name]().needs_key)
     return next(with_key, next(with_url, OFFLINE))
 
 
 def _default(provider: str, access: Access) -> str:
     """The provider's own model; at another address, where it may have others, the only one that there is."""
-    return THE_ONLY_ONE if access.url and not PROVIDERS[provider].needs_key else prices().defaults.get(provider, "")
+    return THE_ONLY_ONE if access.url and not PROVIDERS[provider]().needs_key else prices().defaults.get(provider, "")
 
 
 def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
@@ -102,7 +121,7 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
     if name not in PROVIDERS:
         raise StartupError(f"There is no model provider {name!r}; it is {', '.join(PROVIDERS)} or {OFFLINE}.")
     access = settings.access.get(name, Access())
-    provider = PROVIDERS[name](
+    provider = PROVIDERS[name]()(
         model or _default(name, access),
         access,
         deadlines=None if settings.timeout is None else Deadlines.of(settings.timeout),

@@ -9,20 +9,22 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import structlog
 
 from bookgen.models import Usage
+from bookgen.providers.access import Access
 from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, Looped, PartialReply
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.failures import MOST_DETAIL, failure_of, filtered, said, too_long
 from bookgen.providers.prices import prices
 from bookgen.providers.rate_limits import RateLimits
 from bookgen.providers.speed import Speed
 from bookgen.providers.text import ShownSpeed, StopReason, TextReply, TextRequest
-from bookgen.providers.transport import OF_THIS_CALL, BoundedClient, Deadlines
+from bookgen.providers.transport import OF_THIS_CALL, BoundedClient
 from bookgen.providers.window import AROUND, ContextWindow, DoesNotFit
 from bookgen.words import tokens
 
@@ -47,14 +49,6 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _ANSWERS_TO_PEOPLE = ("support",)
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Where a provider is reached and with which key. An empty `url` is the provider's own."""
-
-    key: str = field(default="", repr=False)
-    url: str = ""
 
 
 class SdkProvider(ABC):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.text import ShownSpeed
-from bookgen.providers.transport import Deadlines
 
 SLACK = 4.0  # times the longest wait for a first word, for a prompt of the same length
 UNSEEN_FIRST_BYTE = 600.0  # seconds, at a server of one's own that has not answered yet

@@ -13,6 +13,8 @@ from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.halt import Halt as Halt
 
+THE_ONLY_ONE = "auto"  # for a model's name: the one that its server has
+
 
 class StopReason(StrEnum):
     END = "end"

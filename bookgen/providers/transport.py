@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.request import getproxies
 
@@ -19,22 +18,9 @@ import aiohttp
 import httpx2
 from yarl import URL
 
+from bookgen.providers.deadlines import Deadlines
+
 MOST_BYTES = 16 * 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class Deadlines:
-    """Seconds. `total` bounds a call; the others are its parts."""
-
-    connect: float = 10
-    first_byte: float = 60
-    idle: float = 30
-    total: float = 180
-
-    @classmethod
-    def of(cls, total: float) -> Deadlines:
-        """The usual parts of a total: 10, 60 and 30 of 180. A slower server is given more of everything."""
-        return cls(connect=min(10, total), first_byte=total / 3, idle=total / 6, total=total)
 
 
 # The bounds of the call that this task makes, where they are not those of every call.

@@ -18,7 +18,8 @@ from structlog.testing import capture_logs
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.mailing import MAX_ATTEMPTS, Mailing
 from bookgen.models import Letter, LinkPurpose
-from bookgen.providers.mail import Mailer, MailNotSent, SmtpMailer
+from bookgen.providers.mail import Mailer, MailNotSent
+from bookgen.providers.smtp import SmtpMailer
 from bookgen.store import mails
 from bookgen.store.database import open_pool
 from tests.accounts.door import Door, OpenDoor

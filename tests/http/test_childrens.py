@@ -10,8 +10,8 @@ import pytest
 
 from bookgen.client import Client
 from bookgen.providers import registry
+from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
-from bookgen.providers.sdk import Access
 from tests.fakes.image_server import ImageServer, held_until, json, painted, refused, sent, status, well
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_covers import images_used, picture

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
-from bookgen.providers.sdk import Access
 from tests.fakes.image_server import ImageServer, json, painted, refused, sent, status
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_covers import images_used

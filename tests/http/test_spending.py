@@ -13,8 +13,8 @@ from random import Random
 
 import pytest
 
+from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model, build_text_model
-from bookgen.providers.sdk import Access
 from tests.http.conftest import Api, OpenApi
 from tests.http.spending import IMAGE_MODEL, TEXT_MODEL, BillingModels, BillingPictures, Spender
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bookgen.models import Usage
+from bookgen.providers.access import Access
 from bookgen.providers.anthropic import AnthropicProvider
 from bookgen.providers.attempt import Provider
 from bookgen.providers.breaker import CircuitBreaker
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
-from bookgen.providers.sdk import Access
 from bookgen.providers.text import Block, Message, Spent, TextRequest
-from bookgen.providers.transport import Deadlines
 from tests.fakes.model_server import ModelServer
 
 # For faults that only a deadline ends. Everything else has the usual deadlines, however slow the machine is.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bookgen.errors import UpstreamAIError
+from bookgen.providers.access import Access
 from bookgen.providers.attempt import Provider
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.openai import OpenAIProvider
-from bookgen.providers.sdk import Access
 from bookgen.providers.text import StopReason
-from bookgen.providers.transport import Deadlines
 from tests.fakes.model_script import ScriptedFault, fault
 from tests.fakes.model_server import ModelServer
 from tests.providers.calls import PROVIDERS, QUICK, chapter_request, steady

@@ -10,10 +10,10 @@ import pytest
 
 from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.models import Usage
+from bookgen.providers.access import Access
 from bookgen.providers.images import PORTRAIT, ImageRequest
 from bookgen.providers.prices import prices
 from bookgen.providers.registry import ModelSettings, build_image_model, build_text_model
-from bookgen.providers.sdk import Access
 from bookgen.providers.text import Message, TextModel
 from tests.fakes.image_server import USAGE, ImageServer, painted
 from tests.fakes.model_server import ModelServer, fault

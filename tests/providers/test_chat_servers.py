@@ -7,8 +7,8 @@ import json
 import pytest
 
 from bookgen.errors import UpstreamAIError
+from bookgen.providers.access import Access
 from bookgen.providers.openai import OpenAIProvider
-from bookgen.providers.sdk import Access
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
 from tests.fakes.model_wires import WIRES

@@ -10,10 +10,11 @@ import httpx2
 import pytest
 
 from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.events import ToldError, read_events
 from bookgen.providers.failures import failure_of
 from bookgen.providers.text import StopReason
-from bookgen.providers.transport import BoundedClient, Deadlines
+from bookgen.providers.transport import BoundedClient
 from tests.providers.calls import chapter_request, chat
 
 EVENTS = [{"text": "Ein Käse, “so” 雪 🦊"}, {"text": "two\nlines"}, {"text": ""}]

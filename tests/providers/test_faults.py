@@ -10,11 +10,11 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import StopReason
-from bookgen.providers.transport import Deadlines
 from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request, chat, steady, used
 from tests.providers.documented import FAULTS, Documented, outcome

@@ -10,8 +10,8 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.text import Block
-from bookgen.providers.transport import Deadlines
 from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request, steady, used
 

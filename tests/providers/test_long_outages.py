@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_text_model
-from bookgen.providers.sdk import Access
 from bookgen.writing.material import Material
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer

@@ -9,8 +9,8 @@ import pytest
 
 from bookgen.config import PROVIDERS as WITH_SETTINGS
 from bookgen.errors import StartupError, UpstreamAIError
+from bookgen.providers.access import Access
 from bookgen.providers.registry import PROVIDERS, ModelSettings, build_text_model, without_price
-from bookgen.providers.sdk import Access
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
 from tests.providers.calls import chapter_request
@@ -48,7 +48,7 @@ def test_an_unknown_provider_stops_the_start() -> None:
 
 def test_every_provider_has_its_settings_and_its_name() -> None:
     assert tuple(PROVIDERS) == WITH_SETTINGS
-    assert all(provider.provider == name for name, provider in PROVIDERS.items())
+    assert all(load().provider == name for name, load in PROVIDERS.items())
 
 
 async def test_a_server_with_one_model_needs_no_name_of_it(server) -> None:
@@ -133,7 +133,7 @@ def test_building_a_model_imports_no_sdk() -> None:
     code = """
 import sys
 from bookgen.providers.registry import ModelSettings, build_text_model
-from bookgen.providers.sdk import Access
+from bookgen.providers.access import Access
 build_text_model("anthropic:a", ModelSettings({"anthropic": Access("k")}), fallback="openai:b")
 assert not {"anthropic", "openai"} & sys.modules.keys()
 """

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from bookgen.errors import UpstreamAIError
+from bookgen.providers.access import Access
+from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.openai import OpenAIProvider
-from bookgen.providers.sdk import Access
 from bookgen.providers.speed import UNSEEN_FIRST_BYTE, Speed
 from bookgen.providers.text import StopReason
-from bookgen.providers.transport import Deadlines
 from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request, chat, steady
 

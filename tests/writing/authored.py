@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bookgen.models import Usage
+from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_text_model
-from bookgen.providers.sdk import Access
 from bookgen.providers.text import Message, StopReason, TextModel, TextReply, TextRequest
 from bookgen.writing.chapter import write_chapter
 from bookgen.writing.material import ChapterDraft, Material

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from bookgen.errors import UpstreamAIError
+from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_text_model
-from bookgen.providers.sdk import Access
 from bookgen.writing.material import ChapterDraft, Material
 from bookgen.writing.outline import draft_outline
 from tests.fakes.model_errors import IN_REAL_WORDS, OVER_THE_WINDOW

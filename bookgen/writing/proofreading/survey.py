@@ -23,7 +23,6 @@ import structlog
 from bookgen import processes
 from bookgen.errors import ProofreadingFailed
 from bookgen.models import Book, Chapter, Severity, SuggestionType
-from bookgen.writing.proofreading import rules
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.placing import found_again
@@ -114,6 +113,8 @@ async def _pickled(book: Book, chapters: AsyncIterable[Chapter]) -> AsyncIterato
 
 
 def survey_of(book: Book, chapters: Iterable[Chapter]) -> Survey:
+    from bookgen.writing.proofreading import rules  # for this process alone: those who start it do without them
+
     chapters = list(chapters)
     text = BookText.of(book, chapters)
     checker: defaultdict[int, list[tuple[Correction, bool]]] = defaultdict(list)

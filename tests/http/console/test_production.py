@@ -10,8 +10,8 @@ from selenium.webdriver.common.keys import Keys
 
 from bookgen.actors.status import DOING
 from bookgen.http.console.static import assets
+from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_image_model
-from bookgen.providers.sdk import Access
 from tests.fakes.image_server import ImageServer
 from tests.http.conftest import Api, OpenApi
 from tests.http.console.conftest import OpenPage, sign_in

@@ -11,8 +11,8 @@ from bookgen import app, config
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
+from bookgen.providers.access import Access
 from bookgen.providers.registry import ModelSettings, build_text_model
-from bookgen.providers.sdk import Access
 
 
 def test_a_busy_port_is_said_in_one_line() -> None:

@@ -1,0 +1,13 @@
+"""Where a provider is reached, and with which key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where a provider is reached and with which key. An empty `url` is the provider's own."""
+
+    key: str = field(default="", repr=False)
+    url: str = ""

@@ -1,0 +1,52 @@
+"""Sending a letter through an SMTP server."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from urllib.parse import unquote, urlsplit
+
+import aiosmtplib
+
+from bookgen.models import Letter
+from bookgen.providers.mail import MailNotSent, message
+
+TIMEOUT_SECONDS = 30.0
+
+
+class SmtpMailer:
+    """`smtps://` speaks TLS from the start, `smtp://` upgrades to it.
+
+    A server on this machine need not offer TLS; another one need not only where the URL ends in `?tls=off`.
+    """
+
+    def __init__(self, url: str, *, sender: str) -> None:
+        parts = urlsplit(url)
+        self._sender = sender
+        self._tls = parts.scheme == "smtps"
+        self._host = parts.hostname or "localhost"
+        self._port = parts.port
+        self._start_tls = None if parts.query == "tls=off" or _is_local(self._host) else not self._tls
+        self._username = unquote(parts.username) if parts.username else None
+        self._password = unquote(parts.password) if parts.password else None
+
+    async def send(self, letter: Letter) -> None:
+        try:
+            await aiosmtplib.send(
+                message(letter, self._sender),
+                hostname=self._host,
+                port=self._port,
+                username=self._username,
+                password=self._password,
+                use_tls=self._tls,
+                start_tls=self._start_tls,
+                timeout=TIMEOUT_SECONDS,
+            )
+        except (aiosmtplib.SMTPException, OSError, TimeoutError, ValueError) as error:
+            raise MailNotSent(f"{type(error).__name__}: {error}") from error
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
