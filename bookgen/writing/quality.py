@@ -83,6 +83,7 @@ async def avoid(material: Material, chapter: Chapter) -> list[str]:
     Only the newest are read, for this is the first thing that every run does after a restart; what an older one
     said is still seen by `inspect`.
     """
-    if has_refrains(material.book.genre):
+    texts = texts_before(material, chapter)[-RECENT:]
+    if not texts or has_refrains(material.book.genre):
         return []
-    return await threads.compute(to_avoid, texts_before(material, chapter)[-RECENT:])
+    return await threads.compute(to_avoid, texts)
