@@ -118,7 +118,7 @@ class ChaptersInFlight:
         return True
 
     def cancel(self, work: WorkInFlight[Any]) -> None:
-        """Drops the chapter: its text, should it still come, finds no way in. Its cost is written down."""
+        """Drops the chapter: a text that still comes is not committed, but its cost is entered."""
         work.cancel()
         if work.task.done() and work.steps.unstored:
             self._enter(self._resources.health.through_outages(work.steps.store_last))
@@ -157,7 +157,7 @@ class ChaptersInFlight:
         return work.words if work and same else 0
 
     async def _write(self, work: ChapterWork, known: Material | None) -> Written:
-        """The one part of the work that takes minutes; runs beside the mailbox."""
+        """Writes the chapter, which takes minutes; a task beside the mailbox."""
         await fault("begin.after", work.run.book_id)
         async with self._place(work.run):
             given = known or await self._read(work.run)

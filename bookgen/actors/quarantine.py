@@ -45,7 +45,7 @@ class Quarantine:
 
     @asynccontextmanager
     async def handling(self, run: Run) -> AsyncIterator[None]:
-        """Around the writing of a chapter. A text that comes of it is still to be committed; then comes `release`."""
+        """Surrounds the writing of a chapter. The run is handled until its text is committed: then call `release`."""
         if not suspected(run):
             yield
             return
@@ -59,7 +59,7 @@ class Quarantine:
 
     @asynccontextmanager
     async def waiting_for_model(self, run_id: UUID | None) -> AsyncIterator[None]:
-        """Around a model call of the run: another suspect is handled meanwhile."""
+        """Surrounds a model call of the run: another suspect is handled meanwhile."""
         suspect = self._handled
         if suspect is None or suspect.run_id != run_id:
             yield
@@ -104,7 +104,7 @@ class Quarantine:
             self._handled.admitted.set()
 
     async def _write_name(self) -> None:
-        """Names in the process's row who is handled by then. In order."""
+        """Writes into the process's row which suspect is handled now; one write at a time, so the last one stands."""
         async with self._naming:
             resources, run_id = self._resources, self._handled.run_id if self._handled else None
             await resources.health.through_outages(
@@ -117,5 +117,5 @@ def suspected(run: Run) -> bool:
 
 
 def back_off(run: Run) -> float:
-    """Seconds that a suspect waits before it is handled where it is not alone, while it keeps nobody from anything."""
+    """Seconds that a suspect waits before it is handled, where this process writes other runs too."""
     return BACK_OFF[min(run.crash_count - CRASHES_TO_SUSPECT, len(BACK_OFF) - 1)]

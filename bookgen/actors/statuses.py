@@ -71,7 +71,7 @@ class Statuses:
                 self._drop(account_id, book_id, kept)
 
     def kept(self, account_id: int, book_id: int) -> bytes | None:
-        """The body, if it is kept and true."""
+        """The body, if it is kept and still what the rows say."""
         kept = self._kept.get(account_id, {}).get(book_id)
         return self._encoded(kept, kept.report) if kept and kept.report and self._is_ours(kept.report.run) else None
 
@@ -86,7 +86,7 @@ class Statuses:
     async def read_other(
         self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float
     ) -> bytes | None:
-        """The body as soon as it is not known; None if it stays so for that many seconds or a drain begins."""
+        """The body as soon as it is one that is not known; None after so many seconds, or once a drain begins."""
         deadline = now() + seconds
         with self.changes.of(book_id) as changed:
             while True:
@@ -100,7 +100,7 @@ class Statuses:
                     return None
 
     async def _look_again(self, changed: Change, most: float) -> None:
-        """Waits until a change is told of, or it is time to look for one that was not; not for all at one moment."""
+        """Waits until a change is told of, or it is time to look for one that was not: for each at another moment."""
         seconds = LOOK_SECONDS_AMONG_OTHERS if self._resources.other_processes else LOOK_SECONDS
         timer = asyncio.get_running_loop().call_later(min(most, seconds * uniform(0.5, 1)), changed.set)
         try:
@@ -109,21 +109,21 @@ class Statuses:
             timer.cancel()
 
     def changed(self, key: Key) -> None:
-        """What is kept of the book is not true any more."""
+        """Drops what is kept of the book, and wakes those who wait for a change of it."""
         account_id, book_id = key
         self._drop(account_id, book_id, self._kept.get(account_id, {}).get(book_id))
         self.changes.tell(book_id)
 
     def account_changed(self, account_id: int) -> None:
-        """Nor may be what is kept of any book of the account: it has asked for a change of something."""
+        """Drops what is kept of every book of the account, which has asked for a change of something."""
         self._kept.pop(account_id, None)
 
     def forget_all(self) -> None:
-        """Another process may have changed any book."""
+        """Drops everything: another process may have changed any book."""
         self._kept.clear()
 
     def forget_old(self) -> None:
-        """What nobody has asked for lately takes room for nothing."""
+        """Drops what nobody has asked for lately."""
         oldest = now() - FORGET_SECONDS
         for account_id, books in list(self._kept.items()):
             for book_id, kept in list(books.items()):

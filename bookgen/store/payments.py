@@ -139,7 +139,7 @@ async def wait(connection: DB, checkout_id: int, buyer_email: str, refunded_cred
 
 
 async def waiting_for(connection: DB, email: str) -> list[PaidCredits]:
-    """What guests have paid for with this address and nobody was given."""
+    """What guests have paid for with this address and no account has been given yet."""
     return [PaidCredits(**row) for row in await connection.fetch(WAITING_FOR, email)]
 
 
@@ -148,7 +148,7 @@ async def give(connection: DB, checkout_id: int, account_id: int) -> None:
 
 
 async def end_checkout(db: DB, checkout_id: int, *, paid: bool) -> None:
-    """One that was settled without a session."""
+    """Ends a checkout that was settled without a session."""
     await db.execute(END_CHECKOUT, checkout_id, "paid" if paid else "failed")
 
 

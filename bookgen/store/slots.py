@@ -22,7 +22,7 @@ TRY_LOCK = """
 
 
 async def try_lock(connection: asyncpg.Connection, account_id: int) -> bool:
-    """Locks the account's slot unless another transaction has it. Whether it did."""
+    """Locks the account's slot unless another transaction has; tells whether it did."""
     return bool(await connection.fetchval(TRY_LOCK, account_id))
 
 
