@@ -119,7 +119,8 @@ class Artwork:
             variants = range(before, before + count)
             made = await self._all_made(work, [self._cover(work, copy, each, style, prompt) for each in variants])
             async with db.acquire() as connection:
-                await self._charge(connection, work, [spent for each in made for spent in each.paid])
+                paid = [spent for each in made for spent in each.paid]
+                await model_calls.charge(connection, self._asked(work, paid))
                 async with connection.transaction():
                     must_exist(await books.lock(connection, account_id, book_id))
                     await held.consume(connection, len(made))
@@ -186,7 +187,7 @@ class Artwork:
             picture = finished.picture
             size = {"width": picture.width, "height": picture.height}
             async with db.acquire() as connection:
-                await self._charge(connection, work, made.paid)
+                await model_calls.charge(connection, self._asked(work, made.paid))
                 async with connection.transaction():
                     must_exist(await chapters.lock(connection, account_id, chapter_id))
                     await held.consume(connection, 1)
@@ -307,8 +308,7 @@ class Artwork:
         unforeseen = next((each for each in failures if not isinstance(each, UpstreamAIError)), None)
         if unforeseen is not None or not made:
             paid = [spent for each in made for spent in each.paid]
-            async with self._database.http.acquire() as connection:
-                await self._charge(connection, work, paid)
+            await model_calls.charge(self._database.http, self._asked(work, paid))
             raise unforeseen or failures[0]
         return made
 
@@ -317,9 +317,6 @@ class Artwork:
             return None
         purpose = Purpose(work.stage, work.account_id, work.book.id, work.chapter_number)
         return CostBudget(self._database.http, self._caps, self._price, purpose)
-
-    async def _charge(self, connection: DB, work: _Work, paid: Sequence[Spent]) -> None:
-        await model_calls.charge(connection, self._asked(work, paid))
 
     def _asked(self, work: _Work, paid: Sequence[Spent]) -> model_calls.Asked:
         """What the pictures cost, and those that could not be made, for the ledger."""

@@ -51,15 +51,11 @@ class Corrections:
         stale = sum(len(wanted.intersection(result.stale)) for result in done)
         return AppliedSuggestions(sum(len(result.applied) for result in done), stale, changed)
 
-    async def apply_safe(self, account_id: int, report_id: int) -> AppliedSuggestions:
-        """Applies the pending ones that need not be looked at."""
-        return await self.apply(account_id, report_id, lambda each: each.safe)
-
     async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:
         """Applies what is safe of the report that a production has made, if it has. It can be repeated."""
         report_id = await reports.of_run(self._pool, run_id)
         if report_id is not None:
-            await self.apply_safe(account_id, report_id)
+            await self.apply(account_id, report_id, lambda each: each.safe)
 
     async def place(self, account_id: int, chapter_id: int) -> None:
         """Finds the chapter's pending suggestions again in a text that has changed since."""

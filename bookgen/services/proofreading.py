@@ -102,7 +102,7 @@ class Proofreading:
 
     async def apply_safe(self, account_id: int, report_id: int) -> AppliedSuggestions:
         """Applies every pending suggestion that need not be looked at."""
-        return await self._corrections.apply_safe(account_id, report_id)
+        return await self._corrections.apply(account_id, report_id, lambda each: each.safe)
 
     async def apply_one(self, account_id: int, report_id: int, suggestion_id: int) -> Suggestion:
         """The suggestion as it is now: applied or stale. NotFound; Conflict when it was dismissed."""
