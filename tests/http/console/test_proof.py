@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
@@ -16,8 +18,7 @@ async def test_each_change_is_seen_and_then_applied_or_dismissed(page: BrowserPa
     await account.patch(f"/chapters/{chapter['id']}/", {"content": SLIPS})
     await page.open(f"books/{book['id']}/proof")
 
-    await page.press("Check the book")
-    await page.look()
+    await check(page, account, book["id"])
     await page.until("document.querySelector('.suggestion ins')")
     count = await left(page)
     await page.script("document.activeElement.blur()")
@@ -40,13 +41,23 @@ async def test_what_is_safe_is_applied_with_one_button(page: BrowserPage, visito
     await account.patch(path, {"content": "She walked , alone. to the the river.\n\nThe boat was gone , they said."})
     await page.open(f"books/{book['id']}/proof")
 
-    await page.press("Check the book")
+    await check(page, account, book["id"])
     await page.press("Apply the safe ones")
     await page.press("Apply them")
     await page.sees("2 changes applied.")
 
     content = (await account.get(path)).body["content"]
     assert content == "She walked, alone. to the the river.\n\nThe boat was gone, they said."
+
+
+async def check(page: BrowserPage, account: Api, book_id: int) -> None:
+    """Looks for the report as soon as it is there: the page itself asks every 15 seconds."""
+    await page.press("Check the book")
+    reports = f"/proofreading-reports/?book={book_id}"
+    async with asyncio.timeout(30):
+        while "completed" not in [one["status"] for one in (await account.get(reports)).body]:  # noqa: ASYNC110 (the signal is a row)
+            await asyncio.sleep(0.05)
+    await page.look()
 
 
 async def left(page: BrowserPage) -> int:
