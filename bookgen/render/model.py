@@ -6,7 +6,7 @@ Everything here is frozen and picklable; it crosses into the worker processes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 
@@ -163,6 +163,9 @@ class Section:
     def figures(self) -> list[Figure]:
         """They stand between its blocks, never within one."""
         return [block for block in self.blocks if isinstance(block, Figure)]
+
+    def without_figures(self) -> Section:
+        return replace(self, blocks=tuple(block for block in self.blocks if not isinstance(block, Figure)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import orjson
 
-from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, PictureJob, ReceivedJob
+from bookgen.render.answers import Result
+from bookgen.render.cover.job import CoverJob, PictureJob, ReceivedJob
 from bookgen.render.cover.make import keep_picture, make_cover, make_picture
 from bookgen.render.edition import Edition
 from bookgen.render.formats import FORMATS
@@ -19,9 +20,7 @@ from bookgen.render.scenes.job import SceneJob, SheetJob
 from bookgen.render.scenes.make import make_scene, make_sheet
 
 
-def perform(
-    job: Job | CoverJob | PictureJob | ReceivedJob | SceneJob | SheetJob,
-) -> bytes | FinishedCover | FinishedPicture:
+def perform(job: Job | CoverJob | PictureJob | ReceivedJob | SceneJob | SheetJob) -> Result:
     """What a worker is asked for."""
     match job:
         case CoverJob():

@@ -8,13 +8,12 @@ from PIL import Image, ImageChops
 
 from bookgen.render.model import Picture
 
-_QUALITY = 90
 _SAME = 0.01  # of a side: a picture so near the page's proportions is as it should be
 
 
 def grey(original: Picture) -> Picture:
     with Image.open(io.BytesIO(original.data)) as image:
-        return original if image.mode == "L" else _jpeg(image.convert("L"))
+        return original if image.mode == "L" else jpeg(image.convert("L"))
 
 
 def inked(original: Picture) -> Picture:
@@ -25,7 +24,7 @@ def inked(original: Picture) -> Picture:
         colours = [ImageChops.invert(band) for band in image.convert("RGB").split()]
         black = ImageChops.darker(ImageChops.darker(colours[0], colours[1]), colours[2])
         inks = [ImageChops.subtract(colour, black) for colour in colours]
-        return _jpeg(Image.merge("CMYK", (*inks, black)))
+        return jpeg(Image.merge("CMYK", (*inks, black)))
 
 
 def extended(original: Picture, width: float, height: float) -> Picture:
@@ -37,9 +36,9 @@ def extended(original: Picture, width: float, height: float) -> Picture:
     with Image.open(io.BytesIO(original.data)) as opened:
         image = opened.convert("RGB")
     if wide > original.width:
-        return _jpeg(_widened(image, wide))
+        return jpeg(_widened(image, wide))
     upright = _widened(image.transpose(Image.Transpose.TRANSPOSE), tall)
-    return _jpeg(upright.transpose(Image.Transpose.TRANSPOSE))
+    return jpeg(upright.transpose(Image.Transpose.TRANSPOSE))
 
 
 def _widened(image: Image.Image, wide: int) -> Image.Image:
@@ -67,7 +66,7 @@ def covering(original: Picture, width: float, height: float, *, printed: bool) -
     cut = image.crop((left, top, left + wide, top + tall))
     if wide < least:
         cut = cut.resize((least, round(least / share)), Image.Resampling.LANCZOS)
-    return _jpeg(cut)
+    return jpeg(cut)
 
 
 def printable(original: Picture, width: float) -> Picture:
@@ -77,7 +76,7 @@ def printable(original: Picture, width: float) -> Picture:
         return original
     with Image.open(io.BytesIO(original.data)) as image:
         height = round(original.height * least / original.width)
-        return _jpeg(image.convert("RGB").resize((least, height), Image.Resampling.LANCZOS))
+        return jpeg(image.convert("RGB").resize((least, height), Image.Resampling.LANCZOS))
 
 
 def reduced(original: Picture, most: int) -> Picture:
@@ -87,10 +86,10 @@ def reduced(original: Picture, most: int) -> Picture:
     with Image.open(io.BytesIO(original.data)) as image:
         image.draft("RGB", (most, most))
         height = max(1, round(original.height * most / original.width))
-        return _jpeg(image.convert("RGB").resize((most, height), Image.Resampling.LANCZOS))
+        return jpeg(image.convert("RGB").resize((most, height), Image.Resampling.LANCZOS))
 
 
-def _jpeg(image: Image.Image) -> Picture:
+def jpeg(image: Image.Image, *, quality: int = 90, optimize: bool = True, progressive: bool = False) -> Picture:
     out = io.BytesIO()
-    image.save(out, "JPEG", quality=_QUALITY, optimize=True, dpi=(300, 300))
+    image.save(out, "JPEG", quality=quality, optimize=optimize, progressive=progressive, dpi=(300, 300))
     return Picture(out.getvalue(), image.width, image.height)

@@ -9,6 +9,7 @@ from PIL import Image, ImageDraw
 
 from bookgen.render.cover.colour import WHITE, Colour, colour, contrast, mix
 from bookgen.render.model import Picture
+from bookgen.render.pictures import jpeg
 
 PLAIN = colour("#fdf6e8")
 _LEAST = 11.0  # contrast of black on a tint: a child reads it
@@ -46,6 +47,4 @@ def medallion(picture: Picture, width: float, ground: Colour) -> Picture:
     ImageDraw.Draw(mask).ellipse((0, 0, mask.width - 1, mask.height - 1), fill=255)
     page = Image.new("RGB", (side, side), ground)
     page.paste(cut, (0, 0), mask.resize((side, side), Image.Resampling.LANCZOS))
-    out = io.BytesIO()
-    page.save(out, "JPEG", quality=92, dpi=(300, 300))
-    return Picture(out.getvalue(), side, side)
+    return jpeg(page, quality=92, optimize=False)

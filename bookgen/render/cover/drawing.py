@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from bookgen.render.cover.colour import Colour
+from bookgen.render.cover.colour import Colour, mix
 
 Point = tuple[float, float]
+
+ROUND = 0.5523  # of a radius: where a quarter of a circle has its handles
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def polygon(points: Iterable[Point]) -> str:
 
 
 def circle(center: Point, radius: float) -> str:
-    (x, y), r, k = center, radius, radius * 0.5523
+    (x, y), r, k = center, radius, radius * ROUND
     return (
         f"M{x + r:.1f} {y:.1f}C{x + r:.1f} {y + k:.1f} {x + k:.1f} {y + r:.1f} {x:.1f} {y + r:.1f}"
         f"C{x - k:.1f} {y + r:.1f} {x - r:.1f} {y + k:.1f} {x - r:.1f} {y:.1f}"
@@ -137,8 +139,6 @@ def _shade(stops: Sequence[tuple[float, Colour]], at: float) -> Colour:
     before = stops[0]
     for after in stops:
         if at < after[0]:
-            share = (at - before[0]) / (after[0] - before[0])
-            red, green, blue = (round(a + (b - a) * share) for a, b in zip(before[1], after[1], strict=True))
-            return red, green, blue
+            return mix(before[1], after[1], (at - before[0]) / (after[0] - before[0]))
         before = after
     return before[1]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 from PIL import Image
 
 from bookgen.render.cover.front import draw_front, draw_scene, family_of, scene_of
@@ -11,13 +9,13 @@ from bookgen.render.cover.job import CoverJob, FinishedCover, FinishedPicture, P
 from bookgen.render.cover.over_picture import lettered
 from bookgen.render.model import Picture
 from bookgen.render.pdf.raster import raster
+from bookgen.render.pictures import jpeg
 from bookgen.render.received import received
 
 WIDTH, HEIGHT = 1600, 2560  # pixels: what shops ask of an e-book's cover
 SCENE = 1500, 1000  # pixels of a picture within a chapter: five inches at 300 to the inch
 THUMBNAIL = 400  # pixels wide
 PICTURE_STYLE = "picture"
-_QUALITY = 90
 
 
 def make_cover(job: CoverJob) -> FinishedCover:
@@ -28,26 +26,20 @@ def make_cover(job: CoverJob) -> FinishedCover:
         family = family_of(job.seed, job.genre, job.variant, job.style)
         drawing = draw_front(job.copy, seed=job.seed, family=family, variant=job.variant, width=WIDTH, height=HEIGHT)
         image, style = raster(drawing), family.name
-    return FinishedCover(jpeg(image), _thumbnail(image), style)
+    return FinishedCover(jpeg(image, progressive=True), _thumbnail(image), style)
 
 
 def make_picture(job: PictureJob) -> FinishedPicture:
     family = scene_of(job.seed, job.genre, job.variant)
     width, height = SCENE
     drawing = draw_scene(seed=f"{job.seed} {job.variant}", family=family, width=width, height=height)
-    return FinishedPicture(jpeg(raster(drawing)), family.shows)
+    return FinishedPicture(jpeg(raster(drawing), progressive=True), family.shows)
 
 
 def keep_picture(job: ReceivedJob) -> FinishedPicture:
-    return FinishedPicture(jpeg(received(job.file)))
+    return FinishedPicture(jpeg(received(job.file), progressive=True))
 
 
 def _thumbnail(image: Image.Image) -> Picture:
     height = max(1, round(image.height * THUMBNAIL / image.width))
-    return jpeg(image.resize((THUMBNAIL, height), Image.Resampling.LANCZOS, reducing_gap=3.0))
-
-
-def jpeg(image: Image.Image) -> Picture:
-    out = io.BytesIO()
-    image.save(out, "JPEG", quality=_QUALITY, progressive=True, dpi=(300, 300))
-    return Picture(out.getvalue(), image.width, image.height)
+    return jpeg(image.resize((THUMBNAIL, height), Image.Resampling.LANCZOS, reducing_gap=3.0), progressive=True)

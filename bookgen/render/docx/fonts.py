@@ -10,7 +10,7 @@ from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 
 from bookgen.render.docx.xml import DECLARATION, MONO, NAMESPACES
-from bookgen.render.fonts.families import BY_LANGUAGE, BY_SETTING, Source
+from bookgen.render.fonts.families import BY_SETTING, Source, own_script
 from bookgen.render.fonts.families import MONO as CODE
 from bookgen.render.fonts.instance import instance
 from bookgen.render.settings import ExportSettings
@@ -32,28 +32,14 @@ _OBFUSCATED = "application/vnd.openxmlformats-officedocument.obfuscatedFont"
 _HIDDEN = 32  # bytes of a file that its key hides
 
 
-def body_font(settings: ExportSettings) -> str:
-    return BY_SETTING[settings.font].name
-
-
-def complex_font(settings: ExportSettings, tag: str) -> str:
-    """Of the script that a language has beside Latin, else the body's own."""
-    return BY_LANGUAGE.get(tag.split("-")[0].lower(), BY_SETTING[settings.font]).name
-
-
 def embed_fonts(document: Any, xml: str, settings: ExportSettings, tag: str) -> bytes:
     """Puts the fonts of a document with that text into its package; the font table that names them."""
     letters = _USUAL | {ord(letter) for letter in set(xml)}
-    code = [CODE] if MONO in xml or '"BookCode"' in xml else []
-    sources = {each.name: each for each in (BY_SETTING[settings.font], *_own(tag), *code)}
+    code = CODE if MONO in xml or '"BookCode"' in xml else None
+    sources = {each.name: each for each in (BY_SETTING[settings.font], own_script(tag), code) if each}
     table = document.part.part_related_by(RELATIONSHIP_TYPE.FONT_TABLE)
     fonts = "".join(_font(table, source, letters) for source in sources.values())
     return (DECLARATION + f"<w:fonts {NAMESPACES}>{fonts}</w:fonts>").encode()
-
-
-def _own(tag: str) -> list[Source]:
-    own = BY_LANGUAGE.get(tag.split("-")[0].lower())
-    return [own] if own else []
 
 
 def _font(table: Part, source: Source, letters: frozenset[int]) -> str:

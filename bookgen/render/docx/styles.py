@@ -8,8 +8,8 @@ from typing import Any
 from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 
-from bookgen.render.docx.fonts import body_font, complex_font
 from bookgen.render.docx.xml import CENTRED, MONO, NAMESPACES, spacing, twips
+from bookgen.render.fonts.families import BY_SETTING, own_script
 from bookgen.render.languages import Locale
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.settings import ExportSettings
@@ -110,14 +110,15 @@ class StyleSheet:
         }
 
     def _defaults(self) -> None:
-        name = body_font(self._settings)
+        body = BY_SETTING[self._settings.font]
+        complex_script = own_script(self._language.tag) or body
         root = self._document.styles.element
         run = root.find(qn("w:docDefaults")).find(qn("w:rPrDefault")).find(qn("w:rPr"))
         fonts = run.find(qn("w:rFonts"))
         fonts.attrib.clear()
         for slot in ("ascii", "hAnsi", "eastAsia"):
-            fonts.set(qn(f"w:{slot}"), name)
-        fonts.set(qn("w:cs"), complex_font(self._settings, self._language.tag))
+            fonts.set(qn(f"w:{slot}"), body.name)
+        fonts.set(qn("w:cs"), complex_script.name)
         language = run.find(qn("w:lang"))
         for slot in ("val", "eastAsia", "bidi"):
             language.set(qn(f"w:{slot}"), self._language.tag)

@@ -21,7 +21,7 @@ from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs, title_scale
 from bookgen.render.layout.geometry import geometry
 from bookgen.render.layout.page import Pagination
-from bookgen.render.model import Figure, Manuscript, Picture, Section
+from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.pictures import reduced
 from bookgen.render.settings import ExportSettings
 from bookgen.render.trim import INCH
@@ -152,8 +152,7 @@ class _DocxWriter:
             height = width * figure.picture.height / figure.picture.width
             shown = self._body.drawing(reduced(figure.picture, _SPREAD_PIXELS), figure.alt, width, height)
             out.append(paragraph("BookFigure", shown))
-        words = tuple(block for block in section.blocks if not isinstance(block, Figure))
-        return "".join(out) + self._body.chapter(replace(section, blocks=words))
+        return "".join(out) + self._body.chapter(section.without_figures())
 
     def _chapter(self, index: int, section: Section) -> str:
         if self._manuscript.ages:

@@ -5,7 +5,6 @@ The text stands on its page as text, so that it can be selected, found and read 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -16,7 +15,7 @@ from bookgen.render.epub.xhtml import ChapterWriter
 from bookgen.render.layout.front import copyright_paragraphs
 from bookgen.render.layout.page import Pagination
 from bookgen.render.layout.spreads import SIZES, text_sizes
-from bookgen.render.model import Figure, Manuscript, Picture, Section
+from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.pictures import reduced
 from bookgen.render.settings import ExportSettings
 from bookgen.render.tints import PLAIN, tint
@@ -141,8 +140,7 @@ class _FixedWriter(EpubWriter):
 
     def _text_page(self, section: Section, title: str, ground: Colour, label: str) -> None:
         name = f"chapter{section.number:03d}text"
-        text = replace(section, blocks=tuple(block for block in section.blocks if not isinstance(block, Figure)))
-        inner = ChapterWriter(text, (), self._names).body()
+        inner = ChapterWriter(section.without_figures(), (), self._names).body()
         size = round(self._sizes[section.number] * _SCALE)
         words = f'<div class="words" style="font-size:{size}px">{inner}</div>'
         mark = escape(self._manuscript.watermark)

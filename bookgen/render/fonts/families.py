@@ -106,6 +106,12 @@ DEVANAGARI = _own("Noto Serif Devanagari", "Bold")
 # Languages whose own script's face sets the whole book, its digits and marks with it.
 BY_LANGUAGE = {"ar": ARABIC, "fa": ARABIC, "ur": ARABIC, "he": HEBREW, "yi": HEBREW, "hi": DEVANAGARI, "mr": DEVANAGARI}
 
+
+def own_script(tag: str) -> Source | None:
+    """The face of the script that the language of a BCP 47 tag has beside Latin."""
+    return BY_LANGUAGE.get(tag.split("-")[0].lower())
+
+
 EMOJI = _own("Noto Emoji")
 
 # Asked in this order for what the body face lacks.

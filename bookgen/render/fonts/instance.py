@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import uharfbuzz as hb
@@ -18,17 +19,22 @@ _KEPT = 16  # instances, for the books that are exported after this one
 def instance(source: Source, *, bold: bool, italic: bool, letters: frozenset[int]) -> bytes:
     """TrueType without axes; of the letters, by code point, those that the family has, with their features."""
     face = hb.Face(hb.Blob.from_file_path(str(source.path(bold=bold, italic=italic))), source.index)
-    wanted = hb.SubsetInput()
+    wanted = pinned(face, source.axes(bold=bold), _DROPPED)
     wanted.sets(hb.SubsetInputSets.UNICODE).update(letters)
     wanted.flags = hb.SubsetFlags.NOTDEF_OUTLINE
-    wanted.drop_table_tag_set.update(int.from_bytes(tag.encode(), "big") for tag in _DROPPED)
-    places = source.axes(bold=bold)
-    for axis in face.axis_infos:
-        wanted.pin_axis_location(face, axis.tag, places.get(axis.tag, axis.default_value))
     data = bytearray(hb.subset(face, wanted).blob.data)
     if bold:
         _say_bold(data)
     return bytes(data)
+
+
+def pinned(face: hb.Face, places: Mapping[str, float], dropped: Iterable[str]) -> hb.SubsetInput:
+    """What asks for a part of a font file: at these places on its axes, without the dropped tables."""
+    wanted = hb.SubsetInput()
+    wanted.drop_table_tag_set.update(int.from_bytes(tag.encode(), "big") for tag in dropped)
+    for axis in face.axis_infos:
+        wanted.pin_axis_location(face, axis.tag, places.get(axis.tag, axis.default_value))
+    return wanted
 
 
 def _say_bold(data: bytearray) -> None:

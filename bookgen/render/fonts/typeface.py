@@ -9,7 +9,7 @@ from typing import Any
 
 from bookgen.errors import InvalidInput
 from bookgen.render.fonts.face import Face
-from bookgen.render.fonts.families import BY_LANGUAGE, BY_SETTING, EMOJI, FALLBACKS, MONO, Source
+from bookgen.render.fonts.families import BY_SETTING, EMOJI, FALLBACKS, MONO, Source, own_script
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.system import ADVICE, system_sources
 
@@ -35,7 +35,7 @@ class Typeface:
     def __init__(self, font: str, language: str = "", *, body: Source | None = None, measuring: bool = False) -> None:
         self._measuring = measuring
         self.place = ""  # where in the book the text is from, for a refusal
-        self._body = BY_LANGUAGE.get(language.split("-")[0].lower(), body or BY_SETTING[font])
+        self._body = own_script(language) or body or BY_SETTING[font]
         self._language = language
         self._faces: dict[str, Face] = {}
         self._styles: dict[tuple[object, ...], Style] = {}

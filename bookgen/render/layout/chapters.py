@@ -32,7 +32,7 @@ def chapter_pages(setter: Setter, section: Section, structure: Element, before: 
     flow.chapter(section)
     notes = FootNotes(setter, section, element, flow.rows)
     if notes.behind:
-        _set_behind(setter, section, notes, flow, element)
+        _set_behind(setter, section, notes, flow)
     notes.adopt(flow.rows)
     rows += flow.rows
     geometry, looseness = setter.geometry, flow.looseness
@@ -58,10 +58,10 @@ def _page_rows(rows: list[Row], cut: Cut, looseness: Looseness) -> list[Row]:
     return out
 
 
-def _set_behind(setter: Setter, section: Section, notes: FootNotes, flow: Flow, element: Element) -> None:
-    flow.block(Heading(3, (Span(setter.language.notes),)), 0.0, 0.0, element)
+def _set_behind(setter: Setter, section: Section, notes: FootNotes, flow: Flow) -> None:
+    flow.block(Heading(3, (Span(setter.language.notes),)), flow.outermost)
     for number in notes.behind:
         for index, block in enumerate(section.notes[number]):
             if index == 0 and isinstance(block, Paragraph):
                 block = Paragraph((Span("", note=number), Span(" "), *block.spans))
-            flow.block(block, 0.0, 0.0, element)
+            flow.block(block, flow.outermost)

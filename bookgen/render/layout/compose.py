@@ -141,7 +141,7 @@ class _Composer:
         unit = 0
         for row in rows:
             y = self._geometry.baseline(unit)
-            page.placed += [Placed(mark, 0.0, y) for mark in row.marks]
+            page.placed += [Placed(mark, y) for mark in row.marks]
             unit += row.units
         self._notes(page, chapter, chapter.notes.at_foot(rows))
 
@@ -153,9 +153,9 @@ class _Composer:
         y = geometry.foot + (len(lines) - 1) * notes.lead
         width = geometry.measure * 0.25
         start = geometry.measure - width if self._setter.language.rtl else 0.0
-        page.placed.append(Placed(Rule(start, width), 0.0, y + notes.lead * 1.15))
+        page.placed.append(Placed(Rule(start, width), y + notes.lead * 1.15))
         for line, element in lines:
-            page.placed.append(Placed(TextMark(line, 0.0, geometry.note_size, element), 0.0, y))
+            page.placed.append(Placed(TextMark(line, 0.0, geometry.note_size, element), y))
             y -= notes.lead
 
     def _running_head(self, page: Page, chapter: ChapterPages, *, recto: bool) -> None:
@@ -167,12 +167,12 @@ class _Composer:
         at_end = recto != self._setter.language.rtl
         x = geometry.measure - line.width if at_end else 0.0
         line.x = 0.0
-        page.placed.append(Placed(TextMark(line, x, geometry.small), 0.0, geometry.trim.height - geometry.head))
+        page.placed.append(Placed(TextMark(line, x, geometry.small), geometry.trim.height - geometry.head))
 
     def _folio(self, page: Page) -> None:
         geometry = self._geometry
         line = self._setter.line(page.label, geometry.small, geometry.measure, Align.CENTER)
-        page.placed.append(Placed(TextMark(line, 0.0, geometry.small), 0.0, geometry.folio))
+        page.placed.append(Placed(TextMark(line, 0.0, geometry.small), geometry.folio))
 
     def _to_sides(self, pages: Sequence[Page]) -> None:
         """Moves the text of every page to its side of the spread; a screen has no spine, and there to the middle."""

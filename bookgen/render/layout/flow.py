@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from bookgen.render import model
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
@@ -21,6 +22,15 @@ _KEPT_LINES = 8  # of verse or code stay together
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
 
+@dataclass(frozen=True, slots=True)
+class TextFrame:
+    """What blocks are set in: insets in points at a line's start and end, and the element that they are part of."""
+
+    left: float
+    right: float
+    element: Element
+
+
 class Flow:
     """Fills `rows` with one chapter. Blocks are counted as they come, so that a row can say where its text is from."""
 
@@ -30,7 +40,7 @@ class Flow:
         self._rtl = setter.language.rtl
         self._maker = setter.maker
         self._breaker = setter.breaker
-        self._element = element
+        self.outermost = TextFrame(0.0, 0.0, element)
         self._block = -1
         self._flush = True  # the next paragraph has no indent
         self._level = 1  # of the last heading: the chapter's own
@@ -39,41 +49,40 @@ class Flow:
 
     def chapter(self, section: Section) -> None:
         for block in section.blocks:
-            self.block(block, 0.0, 0.0, self._element)
+            self.block(block, self.outermost)
         while self.rows and self.rows[-1].blank:
             self.rows.pop()
 
-    def block(self, block: Block, left: float, right: float, element: Element) -> None:
+    def block(self, block: Block, frame: TextFrame) -> None:
         match block:
             case model.Paragraph(spans):
-                self._paragraph(spans, left, right, element)
+                self._paragraph(spans, frame)
                 return
             case model.Heading(level, spans):
-                self._heading(level, spans, left, right, element)
+                self._heading(level, spans, frame)
             case model.Quote(blocks):
-                self._quote(blocks, left, right, element)
+                self._quote(blocks, frame)
             case model.ItemList():
-                self._list(block, left, right, element)
+                self._list(block, frame)
             case model.SceneBreak():
-                self._scene_break(left, right)
+                self._scene_break(frame)
             case _:
-                self._set_apart(block, left, right, element)
+                self._set_apart(block, frame)
         self._flush = True
 
-    def _set_apart(self, block: Block, left: float, right: float, element: Element) -> None:
+    def _set_apart(self, block: Block, frame: TextFrame) -> None:
         """What stands between blank lines and is no text that runs on."""
         self.space()
         self._block += 1
         match block:
             case model.Verse(lines):
-                self._verse(lines, left, right, element)
+                self._verse(lines, frame)
             case model.Code(lines):
-                self._code(lines, left, right, element)
+                self._code(lines, frame)
             case model.Table():
-                x, measure = self._x(left, right), self._measure(left, right)
-                self._table(table_rows(block, self._setter, x, measure, element))
+                self._table(block, frame)
             case model.Figure():
-                self._figure(block, element)
+                self._figure(block, frame.element)
         self.space()
 
     def space(self, *, keep: bool = False) -> None:
@@ -83,26 +92,26 @@ class Flow:
         elif self.rows and keep:
             self.rows[-1].keep = True
 
-    def _x(self, left: float, right: float) -> float:
-        """The left edge of text whose insets are `left` at its start and `right` at its end."""
-        return right if self._rtl else left
+    def _x(self, frame: TextFrame) -> float:
+        """The left edge of the text."""
+        return frame.right if self._rtl else frame.left
 
-    def _measure(self, left: float, right: float) -> float:
-        return max(self.geometry.size * 6, self.geometry.measure - left - right)
+    def _measure(self, frame: TextFrame) -> float:
+        return max(self.geometry.size * 6, self.geometry.measure - frame.left - frame.right)
 
     def _align_in(self, measure: float) -> Align:
         """Narrow lines are ragged: there are too few spaces in one to hide the rest."""
         return self._setter.body_align if measure >= _NARROW * self.geometry.size else Align.START
 
-    def _paragraph(self, spans: Spans, left: float, right: float, element: Element) -> None:
+    def _paragraph(self, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         indent = 0.0 if self._flush else self._setter.indent
         parts = lines_by_hand(spans)
         if len(parts) > 1:
-            self._broken(parts, left, right, element.child("P"), indent)
+            self._broken(parts, frame, indent)
             return
         words = self._maker.words(spans)
-        measure = self._measure(left, right)
+        measure, x = self._measure(frame), self._x(frame)
         shape = Shape(measure, self.geometry.size, indent, self._align_in(measure))
         initial = None
         if not self.rows:
@@ -112,70 +121,68 @@ class Flow:
         if initial is not None:
             shape = initial[2]
         lines = self._breaker.lines(words, shape)
-        paragraph = SetParagraph(words, shape, self._x(left, right), element.child("P"), self._block, lines)
+        paragraph = SetParagraph(words, shape, x, frame.element.child("P"), self._block, lines)
         rows = self.looseness.add(paragraph)
         if initial is not None:
             line, size, _ = initial
             drop = -(DEPTH - 1) * self.geometry.lead
-            rows[0].marks.insert(0, TextMark(line, self._x(left, right), size, paragraph.element, drop))
+            rows[0].marks.insert(0, TextMark(line, x, size, paragraph.element, drop))
             for row in rows[: DEPTH - 1]:
                 row.keep = True
         self.rows += rows
         self._flush = False
 
-    def _broken(self, parts: Sequence[Spans], left: float, right: float, element: Element, indent: float) -> None:
+    def _broken(self, parts: Sequence[Spans], frame: TextFrame, indent: float) -> None:
         """A paragraph with lines that end where its author ended them."""
+        x, measure, size, element = self._x(frame), self._measure(frame), self.geometry.size, frame.element.child("P")
         before = 0
         for part in parts:
             words = self._maker.words(part)
-            measure = self._measure(left, right)
-            shape = Shape(measure, self.geometry.size, indent, self._align_in(measure))
+            shape = Shape(measure, size, indent, self._align_in(measure))
             lines = self._breaker.lines(words, shape)
             if lines and part is not parts[-1]:
                 lines[-1].tail = Tail.SPACE
-            x, size = self._x(left, right), self.geometry.size
             self.rows += text_rows(lines, words, x, size, element, block=self._block, before=before)
             before += len(words.tokens)
             indent = 0.0
         self._flush = False
 
-    def _put(
-        self, lines: Sequence[Line], words: Words, x: float, element: Element, size: float, *, keep: bool = False
-    ) -> None:
-        self.rows += text_rows(lines, words, x, size, element, block=self._block, keep=keep)
+    def _put(self, lines: Sequence[Line], words: Words, frame: TextFrame, size: float, *, keep: bool = False) -> None:
+        self.rows += text_rows(lines, words, self._x(frame), size, frame.element, block=self._block, keep=keep)
 
-    def _heading(self, level: int, spans: Spans, left: float, right: float, element: Element) -> None:
+    def _heading(self, level: int, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         self.space(keep=True)
         size = self.geometry.size * _HEADING_SCALE[level]
         words = self._maker.words(spans, bold=level < 4, italic=level == 4)
-        lines = self._breaker.lines(words, Shape(self._measure(left, right), size, align=Align.START))
+        lines = self._breaker.lines(words, Shape(self._measure(frame), size, align=Align.START))
         self._level = min(level, self._level + 1)  # a reader that steps through headings misses none
-        self._put(lines, words, self._x(left, right), element.child(f"H{self._level}"), size, keep=True)
+        heading = replace(frame, element=frame.element.child(f"H{self._level}"))
+        self._put(lines, words, heading, size, keep=True)
         if level == 2:
             self.rows.append(blank(keep=True))
 
-    def _quote(self, blocks: Sequence[Block], left: float, right: float, element: Element) -> None:
+    def _quote(self, blocks: Sequence[Block], frame: TextFrame) -> None:
         self.space()
         self._flush = True
-        inner = element.child("BlockQuote")
-        step = self._step(left, right)
+        step = self._step(frame)
+        quote = TextFrame(frame.left + step, frame.right + step, frame.element.child("BlockQuote"))
         for block in blocks:
-            self.block(block, left + step, right + step, inner)
+            self.block(block, quote)
         self.space()
 
-    def _step(self, left: float, right: float) -> float:
+    def _step(self, frame: TextFrame) -> float:
         """One level further in, as long as half the measure is left."""
-        step = self.geometry.indent * 1.2
-        return step if self.geometry.measure - left - right - 2 * step > self.geometry.measure / 2 else 0.0
+        step, measure = self.geometry.indent * 1.2, self.geometry.measure
+        return step if measure - frame.left - frame.right - 2 * step > measure / 2 else 0.0
 
-    def _list(self, block: model.ItemList, left: float, right: float, element: Element) -> None:
-        outer = left == 0.0
+    def _list(self, block: model.ItemList, frame: TextFrame) -> None:
+        outer = frame.left == 0.0
         if outer:
             self.space()
-        step = self._step(left, right) or self.geometry.size
+        step = self._step(frame) or self.geometry.size
         numbering = "Disc" if block.start is None else "Decimal"
-        inner = element.child("L", attributes=f"/O/List/ListNumbering/{numbering}")
+        inner = frame.element.child("L", attributes=f"/O/List/ListNumbering/{numbering}")
         loose = any(len(item) > 1 for item in block.items) and any(
             not isinstance(item[-1], model.ItemList) for item in block.items if len(item) > 1
         )
@@ -183,19 +190,17 @@ class Flow:
             sign = block.sign(number, outer=outer)
             if number and loose:
                 self.space()
-            self._item(sign, item, left + step, right, inner.child("LI"), step)
+            self._item(sign, item, TextFrame(frame.left + step, frame.right, inner.child("LI")), step)
         if outer:
             self.space()
 
-    def _item(
-        self, sign: str, blocks: Sequence[Block], left: float, right: float, element: Element, step: float
-    ) -> None:
-        label = element.child("Lbl")
-        body = element.child("LBody")
+    def _item(self, sign: str, blocks: Sequence[Block], frame: TextFrame, step: float) -> None:
+        label = frame.element.child("Lbl")
+        body = replace(frame, element=frame.element.child("LBody"))
         at = len(self.rows)
         for block in blocks:
             self._flush = True
-            self.block(block, left, right, body)
+            self.block(block, body)
         while at < len(self.rows) and self.rows[at].blank:
             at += 1
         if at == len(self.rows):
@@ -205,40 +210,37 @@ class Flow:
         (line,) = self._breaker.lines(words, Shape(step * 2, size, align=Align.START))
         gap = size * 0.45
         before = line.width + gap if line.width + gap <= step else step
-        x = self.geometry.measure - left + before - line.width if self._rtl else left - before
+        x = self.geometry.measure - frame.left + before - line.width if self._rtl else frame.left - before
         line.x = 0.0
         self.rows[at].marks.insert(0, TextMark(line, x, size, label))
 
-    def _verse(self, verses: Sequence[Spans], left: float, right: float, element: Element) -> None:
+    def _verse(self, verses: Sequence[Spans], frame: TextFrame) -> None:
         size = self.geometry.size
-        inset = self._step(left, right)
-        inner = element.child("P")
+        verse = TextFrame(frame.left + self._step(frame), frame.right, frame.element.child("P"))
         for index, spans in enumerate(verses):
             words = self._maker.words(spans)
-            shape = Shape(self._measure(left + inset, right), size, align=Align.START)
-            lines = self._breaker.lines(words, shape)
+            lines = self._breaker.lines(words, Shape(self._measure(verse), size, align=Align.START))
             kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
             if lines and index < len(verses) - 1:
                 lines[-1].tail = Tail.SPACE
-            self._put(lines, words, self._x(left + inset, right), inner, size, keep=kept)
+            self._put(lines, words, verse, size, keep=kept)
 
-    def _code(self, lines: Sequence[str], left: float, right: float, element: Element) -> None:
+    def _code(self, lines: Sequence[str], frame: TextFrame) -> None:
         size = self.geometry.size
-        inner = element.child("Code")
-        inset = self._step(left, right)
+        code = TextFrame(frame.left + self._step(frame), frame.right, frame.element.child("Code"))
         for text in lines:
             words = self._maker.words((Span(text.replace(" ", "\u00a0"), code=True),))
             words.rtl = False  # in whatever language the book is
-            shape = Shape(self._measure(left + inset, right), size, align=Align.START)
-            set_lines = self._breaker.lines(words, shape)
-            self._put(set_lines, words, self._x(left + inset, right), inner, size, keep=len(lines) <= _KEPT_LINES)
+            set_lines = self._breaker.lines(words, Shape(self._measure(code), size, align=Align.START))
+            self._put(set_lines, words, code, size, keep=len(lines) <= _KEPT_LINES)
             if set_lines:
                 set_lines[-1].tail = Tail.SPACE
             else:
                 self.rows.append(Row(keep=len(lines) <= _KEPT_LINES))
         self.rows[-1].keep = False
 
-    def _table(self, rows: Sequence[Row]) -> None:
+    def _table(self, block: model.Table, frame: TextFrame) -> None:
+        rows = table_rows(block, self._setter, self._x(frame), self._measure(frame), frame.element)
         for row in rows:
             row.block = self._block
         self.rows += rows
@@ -257,14 +259,15 @@ class Flow:
         image = Image(block.picture, (measure - width) / 2, -drop, width, height, shown)
         self.rows.append(Row(marks=[image], units=units, keep=bool(lines), block=self._block))
         if caption:
-            self._put(lines, caption, measure * 0.05, element.child("Caption"), geometry.note_size)
+            inset = measure * 0.05
+            self._put(lines, caption, TextFrame(inset, inset, element.child("Caption")), geometry.note_size)
 
-    def _scene_break(self, left: float, right: float) -> None:
+    def _scene_break(self, frame: TextFrame) -> None:
         if not self.rows:
             return
         self.space(keep=True)
         size = self.geometry.size
         words = self._maker.words((Span(SCENE_BREAK),))
-        (line,) = self._breaker.lines(words, Shape(self._measure(left, right), size, align=Align.CENTER))
-        self.rows.append(Row(marks=[TextMark(line, self._x(left, right), size)], keep=True))
+        (line,) = self._breaker.lines(words, Shape(self._measure(frame), size, align=Align.CENTER))
+        self.rows.append(Row(marks=[TextMark(line, self._x(frame), size)], keep=True))
         self.space(keep=True)

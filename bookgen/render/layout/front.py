@@ -37,7 +37,7 @@ class FrontMatter:
         element = self._structure.child("Figure", alt=f"{self._manuscript.title}, {self._manuscript.author}")
         trim = self._geometry.trim
         picture = extended(picture, trim.width, trim.height)
-        page.placed.append(Placed(Image(picture, 0.0, 0.0, trim.width, trim.height, element), 0.0, 0.0))
+        page.placed.append(Placed(Image(picture, 0.0, 0.0, trim.width, trim.height, element), 0.0))
         return page
 
     def half_title(self) -> Page:
@@ -72,7 +72,7 @@ class FrontMatter:
             page = Page("copyright")
             shown = lines[first : first + most]
             for above, (line, element) in zip(reversed(range(len(shown))), shown, strict=True):
-                page.placed.append(Placed(TextMark(line, 0.0, size, element), 0.0, geometry.foot + above * lead))
+                page.placed.append(Placed(TextMark(line, 0.0, size, element), geometry.foot + above * lead))
             pages.append(page)
         return pages
 
@@ -89,7 +89,7 @@ class FrontMatter:
                     pages.append(Page("title"))
                     unit = 0
                 y = geometry.baseline(unit)
-                pages[-1].placed.append(Placed(TextMark(line, 0.0, geometry.size, element), 0.0, y))
+                pages[-1].placed.append(Placed(TextMark(line, 0.0, geometry.size, element), y))
                 unit += 1
         return pages
 
@@ -148,7 +148,7 @@ class FrontMatter:
         rtl = self._setter.language.rtl
 
         def put(line: Line, x: float, role: Element, below: int, size: float = geometry.size) -> None:
-            page.placed.append(Placed(TextMark(line, x, size, role), 0.0, geometry.baseline(unit + below)))
+            page.placed.append(Placed(TextMark(line, x, size, role), geometry.baseline(unit + below)))
 
         number = self._number(section)
         if number:
@@ -187,7 +187,7 @@ class FrontMatter:
             down += space * shrunk
             for line in lines:
                 y = geometry.baseline(0) + geometry.size * 0.75 - down - size * 0.75
-                page.placed.append(Placed(TextMark(line, 0.0, size, element), 0.0, y))
+                page.placed.append(Placed(TextMark(line, 0.0, size, element), y))
                 down += size * DISPLAY_LEAD
 
     def _stack_height(self, parts: Sequence[_Part], shrunk: float) -> float:

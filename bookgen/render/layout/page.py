@@ -10,11 +10,14 @@ from bookgen.render.layout.rows import Element, Mark
 
 @dataclass(slots=True)
 class Placed:
-    """A mark whose row has its baseline at (x, y), in points from the page's lower left."""
+    """A mark whose row has its baseline at (x, y), in points from the page's lower left.
+
+    `x` is that of the text's left edge, once it is known on which side of its spread the page stands.
+    """
 
     mark: Mark
-    x: float
     y: float
+    x: float = 0.0
 
 
 @dataclass(slots=True)

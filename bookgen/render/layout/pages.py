@@ -50,7 +50,7 @@ class PageSearch:
         lead: float,
         note_heights: Mapping[int, float],
         note_gap: float,
-        can_change: CanChange | None = None,
+        can_change: CanChange,
     ) -> None:
         self._rows = rows
         self._capacity = capacity
@@ -67,13 +67,13 @@ class PageSearch:
             self._units.append(self._units[-1] + row.units)
             self._notes.append(self._notes[-1] + sum(note_heights[note] for note in row.notes))
 
-    def cuts(self, first_is_recto: bool = True) -> list[Cut]:
+    def cuts(self, *, first_is_recto: bool) -> list[Cut]:
         """The cheapest pages, first to last."""
         if not self._rows:
             return []
         best = self._search(first_is_recto)
-        if self._can_change is not None and best[0] > DEFECT:
-            self._find_spans(self._can_change)
+        if best[0] > DEFECT:
+            self._find_spans()
             self._changing = True
             best = self._search(first_is_recto, most=best[0])
         return _path(best)
@@ -171,7 +171,7 @@ class PageSearch:
         ]
         return tuple((paragraph, change) for _, paragraph in nsmallest(count, within))
 
-    def _find_spans(self, can_change: CanChange) -> None:
+    def _find_spans(self) -> None:
         """Where each paragraph that can change stands: its first row, the row after its last, its number."""
         spans: dict[int, _Span] = {}
         for index, row in enumerate(self._rows):
@@ -179,7 +179,7 @@ class PageSearch:
                 first, _, _ = spans.get(row.paragraph, (index, 0, 0))
                 spans[row.paragraph] = (first, index + 1, row.paragraph)
         self._spans = {
-            change: sorted(span for span in spans.values() if can_change(span[2], change)) for change in (1, -1)
+            change: sorted(span for span in spans.values() if self._can_change(span[2], change)) for change in (1, -1)
         }
 
     def _fullest(self, start: int, room: int) -> int:

@@ -167,7 +167,7 @@ class _SpreadComposer:
             round_picture = medallion(figure.picture, _MEDALLION, ground)
             x = (self._width - _MEDALLION) / 2
             element = self._structure.child("Figure", alt=figure.alt)
-            page.placed.append(Placed(Image(round_picture, x, 0.0, _MEDALLION, _MEDALLION, element), 0.0, INCH * 1.55))
+            page.placed.append(Placed(Image(round_picture, x, 0.0, _MEDALLION, _MEDALLION, element), INCH * 1.55))
             middle = self._height * 0.8
         room = self._height * (0.3 if figure else 0.5)
         size, lines = self._setter.fitted(book.title, _TITLES, self._measure, room, display=True)
@@ -198,7 +198,7 @@ class _SpreadComposer:
     def _tinted(self, page: Page, ground: Colour = PLAIN) -> Page:
         bleed = self._bleed
         fill = Fill(-bleed, -bleed, self._width + 2 * bleed, self._height + 2 * bleed, ground)
-        page.placed.insert(0, Placed(fill, 0.0, 0.0))
+        page.placed.insert(0, Placed(fill, 0.0))
         return page
 
     def _filling(self, picture: Picture, element: Element) -> Placed:
@@ -206,7 +206,7 @@ class _SpreadComposer:
         bleed = self._bleed
         width, height = self._width + 2 * bleed, self._height + 2 * bleed
         shown = picture if self._measuring else covering(picture, width, height, printed=not self._digital)
-        return Placed(Image(shown, -bleed, -bleed, width, height, element), 0.0, 0.0)
+        return Placed(Image(shown, -bleed, -bleed, width, height, element), 0.0)
 
     def _columns(self, section: Section, element: Element | None) -> list[_Column]:
         """The section's text as so many columns as it takes: paragraphs, each with the space above it."""
@@ -255,12 +255,12 @@ class _SpreadComposer:
             for line in lines:
                 y -= size * _LEAD
                 mark = TextMark(line, _MARGIN, size, role)
-                page.placed.append(Placed(mark, 0.0, y + size * (_LEAD - 1) * 0.5 + size * 0.2))
+                page.placed.append(Placed(mark, y + size * (_LEAD - 1) * 0.5 + size * 0.2))
 
     def _folio(self, page: Page) -> None:
         if self._settings.page_numbers:
             line = self._setter.line(page.label, 10.0, self._measure, Align.CENTER)
-            page.placed.append(Placed(TextMark(line, _MARGIN, 10.0), 0.0, _FOLIO))
+            page.placed.append(Placed(TextMark(line, _MARGIN, 10.0), _FOLIO))
 
     def _lines(self, text: str, size: float, **kind: bool) -> list[Line]:
         return self._setter.lines(text, size, self._measure, Align.CENTER, **kind) if text.strip() else []
@@ -269,4 +269,4 @@ class _SpreadComposer:
         element = self._structure.child(role)
         for at, line in enumerate(lines, 1):
             mark = TextMark(line, _MARGIN, size, element)
-            page.placed.append(Placed(mark, 0.0, top - at * size * DISPLAY_LEAD + size * 0.25))
+            page.placed.append(Placed(mark, top - at * size * DISPLAY_LEAD + size * 0.25))

@@ -11,6 +11,7 @@ import uharfbuzz as hb
 from reportlab.pdfbase import pdfdoc
 
 from bookgen.render.fonts.face import Face
+from bookgen.render.fonts.instance import pinned
 from bookgen.render.pdf.canvas import BareCanvas, dictionary, stream
 
 _DROPPED = ("GSUB", "GPOS", "GDEF", "STAT", "DSIG", "meta")
@@ -109,12 +110,9 @@ class EmbeddedFont:
 
 def subset(face: Face, glyphs: list[int]) -> bytes:
     """The font file with only those glyphs, numbers kept, at the face's place on its axes."""
-    wanted = hb.SubsetInput()
+    wanted = pinned(face.hb_face, face.variations, _DROPPED)
     wanted.sets(hb.SubsetInputSets.GLYPH_INDEX).update(glyphs)
     wanted.flags = hb.SubsetFlags.RETAIN_GIDS | hb.SubsetFlags.NO_LAYOUT_CLOSURE | hb.SubsetFlags.NOTDEF_OUTLINE
-    wanted.drop_table_tag_set.update(int.from_bytes(tag.encode(), "big") for tag in _DROPPED)
-    for axis in face.hb_face.axis_infos:
-        wanted.pin_axis_location(face.hb_face, axis.tag, face.variations.get(axis.tag, axis.default_value))
     return bytes(hb.subset(face.hb_face, wanted).blob.data)
 
 

@@ -188,12 +188,11 @@ class _PdfWriter:
 
 def _parted(page: Page) -> tuple[list[Placed], list[Placed]]:
     """What fills the page from edge to edge, which a mark is drawn over, and all else."""
-    grounds = 1 if page.placed and isinstance(page.placed[0].mark, Fill) else 0
-    if (
-        page.kind in ("chapter", "cover")
-        and page.placed
-        and isinstance(page.placed[0].mark, Image)
-        and len(page.placed) == 1
-    ):
-        grounds = 1
+    match page.placed:
+        case [Placed(mark=Fill()), *_]:
+            grounds = 1
+        case [Placed(mark=Image())] if page.kind in ("chapter", "cover"):
+            grounds = 1
+        case _:
+            grounds = 0
     return page.placed[:grounds], page.placed[grounds:]

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bookgen.render.cover.colour import Colour
-from bookgen.render.cover.drawing import Drawing, Point
-
-_ROUND = 0.5523  # of a radius: where a quarter of a circle has its handles
+from bookgen.render.cover.drawing import ROUND, Drawing, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Brush:
     def ellipse(self, x: float, y: float, wide: float, tall: float, colour: Colour, turn: float = 0.0) -> None:
         """`wide` and `tall` are half its width and height."""
         brush = self.at(x, y, turn=turn)
-        k = _ROUND
+        k = ROUND
         curves = [
             ((wide, tall * k), (wide * k, tall), (0, tall)),
             ((-wide * k, tall), (-wide, tall * k), (-wide, 0)),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from bookgen.render.cover.colour import WHITE, Colour, colour, mix
 from bookgen.render.scenes.brush import Brush
+from bookgen.render.scenes.telling import first_told_of
 
 INK = colour("#2b2430")
 PINK = colour("#f2a3a0")
@@ -91,8 +92,7 @@ def figure(told: str) -> StoryFigure:
     name, _, look = told.partition(":")
     words = (look or name).lower()
     chance = random.Random(hashlib.sha256(name.strip().lower().encode("utf-8", "surrogatepass")).digest())
-    found = [(match.start(), kind) for kind in (*KINDS, CHILD) if (match := re.search(rf"\b(?:{kind.words})", words))]
-    kind = min(found, key=lambda each: each[0])[1] if found else chance.choice((*KINDS[:6], CHILD))
+    kind = first_told_of(words, ((kind.words, kind) for kind in (*KINDS, CHILD))) or chance.choice((*KINDS[:6], CHILD))
     garment, worn = _garment(words) or (chance.choice(tuple(GARMENTS)), colour(chance.choice(_DYES)))
     own = _colour_in(_GARMENT.sub(" ", words)) if kind is not CHILD else None
     small = re.search(r"\b(?:small|little|tiny|klein|winzig|petit|peque|diminut)", words)
@@ -125,15 +125,13 @@ def _garment(words: str) -> tuple[str, Colour] | None:
 
 
 def _colour_in(words: str) -> Colour | None:
-    found = [(m.start(), code) for code, pattern in COLOURS.items() if (m := re.search(rf"\b(?:{pattern})", words))]
-    return colour(min(found)[1]) if found else None
+    code = first_told_of(words, ((pattern, code) for code, pattern in COLOURS.items()))
+    return colour(code) if code else None
 
 
 def draw_figure(brush: Brush, who: StoryFigure, pose: str = "stand") -> None:
     """About 100 units tall on the brush's origin. Poses: stand, wave, walk, jump, sleep."""
-    brush = brush.at(0, 0, who.size)
-    lift = 16 if pose == "jump" else 0
-    brush = brush.at(0, lift)
+    brush = brush.at(0, 0, who.size).at(0, 16 if pose == "jump" else 0)
     dark, light = mix(who.coat, INK, 0.18), mix(who.coat, WHITE, 0.62)
     body = who.garment_colour if who.garment == "shirt" or who.kind is CHILD else who.coat
     _tail(brush, who, dark)

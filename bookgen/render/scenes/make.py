@@ -10,15 +10,15 @@ from collections.abc import Callable
 from bookgen.render.cover.colour import WHITE, colour, mix
 from bookgen.render.cover.drawing import Box, Drawing
 from bookgen.render.cover.job import FinishedPicture
-from bookgen.render.cover.make import jpeg
 from bookgen.render.pdf.raster import raster
+from bookgen.render.pictures import jpeg
 from bookgen.render.scenes import things
 from bookgen.render.scenes.brush import Brush
 from bookgen.render.scenes.figures import StoryFigure, draw_figure, figure
 from bookgen.render.scenes.job import SIDE, SceneJob, SheetJob
-from bookgen.render.scenes.places import GREEN, GROUND, HOURS, Scenery, hour_of, place_of, room, sky, space
+from bookgen.render.scenes.places import GREEN, GROUND, HOURS, SCENE_SIDE, Scenery, hour_of, place_of, room, sky, space
+from bookgen.render.scenes.telling import first_told_of
 
-UNITS = 1000.0
 TALL = 4.1  # units of the scene a unit of the hero
 SHEET = 1536, 1024
 
@@ -40,9 +40,9 @@ POSES = (
 
 
 def make_scene(job: SceneJob) -> FinishedPicture:
-    drawing = Drawing(UNITS, UNITS)
+    drawing = Drawing(SCENE_SIDE, SCENE_SIDE)
     draw_scene(drawing, job)
-    return FinishedPicture(jpeg(raster(drawing, SIDE)))
+    return FinishedPicture(jpeg(raster(drawing, SIDE), progressive=True))
 
 
 def make_sheet(job: SheetJob) -> FinishedPicture:
@@ -54,7 +54,7 @@ def make_sheet(job: SheetJob) -> FinishedPicture:
         x = width * (at + 0.5) / 3
         Brush(drawing, x, height * 0.8).ellipse(0, 0, 150, 22, colour("#ecdfc6"))
         draw_figure(Brush(drawing, x, height * 0.8, 4.6, flip=at == 1), hero, pose)
-    return FinishedPicture(jpeg(raster(drawing)))
+    return FinishedPicture(jpeg(raster(drawing), progressive=True))
 
 
 def draw_scene(drawing: Drawing, job: SceneJob) -> None:
@@ -98,8 +98,7 @@ def _put(scene: Scenery, who: StoryFigure, x: float, y: float, left: bool, told:
 
 
 def _pose(told: str, chance: random.Random) -> str:
-    found = [(m.start(), pose) for words, pose in POSES if (m := re.search(rf"\b(?:{words})", told.lower()))]
-    return min(found)[1] if found else chance.choice(("stand", "wave", "walk"))
+    return first_told_of(told, POSES) or chance.choice(("stand", "wave", "walk"))
 
 
 def _props(scene: Scenery, told: str, where: str, x: float) -> None:

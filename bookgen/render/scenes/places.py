@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -11,8 +10,9 @@ from bookgen.render.cover.colour import WHITE, Colour, colour, mix
 from bookgen.render.cover.drawing import Box, Drawing
 from bookgen.render.scenes import things
 from bookgen.render.scenes.brush import Brush
+from bookgen.render.scenes.telling import first_told_of
 
-SIDE = 1000.0  # units of a scene's side
+SCENE_SIDE = 1000.0  # units of a scene's side
 GROUND = 760.0  # from the top down to where figures stand
 
 
@@ -58,32 +58,31 @@ class Scenery:
     chance: random.Random
 
     def brush(self, x: float, y: float, scale: float = 1.0, *, flip: bool = False) -> Brush:
-        """A brush at (x, y), in units of the scene counted from its upper left corner."""
-        unit = self.drawing.width / SIDE
-        return Brush(self.drawing, x * unit, y * unit, unit * scale, flip)
+        """A brush at (x, y), counted from the scene's upper left corner."""
+        return Brush(self.drawing, x, y, scale, flip)
 
     def fill(self, left: float, top: float, right: float, bottom: float, of: Colour) -> None:
-        unit = self.drawing.width / SIDE
-        self.drawing.rectangle(Box(left * unit, top * unit, right * unit, bottom * unit), of)
+        self.drawing.rectangle(Box(left, top, right, bottom), of)
 
-    def hills(self, top: float, height: float, of: Colour, waves: int = 3) -> None:
+    def hills(self, top: float, height: float, of: Colour, waves: int) -> None:
         """A rolling line from side to side, filled to the foot."""
-        step = SIDE / waves
+        step = SCENE_SIDE / waves
         points = [
             (at * step, -(top - self.chance.uniform(0.2, 1.0) * height * (1 if at % 2 else 0.35)))
             for at in range(-1, waves + 2)
         ]
-        self.brush(0, 0).soft([*points, (SIDE + step, -SIDE * 1.4), (-step, -SIDE * 1.4)], of)
+        self.brush(0, 0).soft([*points, (SCENE_SIDE + step, -SCENE_SIDE * 1.4), (-step, -SCENE_SIDE * 1.4)], of)
 
 
 def sky(scene: Scenery) -> None:
     hour, chance = scene.hour, scene.chance
-    side = scene.drawing.width
-    scene.drawing.fade(Box(0, 0, side, side * 0.8), ((0.0, hour.top), (0.8, hour.foot)))
+    scene.drawing.fade(Box(0, 0, SCENE_SIDE, SCENE_SIDE * 0.8), ((0.0, hour.top), (0.8, hour.foot)))
     if hour.name == "night":
         for _ in range(46):
             size = chance.choice((1.6, 1.6, 2.2, 3.2))
-            scene.brush(chance.uniform(0, SIDE), chance.uniform(0, 480)).circle(0, 0, size, mix(WHITE, hour.top, 0.15))
+            scene.brush(chance.uniform(0, SCENE_SIDE), chance.uniform(0, 480)).circle(
+                0, 0, size, mix(WHITE, hour.top, 0.15)
+            )
         for _ in range(5):
             things.star(scene.brush(chance.uniform(60, 940), chance.uniform(50, 330), 0.5), colour("#ffe28a"))
         things.moon(scene.brush(chance.choice((190, 800)), 170, 1.25), hour.at(170))
@@ -116,7 +115,7 @@ def forest(scene: Scenery) -> None:
 
 def beach(scene: Scenery) -> None:
     sea = scene.hour.lit(colour("#3f9fc4"))
-    scene.fill(0, 560, SIDE, SIDE, sea)
+    scene.fill(0, 560, SCENE_SIDE, SCENE_SIDE, sea)
     for at in range(7):
         y = 580 + at * 22
         x = scene.chance.uniform(0, 820)
@@ -131,7 +130,7 @@ def snow(scene: Scenery) -> None:
         things.fir(scene.brush(x, 710, scene.chance.uniform(1.5, 2.2)), lambda of: scene.hour.lit(mix(of, WHITE, 0.35)))
     _ground(scene, colour("#f4f8fb"))
     for _ in range(60):
-        at = scene.brush(scene.chance.uniform(0, SIDE), scene.chance.uniform(0, 960))
+        at = scene.brush(scene.chance.uniform(0, SCENE_SIDE), scene.chance.uniform(0, 960))
         at.circle(0, 0, scene.chance.uniform(2, 5.5), WHITE)
 
 
@@ -148,7 +147,7 @@ def town(scene: Scenery) -> None:
     _ground(scene, sand)
     stone = hour.lit(mix(sand, colour("#8d7a58"), 0.22))
     for _ in range(26):
-        place = scene.brush(chance.uniform(0, SIDE), chance.uniform(790, 985))
+        place = scene.brush(chance.uniform(0, SCENE_SIDE), chance.uniform(790, 985))
         place.ellipse(0, 0, chance.uniform(14, 26), 7, stone)
 
 
@@ -192,11 +191,11 @@ def room(scene: Scenery) -> None:
     lamp = replace(scene.hour, share=scene.hour.share * 0.45)  # light is on
     scene = replace(scene, hour=lamp)
     wall = scene.hour.lit(colour("#f6dfc0"))
-    scene.fill(0, 0, SIDE, SIDE, wall)
+    scene.fill(0, 0, SCENE_SIDE, SCENE_SIDE, wall)
     for at in range(13):
         scene.fill(at * 82, 0, at * 82 + 40, 700, mix(wall, WHITE, 0.18))
-    scene.fill(0, 700, SIDE, SIDE, scene.hour.lit(colour("#c79a6b")))
-    scene.fill(0, 692, SIDE, 712, scene.hour.lit(colour("#fff6e6")))
+    scene.fill(0, 700, SCENE_SIDE, SCENE_SIDE, scene.hour.lit(colour("#c79a6b")))
+    scene.fill(0, 692, SCENE_SIDE, 712, scene.hour.lit(colour("#fff6e6")))
     things.window(scene.brush(300, 400), scene.hour.top, scene.hour.foot, night=scene.hour.name == "night")
     things.bed(scene.brush(775, 775), scene.hour.lit)
     scene.brush(470, 860).ellipse(0, 0, 330, 62, scene.hour.lit(colour("#7fb4b8")))
@@ -204,10 +203,9 @@ def room(scene: Scenery) -> None:
 
 
 def space(scene: Scenery) -> None:
-    side = scene.drawing.width
-    scene.drawing.fade(Box(0, 0, side, side), ((0.0, colour("#161c44")), (1.0, colour("#4a3f86"))))
+    scene.drawing.fade(Box(0, 0, SCENE_SIDE, SCENE_SIDE), ((0.0, colour("#161c44")), (1.0, colour("#4a3f86"))))
     for _ in range(90):
-        at = scene.brush(scene.chance.uniform(0, SIDE), scene.chance.uniform(0, 800))
+        at = scene.brush(scene.chance.uniform(0, SCENE_SIDE), scene.chance.uniform(0, 800))
         at.circle(0, 0, scene.chance.choice((1.5, 2, 3)), mix(WHITE, colour("#161c44"), 0.1))
     for x, y, size, code in ((190, 220, 70, "#e98a6a"), (820, 170, 105, "#7fb4e0"), (690, 430, 34, "#f3c96a")):
         planet = scene.brush(x, y)
@@ -251,15 +249,12 @@ PLACES: tuple[tuple[str, Callable[[Scenery], None]], ...] = (
 
 
 def place_of(told: str, chance: random.Random) -> Callable[[Scenery], None]:
-    found = [
-        (m.start(), at) for at, (words, _) in enumerate(PLACES) if (m := re.search(rf"\b(?:{words})", told.lower()))
-    ]
-    return PLACES[min(found)[1]][1] if found else chance.choice(PLACES[:4])[1]
+    return first_told_of(told, PLACES) or chance.choice(PLACES[:4])[1]
 
 
 def hour_of(told: str, chance: random.Random) -> Hour:
-    found = [(m.start(), at) for at, hour in enumerate(HOURS) if (m := re.search(rf"\b(?:{hour.words})", told.lower()))]
-    return HOURS[min(found)[1]] if found else chance.choice((HOURS[1], HOURS[2], HOURS[3], HOURS[3]))
+    named = first_told_of(told, ((hour.words, hour) for hour in HOURS))
+    return named or chance.choice((HOURS[1], HOURS[2], HOURS[3], HOURS[3]))
 
 
 def _ground(scene: Scenery, of: Colour) -> None:

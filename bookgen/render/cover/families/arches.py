@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bookgen.render.cover.colour import mix
-from bookgen.render.cover.drawing import Box
+from bookgen.render.cover.drawing import ROUND, Box
 from bookgen.render.cover.sheet import Sheet
 
 _DOORS = 7
@@ -36,7 +36,7 @@ def arches(sheet: Sheet) -> None:
 
 def _door(box: Box) -> str:
     half = box.width / 2
-    k = half * 0.5523
+    k = half * ROUND
     spring = box.top + half
     return (
         f"M{box.left:.1f} {box.bottom:.1f}L{box.left:.1f} {spring:.1f}"

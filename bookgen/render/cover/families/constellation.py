@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bookgen.render.cover.colour import mix
-from bookgen.render.cover.drawing import Point, circle
+from bookgen.render.cover.drawing import ROUND, Point, circle
 from bookgen.render.cover.sheet import Sheet
 
 
@@ -42,7 +42,7 @@ def constellation(sheet: Sheet) -> None:
 
 def _crescent(center: Point, radius: float, inner: float) -> str:
     """The shaded right side of a ball; `inner` is how far the light reaches over, from 0 to 1."""
-    (x, y), k = center, radius * 0.5523
+    (x, y), k = center, radius * ROUND
     bend = radius * inner
     return (
         f"M{x:.1f} {y - radius:.1f}C{x + k:.1f} {y - radius:.1f} {x + radius:.1f} {y - k:.1f} {x + radius:.1f} {y:.1f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bookgen.render.cover.colour import mix
-from bookgen.render.cover.drawing import Box, Point, polygon
+from bookgen.render.cover.drawing import ROUND, Box, Point, polygon
 from bookgen.render.cover.sheet import Sheet
 
 _RINGS = 8
@@ -33,7 +33,7 @@ def _corners(sheet: Sheet, box: Box) -> None:
         inward_x, inward_y = math.copysign(1, box.center[0] - x), math.copysign(1, box.center[1] - y)
         for radius in (6.0 * unit, 4.6 * unit):
             far_x, far_y = x + inward_x * radius, y + inward_y * radius
-            bend_x, bend_y = x + inward_x * radius * 0.5523, y + inward_y * radius * 0.5523
+            bend_x, bend_y = x + inward_x * radius * ROUND, y + inward_y * radius * ROUND
             arc = f"M{far_x:.1f} {y:.1f}C{far_x:.1f} {bend_y:.1f} {bend_x:.1f} {far_y:.1f} {x:.1f} {far_y:.1f}"
             sheet.drawing.stroke(arc, gold, 0.14 * unit)
         sheet.drawing.circle((x + inward_x * 2.2 * unit, y + inward_y * 2.2 * unit), 0.8 * unit, gold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bookgen.render.cover.colour import Colour
-from bookgen.render.cover.drawing import Box
+from bookgen.render.cover.drawing import ROUND, Box
 from bookgen.render.cover.sheet import Sheet
 
 
@@ -52,7 +52,7 @@ def quarter(box: Box, corner: int, radius: float) -> str:
     """A quarter of a disc about a corner, counted from the upper left as the clock goes."""
     x, y = ((box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom))[corner]
     across, down = ((1, 1), (-1, 1), (-1, -1), (1, -1))[corner]
-    k = radius * 0.5523
+    k = radius * ROUND
     return (
         f"M{x:.1f} {y:.1f}L{x + across * radius:.1f} {y:.1f}"
         f"C{x + across * radius:.1f} {y + down * k:.1f} {x + across * k:.1f} {y + down * radius:.1f} "
