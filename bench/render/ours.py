@@ -21,11 +21,11 @@ def main(kind: str, folder: str, how: str = "digital") -> None:
     text = manuscript(book, chapters, author=book.author_name, watermark=False, illustrations=illustrations)
     match kind:
         case "pdf":
-            from bookgen.render.layout.compose import lay_out
+            from bookgen.render.layout.compose import Composer
             from bookgen.render.pdf.writer import write_pdf
 
             settings = ExportSettings(profile=how)
-            (place / f"bookgen-{how}.pdf").write_bytes(write_pdf(text, lay_out(text, settings), settings))
+            (place / f"bookgen-{how}.pdf").write_bytes(write_pdf(text, Composer(text, settings).layout(), settings))
         case "docx":
             from bookgen.render.docx.writer import write_docx
 
@@ -39,9 +39,9 @@ def main(kind: str, folder: str, how: str = "digital") -> None:
 def _pagination(place: Path, text: Manuscript, how: str) -> Pagination:
     """Of this layout, or the page numbers that the service has from the PDF's own."""
     if how == "layout":
-        from bookgen.render.layout.compose import paginate
+        from bookgen.render.layout.compose import Composer
 
-        return paginate(text, ExportSettings())
+        return Composer(text, ExportSettings(), measuring=True).pagination()
     pagination: Pagination = pickle.loads((place / "pagination.pickle").read_bytes())
     return pagination
 

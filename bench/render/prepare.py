@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from bench.render import corpus, fonts, peers
-from bookgen.render.layout.compose import lay_out
+from bookgen.render.layout.compose import Composer
 from bookgen.render.manuscript import manuscript
 from bookgen.render.settings import ExportSettings
 
@@ -23,7 +23,7 @@ def main(name: str, folder: str) -> None:
         (place / peers.FIGURE).write_bytes(each.picture.data)
     (place / "book.pickle").write_bytes(pickle.dumps((book, chapters, illustrations)))
     (place / "manuscript.pickle").write_bytes(pickle.dumps(text))
-    (place / "pagination.pickle").write_bytes(pickle.dumps(lay_out(text, ExportSettings()).pagination))
+    (place / "pagination.pickle").write_bytes(pickle.dumps(Composer(text, ExportSettings()).layout().pagination))
     (place / "book.typ").write_text(peers.typst_source(text), encoding="utf-8")
     (place / "book.html").write_text(peers.html_source(text), encoding="utf-8")
     figures = {each.chapter_id: f"![{each.caption}]({place / peers.FIGURE})" for each in illustrations}

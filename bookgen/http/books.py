@@ -10,9 +10,8 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.http import books_schemas as shapes
-from bookgen.http.answers.chapter_pieces import in_pieces
+from bookgen.http.answers.chapter_pieces import encoded, in_pieces
 from bookgen.http.answers.kept import BOOK_VERSIONS, KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptChapter, KeptList
-from bookgen.http.chapters_schemas import shown_chapter
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
@@ -184,8 +183,8 @@ async def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) 
     if loaded.large:
         pictures, before = loaded.artwork.illustrations, head + _CHAPTERS
         return in_pieces(request, loaded.sketches, pictures, before=before, after=_END, status=code)
-    encoded = await _encoded(request, loaded, [each.id for each in loaded.chapters])
-    return replies.encoded(_joined(head, encoded.values()), status=code)
+    found = await encoded(request, loaded.artwork.illustrations, [each.id for each in loaded.chapters])
+    return replies.encoded(_joined(head, found.values()), status=code)
 
 
 async def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook, former: KeptBook | None) -> KeptBook:
@@ -197,23 +196,16 @@ async def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook,
     ids = [each.id for each in loaded.chapters]
     kept = former.chapters if former else {}
     same = {each: kept[each] for each in ids if each in kept and kept[each].version == versions.get(each)}
-    encoded = await _encoded(request, loaded, [each for each in ids if each not in same or each in pictures])
-    for each, text in encoded.items():
+    anew = await encoded(request, pictures, [each for each in ids if each not in same or each in pictures])
+    for each, text in anew.items():
         same[each] = KeptChapter("" if each in pictures else versions.get(each, ""), text)
     ordered = {each: same[each] for each in ids if each in same}
     estimate = _estimate(request, loaded.book, loaded.chapters)
     return KeptBook(found.version, replies.dump(loaded.shown)[:-1], ordered, estimate)
 
 
-async def _encoded(request: web.Request, loaded: LoadedBook, ids: Sequence[int]) -> dict[int, bytes]:
-    """Chapters with their texts and pictures, in the order of the ids; one that is gone by now is left out."""
-    found = await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], ids)
-    pictures = loaded.artwork.illustrations
-    return {each.id: replies.dump(shown_chapter(each, pictures.get(each.id, ()))) for each in found}
-
-
-def _joined(head: bytes, encoded: Iterable[bytes]) -> bytes:
-    return b"".join((head, _CHAPTERS, b",".join(encoded), _END))
+def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:
+    return b"".join((head, _CHAPTERS, b",".join(pieces), _END))
 
 
 def _kept_answer(request: web.Request, kept: KeptBook) -> web.Response:

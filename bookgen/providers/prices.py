@@ -57,10 +57,7 @@ class Prices:
     def of(self, model: str) -> Price | None:
         """The price of `provider:model`, or None. A dated name (`model-20261021`, `model-2026-10-21`) has its
         model's price."""
-        exact = self.models.get(model)
-        if exact is not None:
-            return exact
-        return self.models.get(_DATE.sub("", model))
+        return self.models.get(model) or self.models.get(_DATE.sub("", model))
 
     def priced(self, usage: Usage, model: str) -> Usage:
         price = self.of(model)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 from bookgen.render.cover.job import CoverDesign
-from bookgen.render.layout.compose import lay_out, paginate
+from bookgen.render.layout.compose import Composer
 from bookgen.render.layout.page import Layout, Pagination
-from bookgen.render.layout.spreads import for_spreads, lay_out_spreads, paginate_spreads
+from bookgen.render.layout.spreads import SpreadComposer, for_spreads
 from bookgen.render.model import Manuscript
 from bookgen.render.settings import ExportSettings
 
@@ -24,21 +24,21 @@ class Edition:
         self.manuscript = manuscript
         self.cover_design = cover_design
         self.settings = for_spreads(settings, manuscript.ages) if manuscript.ages else settings
+        self._composer = SpreadComposer if manuscript.ages else Composer
         self._key = key
 
     @cached_property
     def layout(self) -> Layout:
-        lay = lay_out_spreads if self.manuscript.ages else lay_out
-        layout = lay(self.manuscript, self.settings)
+        layout = self._composer(self.manuscript, self.settings).layout()
         self._keep(layout.pagination)
         return layout
 
     @property
     def pagination(self) -> Pagination:
         """Where the printed pages begin, whether or not this machine has the fonts to print them."""
-        known = _paginations.get(self._key)
-        count = paginate_spreads if self.manuscript.ages else paginate
-        return known or self._keep(count(self.manuscript, self.settings))
+        if known := _paginations.get(self._key):
+            return known
+        return self._keep(self._composer(self.manuscript, self.settings, measuring=True).pagination())
 
     def _keep(self, pagination: Pagination) -> Pagination:
         while len(_paginations) >= _KEPT:

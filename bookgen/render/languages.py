@@ -47,15 +47,8 @@ _ROWS = (
     Locale("tr", "İçindekiler", "Bölüm {}", "Telif hakkı", "Tüm hakları saklıdır.", "Notlar"),
     Locale("ru", "Содержание", "Глава {}", "Авторское право", "Все права защищены.", "Примечания", "«»„“"),
     Locale("uk", "Зміст", "Розділ {}", "Авторське право", "Усі права захищено.", "Примітки", "«»„“"),
-    Locale(
-        "el",
-        "Περιεχόμενα",
-        "Κεφάλαιο {}",
-        "Πνευματικά δικαιώματα",
-        "Με επιφύλαξη παντός δικαιώματος.",
-        "Σημειώσεις",
-        "«»“”",
-    ),
+    Locale("el", "Περιεχόμενα", "Κεφάλαιο {}", "Πνευματικά δικαιώματα", "Με επιφύλαξη παντός δικαιώματος.",
+           "Σημειώσεις", "«»“”"),
     Locale("vi", "Mục lục", "Chương {}", "Bản quyền", "Mọi quyền được bảo lưu.", "Ghi chú"),
     Locale("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释", unspaced=True, indent=2.0),
     Locale("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』", unspaced=True, indent=1.0),
@@ -70,20 +63,15 @@ _ROWS = (
     Locale("fi", "Sisällys", "Luku {}", "Copyright", "Kaikki oikeudet pidätetään.", "Viitteet", "””’’"),
     Locale("hu", "Tartalom", "{}. fejezet", "Copyright", "Minden jog fenntartva.", "Jegyzetek", "„”»«"),
     Locale("ro", "Cuprins", "Capitolul {}", "Copyright", "Toate drepturile rezervate.", "Note", "„”«»"),
-)
+)  # fmt: skip
+_BY_CODE = {row.code: row for row in _ROWS}
 _TRADITIONAL = replace(
-    next(row for row in _ROWS if row.tag == "zh"),
-    contents="目錄",
-    copyright="版權所有",
-    rights="保留一切權利。",
-    notes="註釋",
-    quotes="「」『』",
+    _BY_CODE["zh"], contents="目錄", copyright="版權所有", rights="保留一切權利。", notes="註釋", quotes="「」『』"
 )
 _WRITTEN_SO = {"hant", "tw", "hk", "mo"}  # a tag's later parts
 # Between spaces where it is not the English dash.
 _DASHES = dict.fromkeys(("de", "nl", "pl", "cs", "sv", "da", "nb", "fi", "hu", "fr", "tr"), " – ")
 _DASHES |= dict.fromkeys(("ru", "uk"), " — ")
-_BY_CODE = {row.code: row for row in _ROWS}
 
 
 def language(tag: str) -> Locale:

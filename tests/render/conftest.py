@@ -14,7 +14,7 @@ from bench.render.corpus import Corpus
 from bookgen.models import Chapter
 from bookgen.render.docx.writer import write_docx
 from bookgen.render.epub.writer import write_epub
-from bookgen.render.layout.compose import lay_out
+from bookgen.render.layout.compose import Composer
 from bookgen.render.layout.page import Layout
 from bookgen.render.manuscript import manuscript
 from bookgen.render.model import Manuscript
@@ -34,7 +34,7 @@ class Rendered:
 
     @cached_property
     def layout(self) -> Layout:
-        return lay_out(self.manuscript, self.settings)
+        return Composer(self.manuscript, self.settings).layout()
 
     @cached_property
     def pdf(self) -> bytes:
@@ -51,7 +51,7 @@ class Rendered:
     @cached_property
     def printed(self) -> Layout:
         """The layout for paper, with its left and right pages."""
-        return lay_out(self.manuscript, replace(self.settings, profile="print"))
+        return Composer(self.manuscript, replace(self.settings, profile="print")).layout()
 
 
 def render(text: Manuscript, settings: ExportSettings | None = None) -> Rendered:

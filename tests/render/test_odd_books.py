@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bookgen.render.layout.compose import lay_out, paginate
+from bookgen.render.layout.compose import Composer
 from bookgen.render.layout.page import Layout, Page
 from bookgen.render.layout.rows import TextMark
 from bookgen.render.settings import ExportSettings
@@ -42,7 +42,7 @@ FRONT = {
 def test_everything_has_its_place(trim: str, size: float | None, spacing: float, make: Make) -> None:
     settings = ExportSettings(font_size=size, line_spacing=spacing, **FRONT)
     book = make((TITLE, ODD), (LONG_WORD, SENTENCE), trim=trim, title=TITLE, subtitle=TITLE)
-    layout = lay_out(book, settings)
+    layout = Composer(book, settings).layout()
 
     assert outside(layout) == []
     assert [pair for page in layout.pages for pair in overlaps(page)] == []
@@ -58,7 +58,7 @@ def test_what_is_only_measured_has_the_pages_of_what_is_set(
 ) -> None:
     book = make((TITLE, ODD), ("Two", f"{SENTENCE * 90}\n\nשלום (1984) עולם, *yes*."), language=language)
 
-    assert paginate(book, settings) == lay_out(book, settings).pagination
+    assert Composer(book, settings, measuring=True).pagination() == Composer(book, settings).layout().pagination
 
 
 def outside(layout: Layout) -> list[str]:

@@ -43,15 +43,16 @@ async def _pieces(
     yield before
     comma = b""
     for batch in pieces.batches([(each.chapter.id, each.bytes) for each in sketches]):
-        for piece in await _encoded(request, pictures, batch):
+        # in the account's turn, however many of its answers are on their way
+        async with request.app[LINES].turn(request[ACCOUNT_ID], LimitClass.READ):
+            found = await encoded(request, pictures, batch)
+        for piece in found.values():
             yield comma + piece
             comma = b","
     yield after
 
 
-async def _encoded(request: web.Request, pictures: Pictures, batch: Sequence[int]) -> list[bytes]:
-    """Made in the account's turn, however many of its answers are on their way."""
-    account_id = request[ACCOUNT_ID]
-    async with request.app[LINES].turn(account_id, LimitClass.READ):
-        found = await chapters.some(request.app[DATABASE].http, account_id, batch)
-        return [replies.dump(shown_chapter(each, pictures.get(each.id, ()))) for each in found]
+async def encoded(request: web.Request, pictures: Pictures, ids: Sequence[int]) -> dict[int, bytes]:
+    """Chapters with their texts and pictures, in the order of the ids; one that is gone by now is left out."""
+    found = await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], ids)
+    return {each.id: replies.dump(shown_chapter(each, pictures.get(each.id, ()))) for each in found}

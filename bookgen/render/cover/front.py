@@ -15,14 +15,15 @@ from bookgen.render.cover.sheet import Sheet
 
 
 def family_of(seed: str, genre: str, variant: int, style: str = "") -> Family:
-    """The family of a book's so-manieth variant: those for its genre first, then the others, none of them twice
-    before all were there. A `style` that names a family is that family.
+    """The family of a book's cover number `variant`: those for its genre come first, none twice before all were there.
+
+    A `style` that names a family is that family.
     """
     wanted = style.casefold()
     for family in FAMILIES:
         if family.name in wanted:
             return family
-    return _turn(FAMILIES, f"family {seed}", genre, variant)
+    return _nth(FAMILIES, f"family {seed}", genre, variant)
 
 
 def draw_front(copy: Copy, *, seed: str, family: Family, variant: int, width: float, height: float) -> Drawing:
@@ -49,13 +50,13 @@ def draw_scene(*, seed: str, family: Family, width: float, height: float) -> Dra
 
 
 def scene_of(seed: str, genre: str, variant: int) -> Family:
-    """The family of a book's so-manieth picture: of those that show something."""
-    return _turn(SCENES, f"scene {seed}", genre, variant)
+    """The family of a book's picture number `variant`: of those that show something."""
+    return _nth(SCENES, f"scene {seed}", genre, variant)
 
 
-def _turn(families: Sequence[Family], seed: str, genre: str, variant: int) -> Family:
-    """The so-manieth of them, in an order of the book's own that begins with those for its genre."""
+def _nth(families: Sequence[Family], seed: str, genre: str, number: int) -> Family:
+    """The one with that number, counted from 0 and round again, in the book's own order: those for its genre first."""
     chance, genre = random.Random(seed), genre.casefold()
     suited = {family.name: any(word in genre for word in family.genres) for family in families}
     order = sorted(families, key=lambda family: (not suited[family.name], chance.random()))
-    return order[variant % len(order)]
+    return order[number % len(order)]

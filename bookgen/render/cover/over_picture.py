@@ -11,7 +11,7 @@ from bookgen.render.cover.colour import CONTRAST, TITLE_CONTRAST, Colour, contra
 from bookgen.render.cover.drawing import Box, Drawing
 from bookgen.render.cover.job import Copy
 from bookgen.render.cover.palettes import Palette
-from bookgen.render.cover.sheet import PlacedLine, Sheet, Typography
+from bookgen.render.cover.sheet import PlacedTexts, Sheet, Typography
 from bookgen.render.pdf.raster import letters
 
 _LIGHT: Colour = (250, 246, 236)
@@ -43,7 +43,7 @@ def lettered(picture: Image.Image, copy: Copy, *, seed: str, width: int, height:
     return image
 
 
-def _author(placed: PlacedLine, sheet: Sheet) -> Box | None:
+def _author(placed: PlacedTexts, sheet: Sheet) -> Box | None:
     author = placed.texts and placed.texts.author
     return Box(0, placed.author_top, sheet.page.right, placed.author_top + author.height) if author else None
 

@@ -57,7 +57,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedLine:
+class PlacedTexts:
     """Texts in their places, or none. `free`: the part of the sheet between them, from edge to edge."""
 
     texts: Texts | None
@@ -161,7 +161,7 @@ class Sheet:
         author: str = "foot",
         share: float = 0.36,
         largest: float = _LARGEST_TITLE,
-    ) -> PlacedLine:
+    ) -> PlacedTexts:
         """Title and subtitle at the `head` end of the sheet, the author at the other or above them.
 
         `largest`: the title's size by the sheet's width. `margin`, `top` and `foot` in units; `align` 0 is where
@@ -169,7 +169,7 @@ class Sheet:
         """
         unit, page = self.unit, self.page
         if not self.copy.title:
-            return PlacedLine(None, 0.0, 0.0, page.bottom, 0.0, 0.0, page)
+            return PlacedTexts(None, 0.0, 0.0, page.bottom, 0.0, 0.0, page)
         zone = Box(margin * unit, top * unit, page.right - margin * unit, page.bottom - foot * unit)
         texts = self.texts(zone.width, zone.height, share, largest)
         side = 1.0 - align if self.rtl else align
@@ -187,18 +187,18 @@ class Sheet:
         free_top, free_bottom = free_top + gap * (free_top > 0), free_bottom - gap * (free_bottom < page.bottom)
         free = Box(0.0, free_top, page.right, free_bottom)
         self._free = free.height
-        return PlacedLine(texts, head_top, head_top + texts.head, author_top, x, side, free)
+        return PlacedTexts(texts, head_top, head_top + texts.head, author_top, x, side, free)
 
-    def stack(self, zone: Box, share: float) -> PlacedLine:
+    def stack(self, zone: Box, share: float) -> PlacedTexts:
         """Everything under each other, centred in a box."""
         texts = self.texts(zone.width, zone.height, share)
         top = zone.top + (zone.height - texts.height) / 2
         foot = top + texts.head
-        return PlacedLine(texts, top, foot, foot + texts.gap * 2, zone.center[0], 0.5, zone)
+        return PlacedTexts(texts, top, foot, foot + texts.gap * 2, zone.center[0], 0.5, zone)
 
     def letter(
         self,
-        placed: PlacedLine,
+        placed: PlacedTexts,
         ground: Sequence[Colour] = (),
         *,
         title: Colour | None = None,
@@ -223,7 +223,7 @@ class Sheet:
         self,
         role: str,
         text: SetText,
-        placed: PlacedLine,
+        placed: PlacedTexts,
         top: float,
         ink: Colour,
         grounds: Sequence[Colour],

@@ -14,7 +14,7 @@ from bookgen.render.epub.writer import EpubWriter
 from bookgen.render.epub.xhtml import ChapterWriter
 from bookgen.render.layout.front import copyright_paragraphs
 from bookgen.render.layout.page import Pagination
-from bookgen.render.layout.spreads import SIZES, text_sizes
+from bookgen.render.layout.spreads import SIZES, SpreadComposer
 from bookgen.render.model import Manuscript, Picture, Section
 from bookgen.render.pictures import reduced
 from bookgen.render.settings import ExportSettings
@@ -64,7 +64,8 @@ class _FixedWriter(EpubWriter):
         self._size = round(trim.width * _SCALE), round(trim.height * _SCALE)
         self._sides: dict[str, str] = {}
         self._begin, self._end = (_RIGHT, _LEFT) if self._language.rtl else (_LEFT, _RIGHT)  # of a spread
-        self._sizes = text_sizes(manuscript, settings)
+        composer = SpreadComposer(manuscript, settings, measuring=True)
+        self._sizes = {section.number: composer.size_of(section) for section in manuscript.chapters}  # in points
 
     def _sheet(self) -> bytes:
         width, height = self._size

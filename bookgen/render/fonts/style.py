@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import uharfbuzz as hb
@@ -22,39 +23,30 @@ _REORDERED = re.compile("[\u0900-\u0dff\u1780-\u17ff\u1000-\u109f]")
 Shaped = tuple[float, str]
 
 
+@dataclass(eq=False)
 class Style:
     """`words` keeps (width per mille of the nominal size, PDF show-text fragment) for every word seen.
 
     `measuring`: only the widths are wanted.
     """
 
-    def __init__(
-        self,
-        face: Face,
-        *,
-        scale: float,
-        rise: float,
-        features: Mapping[str, bool],
-        tracking: float,
-        css: str,
-        language: str,
-        measuring: bool,
-    ) -> None:
-        self.face = face
-        self._measuring = measuring
-        self.scale = scale
-        self.rise = rise
-        self.features = dict(features)
-        self.tracking = tracking
-        self.css = css
-        self.strike = False
-        self.href = ""
-        self.language = language
-        self._variants: dict[tuple[str, bool], Style] = {}
-        self.words: dict[str, Shaped] = {}
+    face: Face
+    scale: float
+    rise: float
+    features: dict[str, bool]
+    tracking: float
+    css: str
+    language: str
+    measuring: bool
+    href: str = ""
+    strike: bool = False
+    words: dict[str, Shaped] = field(default_factory=dict)
+    _variants: dict[tuple[str, bool], Style] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
         self.space = self.word(" ")
-        self.space_number = face.number(face.hb_font.get_nominal_glyph(0x20) or 0, " ")
-        self.hyphen_text = "‐" if 0x2010 in face.covered else "-"
+        self.space_number = self.face.number(self.face.hb_font.get_nominal_glyph(0x20) or 0, " ")
+        self.hyphen_text = "‐" if 0x2010 in self.face.covered else "-"
 
     @property
     def is_code(self) -> bool:
@@ -102,7 +94,7 @@ class Style:
 
     def _shape(self, text: str) -> Shaped:
         buffer = self._buffer(text)
-        if self._measuring:
+        if self.measuring:
             advances = sum(position.x_advance for position in buffer.glyph_positions)
             return (advances * self.face.per_mille + self.tracking * len(buffer.glyph_infos)) * self.scale, ""
         numbers = self._numbers(text, [(info.codepoint, info.cluster) for info in buffer.glyph_infos])

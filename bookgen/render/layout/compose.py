@@ -19,15 +19,6 @@ from bookgen.render.model import Manuscript
 from bookgen.render.settings import ExportSettings
 
 
-def lay_out(manuscript: Manuscript, settings: ExportSettings) -> Layout:
-    return _Composer(manuscript, settings).layout()
-
-
-def paginate(manuscript: Manuscript, settings: ExportSettings) -> Pagination:
-    """Where the printed pages are, whether or not this machine has the fonts to print them."""
-    return _Composer(manuscript, settings, measuring=True).pagination()
-
-
 def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> Setter:
     """What a book's text is set with; fonts are opened anew, since each file embeds only what it shows."""
     speech = language(manuscript.language)
@@ -37,7 +28,9 @@ def setter_for(manuscript: Manuscript, settings: ExportSettings, *, measuring: b
     return Setter(geometry(settings, manuscript.trim), settings, speech, maker, breaker)
 
 
-class _Composer:
+class Composer:
+    """Lays a book out, once. `measuring`: for its pagination alone, whether or not there are fonts to print it with."""
+
     def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
         self._manuscript = manuscript
         self._settings = settings

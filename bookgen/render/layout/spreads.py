@@ -51,28 +51,14 @@ def for_spreads(settings: ExportSettings, ages: str) -> ExportSettings:
     )
 
 
-def lay_out_spreads(manuscript: Manuscript, settings: ExportSettings) -> Layout:
-    """`settings` are those of `for_spreads`."""
-    return _SpreadComposer(manuscript, settings).layout()
-
-
-def paginate_spreads(manuscript: Manuscript, settings: ExportSettings) -> Pagination:
-    """Where the printed pages are, whether or not this machine has the fonts to print them."""
-    return _SpreadComposer(manuscript, settings, measuring=True).pagination()
-
-
-def text_sizes(manuscript: Manuscript, settings: ExportSettings) -> dict[int, float]:
-    """The points of each spread's text, by its number."""
-    composer = _SpreadComposer(manuscript, settings, measuring=True)
-    return {section.number: composer.size_of(section) for section in manuscript.chapters}
-
-
 # A paragraph broken into lines, and what it is in the document's structure; in a column with the space above it.
 _Set = tuple[list[Line], Element | None]
 _Column = list[tuple[float, _Set]]
 
 
-class _SpreadComposer:
+class SpreadComposer:
+    """As `Composer`, for a picture book. `settings` are those of `for_spreads`."""
+
     def __init__(self, manuscript: Manuscript, settings: ExportSettings, *, measuring: bool = False) -> None:
         self._manuscript = manuscript
         self._settings = settings

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookgen.render.layout.lines import Align, Line, Shape
+from bookgen.render.layout.lines import Align, Shape
 from bookgen.render.layout.rows import Element, Row, Rule, TextMark, notes_in
 from bookgen.render.layout.setter import Setter
-from bookgen.render.layout.words import WordMaker, Words
+from bookgen.render.layout.words import WordMaker
 from bookgen.render.model import Spans, Table
 
 _ALIGN = {"left": Align.START, "right": Align.END, "center": Align.CENTER}
@@ -66,20 +66,20 @@ def _row(
     cells: Sequence[Spans], columns: Sequence[tuple[float, Shape]], setter: Setter, element: Element, role: str
 ) -> list[Row]:
     """As many grid rows as the tallest cell has lines. A column is its left edge and the shape of its text."""
-    set_cells: list[tuple[float, Words, list[Line], Element]] = []
+    set_cells: list[list[tuple[TextMark, tuple[int, ...]]]] = []  # each line, and the notes that it calls
     for (x, shape), spans in zip(columns, cells, strict=True):
         words = setter.maker.words(spans, bold=role == "TH")
+        cell = element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH"))
         lines = setter.breaker.lines(words, shape)
-        set_cells.append((x, words, lines, element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH"))))
-    depth = max([1, *(len(lines) for _, _, lines, _ in set_cells)])
+        set_cells.append([(TextMark(line, x, shape.size, cell), notes_in(words, line)) for line in lines])
+    depth = max([1, *map(len, set_cells)])
     rows: list[Row] = []
     for index in range(depth):
         row = Row(first=index == 0, last=index == depth - 1, keep=index < depth - 1 and depth <= _MOST_UNBROKEN)
-        for x, words, lines, cell in set_cells:
-            if index < len(lines):
-                line = lines[index]
-                row.marks.append(TextMark(line, x, shape.size, cell))
-                row.notes += notes_in(words, line)
+        for set_lines in set_cells:
+            for mark, notes in set_lines[index : index + 1]:
+                row.marks.append(mark)
+                row.notes += notes
         rows.append(row)
     return rows
 

@@ -23,41 +23,25 @@ class Reading:
     manner: str
 
 
+_TODDLERS = (
+    "Name what can be seen. Sounds, repetition, a refrain to join in with. The present tense. One clause a "
+    "sentence, and no word that is not spoken at home."
+)
+_PRESCHOOLERS = (
+    "A small wish, an obstacle, a try, another try, a happy end. Things said aloud; a phrase that comes again. "
+    "Hardly a subordinate clause."
+)
+_FIRST_READERS = (
+    "A plot with cause and consequence, dialogue, humour. Sentences that a child can read alone; a new word only "
+    "where the sentence explains it."
+)
+_READERS = (
+    "Feelings with two sides, a problem that the hero solves by own strength, dialogue with wit. Exact words "
+    "rather than many."
+)
 READINGS = {
-    AgeRange.TODDLERS: Reading(
-        14,
-        8,
-        3,
-        3.6,
-        0.15,
-        "Name what can be seen. Sounds, repetition, a refrain to join in with. The present tense. One clause a "
-        "sentence, and no word that is not spoken at home.",
-    ),
-    AgeRange.PRESCHOOLERS: Reading(
-        34,
-        13,
-        5,
-        3.4,
-        0.15,
-        "A small wish, an obstacle, a try, another try, a happy end. Things said aloud; a phrase that comes again. "
-        "Hardly a subordinate clause.",
-    ),
-    AgeRange.FIRST_READERS: Reading(
-        70,
-        18,
-        8,
-        3.2,
-        0.15,
-        "A plot with cause and consequence, dialogue, humour. Sentences that a child can read alone; a new word only "
-        "where the sentence explains it.",
-    ),
-    AgeRange.READERS: Reading(
-        120,
-        26,
-        12,
-        3.0,
-        0.18,
-        "Feelings with two sides, a problem that the hero solves by own strength, dialogue with wit. Exact words "
-        "rather than many.",
-    ),
+    AgeRange.TODDLERS: Reading(14, 8, 3, 3.6, 0.15, _TODDLERS),
+    AgeRange.PRESCHOOLERS: Reading(34, 13, 5, 3.4, 0.15, _PRESCHOOLERS),
+    AgeRange.FIRST_READERS: Reading(70, 18, 8, 3.2, 0.15, _FIRST_READERS),
+    AgeRange.READERS: Reading(120, 26, 12, 3.0, 0.18, _READERS),
 }

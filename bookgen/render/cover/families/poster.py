@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bookgen.render.cover.colour import mix
 from bookgen.render.cover.drawing import Box
-from bookgen.render.cover.sheet import PlacedLine, Sheet
+from bookgen.render.cover.sheet import PlacedTexts, Sheet
 
 _BAND, _HALF_BAND = 6.5, 3.0  # units
 
@@ -31,7 +31,7 @@ def poster(sheet: Sheet) -> None:
     sheet.letter(placed, author=second)
 
 
-def _bars(sheet: Sheet, placed: PlacedLine) -> None:
+def _bars(sheet: Sheet, placed: PlacedTexts) -> None:
     """Thinner and thinner towards the title."""
     drawing, page, unit = sheet.drawing, sheet.page, sheet.unit
     first, second, _, _ = sheet.palette.accents
