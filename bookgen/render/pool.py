@@ -35,12 +35,7 @@ class RenderPool:
     """
 
     def __init__(
-        self,
-        *,
-        workers: int = 0,
-        timeout: float = TIMEOUT,
-        waiting: int = WAITING,
-        memory: int = MEMORY,
+        self, *, workers: int = 0, timeout: float = TIMEOUT, waiting: int = WAITING, memory: int = MEMORY
     ) -> None:
         self._size = workers or max(AT_ONCE + 1, min(4, os.cpu_count() or 1))
         self._timeout = timeout

@@ -13,7 +13,7 @@ WAITING = 8
 
 
 class _Line:
-    """Those of one account."""
+    """The jobs of one account: those that run, and those that wait."""
 
     def __init__(self, at_once: int) -> None:
         self.turn = asyncio.Semaphore(at_once)

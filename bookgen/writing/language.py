@@ -70,7 +70,6 @@ _TOKENS_PER_OTHER_WORD = 3.5
 class ProseLanguage:
     """`characters_per_word` is None where words are separated by spaces."""
 
-    tag: str
     name: str
     characters_per_word: float | None
     tokens_per_word: float
@@ -106,4 +105,4 @@ def primary(tag: str) -> str:
 def language(tag: str) -> ProseLanguage:
     code = primary(tag)
     name = f"{NAMES[code]} ({tag})" if code in NAMES else f"the language with the tag {tag}"
-    return ProseLanguage(tag, name, _BY_CHARACTER.get(code), _TOKENS_PER_WORD.get(code, _TOKENS_PER_OTHER_WORD))
+    return ProseLanguage(name, _BY_CHARACTER.get(code), _TOKENS_PER_WORD.get(code, _TOKENS_PER_OTHER_WORD))

@@ -175,14 +175,15 @@ class Sheet:
         side = 1.0 - align if self.rtl else align
         x = zone.left + zone.width * side
         tall = texts.author.height if texts.author else 0.0
-        above = tall + texts.gap * 1.6 if texts.author and author == "top" and head == "top" else 0.0
-        below = tall + texts.gap * 1.6 if texts.author and author == "foot" and head == "foot" else 0.0
-        head_top = zone.top + above if head == "top" else zone.bottom - below - texts.head
+        beside = tall + texts.gap * 1.6 if tall and author == head else 0.0
         author_top = zone.top if author == "top" else zone.bottom - tall
+        apart = tall and author != head
         if head == "top":
-            free_top, free_bottom = head_top + texts.head, author_top if author == "foot" and tall else page.bottom
+            head_top = zone.top + beside
+            free_top, free_bottom = head_top + texts.head, author_top if apart else page.bottom
         else:
-            free_top, free_bottom = author_top + tall if author == "top" and tall else 0.0, head_top
+            head_top = zone.bottom - beside - texts.head
+            free_top, free_bottom = author_top + tall if apart else 0.0, head_top
         gap = texts.gap * 1.5
         free_top, free_bottom = free_top + gap * (free_top > 0), free_bottom - gap * (free_bottom < page.bottom)
         free = Box(0.0, free_top, page.right, free_bottom)

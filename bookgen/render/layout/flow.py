@@ -71,7 +71,7 @@ class Flow:
         self._flush = True
 
     def _set_apart(self, block: Block, frame: TextFrame) -> None:
-        """What stands between blank lines and is no text that runs on."""
+        """Verse, code, a table or a figure, between blank lines."""
         self.space()
         self._block += 1
         match block:

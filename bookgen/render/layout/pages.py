@@ -22,16 +22,16 @@ CanChange = Callable[[int, int], bool]
 
 
 class Cut(NamedTuple):
-    """One page: rows `start` to `end`, ending `short` lines above the foot once `changes` are made."""
+    """One page: rows `start` to `end`, once `changes` are made."""
 
     start: int
     end: int
-    short: int
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Change, ...]
 
 
-# A page that may be: its cost, then what a Cut has. A way to get there: its cost, its last page, the way before.
-# Bare tuples, since a long chapter looks at thousands.
+# A page that may be: its cost, its first row, the row after its last, how many lines above the foot it ends, and its
+# changes. A way to get there: its cost, its last page, the way before. Bare tuples, since a long chapter looks at
+# thousands.
 _Page = tuple[float, int, int, int, tuple[Change, ...]]
 _Way = tuple[float, Any, Any]
 
@@ -220,8 +220,8 @@ def _path(way: _Way) -> list[Cut]:
     cuts: list[Cut] = []
     _, page, before = way
     while page is not None:
-        _, start, end, short, changes = page
-        cuts.append(Cut(start, end, short, changes))
+        _, start, end, _, changes = page
+        cuts.append(Cut(start, end, changes))
         _, page, before = before
     cuts.reverse()
     return cuts

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import random
 import re
 from dataclasses import dataclass
 
 from bookgen.render.cover.colour import WHITE, Colour, colour, mix
 from bookgen.render.scenes.brush import Brush
-from bookgen.render.scenes.telling import first_told_of
+from bookgen.render.scenes.telling import chance_of, first_told_of
 
 INK = colour("#2b2430")
 PINK = colour("#f2a3a0")
@@ -91,7 +89,7 @@ def figure(told: str) -> StoryFigure:
     """The figure of "name: look"."""
     name, _, look = told.partition(":")
     words = (look or name).lower()
-    chance = random.Random(hashlib.sha256(name.strip().lower().encode("utf-8", "surrogatepass")).digest())
+    chance = chance_of(name.strip().lower())
     kind = first_told_of(words, ((kind.words, kind) for kind in (*KINDS, CHILD))) or chance.choice((*KINDS[:6], CHILD))
     garment, worn = _garment(words) or (chance.choice(tuple(GARMENTS)), colour(chance.choice(_DYES)))
     own = _colour_in(_GARMENT.sub(" ", words)) if kind is not CHILD else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 import re
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from bookgen.render.scenes.brush import Brush
 from bookgen.render.scenes.figures import StoryFigure, draw_figure, figure
 from bookgen.render.scenes.job import SIDE, SceneJob, SheetJob
 from bookgen.render.scenes.places import GREEN, GROUND, HOURS, SCENE_SIDE, Scenery, hour_of, place_of, room, sky, space
-from bookgen.render.scenes.telling import first_told_of
+from bookgen.render.scenes.telling import chance_of, first_told_of
 
 TALL = 4.1  # units of the scene a unit of the hero
 SHEET = 1536, 1024
@@ -58,7 +57,7 @@ def make_sheet(job: SheetJob) -> FinishedPicture:
 
 
 def draw_scene(drawing: Drawing, job: SceneJob) -> None:
-    chance = _chance(job.seed, str(job.number), job.told)
+    chance = chance_of(job.seed, str(job.number), job.told)
     paint = place_of(job.told, chance)
     hour = HOURS[0] if paint is space else hour_of(job.told, chance)
     scene = Scenery(drawing, hour, chance)
@@ -80,10 +79,6 @@ def draw_scene(drawing: Drawing, job: SceneJob) -> None:
     _props(scene, job.told, "ground", x)
     if paint in GREEN:
         _near(scene)
-
-
-def _chance(*parts: str) -> random.Random:
-    return random.Random(hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest())
 
 
 def _is_told_of(figure_told: str, told: str) -> bool:

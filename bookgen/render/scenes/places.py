@@ -27,6 +27,10 @@ class Hour:
     tint: Colour
     share: float
 
+    @property
+    def dark(self) -> bool:
+        return self.name == "night"
+
     def at(self, y: float) -> Colour:
         """The sky so far from the top."""
         return mix(self.top, self.foot, min(1.0, y / 640))
@@ -77,7 +81,7 @@ class Scenery:
 def sky(scene: Scenery) -> None:
     hour, chance = scene.hour, scene.chance
     scene.drawing.fade(Box(0, 0, SCENE_SIDE, SCENE_SIDE * 0.8), ((0.0, hour.top), (0.8, hour.foot)))
-    if hour.name == "night":
+    if hour.dark:
         for _ in range(46):
             size = chance.choice((1.6, 1.6, 2.2, 3.2))
             scene.brush(chance.uniform(0, SCENE_SIDE), chance.uniform(0, 480)).circle(
@@ -142,7 +146,7 @@ def town(scene: Scenery) -> None:
     for at in range(7):
         wide = chance.uniform(130, 175)
         wall = hour.lit(mix(colour(walls[at % len(walls)]), hour.foot, 0.12))
-        things.house(scene.brush(x + wide / 2, 720), wide, chance.uniform(190, 320), wall, hour.name == "night")
+        things.house(scene.brush(x + wide / 2, 720), wide, chance.uniform(190, 320), wall, hour.dark)
         x += wide + 4
     _ground(scene, sand)
     stone = hour.lit(mix(sand, colour("#8d7a58"), 0.22))
@@ -153,7 +157,7 @@ def town(scene: Scenery) -> None:
 
 def garden(scene: Scenery) -> None:
     scene.hills(620, 60, scene.hour.lit(mix(colour("#9ccb84"), scene.hour.foot, 0.3)), 3)
-    things.house(scene.brush(790, 700, 1.0), 250, 190, scene.hour.lit(colour("#f1dcc0")), scene.hour.name == "night")
+    things.house(scene.brush(790, 700, 1.0), 250, 190, scene.hour.lit(colour("#f1dcc0")), scene.hour.dark)
     things.tree(scene.brush(130, 720, 1.5), scene.hour.lit)
     for at in range(18):
         post = scene.brush(at * 60 - 10, 742)
@@ -196,7 +200,7 @@ def room(scene: Scenery) -> None:
         scene.fill(at * 82, 0, at * 82 + 40, 700, mix(wall, WHITE, 0.18))
     scene.fill(0, 700, SCENE_SIDE, SCENE_SIDE, scene.hour.lit(colour("#c79a6b")))
     scene.fill(0, 692, SCENE_SIDE, 712, scene.hour.lit(colour("#fff6e6")))
-    things.window(scene.brush(300, 400), scene.hour.top, scene.hour.foot, night=scene.hour.name == "night")
+    things.window(scene.brush(300, 400), scene.hour.top, scene.hour.foot, night=scene.hour.dark)
     things.bed(scene.brush(775, 775), scene.hour.lit)
     scene.brush(470, 860).ellipse(0, 0, 330, 62, scene.hour.lit(colour("#7fb4b8")))
     scene.brush(470, 860).ellipse(0, 0, 270, 46, scene.hour.lit(colour("#97c8c9")))
