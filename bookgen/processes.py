@@ -9,6 +9,7 @@ import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterable
 from pathlib import Path
+from typing import BinaryIO
 
 # Where programs, libraries and files for a moment are, and in which language. No secret.
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
@@ -25,7 +26,19 @@ def _search_path() -> str:
     return os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-def step_back() -> None:
+def begin() -> BinaryIO:
+    """What such a process does first: it keeps to the memory that its argument names, and gives way to the service.
+
+    What goes into the stream is its answer; whatever prints, prints to the log.
+    """
+    _limit_memory(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    _step_back()
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def _step_back() -> None:
     """Makes this process give way to the service: where the machine is busy, who answers comes first.
 
     On Linux a session of its own may have a share of its own, which no niceness of a process changes.
@@ -43,13 +56,13 @@ def step_back() -> None:
             return
 
 
-async def start(module: str, *arguments: str) -> Process:
-    """`python -m MODULE ARGUMENTS`, with pipes for its input and output; what it complains of is in our log."""
+async def start(module: str, memory: int) -> Process:
+    """`python -m MODULE MEMORY`, with pipes for its input and output; what it complains of is in our log."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         module,
-        *arguments,
+        str(memory),
         stdin=PIPE,
         stdout=PIPE,
         stderr=None if sys.stderr else DEVNULL,
@@ -86,7 +99,7 @@ async def _say(process: Process, part: bytes) -> None:
     await process.stdin.drain()
 
 
-def limit_memory(most: int) -> None:
+def _limit_memory(most: int) -> None:
     """So many bytes of address space for this process, 0: any.
 
     One book can't take the whole machine: the allocation fails, and with it the job alone.

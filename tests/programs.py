@@ -128,14 +128,14 @@ class WorkerProcess(Program):
         return said, None
 
 
-async def start_worker(module: str, *arguments: str) -> WorkerProcess:
+async def start_worker(module: str, memory: int) -> WorkerProcess:
     """What `bookgen.processes.start` does."""
     its_in, ours_out = os.pipe()
     ours_in, its_out = os.pipe()
     with os.fdopen(ours_out, "wb", 0) as out, os.fdopen(ours_in, "rb", 0) as into:
         with os.fdopen(its_in) as stdin, os.fdopen(its_out) as stdout:
             streams = [_Handed(each) for each in (stdin.fileno(), stdout.fileno(), 2)]
-            worker = await WorkerProcess._forked(_worker, streams, clean_environment(), module, list(arguments))
+            worker = await WorkerProcess._forked(_worker, streams, clean_environment(), module, memory)
         worker.stdout = await _reader(into)
         loop = asyncio.get_running_loop()
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, _own(out))
@@ -187,10 +187,10 @@ def _own_server(streams: list[_Handed], environment: dict[str, str], folder: str
     _command(streams, environment, folder, ["serve"])
 
 
-def _worker(streams: list[_Handed], environment: dict[str, str], module: str, arguments: list[str]) -> None:
+def _worker(streams: list[_Handed], environment: dict[str, str], module: str, memory: int) -> None:
     os.setsid()
     _become(streams, environment)
-    sys.argv[1:] = arguments
+    sys.argv[1:] = [str(memory)]
     importlib.import_module(module).main()
 
 

@@ -111,7 +111,7 @@ class Worker:
     @classmethod
     async def start(cls, memory: int) -> Worker:
         """A process that may have so many bytes, once it says that it is ready."""
-        process = await processes.start("bookgen.render.worker", str(memory))
+        process = await processes.start("bookgen.render.worker", memory)
         if process.stdin is None or process.stdout is None:
             raise OSError("the worker has no pipes")
         worker = cls(process, process.stdin, process.stdout)

@@ -14,15 +14,12 @@ import traceback
 from typing import Any, BinaryIO
 
 from bookgen.errors import InvalidInput
-from bookgen.processes import limit_memory, step_back
+from bookgen.processes import begin
 from bookgen.render.answers import LENGTH, JobOutcome, WorkerAnswer, done, failed, refused
 
 
 def main() -> None:
-    limit_memory(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
-    step_back()
-    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints, prints to the log and not into an answer
+    source, target = sys.stdin.buffer, begin()
     from bookgen.render.perform import perform  # after the limit, and once: this is what takes long
 
     gc.disable()  # a book is a million small objects and hardly a cycle: collecting between jobs is enough

@@ -9,7 +9,6 @@ corrections.
 from __future__ import annotations
 
 import asyncio
-import os
 import pickle
 import sys
 from collections import defaultdict
@@ -98,7 +97,7 @@ async def survey(
     Who does not wait for it any more ends it.
     """
     try:
-        process = await processes.start(MODULE, str(memory))
+        process = await processes.start(MODULE, memory)
         answer = await processes.answer(process, _pickled(book, chapters), seconds)
         return await asyncio.to_thread(Survey.read, answer)
     except (OSError, TimeoutError, UnreadableSurvey) as error:
@@ -139,11 +138,7 @@ def _unpickled(source: IO[bytes]) -> Iterator[Any]:
 
 
 def main() -> None:
-    processes.limit_memory(int(sys.argv[1]))
-    processes.step_back()
-    target = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints, prints to the log and not into the answer
-    told = _unpickled(sys.stdin.buffer)
+    target, told = processes.begin(), _unpickled(sys.stdin.buffer)
     target.write(survey_of(next(told), told).packed())
     target.flush()
 
