@@ -160,6 +160,11 @@ class Section:
     notes: tuple[tuple[Block, ...], ...] = ()
 
     @property
+    def name(self) -> str:
+        """Its title, or its number where it has none."""
+        return self.title.strip() or str(self.number)
+
+    @property
     def figures(self) -> list[Figure]:
         """They stand between its blocks, never within one."""
         return [block for block in self.blocks if isinstance(block, Figure)]

@@ -135,7 +135,7 @@ class _DocxWriter:
         for index, section in enumerate(self._manuscript.chapters):
             label = self._pagination.chapter_labels[section.number]
             number = field(f"PAGEREF {_bookmark(index)} \\h", label, outdated=True)
-            entry = f"{text(_title(section))}<w:r><w:tab/></w:r>{number}"
+            entry = f"{text(section.name)}<w:r><w:tab/></w:r>{number}"
             link = f'<w:hyperlink w:anchor="{_bookmark(index)}" w:history="1">{entry}</w:hyperlink>'
             out.append(paragraph("TOC1", link))
         return out
@@ -144,8 +144,7 @@ class _DocxWriter:
 
     def _spread(self, index: int, section: Section) -> str:
         """A spread of a picture book on one page: its title, its picture, its text."""
-        start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
-        heading = start + text(_title(section), size(self._geometry.size)) + f'<w:bookmarkEnd w:id="{index}"/>'
+        heading = _bookmarked(index, text(section.name, size(self._geometry.size)))
         out = [paragraph("Heading1", heading, spacing(0, twips(self._geometry.lead / 2)))]
         for figure in section.figures:
             width = self._geometry.trim.height * _SPREAD_PICTURE
@@ -157,10 +156,9 @@ class _DocxWriter:
     def _chapter(self, index: int, section: Section) -> str:
         if self._manuscript.ages:
             return self._spread(index, section)
-        start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
         label, title = self._language.chapter_name(section.number, section.title)
         smaller = size(self._geometry.size * (1.6 if len(title) <= 120 else 1.3)) if len(title) > 60 else ""
-        heading = start + text(title, smaller) + f'<w:bookmarkEnd w:id="{index}"/>'
+        heading = _bookmarked(index, text(title, smaller))
         lead = twips(self._geometry.lead)
         below = spacing(lead, lead * 3) if label else ""
         number = paragraph("ChapterNumber", text(label)) if label else ""
@@ -209,9 +207,8 @@ class _DocxWriter:
 
     def _chapter_head(self, section: Section) -> dict[str, str]:
         """One for each chapter: what does not work out a field shows the title that stands in it."""
-        title = _title(section)
-        shown = self._in_a_line(title)
-        named = field('STYLEREF "heading 1"', title) if shown == title else text(shown)
+        shown = self._in_a_line(section.name)
+        named = field('STYLEREF "heading 1"', section.name) if shown == section.name else text(shown)
         head = paragraph("Header", named if self._settings.running_heads else "", '<w:jc w:val="right"/>')
         return {"header-default": self._header(head)}
 
@@ -297,5 +294,6 @@ def _bookmark(index: int) -> str:
     return f"_Toc{index + 1:04d}"
 
 
-def _title(section: Section) -> str:
-    return section.title.strip() or str(section.number)
+def _bookmarked(index: int, content: str) -> str:
+    start = f'<w:bookmarkStart w:id="{index}" w:name="{_bookmark(index)}"/>'
+    return f'{start}{content}<w:bookmarkEnd w:id="{index}"/>'

@@ -11,7 +11,7 @@ from typing import Any
 from bookgen.models import AgeRange
 from bookgen.render.cover.colour import Colour
 from bookgen.render.epub.writer import EpubWriter
-from bookgen.render.epub.xhtml import ChapterWriter
+from bookgen.render.epub.xhtml import ChapterWriter, page_break
 from bookgen.render.layout.front import copyright_paragraphs
 from bookgen.render.layout.page import Pagination
 from bookgen.render.layout.spreads import SIZES, SpreadComposer
@@ -166,7 +166,7 @@ class _FixedWriter(EpubWriter):
 
     def _break(self, name: str, label: str) -> str:
         self._page_list.append((f"{name}.xhtml#p{label}", label))
-        return f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{label}" aria-label="{label}"></span>'
+        return page_break(label)
 
 
 def _sheet_of(inner: str, ground: Colour, kind: str) -> str:

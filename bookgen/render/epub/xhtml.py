@@ -26,6 +26,11 @@ def page(title: str, body: str, kind: str, language: str, *, rtl: bool) -> bytes
     ).encode("utf-8")
 
 
+def page_break(label: str) -> str:
+    """Where a page of the printed book begins."""
+    return f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{label}" aria-label="{label}"></span>'
+
+
 class ChapterWriter:
     """One chapter's text; `pictures` gives the file name of each picture."""
 
@@ -127,9 +132,7 @@ class ChapterWriter:
 
     def _mark(self, start: PageStart) -> str:
         self.pages.append(start.label)
-        return (
-            f'<span epub:type="pagebreak" role="doc-pagebreak" id="p{start.label}" aria-label="{start.label}"></span>'
-        )
+        return page_break(start.label)
 
     def _leaf(self, spans: Spans) -> str:
         """A paragraph's text, with a break before each word that begins a page."""

@@ -183,7 +183,7 @@ class _PdfWriter:
     def _outline(self) -> None:
         for section in self._manuscript.chapters:
             if anchor(section) in self._anchors:
-                self._canvas.addOutlineEntry(section.title.strip() or str(section.number), anchor(section), 0, False)
+                self._canvas.addOutlineEntry(section.name, anchor(section), 0, False)
 
 
 def _parted(page: Page) -> tuple[list[Placed], list[Placed]]:
