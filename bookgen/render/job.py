@@ -20,7 +20,7 @@ RENDERER = "8"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Everything that decides an export's bytes. `kind` is a format, "preview" or "pages"."""
+    """`kind` is a format, "preview" or "pages"."""
 
     kind: str
     book: Book

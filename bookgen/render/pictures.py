@@ -42,7 +42,7 @@ def extended(original: Picture, width: float, height: float) -> Picture:
 
 
 def _widened(image: Image.Image, wide: int) -> Image.Image:
-    """In the middle of so many columns, the outer ones like its edges."""
+    """The image in the middle of `wide` columns, the outer ones filled with its edges."""
     page, left = Image.new("RGB", (wide, image.height)), (wide - image.width) // 2
     page.paste(image.crop((0, 0, 1, image.height)).resize((left, image.height)), (0, 0))
     right = image.crop((image.width - 1, 0, image.width, image.height))
@@ -70,7 +70,7 @@ def covering(original: Picture, width: float, height: float, *, printed: bool) -
 
 
 def printable(original: Picture, width: float) -> Picture:
-    """With at least 300 pixels an inch where it is printed so many points wide."""
+    """The picture with at least 300 pixels an inch where it is printed `width` points wide."""
     least = round(width / 72 * 300)
     if original.width >= least:
         return original
@@ -80,7 +80,7 @@ def printable(original: Picture, width: float) -> Picture:
 
 
 def reduced(original: Picture, most: int) -> Picture:
-    """For a screen: at most so many pixels wide."""
+    """The picture for a screen, at most `most` pixels wide."""
     if original.width <= most:
         return original
     with Image.open(io.BytesIO(original.data)) as image:

@@ -23,7 +23,7 @@ _RAISED = "vertical-align:super;font-size:60%"
 
 
 def html_pages(layout: Layout, *, rtl: bool) -> list[dict[str, Any]]:
-    """`number` counts every page from 1."""
+    """Each page's HTML with its number, counted from 1, its kind and its chapter's id."""
     writer = _PageWriter(layout, rtl)
     return [
         {"number": number, "kind": _kind(page), "chapter_id": page.chapter, "html": writer.html(page)}

@@ -108,7 +108,7 @@ class Sheet:
         return small or self._free < _LEAST_FIGURE * self.drawing.height
 
     def texts(self, measure: float, height: float, share: float, largest: float = _LARGEST_TITLE) -> Texts:
-        """In a measure; the title takes up to `share` of the height, more where it would be too small."""
+        """The texts in lines of that measure: the title in `share` of the height, or more if it were too small."""
         for lesser in (1.0, _LESSER):
             texts = self._texts(measure, height, share, largest, lesser)
             if texts.title.capital >= LEAST_CAPITAL * self.drawing.width:
@@ -116,7 +116,7 @@ class Sheet:
         return texts
 
     def _texts(self, measure: float, height: float, share: float, largest: float, lesser: float) -> Texts:
-        """With what stands beside the title at so much of its usual size."""
+        """The same with subtitle and author at `lesser` of their usual sizes."""
         gap = self.drawing.width * _GAP * lesser
         subtitle = self._beside(self.copy.subtitle, self.typography.subtitle, measure, height, _SUBTITLE * lesser)
         author = self._beside(self.copy.author, self.typography.author, measure, height, _AUTHOR * lesser)

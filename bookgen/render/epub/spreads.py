@@ -52,6 +52,8 @@ def write_fixed_epub(manuscript: Manuscript, pagination: Pagination, settings: E
 
 
 class _FixedWriter(EpubWriter):
+    """`_begin` and `_end` are the sides of a spread that are read first and last."""
+
     summary = (
         "Fixed layout with the text as text, headings, landmarks, a table of contents, page numbers of the printed "
         "book and text alternatives for every image."
@@ -63,7 +65,7 @@ class _FixedWriter(EpubWriter):
         trim = TRIMS[manuscript.trim]
         self._size = round(trim.width * _SCALE), round(trim.height * _SCALE)
         self._sides: dict[str, str] = {}
-        self._begin, self._end = (_RIGHT, _LEFT) if self._language.rtl else (_LEFT, _RIGHT)  # of a spread
+        self._begin, self._end = (_RIGHT, _LEFT) if self._language.rtl else (_LEFT, _RIGHT)
         composer = SpreadComposer(manuscript, settings, measuring=True)
         self._sizes = {section.number: composer.size_of(section) for section in manuscript.chapters}  # in points
 

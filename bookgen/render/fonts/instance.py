@@ -38,7 +38,7 @@ def pinned(face: hb.Face, places: Mapping[str, float], dropped: Iterable[str]) -
 
 
 def _say_bold(data: bytearray) -> None:
-    """A place on a variable file's axes says of itself what the file says: that it is regular."""
+    """Marks a font file as bold: what was cut out of a variable file still says that it is regular, as that does."""
     tables = {bytes(data[at : at + 4]): at for at in range(12, 12 + 16 * int.from_bytes(data[4:6], "big"), 16)}
     for tag, place, off, on in ((b"OS/2", 62, _REGULAR, _BOLD), (b"head", 44, 0, 1)):
         (offset,) = struct.unpack_from(">I", data, tables[tag] + 8)

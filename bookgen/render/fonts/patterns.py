@@ -62,7 +62,7 @@ class Patterns:
 
 @cache
 def patterns(language: str) -> Patterns | None:
-    """Those of a BCP 47 tag or of its language anywhere; None where there are none."""
+    """The patterns of a BCP 47 tag, else of its language in any country; None where there are none."""
     wanted = language.replace("-", "_").lower()
     while wanted:
         if found := _dictionaries().get(wanted):

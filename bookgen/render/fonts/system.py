@@ -61,7 +61,7 @@ _RANKS = ("notoserif", "notosans", "dejavuserif", "dejavusans")
 
 
 def system_sources(language: str) -> tuple[Source, ...]:
-    """The machine's fonts for these scripts, as the language writes its characters."""
+    """The machine's own fonts, the best first; of a collection the face that the language is written in."""
     found = _found()
     sources = []
     for regular, bold, collection in _KNOWN:

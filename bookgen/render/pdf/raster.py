@@ -15,7 +15,7 @@ _BLACK, _NOTHING = (0, 0, 0, 255), (0, 0, 0, 0)
 
 
 def raster(drawing: Drawing, width: int = 0) -> Image.Image:
-    """In RGB on black, so many pixels wide; without a width one pixel a unit."""
+    """The drawing in RGB on black, `width` pixels wide; without a width one pixel a unit."""
     return _painted(drawing, width, _BLACK)
 
 

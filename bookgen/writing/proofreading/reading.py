@@ -37,6 +37,7 @@ async def read_chapter(
 def _together(
     chapter: Chapter, seen: Survey, flags: Sequence[Mapping[str, Any]], proposed: Sequence[Correction]
 ) -> list[Correction]:
+    """What the survey, the quality gate and the model say of the chapter."""
     certain, checked = seen.of(chapter)
     return merged([*_continuity(chapter.content, flags), *certain], proposed, checked)
 
