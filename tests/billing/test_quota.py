@@ -118,6 +118,7 @@ async def test_a_stopped_book_keeps_its_hold_and_continues_on_it(
 
     with pytest.raises(BookQuotaExceeded):
         await hold(account, other)
+    await pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 0}' WHERE slug = 'free'""")
     run, source = await hold(account, book)
     await complete(account, book, run)
     assert source is FundingSource.SUBSCRIPTION
