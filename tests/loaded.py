@@ -6,6 +6,9 @@ four seconds of CPU for each of hundreds of processes.
 
 from __future__ import annotations
 
+import errno
+from multiprocessing import reduction
+
 import anthropic
 import openai
 import stripe  # noqa: F401 (the import is what is wanted)
@@ -26,3 +29,14 @@ survey_of(BOOK, CHAPTERS)
 perform(CoverJob(Copy(BOOK.title, "", BOOK.author_name, "en"), "seed", BOOK.genre, 0))
 for kind in ("pdf", "docx", "epub"):
     perform(Job(kind, BOOK, CHAPTERS, BOOK.author_name, ExportSettings(), watermark=False))
+
+
+def _received(connection: object, most: int, receive=reduction.recvfds) -> list[int]:
+    """A process that is killed while it asks for another has broken off; it must not end the one that all come from."""
+    try:
+        return receive(connection, most)
+    except EOFError as error:
+        raise ConnectionAbortedError(errno.ECONNABORTED, "broken off") from error
+
+
+reduction.recvfds = _received

@@ -10,6 +10,7 @@ import pytest
 
 from bookgen.billing.images import require_images
 from bookgen.billing.quota import Quota
+from bookgen.billing.storage import require_stored
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
 from bookgen.models import Allowance, FundingSource
 from bookgen.store import credits as ledger
@@ -156,6 +157,23 @@ async def test_a_run_across_the_period_counts_in_the_one_it_began_in(
     current, earlier = await quota.usage_history(pool, account)
     assert (current.books_created, earlier.books_created) == (0, 1)
     assert earlier.period_start == before.period_start
+
+
+async def test_the_history_goes_back_six_periods_newest_first(
+    pool, quota, clock, make_account, make_book, hold, complete
+):
+    account = await make_account()
+    for _ in range(8):
+        book = await make_book(account)
+        run, _ = await hold(account, book)
+        await complete(account, book, run)
+        clock.now += timedelta(days=31)
+
+    current, *earlier = await quota.usage_history(pool, account)
+
+    assert (current.books_created, [period.books_created for period in earlier]) == (0, [1] * 6)
+    starts = [current.period_start, *(period.period_start for period in earlier)]
+    assert starts == sorted(starts, reverse=True)
 
 
 async def test_the_plan_pays_before_credits_and_credits_after_it(
@@ -313,3 +331,13 @@ async def test_editing_a_plan_row_changes_what_it_allows_at_once(pool, quota, ma
     )
 
     await hold(account, await make_book(account))
+
+
+@pytest.mark.parametrize("growth", [50_000_001, 51_000_000])
+async def test_a_refusal_for_room_says_how_many_megabytes_it_takes(pool, quota, make_account, growth):
+    account = await make_account()
+
+    with pytest.raises(PlanUpgradeRequired) as refused:
+        await require_stored(pool, quota, account, growth=growth)
+
+    assert (refused.value.details["requested"], refused.value.details["max_allowed"]) == (51, 50)

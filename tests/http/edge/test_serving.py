@@ -8,11 +8,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bookgen import app, config
-from bookgen.billing.cost_caps import CostCaps
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
-from bookgen.providers.access import Access
-from bookgen.providers.registry import ModelSettings, build_text_model
 
 
 def test_a_busy_port_is_said_in_one_line() -> None:
@@ -85,17 +82,18 @@ async def test_a_failing_drain_is_not_hidden() -> None:
         await serving.drain(drain, 1, asyncio.Event())
 
 
-def test_a_cap_that_cannot_stop_a_model_is_said_at_the_start() -> None:
-    model = build_text_model("openai:llama3", ModelSettings({"openai": Access("k")}), fallback="offline")
+PAID = {"model": "openai:llama3", "openai_api_key": "k"}
 
+
+def test_a_cap_that_cannot_stop_a_model_is_said_at_the_start() -> None:
+    names = config.names()
+    closed = {names["registration"]: "closed"} | {names[field]: value for field, value in PAID.items()}
     with capture_logs() as logs:
-        app._warn_of_idle_caps(CostCaps(book=12_500_000), model)
-        app._warn_of_idle_caps(CostCaps(), model)
+        for cap in ({names["book_cost_cap"]: "12.50"}, {}):
+            chosen = config.Config(_env_file=None, **closed, **cap)
+            app._caps(chosen, app.build_model(chosen))
 
     assert [(entry["event"], entry["model"]) for entry in logs] == [("cost_cap_cannot_stop", "openai:llama3")]
-
-
-PAID = {"model": "openai:llama3", "openai_api_key": "k"}
 
 
 @pytest.mark.parametrize(
