@@ -36,7 +36,7 @@ async def test_a_generate_whose_caller_goes_away_is_accepted_all_the_same(world:
 
 
 @pytest.mark.long
-async def test_more_commands_than_a_mailbox_holds_are_refused_and_none_is_lost(world: World) -> None:
+async def test_more_commands_at_once_than_a_mailbox_holds_stand_in_line_and_are_all_answered(world: World) -> None:
     process = await world.serve("pause.before:sleep=2")
     author = await world.author()
     book = await world.book(author)
@@ -46,10 +46,6 @@ async def test_more_commands_than_a_mailbox_holds_are_refused_and_none_is_lost(w
 
     answers = await asyncio.gather(*(world.steer(process, author, book, "pause") for _ in range(MAX_WAITING + 20)))
 
-    codes = Counter(code for code, _ in answers)
-    assert set(codes) == {200, 429}
-    assert MAX_WAITING <= codes[200] <= MAX_WAITING + 1  # one was being handled
-    refusals = {body["error"]["code"] for code, body in answers if code == 429}
-    assert refusals == {"RATE_LIMIT_EXCEEDED"}
+    assert Counter(code for code, _ in answers) == {200: MAX_WAITING + 20}
     assert (await world.status(process, author, book))["generation_status"] == "paused"
     await world.check()
