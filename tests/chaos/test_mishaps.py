@@ -93,7 +93,7 @@ async def test_an_outage_of_the_provider_fails_no_book(world: World) -> None:
     world.model.script(fault("drop", times=10**6))
     for author, book in zip(authors, books, strict=True):
         await world.generate(process, author, book)
-    await world.model.arrived(20)
+    await world.model.arrived(1)
 
     await asyncio.sleep(45)  # the breaker opens, tries once after half a minute, and stays open
 
