@@ -124,7 +124,8 @@ CLAIM = f"""
            SELECT c.id
              FROM report c JOIN book b ON b.id = c.book_id JOIN account_slot a ON a.account_id = c.account_id
             WHERE c.status IN ('pending', 'running')
-              AND (c.owner = $1 AND c.id <> ALL($2::bigint[])
+              AND c.id <> ALL($2::bigint[])
+              AND (c.owner = $1
                    OR NOT EXISTS (SELECT FROM process p WHERE p.boot_id = c.owner AND p.lease_until > now()))
               AND b.status <> 'generating'
               AND NOT EXISTS (SELECT FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
