@@ -122,7 +122,7 @@ class Pictures:
                     return False
                 await fault("picture.store", run.book_id)
                 await keep(connection)
-                await stored.save(connection, [step])
+                await stored.save(connection, step)
                 return True
 
         health, backlog = self._resources.health, self._resources.backlog

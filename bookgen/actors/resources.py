@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID, uuid4
 
 import asyncpg
 
 from bookgen.actors.backlog import Backlog
-from bookgen.actors.batches import Batches
 from bookgen.actors.health import Health
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import Painted
 from bookgen.providers.text import CallBudget, Halt, Outage, Patient, TextModel, bound_of
-from bookgen.store import reservations, steps
-from bookgen.store.model_calls import Step
-from bookgen.store.reservations import Refusal, Reservation
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
-
-MOST_AT_ONCE = 16  # in one transaction
 
 
 class WriteChapter(Protocol):
@@ -96,21 +89,11 @@ class Resources:
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
-    step_saves: Batches[Step, None] = field(init=False)
-    reservations: Batches[Reservation, Refusal] = field(init=False)
     _patient: Patient | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.step_saves = Batches(self._save_steps, attrgetter("key"), MOST_AT_ONCE)
-        self.reservations = Batches(
-            lambda asked: reservations.reserve(self.pool, asked), attrgetter("call_id"), MOST_AT_ONCE
-        )
         # Asked for at every poll; to hold a model against a Protocol takes longer than the rest of the answer.
         self._patient = self.model if isinstance(self.model, Patient) else None
-
-    async def _save_steps(self, saved: Sequence[Step]) -> Mapping[Any, None]:
-        await steps.save(self.pool, saved)
-        return {}
 
     @property
     def call_seconds(self) -> float:

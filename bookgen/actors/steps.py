@@ -25,7 +25,6 @@ from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextRep
 from bookgen.store import model_calls
 from bookgen.store import steps as store
 from bookgen.store.model_calls import Asked, PaidCall, Step
-from bookgen.store.reservations import Refusal, Reservation
 
 log = structlog.get_logger(__name__)
 
@@ -153,7 +152,7 @@ class StoredSteps:
         """Stores the reply that is unstored, if the database is there."""
         if step := self.unstored:
             await fault("step.before", self._work.book_id)
-            await self._resources.step_saves.submit(step)
+            await store.save(self._resources.pool, step)
             self.unstored = None
             await fault("step.after", self._work.book_id)
 
@@ -168,11 +167,7 @@ class StoredSteps:
         if resources.caps.none:
             return None
         purpose = Purpose(stage, work.account_id, work.book_id, chapter_number)
-        return CostBudget(resources.pool, resources.caps, resources.price, purpose, self._reserve)
-
-    async def _reserve(self, asked: Reservation) -> Refusal | None:
-        resources = self._resources
-        return await resources.health.through_outages(lambda: resources.reservations.submit(asked))
+        return CostBudget(resources.pool, resources.caps, resources.price, purpose, resources.health.through_outages)
 
     async def _call(self, request: TextRequest) -> TextReply:
         await fault("call.before", self._work.book_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -13,7 +14,7 @@ from bookgen import telemetry
 from bookgen.errors import CostCapReached, Unavailable
 from bookgen.models import Usage
 from bookgen.store import reservations
-from bookgen.store.reservations import Refusal, Reservation
+from bookgen.store.reservations import Refusal
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +47,10 @@ class CostCaps:
         return f"{said}."
 
 
+async def once(operation: Callable[[], Awaitable[Any]]) -> Any:
+    return await operation()
+
+
 @dataclass(frozen=True, slots=True)
 class Purpose:
     """What calls are for. Without an account nobody's day counts them, without a book no book."""
@@ -58,22 +63,22 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class CostBudget:
-    """Implements `providers.text.CallBudget` for the calls of one purpose. `reserved`: another way to have a cost set
-    aside than by a statement for it alone."""
+    """Implements `providers.text.CallBudget` for the calls of one purpose. `through` carries out what the database is
+    asked for, as long as it takes."""
 
     db: asyncpg.Pool
     caps: CostCaps
     price: Price
     purpose: Purpose
-    reserved: Callable[[Reservation], Awaitable[Refusal | None]] | None = None
+    through: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]] = once
 
     async def reserve(self, call_id: UUID, model: str, most: Usage) -> None:
         caps, purpose, cost = self.caps, self.purpose, self._most(model, most)
-        asked = Reservation(call_id, purpose.account_id, purpose.book_id, cost, caps.book, caps.account_day, caps.day)
-        if self.reserved:
-            refusal = await self.reserved(asked)
-        else:
-            refusal = (await reservations.reserve(self.db, [asked])).get(call_id)
+        refusal: Refusal | None = await self.through(
+            lambda: reservations.reserve(
+                self.db, call_id, purpose.account_id, purpose.book_id, cost, caps.book, caps.account_day, caps.day
+            )
+        )
         if refusal is None:
             return
         telemetry.COST_CAPS_REACHED.labels(refusal.cap).inc()

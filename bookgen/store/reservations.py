@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from uuid import UUID
 
 from bookgen.store.database import DB
-from bookgen.store.rows import field_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,31 +17,24 @@ class Refusal:
     reserved: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """The wish to set aside what a call may cost at most, under caps; None is no cap."""
-
-    call_id: UUID
-    account_id: int | None
-    book_id: int | None
-    cost_micros: int
-    book_cap: int | None
-    account_day_cap: int | None
-    day_cap: int | None
+RESERVE = "SELECT cap, spent, reserved FROM reserve_cost($1, $2, $3, $4, $5, $6, $7)"
 
 
-_values = attrgetter(*field_names(Reservation))
-
-RESERVE = """
-    SELECT $1::uuid AS call_id, cap, spent, reserved FROM reserve_cost($1::uuid, $2, $3, $4, $5, $6, $7)
-"""
-
-
-async def reserve(db: DB, asked: Sequence[Reservation]) -> dict[UUID, Refusal]:
-    """Sets each cost aside unless a cap would be passed: then the call has a refusal. It can be repeated."""
-    in_order = sorted(asked, key=lambda each: each.account_id or 0)  # of the locks, so that no two wait for each other
-    rows = await db.fetchmany(RESERVE, [_values(each) for each in in_order])
-    return {row["call_id"]: Refusal(row["cap"], row["spent"], row["reserved"]) for row in rows if row["cap"]}
+async def reserve(
+    db: DB,
+    call_id: UUID,
+    account_id: int | None,
+    book_id: int | None,
+    cost_micros: int,
+    book_cap: int | None,
+    account_day_cap: int | None,
+    day_cap: int | None,
+) -> Refusal | None:
+    """Sets the cost aside, unless a cap would be passed. It can be repeated."""
+    row = await db.fetchrow(
+        RESERVE, call_id, account_id, book_id, cost_micros, book_cap, account_day_cap, day_cap
+    )  # fmt: skip
+    return Refusal(**row) if row["cap"] else None
 
 
 RELEASE = "DELETE FROM cost_reservation WHERE call_id = $1"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -41,15 +40,11 @@ SAVE = f"""
 """
 
 
-async def save(db: DB, steps: Sequence[Step]) -> None:
-    """Stores steps of different books, all or none. Of a book that was deleted meanwhile nothing is kept."""
-    await db.executemany(SAVE, [_values(step) for step in steps])
-
-
-def _values(step: Step) -> tuple[Any, ...]:
+async def save(db: DB, step: Step) -> None:
+    """Stores a step. Of a book that was deleted meanwhile nothing is kept."""
     asked = step.asked
-    return (
-        asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, step.key, step.reply,
+    await db.execute(
+        SAVE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, step.key, step.reply,
         *values_of(asked.calls),
     )  # fmt: skip
 

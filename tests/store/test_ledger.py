@@ -41,16 +41,16 @@ async def test_a_charge_whose_answer_was_lost_is_entered_once(pool: asyncpg.Pool
 
 async def test_a_step_that_is_stored_again_is_entered_once(pool: asyncpg.Pool, asked: Asked) -> None:
     for _ in range(2):
-        await steps.save(pool, [Step("key", {"text": "It."}, asked)])
+        await steps.save(pool, Step("key", {"text": "It."}, asked))
 
     assert await pool.fetchval(ENTERED) == 7
 
 
 async def test_what_was_paid_twice_for_one_step_is_entered_twice(pool: asyncpg.Pool, asked: Asked) -> None:
     again = Asked(asked.account_id, asked.book_id, None, "chapter", 1, (a_call(5),))
-    await steps.save(pool, [Step("key", {"text": "First."}, asked)])
+    await steps.save(pool, Step("key", {"text": "First."}, asked))
 
-    await steps.save(pool, [Step("key", {"text": "Second."}, again)])
+    await steps.save(pool, Step("key", {"text": "Second."}, again))
 
     assert await pool.fetchval(ENTERED) == 12
     assert await steps.find(pool, asked.book_id, "key") == {"text": "First."}
@@ -69,7 +69,7 @@ async def test_a_reply_that_comes_when_its_run_is_over_is_entered_and_not_kept(
         status,
     )
 
-    await steps.save(pool, [Step("key", {"text": "Late."}, replace(asked, run_id=run_id))])
+    await steps.save(pool, Step("key", {"text": "Late."}, replace(asked, run_id=run_id)))
 
     assert await pool.fetchval(ENTERED) == 7
     assert await steps.find(pool, asked.book_id, "key") is None

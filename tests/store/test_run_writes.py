@@ -35,7 +35,7 @@ from bookgen.store import runs
 from bookgen.store.book_state import BookState
 from bookgen.store.model_calls import Asked, Step
 from bookgen.store.runs import TRANSITIONS, Begin, Checkpoint
-from bookgen.store.steps import save as save_steps
+from bookgen.store.steps import save as save_step
 
 PACKAGE = Path(runs.__file__).parents[1]
 WRITES_RUN = re.compile(r"(UPDATE|INSERT\s+INTO|DELETE\s+FROM|MERGE\s+INTO|TRUNCATE|COPY)\s+(ONLY\s+)?run\b", re.I)
@@ -185,8 +185,7 @@ async def hand_over(pool: asyncpg.Pool, run: Run) -> None:
 
 
 async def progress(pool: asyncpg.Pool, run: Run) -> None:
-    asked = Asked(run.account_id, run.book_id, run.id, "chapter", 1, ())
-    await save_steps(pool, [Step("key", {"text": ""}, asked)])
+    await save_step(pool, Step("key", {"text": ""}, Asked(run.account_id, run.book_id, run.id, "chapter", 1, ())))
 
 
 async def recount(pool: asyncpg.Pool, run: Run) -> None:
