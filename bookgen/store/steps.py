@@ -21,12 +21,13 @@ async def find(db: DB, book_id: int, key: str) -> dict[str, Any] | None:
 
 # The reply and its price are one fact: both are there or neither is, however often this is repeated. Where a reply to
 # the same is stored already, it stays, and what the second one cost is entered too. Of a run that is over for good, as
-# one may be that a process without a way to the database still works on, only the price is kept.
+# one may be that a process without a way to the database still works on, only the price is kept. Whoever ends it
+# just now is waited for: what is stored beside the deletion of its steps would stay.
 SAVE = f"""
-    WITH stored AS (
+    WITH of_run AS (SELECT status FROM run WHERE id = $3 FOR NO KEY UPDATE), stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
         SELECT id, $6, $3, $4, $5, $7 FROM book
-         WHERE id = $2 AND NOT EXISTS (SELECT FROM run WHERE id = $3 AND status IN ('stopped', 'completed'))
+         WHERE id = $2 AND NOT EXISTS (SELECT FROM of_run WHERE status IN ('stopped', 'completed'))
         ON CONFLICT DO NOTHING
         RETURNING 1
     ), {PROGRESS}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
@@ -26,6 +27,18 @@ async def asked(pool: asyncpg.Pool) -> Asked:
     """Two calls, of 3 and 4 millionths."""
     row = await pool.fetchrow(BOOK)
     return Asked(row["account_id"], row["id"], None, "chapter", 1, (a_call(3), a_call(4)))
+
+
+async def a_run(pool: asyncpg.Pool, asked: Asked, status: str) -> UUID:
+    run_id = uuid4()
+    await pool.execute(
+        "INSERT INTO run (id, book_id, account_id, status, mode, total) VALUES ($1, $2, $3, $4, 'full', 1)",
+        run_id,
+        asked.book_id,
+        asked.account_id,
+        status,
+    )
+    return run_id
 
 
 def a_call(cost: int) -> PaidCall:
@@ -60,16 +73,28 @@ async def test_what_was_paid_twice_for_one_step_is_entered_twice(pool: asyncpg.P
 async def test_a_reply_that_comes_when_its_run_is_over_is_entered_and_not_kept(
     pool: asyncpg.Pool, asked: Asked, status: str
 ) -> None:
-    run_id = uuid4()
-    await pool.execute(
-        "INSERT INTO run (id, book_id, account_id, status, mode, total) VALUES ($1, $2, $3, $4, 'full', 1)",
-        run_id,
-        asked.book_id,
-        asked.account_id,
-        status,
-    )
+    run_id = await a_run(pool, asked, status)
 
     await steps.save(pool, Step("key", {"text": "Late."}, replace(asked, run_id=run_id)))
 
     assert await pool.fetchval(ENTERED) == 7
     assert await steps.find(pool, asked.book_id, "key") is None
+
+
+async def test_a_reply_that_comes_while_its_run_is_being_stopped_is_not_kept(pool: asyncpg.Pool, asked: Asked) -> None:
+    run_id = await a_run(pool, asked, "paused")
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("UPDATE run SET status = 'stopped' WHERE id = $1", run_id)
+        saving = asyncio.create_task(steps.save(pool, Step("key", {"text": "Late."}, replace(asked, run_id=run_id))))
+        while not await pool.fetchval(WAITS):  # noqa: ASYNC110 (the signal is a row)
+            await asyncio.sleep(0.01)
+
+    await saving
+
+    assert await pool.fetchval(ENTERED) == 7
+    assert await steps.find(pool, asked.book_id, "key") is None
+
+
+WAITS = """
+    SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
+"""
