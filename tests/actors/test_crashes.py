@@ -96,6 +96,7 @@ async def test_a_pause_that_a_bug_fell_into_is_not_finishing_for_ever(
     await supervisor.ask(account, book, Pause())
     model.fail(book, 1, retryable=False, error=ZeroDivisionError())
     await until(lambda: supervisor.crashes.books == 1 and not supervisor.crashes.backs_off((account, book)))
+    await until(lambda: supervisor.registry.find((account, book)).idle)
 
     await supervisor.sweep()
 
