@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
+import sys
+import threading
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +17,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from bookgen.errors import InvalidInput, RateLimited
+from bookgen.processes import STEPS_BACK
 
 MIN_LENGTH = 8
 MAX_LENGTH = 128
@@ -33,7 +37,7 @@ class Passwords:
         self, *, time_cost: int = 2, memory_kib: int = 19_456, threads: int = 2, max_waiting: int = 64
     ) -> None:
         self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=1)
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="password")
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="password", initializer=_give_way)
         self._max_waiting = max_waiting
         self._waiting = 0
         # What an absent account is checked against, so that it takes as long as a present one.
@@ -74,6 +78,13 @@ class Passwords:
             return await asyncio.get_running_loop().run_in_executor(self._executor, work)
         finally:
             self._waiting -= 1
+
+
+def _give_way() -> None:
+    """Has this thread give way to the event loop. Only Linux knows the niceness of a thread."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + STEPS_BACK)
 
 
 def require_uncommon(field: str, password: str, *own: str) -> None:

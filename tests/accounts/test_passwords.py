@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from bookgen.accounts.passwords import Passwords
 from bookgen.errors import RateLimited
+from bookgen.processes import STEPS_BACK
 
 
 @pytest.fixture
@@ -70,3 +73,13 @@ async def test_the_loop_goes_on_while_a_password_is_hashed() -> None:
 
     assert turns > 50
     passwords.close()
+
+
+async def test_hashing_gives_way_to_the_event_loop(passwords: Passwords) -> None:
+    await passwords.hash("hush")
+
+    hashing = [thread.native_id for thread in threading.enumerate() if thread.name.startswith("password")]
+    assert hashing
+    assert {os.getpriority(os.PRIO_PROCESS, each or 0) for each in hashing} == {
+        min(os.getpriority(os.PRIO_PROCESS, 0) + STEPS_BACK, 19)
+    }
