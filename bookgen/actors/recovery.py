@@ -20,7 +20,7 @@ from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Unavailable
-from bookgen.models import Run
+from bookgen.models import Run, RunStatus
 from bookgen.store import ownership, runs, slots
 from bookgen.store.outages import is_outage
 
@@ -50,8 +50,7 @@ class Recovery:
         """`takes_over`: whether a process without a lease is to be believed dead."""
         await self._take_over(takes_over)
         await self._promote()
-        await self._begin_what_nobody_writes()
-        await self._settle_what_nobody_finishes()
+        await self._go_on_with_what_nobody_handles()
         await self.check_chapters_in_flight()
 
     async def check_chapters_in_flight(self) -> bool:
@@ -88,14 +87,13 @@ class Recovery:
         for account_id in await slots.accounts_with_a_free_slot(pool, seconds):
             self._write(await self._transactions.promote_unless_locked(account_id))
 
-    async def _begin_what_nobody_writes(self) -> None:
+    async def _go_on_with_what_nobody_handles(self) -> None:
         for run in await ownership.owned(self._resources.pool, self._resources.boot_id):
-            if not self._is_busy_with(run):
+            if self._is_busy_with(run):
+                continue
+            if run.status is RunStatus.RUNNING:
                 await self._begin(run)
-
-    async def _settle_what_nobody_finishes(self) -> None:
-        for run in await ownership.finishing(self._resources.pool, self._resources.boot_id):
-            if not self._is_busy_with(run):
+            else:
                 await self._report(run, WorkHalted(run.epoch, run.call_no))
 
     async def _begin(self, run: Run) -> None:

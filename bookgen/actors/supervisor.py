@@ -36,6 +36,7 @@ log = structlog.get_logger()
 
 SWEEP_SECONDS = 5.0
 LOOK_SECONDS = 1.0
+PRUNE_SECONDS = 60.0
 IDLE_SECONDS = 60.0
 RELEASE_SECONDS = 2.0
 STOPPING = "The server is starting or stopping. Try again in a moment."
@@ -87,6 +88,7 @@ class Supervisor:
             spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)),
             spawn(every(SWEEP_SECONDS, self.sweep, self.resources)),
             spawn(every(LOOK_SECONDS, self._look, self.resources)),
+            spawn(every(PRUNE_SECONDS, self._prune, self.resources)),
             spawn(listen(self._database.direct_dsn, self._notified, self.limits.heard, self._listening)),
             spawn(self.reports.run()),
         ]
@@ -102,11 +104,13 @@ class Supervisor:
         await self.lease.expire_dead_processes()
         await self.recovery.sweep(takes_over=self.lease.tells_the_dead)
         await self.jobs.forget_lost()
-        await processes.prune(self.resources.pool)
-        await reservations.prune(self.resources.pool)
         self.registry.passivate(unused_since=now() - IDLE_SECONDS)
         self.statuses.forget_old()
         return True
+
+    async def _prune(self) -> None:
+        await processes.prune(self.resources.pool)
+        await reservations.prune(self.resources.pool)
 
     async def _look(self) -> bool:
         return self.resources.other_processes > 0 and await self.recovery.check_chapters_in_flight()

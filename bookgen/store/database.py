@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -43,6 +43,10 @@ QUEUE_SECONDS = 20.0  # for a connection, while the ones before are served
 BROKEN = (asyncpg.InternalClientError, asyncpg.ReadOnlySQLTransactionError, TimeoutError)
 
 
+OWN_TYPES = 16_384  # the first OID that a database gives to a type of its own; those below mean the same everywhere
+TYPES: dict[frozenset[int], Any] = {}  # what asyncpg has learnt of types, by the OIDs that it asked for
+
+
 class Connection(asyncpg.Connection):  # type: ignore[misc]
     """Says Unavailable when the server is gone, and skips the reset on release, which costs a round trip.
 
@@ -52,6 +56,16 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
 
     def get_reset_query(self) -> str:
         return ""
+
+    async def _introspect_types(self, typeoids: Iterable[int], timeout: float | None) -> Any:  # noqa: ASYNC109 (asyncpg's)
+        """asyncpg has each connection ask what an array is an array of, which takes longer than most statements."""
+        asked = frozenset(typeoids)
+        told = TYPES.get(asked)
+        if told is None:
+            told = await super()._introspect_types(typeoids, timeout)
+            if max(asked) < OWN_TYPES:
+                TYPES[asked] = told
+        return told
 
     async def _translated(self, call: Coroutine[Any, Any, Any]) -> Any:
         try:

@@ -46,18 +46,14 @@ async def still_running(db: DB, run_ids: Sequence[UUID], owner: UUID) -> set[UUI
     return {row["id"] for row in await db.fetch(STILL_RUNNING, list(run_ids), owner)}
 
 
-OWNED = "SELECT * FROM run WHERE owner = $1 AND status = 'running' ORDER BY queue_seq"
-
-
-async def owned(db: DB, owner: UUID) -> list[Run]:
-    return [run_of(row) for row in await db.fetch(OWNED, owner)]
-
-
-FINISHING = """
-    SELECT * FROM run WHERE owner = $1 AND status IN ('queued', 'paused') AND call_started_at IS NOT NULL
+OWNED = """
+    SELECT * FROM run
+     WHERE owner = $1
+       AND (status = 'running' OR status IN ('queued', 'paused') AND call_started_at IS NOT NULL)
+     ORDER BY queue_seq
 """
 
 
-async def finishing(db: DB, owner: UUID) -> list[Run]:
-    """Paused and queued runs of which the process finishes a chapter."""
-    return [run_of(row) for row in await db.fetch(FINISHING, owner)]
+async def owned(db: DB, owner: UUID) -> list[Run]:
+    """The runs that the process writes, and the paused and queued ones of which it finishes a chapter."""
+    return [run_of(row) for row in await db.fetch(OWNED, owner)]

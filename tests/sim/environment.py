@@ -14,6 +14,7 @@ from unittest import mock
 import structlog
 
 import bookgen.actors.lease
+from bookgen.store import database
 from tests.sim.loop import SimulatedLoop
 from tests.sim.postgres import EPOCH
 
@@ -52,6 +53,7 @@ def simulated(
         mock.patch.object(os, "urandom", chance.randbytes),
         mock.patch.object(os, "getpid", pid),
         mock.patch.object(bookgen.actors.lease, "_read", machine.read),
+        mock.patch.dict(database.TYPES, clear=True),
     ):
         yield
 

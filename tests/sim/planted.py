@@ -28,7 +28,7 @@ from bookgen.actors import (
 )
 from bookgen.actors.health import Health
 from bookgen.errors import Unavailable
-from bookgen.store import books, chapters, holds, material, model_calls, outages, runs
+from bookgen.store import books, chapters, holds, material, model_calls, outages, ownership, runs
 from bookgen.store import jobs as stored_jobs
 from bookgen.store import steps as stored_steps
 
@@ -213,10 +213,8 @@ PLANTED = [
         "a free slot is given to nobody",
         lambda: [*without(decide.Effect.PROMOTE)(), mock.patch.object(recovery.Recovery, "_promote", nothing)],
     ),
-    PlantedBug("what nobody writes is not begun", instead(recovery.Recovery, "_begin_what_nobody_writes", nothing)),
-    PlantedBug(
-        "what nobody finishes is not settled", instead(recovery.Recovery, "_settle_what_nobody_finishes", nothing)
-    ),
+    PlantedBug("what nobody writes is not begun", sql(ownership, "OWNED", "status = 'running' OR", "false OR")),
+    PlantedBug("what nobody finishes is not settled", sql(ownership, "OWNED", "OR status", "OR false AND status")),
     PlantedBug("no chapter in flight is looked after", instead(recovery.Recovery, "check_chapters_in_flight", nothing)),
     PlantedBug("the last chapter ends no run", instead(book.BookActor, "_nothing_to_begin", nothing)),
     PlantedBug("a hold is not released", without(decide.Effect.RELEASE)),
