@@ -62,6 +62,7 @@ SQLSTATES = (
 # A lease that was renewed ten seconds ago outlives this.
 SHORT_SECONDS = 6.0
 LAG_SECONDS = 1.0  # of a replica
+SETTLED_SECONDS = 5.0
 LEASE_SECONDS = 30.0
 DRAINS = "SELECT 1 FROM process WHERE pid = $1 AND draining"
 NEWER_COLUMN = "ALTER TABLE run ADD COLUMN IF NOT EXISTS of_a_newer_version integer"
@@ -161,12 +162,17 @@ class Nemesis:
         self._away: dict[Owner, float] = {}
         self._armed: list[PlannedFault] = []
         self._calm = False
-        self._quiet = True
+        self._last_at = -math.inf
 
     @property
     def quiet(self) -> bool:
         """Whether nothing has gone wrong yet."""
-        return self._quiet
+        return self._last_at == -math.inf
+
+    @property
+    def settled(self) -> bool:
+        """Whether all that went wrong is over for so long that every process knows again what the database says."""
+        return self._loop.time() > max(self._last_at, self.over_at) + SETTLED_SECONDS and not self.clock
 
     # The weather
 
@@ -407,6 +413,6 @@ class Nemesis:
                 self.doubtful.add(process.pid)
 
     def _note(self, what: str, owner: Owner | None, *more: object) -> None:
-        self._quiet = False
+        self._last_at = self._loop.time()
         self.happened[what] += 1
         self._trace("FAULT", what, owner.name if owner else "", *more)

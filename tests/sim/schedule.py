@@ -27,7 +27,8 @@ from tests.sim.postgres import EPOCH, Postgres
 from tests.sim.process import SimulatedProcess
 from tests.sim.provider import ModelCall, ScriptedProvider
 
-PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 3.0  # after the last fault, until all is written
+PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 1.0  # after the last fault, until all is written
+LATE_SECONDS = 3.0  # in which what was done is entered
 BAD_NEWS = ("error", "critical", "exception")
 EXPECTED_NEWS = ("run_quarantined",)
 ACTIVE = """
@@ -61,6 +62,13 @@ ADD_CHAPTERS = """
     INSERT INTO chapter (book_id, chapter_number, title, target_word_count)
     SELECT $1::bigint, n, 'Chapter ' || n, 500 FROM generate_series(1, $2::int) AS n
 """
+# Runs that wait although no run of their account is running.
+WAITING = """
+    SELECT q.id FROM run q
+     WHERE q.status = 'queued'
+       AND NOT EXISTS (SELECT FROM run r WHERE r.account_id = q.account_id AND r.status = 'running')
+"""
+SLOT_SECONDS = 120.0  # until a slot is free again whose process has died, or whose last call takes long
 PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
 
 
@@ -188,7 +196,13 @@ class Schedule:
         return judge(self.postgres, self.provider, self.authors, self.nemesis, self.processes)
 
     async def _finish(self) -> None:
-        """Everything is to go on now, and to come to its end."""
+        """Everything is to go on now, and to come to its end: first by itself, then with what rests."""
+        for _ in range(int(SLOT_SECONDS / LOOK_SECONDS)):
+            if not (waiting := self.postgres.rows(WAITING)):
+                break
+            await asyncio.sleep(LOOK_SECONDS)
+        else:
+            self._bad_news.append(f"a run waits for a slot that nobody uses: {waiting}")
         for _ in range(int(PATIENCE_SECONDS / LOOK_SECONDS)):
             paused = {int(row[0] or 0) for row in self.postgres.rows(PAUSED)}
             for author in self.authors:
@@ -197,7 +211,7 @@ class Schedule:
             await asyncio.sleep(LOOK_SECONDS)
             if not paused and not self.postgres.rows(ACTIVE):
                 break
-        await asyncio.sleep(LOOK_SECONDS)  # what is entered late
+        await asyncio.sleep(LATE_SECONDS)
 
     def _stock(self) -> dict[int, list[int]]:
         """Accounts, and the books of each."""
@@ -247,14 +261,14 @@ class Schedule:
             self.lines.append(line)
 
     def _asked(self, call: ModelCall) -> None:
-        """As long as nothing has gone wrong, no call is made for a run that was told to rest, or beside another of the
-        account.
+        """No call is made for a run that was told to rest, or beside another of the account, as long as nothing goes
+        wrong; the former also once it has gone well again for a while.
         """
-        if not self.nemesis.quiet:
-            return
-        for status, since in self.postgres.rows(RESTING, call.run) if call.run else ():
+        for status, since in self.postgres.rows(RESTING, call.run) if call.run and self.nemesis.settled else ():
             if EPOCH + self.loop.time() - float(since or 0) > HEARD_SECONDS:
                 self._bad_news.append(f"call {call.number} of book {call.book} was made while its run was {status}")
+        if not self.nemesis.quiet:
+            return
         others = {row[0] for row in self.postgres.rows(OTHERS, call.run)} if call.run else set()
         for other in self.provider.calls:
             if other.outcome is None and other.run in others:
