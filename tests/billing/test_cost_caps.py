@@ -18,6 +18,11 @@ from bookgen.store.database import open_pool
 MICROS = 1_000_000
 ANY = Usage(calls=1, input_tokens=1)
 MODEL = "scripted"
+# So many calls of a millionth, so many days from now.
+ENTERED = """
+    INSERT INTO model_call (stage, model, call_id, cost_micros, created_at)
+    SELECT 'chapter', 'scripted', gen_random_uuid(), 1, now() + $2 * interval '1 day' FROM generate_series(1, $1::int)
+"""
 Account = Callable[..., Awaitable[int]]
 
 
@@ -117,6 +122,17 @@ async def test_one_accounts_calls_leave_the_room_of_another_alone(pool: asyncpg.
 
     assert await refused(*(reserved(budget(pool, caps, account)) for account in accounts)) == 0
     assert await refused(*(reserved(budget(pool, caps, account)) for account in accounts)) == 3
+
+
+async def test_a_day_counts_each_of_its_many_calls_once(pool: asyncpg.Pool, make_account: Account) -> None:
+    of = budget(pool, CostCaps(day=313), await make_account(), cost=1)
+    await pool.execute(ENTERED, 250, 0)
+    await pool.execute(ENTERED, 1, 1)
+    await reserved(of)
+    assert await pool.fetchval("SELECT sum(cost_micros)::int FROM day_cost") == 250
+    await pool.execute(ENTERED, 60, 0)
+
+    assert await refused(*(reserved(of) for _ in range(5))) == 4
 
 
 async def test_what_has_no_price_is_stopped_once_a_cap_is_spent(pool: asyncpg.Pool, make_account: Account) -> None:
