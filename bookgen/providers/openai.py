@@ -61,7 +61,7 @@ class OpenAIProvider(SdkProvider):
             self._fit(request, partial, protocol.added(request))
             body = protocol.body(request, partial.prompt)
             try:
-                stream = await _sent(client, protocol.path, body)
+                stream = await _sent(client, self._base_url + protocol.path, body)
             except Exception as error:
                 if not (
                     protocol.learned(error, body)
@@ -99,7 +99,7 @@ class OpenAIProvider(SdkProvider):
         return True
 
 
-async def _sent(client: Any, path: str, body: dict[str, Any]) -> Any:
+async def _sent(client: Any, url: str, body: dict[str, Any]) -> Any:
     """The reply as a stream of the SDK, once its head is here. The SDK's errors.
 
     The SDK's own methods look for what its types name otherwise, through every message of the prompt; these bodies
@@ -108,7 +108,7 @@ async def _sent(client: Any, path: str, body: dict[str, Any]) -> Any:
     import openai
 
     return await client.post(
-        path,
+        url,
         content=orjson.dumps(body),
         options={"security": {"bearer_auth": True}},
         cast_to=object,

@@ -8,6 +8,7 @@ by aiohttp: httpx2's own transport looks at every connection before each request
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -49,11 +50,12 @@ class BoundedClient(httpx2.AsyncClient):
     def build_request(
         self, method: str, url: Any, *, content: Any = None, headers: Any = None, timeout: Any = None, **more: Any
     ) -> httpx2.Request:
-        if content is None or any(more.values()):
+        if not isinstance(content, bytes) or any(more.values()):
             return super().build_request(method, url, content=content, headers=headers, **more)
         sent, timeouts = httpx2.Headers(headers), {"timeout": self.timeout.as_dict()}
         sent["Accept-Encoding"] = self.headers["Accept-Encoding"]
-        return httpx2.Request(method, url, content=content, headers=sent, extensions=timeouts)
+        body = httpx2.ByteStream(content)  # whose length and host aiohttp tells
+        return httpx2.Request(method, _read_url(str(url)), headers=sent, stream=body, extensions=timeouts)
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         deadlines = OF_THIS_CALL.get() or self._deadlines
@@ -71,6 +73,12 @@ class BoundedClient(httpx2.AsyncClient):
         if not stream:
             await response.aread()
         return response
+
+
+@functools.lru_cache(maxsize=8)
+def _read_url(url: str) -> httpx2.URL:
+    """Kept, since to read one takes longer than to send a request, and a provider is asked at one or two."""
+    return httpx2.URL(url)
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
