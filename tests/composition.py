@@ -15,6 +15,7 @@ from bookgen.app import Overrides, Service
 from bookgen.config import Config
 from bookgen.store.database import Database
 from tests.canaries import CANARY
+from tests.render_pool import SHARED
 
 SECRET_KEY = f"the secret key {CANARY} of the tests is long enough for HS256"
 # By the names of Config's fields. No budget is in the way of a test that does not speak of it.
@@ -46,9 +47,11 @@ def settings(folder: Path, **chosen: Any) -> Config:
 
 @contextlib.asynccontextmanager
 async def composed(database: Database, folder: Path, **given: Any) -> AsyncIterator[Service]:
-    """`given`: settings by field, and what `app.Overrides` names. Passwords are hashed as cheaply as can be."""
+    """`given`: settings by field, and what `app.Overrides` names. Passwords are hashed as cheaply as can be, and
+    a picture or a file that a test of this process has had made already is not made again."""
     overrides = {name: given.pop(name) for name in Overrides.__annotations__ if name in given}
     overrides.setdefault("passwords", Passwords(time_cost=1, memory_kib=8))
     overrides.setdefault("least_free", 0)
+    overrides.setdefault("pool", SHARED)
     async with app.build(settings(folder, **given), database=database, **overrides) as service:
         yield service

@@ -7,7 +7,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
-from multiprocessing import forkserver
 from pathlib import Path
 
 import asyncpg
@@ -18,7 +17,8 @@ from bookgen.config import names
 from bookgen.store.database import Database
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 from tests.databases import Databases, Lent, empty_database, make_template
-from tests.programs import start_worker, until_loaded
+from tests.programs import begin_to_load, share, start_worker, until_loaded
+from tests.render_pool import SHARED
 
 pytest_plugins = ("tests.canaries", "tests.checkers")
 
@@ -63,8 +63,8 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    if hasattr(session.config, "workerinput"):  # of a whole run: it loads while the tests are collected
-        forkserver.ensure_running()
+    if address := getattr(session.config, "workerinput", {}).get("forkserver"):
+        share(address)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -74,9 +74,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: pytest.Item) -> None:
-    """In an xdist run the controller owns the cluster and hands its DSN to every worker."""
+    """In an xdist run the controller owns the cluster, and the process that all others are forked from.
+
+    That one loads while the tests are collected.
+    """
     if not hasattr(node.config, "cluster"):
+        node.config.forkserver = begin_to_load()
         node.config.cluster = Cluster()
+    node.workerinput["forkserver"] = node.config.forkserver
     node.workerinput["cluster_dsn"] = node.config.cluster.dsn  # type: ignore[attr-defined]
 
 
@@ -112,6 +117,12 @@ async def databases(cluster_dsn: str) -> AsyncIterator[Databases]:
     databases = Databases(cluster_dsn)
     yield databases
     databases.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+async def end_of_the_render_pool() -> AsyncIterator[None]:
+    yield
+    await SHARED.end()
 
 
 @pytest.fixture

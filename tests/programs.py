@@ -32,6 +32,24 @@ FORKING.set_forkserver_preload(
 )
 
 
+# Where the process is that all others are forked from, and what it lets in by: names of multiprocessing's own.
+ADDRESS = ("_forkserver_address", "_forkserver_authkey")
+
+
+def begin_to_load() -> dict[str, Any]:
+    """Starts the process that all others are forked from; `share` takes what this returns to another one's."""
+    forkserver.ensure_running()
+    return {name: getattr(forkserver._forkserver, name) for name in ADDRESS if hasattr(forkserver._forkserver, name)}
+
+
+def share(address: dict[str, Any]) -> None:
+    """Has this process fork from the one that another has started."""
+    for name, value in address.items():
+        setattr(forkserver._forkserver, name, value)
+    forkserver._forkserver._forkserver_alive_fd = os.open(os.devnull, os.O_RDONLY)  # that it ends is not for us to say
+    _start_no_other()
+
+
 def until_loaded() -> None:
     """Returns when the process that all others are forked from has loaded what they need."""
     first = FORKING.Process(target=gc.collect)
@@ -197,9 +215,13 @@ def _worker(streams: list[_Handed], environment: dict[str, str], module: str, me
 def _fork_what_it_starts() -> None:
     """From the process that this one was forked from, too."""
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
-    forkserver._forkserver.ensure_running = lambda: None  # type: ignore[attr-defined]
+    _start_no_other()
     processes.start = start_worker  # type: ignore[assignment]
     own_server._start_server = start_own_server  # type: ignore[assignment]
+
+
+def _start_no_other() -> None:
+    forkserver._forkserver.ensure_running = lambda: None  # type: ignore[attr-defined]
 
 
 def _become(streams: list[_Handed], environment: dict[str, str]) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from bookgen.http.docs.openapi import build
 from bookgen.http.edge.routing import Route
 from bookgen.http.routes import ROUTES
 from tests.http.conftest import PREFIX, Api, OpenApi, Reply
+from tests.http.document import DOCUMENT
 from tests.http.spec_tables import BODIES, ROWS
 
 HEADERS = (
@@ -23,7 +23,6 @@ PASSING = ("x-request-id", "date", "ratelimit-remaining", "ratelimit-reset")
 BY_ROW = {(route.method, route.path): route for route in ROUTES}
 GUARDED = [route for route in ROUTES if not route.public]
 OWNED = [route for route in GUARDED if "{id}" in route.path]
-DOCUMENT = build(ROUTES, "http://books.example")
 
 
 def named(route: Route) -> str:

@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from bookgen.http.docs.openapi import build
-from bookgen.http.routes import ROUTES
 from tests.http.conftest import PREFIX, Api, OpenApi
+from tests.http.document import DOCUMENT
 
-DOCUMENT = build(ROUTES, "http://books.example")
 SHAPES = DOCUMENT["components"]["schemas"]
 BODIES = {
     f"{method.upper()} {path}": operation["requestBody"]

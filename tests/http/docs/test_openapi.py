@@ -12,8 +12,8 @@ from bookgen.http.edge.replies import dump
 from bookgen.http.edge.schemas import load
 from bookgen.http.routes import ROUTES
 from tests.http.conftest import Api
+from tests.http.document import DOCUMENT
 
-DOCUMENT: dict[str, Any] = openapi.build(ROUTES, "http://books.example")
 ALWAYS = {
     "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
     "X-API-Version", "X-API-Version-Latest", "X-Request-Id",
