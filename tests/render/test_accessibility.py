@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from pathlib import Path
 
 import pikepdf
@@ -18,26 +16,31 @@ LINKED = "See [the *old* harbour](https://example.org/a) and [it](https://exampl
 
 
 # Not asked: that a letter of Arabic has one glyph, and that a link follows the paragraph in whose midst it stands.
-NOT_ASKED = "TXT-004,ORD-001"
+NOT_ASKED = ("TXT-004", "ORD-001")
 
 
-def outloud(file: Path) -> list[str]:
-    return [sys.executable, "-m", "outloud.cli", str(file), "--fail-on", "warning", "--skip", NOT_ASKED]
+def outloud_finds(file: Path) -> list[object]:
+    import outloud  # here, as below, so that only who runs this loads it
+
+    result = outloud.check(str(file), skip=NOT_ASKED)
+    broken = [rule for rule in result.runs if rule.status == "crashed"]
+    found = [finding for finding in result.findings if finding.severity != "info"]
+    return [result.error, *broken, *found] if result.error else [*broken, *found]
 
 
-def pdfua(file: Path) -> list[str]:
-    return [sys.executable, "-m", "pdfua", "check", str(file)]
+def pdfua_finds(file: Path) -> list[object]:
+    import pdfua
+
+    return list(pdfua.validate(str(file)).findings)
 
 
-@pytest.mark.parametrize("checker", [outloud, pdfua])
+@pytest.mark.parametrize("finds", [outloud_finds, pdfua_finds])
 @pytest.mark.parametrize("case", ["rich", "pictures", "watermark", "from the right"])
-def test_two_checkers_of_pdf_ua_find_nothing(checker, case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
+def test_two_checkers_of_pdf_ua_find_nothing(finds, case: str, small: Rendered, make: Make, tmp_path: Path) -> None:
     file = tmp_path / "book.pdf"
     file.write_bytes(pdf(case, small, make))
 
-    said = subprocess.run(checker(file), capture_output=True, text=True, check=False)
-
-    assert said.returncode == 0, said.stdout + said.stderr
+    assert finds(file) == []
 
 
 def pdf(case: str, small: Rendered, make: Make) -> bytes:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
-import shutil
-import subprocess
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import pikepdf
 import pytest
@@ -227,16 +223,3 @@ def test_the_docx_has_each_picture_with_its_text_and_its_alternative_text() -> N
     assert not [each for each in document.paragraphs if each.style and each.style.name == "ChapterNumber"]
     assert "Good morning, Pip!" in [paragraph.text for paragraph in document.paragraphs]
     assert ALT in members(made("docx"))["word/document.xml"].decode()
-
-
-@pytest.mark.checker("Ace", "chromium")
-def test_ace_finds_no_barrier_in_a_fixed_layout(tmp_path: Path) -> None:
-    file = tmp_path / "book.epub"
-    file.write_bytes(made("epub", replace(picture_book(), cover=red_picture()), dedication="For Wren"))
-    environment = os.environ | {"PUPPETEER_EXECUTABLE_PATH": str(shutil.which("chromium"))}
-    command = ["ace-cli", "--silent", "--outdir", str(tmp_path / "report"), str(file)]
-    subprocess.run(command, env=environment, capture_output=True, check=True)
-    report = json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
-
-    assert report["earl:result"] == {"earl:outcome": "pass"}
-    assert [found for document in report["assertions"] for found in document["assertions"]] == []
