@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import tempfile
@@ -19,6 +20,8 @@ from bookgen.store.postgres.embedded import EmbeddedPostgres
 from tests.databases import Databases, Lent, empty_database, make_template
 from tests.programs import begin_to_load, share, start_worker, until_loaded
 from tests.render_pool import SHARED
+
+gc.disable()  # until all is collected: nothing that is imported is garbage
 
 pytest_plugins = ("tests.canaries", "tests.checkers")
 
@@ -68,6 +71,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.freeze()  # what was imported stays: the collector need not walk it in every test
+    gc.enable()
     if hasattr(session.config, "workerinput"):  # so that no test waits for it
         until_loaded()
 
