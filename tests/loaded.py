@@ -7,6 +7,7 @@ four seconds of CPU for each of hundreds of processes.
 from __future__ import annotations
 
 import errno
+import gc
 from multiprocessing import reduction
 
 import anthropic
@@ -29,6 +30,9 @@ survey_of(BOOK, CHAPTERS)
 perform(CoverJob(Copy(BOOK.title, "", BOOK.author_name, "en"), "seed", BOOK.genre, 0))
 for kind in ("pdf", "docx", "epub"):
     perform(Job(kind, BOOK, CHAPTERS, BOOK.author_name, ExportSettings(), watermark=False))
+
+# The collector of a process that is forked from here need not walk, and thereby copy, what all of them have.
+gc.freeze()
 
 
 def _received(connection: object, most: int, receive=reduction.recvfds) -> list[int]:

@@ -28,7 +28,7 @@ from bookgen.processes import clean_environment
 COMMANDS = ("account", "check", "migrate", "payments", "proof", "serve", "write")
 FORKING = multiprocessing.get_context("forkserver")
 FORKING.set_forkserver_preload(
-    ["uvloop", "bookgen.render.worker", "tests.loaded", *(f"bookgen.commands.{name}" for name in COMMANDS)]
+    ["uvloop", "bookgen.render.worker", *(f"bookgen.commands.{name}" for name in COMMANDS), "tests.loaded"]
 )
 
 
