@@ -183,7 +183,8 @@ class BookActor(Actor):
     def _follow(self, run: Run | None, announced: Begun | None = None, material: Material | None = None) -> None:
         """Makes what this process does about the book equal to what its row says."""
         mine = run if run and run.owner == self._resources.boot_id and run.status.active else None
-        if self._work_in_flight and not (mine and self._work_in_flight.run.epoch == mine.epoch):
+        work = self._work_in_flight
+        if work and not (mine and (work.run.id, work.run.epoch) == (mine.id, mine.epoch)):
             self.cancel()
         if mine is None:
             return

@@ -187,6 +187,20 @@ async def test_a_stop_in_one_process_cancels_the_call_in_the_other(begun: BeginR
     await model.until(lambda: model.cancelled[book, 1] == 1)
 
 
+async def test_a_stopped_runs_call_does_not_go_on_as_that_of_the_next_run_where_word_of_the_stop_got_lost(
+    begun: BeginRun, start: Start, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Supervisor, "_notified", lambda *_: None)
+    owner, other = await start(), await start()
+    account, book = await begun(owner)
+    await other.ask(account, book, Stop())
+
+    await owner.ask(account, book, Generate())
+
+    await model.wait_until_asked(book, 1, times=2)
+    assert model.cancelled[book, 1] == 1
+
+
 async def test_a_resume_elsewhere_does_not_repeat_the_call_in_flight(
     begun: BeginRun, start: Start, model: Model, shelf: Shelf
 ) -> None:
