@@ -24,7 +24,7 @@ from bookgen.actors.messages import (
     Stop,
 )
 from bookgen.billing.quota import Quota
-from bookgen.errors import BookgenError, GenerationInProgress, Unavailable
+from bookgen.errors import BookgenError, GenerationInProgress, Unavailable, UpstreamAIError
 from bookgen.models import Run
 from bookgen.services import editing
 from bookgen.services.proofreading import Proofreading
@@ -32,13 +32,14 @@ from tests.sim.loop import SimulatedLoop
 from tests.sim.postgres import Postgres
 from tests.sim.process import ProcessEnded, SimulatedProcess
 
-PATIENCE_SECONDS, DOUBT_SECONDS = 30.0, 60.0
+PATIENCE_SECONDS, IMPATIENCE_SECONDS, DOUBT_SECONDS = 30.0, 0.5, 60.0
 COMMANDS: tuple[Command, ...] = (
     Generate(), Generate(), Generate(), Generate(automated=True), Pause(), Resume(), Resume(), Stop()
 )  # fmt: skip
 NEWEST = "SELECT id, status FROM run WHERE book_id = $1 ORDER BY queue_seq DESC LIMIT 1"
 WRITING = "SELECT id, chapter_number FROM chapter WHERE book_id = $1 AND status = 'writing'"
 CHAPTERS = "SELECT id, chapter_number FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
+JOB = "SELECT 1 FROM book_job WHERE book_id = $1"
 ACTIVE = ("queued", "running", "paused")
 # What the run that was answered with may have become by itself.
 STILL = {
@@ -92,7 +93,7 @@ class SimulatedAuthor:
         self._trace = trace
         self._edits = edits
         self._promised: dict[int, tuple[str, str]] = {}
-        self._loose: defaultdict[int, set[asyncio.Future[Any]]] = defaultdict(set)
+        self._loose: defaultdict[int, dict[asyncio.Future[Any], str]] = defaultdict(dict)  # what each asked for
         self._doubt: defaultdict[int, float] = defaultdict(float)
         self._written = 0
 
@@ -120,7 +121,7 @@ class SimulatedAuthor:
 
     def look(self, book: int) -> None:
         """Whether what was promised of the book is so. Nothing is known while a request may still be under way."""
-        self._loose[book] = {request for request in self._loose[book] if not request.done()}
+        self._loose[book] = {request: name for request, name in self._loose[book].items() if not request.done()}
         promise = self._promised.pop(book, None)
         if promise is None or self._loose[book]:
             return
@@ -156,8 +157,13 @@ class SimulatedAuthor:
             self.words = {chapter: words for chapter, words in self.words.items() if words.book != book}
         name = type(job).__name__
         self.edited.add(book)
-        if await self._ask(book, name, lambda p: lambda: p.supervisor.run_job(self._account, book, job)) is None:
-            self.happened[f"{name} done"] += 1
+        patience = self._chance.choice((PATIENCE_SECONDS, IMPATIENCE_SECONDS))
+        ask = self._ask(book, name, lambda p: lambda: p.supervisor.run_job(self._account, book, job), patience)
+        answer = await ask
+        self.happened[f"{name} done"] += answer is None
+        over = answer is None or isinstance(answer, UpstreamAIError)
+        if over and not self._loose[book] and self._loop.time() >= self._doubt[book] and self._postgres.rows(JOB, book):
+            self.findings.append(f"{name} is over, and book {book} is still kept for it")
 
     async def _report(self, book: int) -> None:
         def start(process: SimulatedProcess) -> Callable[[], Awaitable[Any]]:
@@ -194,22 +200,30 @@ class SimulatedAuthor:
         self.words.pop(chapter, None)
         self._trace("author", self._account, "edits", chapter, text)
         self.cleared[book] += not text
-        if await self._ask(book, "edit", edit) is True and not self._loose[book]:
+        # A rewrite that was asked for before has not read these words, and is not to replace them.
+        surely = set(self._loose[book].values()) <= {RewriteChapter.__name__}
+        if await self._ask(book, "edit", edit) is True and surely:
             self.happened["edit done"] += 1
             self.words[chapter] = AuthorsWords(book, chapter, number, text)
 
-    async def _ask(self, book: int, name: str, work: Callable[[SimulatedProcess], Callable[[], Awaitable[Any]]]) -> Any:
-        """What the request came to: its result, or the error. "loose" while nobody knows."""
+    async def _ask(
+        self,
+        book: int,
+        name: str,
+        work: Callable[[SimulatedProcess], Callable[[], Awaitable[Any]]],
+        patience: float = PATIENCE_SECONDS,
+    ) -> Any:
+        """What the request came to: its result, or the error. "loose" while nobody knows, after so many seconds."""
         serving = [process for process in self._processes() if process.serving and not process.frozen]
         if not serving:
             return "nobody serves"
         process = self._chance.choice(serving)
-        return await self._hear(book, name, process.request(work(process)))
+        return await self._hear(book, name, process.request(work(process)), patience)
 
-    async def _hear(self, book: int, name: str, request: asyncio.Future[Any]) -> Any:
-        await asyncio.wait((request,), timeout=PATIENCE_SECONDS)
+    async def _hear(self, book: int, name: str, request: asyncio.Future[Any], patience: float) -> Any:
+        await asyncio.wait((request,), timeout=patience)
         if not request.done():
-            self._loose[book].add(request)
+            self._loose[book][request] = name
             self._promised.pop(book, None)
             self._trace("author", self._account, name, "no answer")
             return "loose"

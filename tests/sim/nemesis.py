@@ -23,7 +23,7 @@ from tests.sim.provider import PARTS
 
 KINDS = (
     "kill", "freeze", "partition", "drain", "restart", "failover", "strike", "point", "lock", "clock", "disk",
-    "migrate",
+    "migrate", "deaf",
 )  # fmt: skip
 LASTING = ("freeze", "partition", "restart", "failover", "lock", "disk")  # the others are over at once
 POINTS = (
@@ -62,7 +62,7 @@ SQLSTATES = (
 # A lease that was renewed ten seconds ago outlives this.
 SHORT_SECONDS = 6.0
 LAG_SECONDS = 1.0  # of a replica
-SETTLED_SECONDS = 5.0
+SETTLED_SECONDS = 4.0
 LEASE_SECONDS = 30.0
 DRAINS = "SELECT 1 FROM process WHERE pid = $1 AND draining"
 NEWER_COLUMN = "ALTER TABLE run ADD COLUMN IF NOT EXISTS of_a_newer_version integer"
@@ -275,6 +275,9 @@ class Nemesis:
                 self._part(process, fault.seconds)
             case "drain", SimulatedProcess():
                 self._drain(process, fault)
+            case "deaf", SimulatedProcess():
+                self._note("deaf", process)
+                self._network.deafen(process)
 
     def kill(self, process: SimulatedProcess, *, charged: bool = True) -> None:
         if process.dead:

@@ -93,6 +93,13 @@ class Network:
         for link in [each for each in self.links if each.owner is owner]:
             link.leave()
 
+    def deafen(self, owner: Owner) -> None:
+        """What is between forgets the connection on which the process listens, as firewalls do with one that is idle:
+        neither end hears of it.
+        """
+        for link in [each for each in self.links if each.owner is owner and each.listens]:
+            link.drop(heard=True)
+
     def cut_all(self) -> None:
         """The server ends, and with it every transaction that was open."""
         for link in list(self.links):
@@ -108,6 +115,7 @@ class ServerLink(asyncio.Transport):
         self._network = network
         self._loop = network.loop
         self._protocol = protocol
+        self.listens = False
         self._client = wire.ClientStream()
         self._session: Session | None = None
         self._closed = False  # by the client
@@ -222,6 +230,7 @@ class ServerLink(asyncio.Transport):
             self._statements.learn(answer)
             self._trace(sql, wire.sqlstate(answer) or "ok")
             if sql.startswith("LISTEN"):
+                self.listens = True
                 self._network.postgres.listen(session, self._answer)
             if mishap and mishap.cut:
                 self._trace(sql, "answer lost")

@@ -39,7 +39,7 @@ ACTIVE = """
 RESTING = """
     SELECT status, extract(epoch FROM updated_at) FROM run WHERE id = $1 AND status IN ('paused', 'stopped')
 """
-HEARD_SECONDS = 3.0  # in which a process hears of what another was told
+HEARD_SECONDS = 2.0  # in which a process hears of what another was told
 # The other runs of the account that may go on.
 OTHERS = """
     SELECT o.id FROM run r JOIN run o ON o.account_id = r.account_id AND o.id <> r.id
@@ -69,6 +69,7 @@ WAITING = """
        AND NOT EXISTS (SELECT FROM run r WHERE r.account_id = q.account_id AND r.status = 'running')
 """
 SLOT_SECONDS = 120.0  # until a slot is free again whose process has died, or whose last call takes long
+REST_SECONDS = 6.0
 PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
 
 
@@ -196,8 +197,13 @@ class Schedule:
         return judge(self.postgres, self.provider, self.authors, self.nemesis, self.processes)
 
     async def _finish(self) -> None:
-        """Everything is to go on now, and to come to its end: first by itself, then with what rests."""
+        """Everything is to go on now, and to come to its end: first without what rests, which is left to rest for a
+        while, then with it.
+        """
+        if self.postgres.rows(PAUSED):
+            await asyncio.sleep(REST_SECONDS)
         for _ in range(int(SLOT_SECONDS / LOOK_SECONDS)):
+            self._require_rest()
             if not (waiting := self.postgres.rows(WAITING)):
                 break
             await asyncio.sleep(LOOK_SECONDS)
@@ -209,6 +215,7 @@ class Schedule:
                 for book in paused.intersection(author.books):
                     await author.command(book, Resume())
             await asyncio.sleep(LOOK_SECONDS)
+            self._require_rest()
             if not paused and not self.postgres.rows(ACTIVE):
                 break
         await asyncio.sleep(LATE_SECONDS)
@@ -261,18 +268,26 @@ class Schedule:
             self.lines.append(line)
 
     def _asked(self, call: ModelCall) -> None:
-        """No call is made for a run that was told to rest, or beside another of the account, as long as nothing goes
-        wrong; the former also once it has gone well again for a while.
-        """
-        for status, since in self.postgres.rows(RESTING, call.run) if call.run and self.nemesis.settled else ():
-            if EPOCH + self.loop.time() - float(since or 0) > HEARD_SECONDS:
-                self._bad_news.append(f"call {call.number} of book {call.book} was made while its run was {status}")
+        """As long as nothing has gone wrong, no call is made beside another of the account."""
+        self._require_rest(call)
         if not self.nemesis.quiet:
             return
         others = {row[0] for row in self.postgres.rows(OTHERS, call.run)} if call.run else set()
         for other in self.provider.calls:
             if other.outcome is None and other.run in others:
                 self._bad_news.append(f"calls {other.number} and {call.number} are of two runs of one account")
+
+    def _require_rest(self, made: ModelCall | None = None) -> None:
+        """No call is made for a run that was told to rest, and none of a stopped one goes on, once all have heard."""
+        if not self.nemesis.settled:
+            return
+        for call in self.provider.calls:
+            if call.outcome is not None or not call.run or call.process.dead or call.process.frozen:
+                continue
+            for status, since in self.postgres.rows(RESTING, call.run):
+                told = EPOCH + self.loop.time() - float(since or 0)
+                if told > HEARD_SECONDS and (call is made or status == "stopped"):
+                    self._bad_news.append(f"call {call.number} of book {call.book} goes on, whose run is {status}")
 
     def _hear(self, entry: dict[str, Any]) -> None:
         owner = self.loop.current

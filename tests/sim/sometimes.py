@@ -19,6 +19,7 @@ OUTRIGHT = (
     "clock",
     "disk",
     "migrate",
+    "deaf",
 )
 LOSSES = ("failover that loses",)
 LOCKED = ("account_slot", "run", "process")
