@@ -84,6 +84,7 @@ def pytest_configure_node(node: pytest.Item) -> None:
     That one loads while the tests are collected.
     """
     if not hasattr(node.config, "cluster"):
+        gc.enable()  # the workers collect, the controller does not
         node.config.forkserver = begin_to_load()
         node.config.cluster = Cluster()
     node.workerinput["forkserver"] = node.config.forkserver
