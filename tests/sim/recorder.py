@@ -24,6 +24,9 @@ RECORDER = """
         IF NEW.written > OLD.written AND NEW.crash_count > 0 THEN
             INSERT INTO seen.breach VALUES ('it is still suspected after its progress', NEW.book_id);
         END IF;
+        IF NEW.owner <> OLD.owner AND NEW.epoch = OLD.epoch THEN
+            INSERT INTO seen.breach VALUES ('another process has it under the same epoch', NEW.book_id);
+        END IF;
         IF OLD.status = 'paused' AND NEW.status IN ('queued', 'running') AND NEW.queue_seq = OLD.queue_seq THEN
             INSERT INTO seen.breach VALUES ('it has kept its place in the queue over a pause', NEW.book_id);
         END IF;

@@ -179,6 +179,9 @@ def _note(execution: Execution, shape: TableShape, old: Any, new: Any) -> None:
         execution.run(BREACH, "a chapter of it was written after its end", book)
     if now("written") > was("written") and now("crash_count") > 0:
         execution.run(BREACH, "it is still suspected after its progress", book)
+    owners = was("owner"), now("owner")
+    if None not in owners and owners[0] != owners[1] and now("epoch") == was("epoch"):
+        execution.run(BREACH, "another process has it under the same epoch", book)
     if was("status") == "paused" and now("status") in ("queued", "running") and now("queue_seq") == was("queue_seq"):
         execution.run(BREACH, "it has kept its place in the queue over a pause", book)
     begins = was("status") == "queued" and now("status") == "running"
