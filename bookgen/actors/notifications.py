@@ -4,6 +4,7 @@ or a provider is busy."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from bookgen.store.notifications import BUSY, CHANNEL
 log = structlog.get_logger()
 
 RECONNECT_SECONDS = 1.0
+PROBE_SECONDS, ANSWER_SECONDS = 30.0, 5.0  # a firewall may forget a connection that is idle, and tell neither end
 
 
 async def listen(
@@ -43,9 +45,19 @@ async def listen(
                 await connection.add_listener(CHANNEL, heard)
                 await connection.add_listener(BUSY, heard_busy)
                 await on_listening()
-                await gone.wait()
+                await _until_gone(connection, gone)
             finally:
                 connection.terminate()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
             log.debug("notifications_unreachable", reason=str(error))
         await asyncio.sleep(RECONNECT_SECONDS)
+
+
+async def _until_gone(connection: asyncpg.Connection, gone: asyncio.Event) -> None:
+    """TimeoutError when the server does not answer on the connection any more."""
+    while not gone.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PROBE_SECONDS):
+                await gone.wait()
+                return
+        await connection.execute("SELECT 1", timeout=ANSWER_SECONDS)

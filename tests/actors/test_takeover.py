@@ -19,6 +19,7 @@ from bookgen.errors import Unavailable
 from bookgen.models import RunStatus
 from bookgen.store import notifications, processes, runs
 from bookgen.store.database import Database
+from tests.chaos.pg_proxy import PgProxy
 
 from .conftest import BeginRun, Model, Shelf, Start, crash, until
 
@@ -293,6 +294,31 @@ async def test_word_is_listened_for_again_when_the_connection_broke_before_it_co
 
 async def nothing_missed() -> None:
     pass
+
+
+async def test_a_connection_that_was_forgotten_on_the_way_is_noticed_and_made_anew(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("PROBE_SECONDS", 0.01), ("ANSWER_SECONDS", 0.5), ("RECONNECT_SECONDS", 0.01)):
+        monkeypatch.setattr(listening, name, seconds)
+    heard, listened = asyncio.Queue[int](), asyncio.Queue[bool]()
+
+    async def listens() -> None:
+        listened.put_nowait(True)
+
+    async with asyncio.timeout(20), PgProxy(database.direct_dsn) as proxy:
+        task = asyncio.create_task(listening.listen(proxy.dsn, heard.put_nowait, lambda *_: None, listens))
+        await listened.get()
+        with capture_logs() as logs:
+            proxy.swallow()
+            await until(lambda: any(line["event"] == "notifications_unreachable" for line in logs))
+        proxy.open()
+        await listened.get()
+        async with database.http.acquire() as connection:
+            await notifications.notify(connection, 7)
+
+        assert await heard.get() == 7
+        task.cancel()
 
 
 async def test_who_came_while_nobody_listened_is_counted_once_somebody_does(
