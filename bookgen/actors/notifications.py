@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import structlog
 
-from bookgen.store.notifications import BUSY, CHANNEL
+from bookgen.store.notifications import BUSY, CHANNEL, probe
 
 log = structlog.get_logger()
 
@@ -60,4 +60,4 @@ async def _until_gone(connection: asyncpg.Connection, gone: asyncio.Event) -> No
             async with asyncio.timeout(PROBE_SECONDS):
                 await gone.wait()
                 return
-        await connection.execute("SELECT 1", timeout=ANSWER_SECONDS)
+        await probe(connection, ANSWER_SECONDS)

@@ -28,3 +28,11 @@ async def tell_of_joining(pool: asyncpg.Pool) -> None:
 async def tell_of_busy(pool: asyncpg.Pool, model: str, seconds: float) -> None:
     """Tells all processes that the model's provider wants no call for so long."""
     await pool.execute(NOTIFY, BUSY, f"{seconds:.3f} {model}")
+
+
+PROBE = "SELECT 1"
+
+
+async def probe(connection: asyncpg.Connection, seconds: float) -> None:
+    """TimeoutError when the server does not answer on the connection within so many seconds."""
+    await connection.execute(PROBE, timeout=seconds)

@@ -25,7 +25,7 @@ def outloud_finds(file: Path) -> list[object]:
     result = outloud.check(str(file), skip=NOT_ASKED)
     broken = [rule for rule in result.runs if rule.status == "crashed"]
     found = [finding for finding in result.findings if finding.severity != "info"]
-    return [result.error, *broken, *found] if result.error else [*broken, *found]
+    return [each for each in (result.error, *broken, *found) if each]
 
 
 def pdfua_finds(file: Path) -> list[object]:
