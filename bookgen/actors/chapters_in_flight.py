@@ -72,7 +72,7 @@ class ChaptersInFlight:
     def start(self, begun: Begun, known: Material | None = None) -> ChapterWork:
         """Starts the work on the announced chapter as a task. `known`: what it is written from, where that is known."""
         run = begun.run
-        work_of = Work(run.account_id, run.book_id, run.id, run.id)
+        work_of = Work(run.account_id, run.book_id, run.id, run.id, run.epoch)
         steps = StoredSteps(
             self._resources,
             work_of,
@@ -89,7 +89,7 @@ class ChaptersInFlight:
 
     def start_phase(self, run: Run) -> PhaseWork:
         """Starts the announced work of the run's phase as a task."""
-        work_of = Work(run.account_id, run.book_id, run.id, run.id)
+        work_of = Work(run.account_id, run.book_id, run.id, run.id, run.epoch)
         steps = StoredSteps(self._resources, work_of, replay=True, quarantine=self.quarantine)
         work = self.by_run[run.id] = PhaseWork(run, steps)
         work.task = spawn(self._perform(work))

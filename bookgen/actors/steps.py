@@ -41,12 +41,16 @@ class TextDropped(UpstreamAIError):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """On whose account steps are taken. `salt` separates one attempt at a text from a deliberate other one."""
+    """On whose account steps are taken. `salt` separates one attempt at a text from a deliberate other one.
+
+    `epoch` is that under which this process holds the run; None where a claim of another kind guards the work.
+    """
 
     account_id: int
     book_id: int
     salt: UUID
     run_id: UUID | None = None
+    epoch: int | None = None
 
 
 class StoredSteps:
@@ -152,8 +156,11 @@ class StoredSteps:
         """Stores the reply that is unstored, if the database is there."""
         if step := self.unstored:
             await fault("step.before", self._work.book_id)
-            await store.save(self._resources.pool, step)
+            epoch = await store.save(self._resources.pool, step)
             self.unstored = None
+            # Another process may have taken or steered the run without our having heard of it.
+            if self._work.epoch not in (None, epoch):
+                self.closed = True
             await fault("step.after", self._work.book_id)
 
     async def _stored(self, key: str) -> TextReply | None:

@@ -24,30 +24,36 @@ async def find(db: DB, book_id: int, key: str) -> dict[str, Any] | None:
 # one may be that a process without a way to the database still works on, only the price is kept. Whoever ends it
 # just now is waited for: what is stored beside the deletion of its steps would stay.
 SAVE = f"""
-    WITH of_run AS (SELECT status FROM run WHERE id = $3 FOR NO KEY UPDATE), stored AS (
+    WITH of_run AS (SELECT status, epoch FROM run WHERE id = $3 FOR NO KEY UPDATE), stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
         SELECT id, $6, $3, $4, $5, $7 FROM book
          WHERE id = $2 AND NOT EXISTS (SELECT FROM of_run WHERE status IN ('stopped', 'completed'))
         ON CONFLICT DO NOTHING
         RETURNING 1
-    ), {PROGRESS}
-    INSERT INTO {LEDGER}
-    SELECT $1, book.id, $3, $4, $5, call.*
-      FROM book,
-           unnest($8::uuid[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::integer[],
-                  $15::bigint[]) AS call
-     WHERE book.id = $2
-    {ONCE}
+    ), {PROGRESS}, entered AS (
+        INSERT INTO {LEDGER}
+        SELECT $1, book.id, $3, $4, $5, call.*
+          FROM book,
+               unnest($8::uuid[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[],
+                      $14::integer[], $15::bigint[]) AS call
+         WHERE book.id = $2
+        {ONCE}
+    )
+    SELECT epoch FROM of_run WHERE status = 'running'
 """
 
 
-async def save(db: DB, step: Step) -> None:
-    """Stores a step. Of a book that was deleted meanwhile nothing is kept."""
+async def save(db: DB, step: Step) -> int | None:
+    """Stores a step and answers the epoch of its run; None for a step of no run, or of one that is not running.
+
+    Of a book that was deleted meanwhile nothing is kept.
+    """
     asked = step.asked
-    await db.execute(
+    epoch: int | None = await db.fetchval(
         SAVE, asked.account_id, asked.book_id, asked.run_id, asked.stage, asked.chapter_number, step.key, step.reply,
         *values_of(asked.calls),
     )  # fmt: skip
+    return epoch
 
 
 FORGET = "DELETE FROM step WHERE run_id = $1 AND ($2::int IS NULL OR chapter_number = $2)"
