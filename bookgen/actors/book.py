@@ -141,14 +141,15 @@ class BookActor(Actor):
 
     async def _despite_outages(self, message: RowChanged | WriteNext | TaskEnded) -> None:
         """While the database is away the message waits outside the mailbox, and a finished text with it."""
+        asked = True
         try:
             match message:
                 case RowChanged():
-                    self._follow(await runs.newest(self._resources.pool, self.book_id))
+                    await self._look()
                 case WriteNext(run=run):
-                    await self._write_next(run)
+                    asked = await self._write_next(run)
                 case TaskEnded(task=task):
-                    await self._ended(task)
+                    asked = await self._ended(task)
         except Unavailable as error:
             self._resources.health.saw(error)
             if self._work_in_flight:
@@ -156,7 +157,8 @@ class BookActor(Actor):
             if self._work_in_flight or not self._chapters.draining:
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self.tell, message)
         else:
-            self._resources.health.saw_success()
+            if asked:
+                self._resources.health.saw_success()
 
     async def _delete(self) -> None:
         await self._steer(Abandon())
@@ -197,23 +199,26 @@ class BookActor(Actor):
         else:
             self.tell(WriteNext(mine))
 
-    async def _write_next(self, run: Run) -> None:
+    async def _look(self) -> None:
+        self._follow(await runs.newest(self._resources.pool, self.book_id))
+
+    async def _write_next(self, run: Run) -> bool:
+        """Whether the database was asked."""
         if self._work_in_flight or self._chapters.draining:
-            return
+            return False
         if run.phase is not RunPhase.CHAPTERS:
             await self._begin_phase(run)
-            return
-        begun = await self._chapters.begin(run)
-        if begun is None:
+        elif begun := await self._chapters.begin(run):
+            self._statuses.changed(self.key)
+            self._watch(self._chapters.start(begun))
+        else:
             await self._nothing_to_begin(run)
-            return
-        self._statuses.changed(self.key)
-        self._watch(self._chapters.start(begun))
+        return True
 
     async def _begin_phase(self, run: Run) -> None:
         begun = await runs.begin_phase(self._resources.pool, run)
         if begun is None:
-            self._follow(await runs.newest(self._resources.pool, self.book_id))
+            await self._look()
             return
         self._statuses.changed(self.key)
         self._watch(self._chapters.start_phase(begun))
@@ -230,12 +235,16 @@ class BookActor(Actor):
             raise RuntimeError(f"run {run.id} has chapters left and none to begin")
         self._moved(committed)
 
-    async def _ended(self, task: asyncio.Task[Any]) -> None:
+    async def _ended(self, task: asyncio.Task[Any]) -> bool:
+        """Whether the database was asked: of work that was dropped there is nothing to save."""
         match self._work_in_flight:
             case ChapterWork() as work if work.task is task:
                 await self._chapter_ended(work, task)
             case PhaseWork() as work if work.task is task:
                 await self._phase_ended(work, task)
+            case _:
+                return False
+        return True
 
     async def _chapter_ended(self, work: ChapterWork, task: asyncio.Task[Written]) -> None:
         outcome, announced, material = work.outcome(task), None, None

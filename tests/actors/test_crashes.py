@@ -394,6 +394,20 @@ async def test_an_outage_is_not_over_because_there_was_nothing_to_ask_the_databa
     call.cancel()
 
 
+async def test_an_outage_is_not_over_because_work_that_was_dropped_has_ended(
+    begun: BeginRun, supervisor: Supervisor, model: Model
+) -> None:
+    account, book = await begun()
+    actor, health = supervisor.registry.find((account, book)), supervisor.resources.health
+    assert actor
+    health.saw(Unavailable())
+
+    actor.lose()
+    await until(lambda: model.cancelled[book, 1] == 1 and actor.idle)
+
+    assert not health.up
+
+
 async def test_a_command_in_an_outage_is_refused_and_may_be_repeated(shelf: Shelf) -> None:
     async def away() -> None:
         raise Unavailable

@@ -157,15 +157,17 @@ async def test_a_chapter_whose_call_waits_to_be_tried_again_gives_up_its_turn_an
     assert (await shelf.run(first))["failure"] is None
 
 
-@pytest.mark.parametrize("meanwhile", ["epoch = epoch + 1, owner = gen_random_uuid()", "status = 'paused'"])
+@pytest.mark.parametrize(
+    "elsewhere", ["UPDATE run SET epoch = epoch + 1, owner = gen_random_uuid()", "UPDATE run SET status = 'paused'"]
+)
 async def test_no_further_call_is_made_for_a_run_that_another_process_took_or_paused_unheard(
-    writer: Supervisor, gated: Gated, shelf: Shelf, meanwhile: str
+    writer: Supervisor, gated: Gated, shelf: Shelf, elsewhere: str
 ) -> None:
     account, book = await shelf.outlined(chapters=1)
     gated.held = "chapter"
     await writer.ask(account, book, Generate())
     await gated.waits.wait()
-    await shelf.pool.execute(f"UPDATE run SET {meanwhile}")
+    await shelf.pool.execute(elsewhere)
 
     gated.let_go.set()
     await until(lambda: not writer.chapters.by_run)

@@ -39,7 +39,7 @@ AIMS = {
     "commit": "COMMIT",
     "begin": "WITH begun AS",
     "checkpoint": "WITH others AS",
-    "step": "WITH stored AS",
+    "step": "WITH of_run AS",
     "claim": "WITH orphan AS",
     "renew": "UPDATE process SET lease_until",
     "register": "INSERT INTO process",
@@ -159,7 +159,7 @@ class Nemesis:
         self._accounts = accounts
         self._chance = chance
         self._trace = trace
-        self._away: dict[Owner, float] = {}
+        self._away: dict[Owner, tuple[float, float]] = {}  # since when and until when
         self._armed: list[PlannedFault] = []
         self._calm = False
         self._last_at = -math.inf
@@ -172,7 +172,11 @@ class Nemesis:
     @property
     def settled(self) -> bool:
         """Whether all that went wrong is over for so long that every process knows again what the database says."""
-        return self._loop.time() > max(self._last_at, self.over_at) + SETTLED_SECONDS and not self.clock
+        return self.over_for(SETTLED_SECONDS)
+
+    def over_for(self, seconds: float) -> bool:
+        """Whether all that went wrong is over for so long."""
+        return self._loop.time() > max(self._last_at, self.over_at) + seconds and not self.clock
 
     # The weather
 
@@ -185,7 +189,12 @@ class Nemesis:
         return self.read_only_until > self._loop.time()
 
     def away_until(self, owner: Owner) -> float:
-        return self._away.get(owner, 0.0)
+        return self._away.get(owner, (0.0, 0.0))[1]
+
+    def away_for(self, owner: Owner, seconds: float) -> bool:
+        """Whether the owner has had no way to the database for so long."""
+        since, until = self._away.get(owner, (0.0, 0.0))
+        return since + seconds < self._loop.time() < until
 
     def strikes(self, owner: Owner, sql: str) -> Mishap | None:
         if self._calm or not isinstance(owner, SimulatedProcess) or not owner.supervisor:
@@ -306,7 +315,8 @@ class Nemesis:
         """From the database, and what is on its way there from its end."""
         self._hit(process, seconds)
         self.doubtful.add(process.pid)
-        self._away[process] = max(self._away.get(process, 0.0), self._loop.time() + seconds)
+        now, (since, until) = self._loop.time(), self._away.get(process, (0.0, 0.0))
+        self._away[process] = since if until > now else now, max(until, now + seconds)
         self._lasts(seconds)
 
     def _drain(self, process: SimulatedProcess, fault: PlannedFault) -> None:

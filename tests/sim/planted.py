@@ -149,7 +149,7 @@ async def forget_what_an_outage_interrupts(self: Any, message: Any) -> None:
     with contextlib.suppress(Unavailable):
         match message:
             case book.RowChanged():
-                self._follow(await runs.newest(self._resources.pool, self.book_id))
+                await self._look()
             case book.WriteNext(run=run):
                 await self._write_next(run)
             case book.TaskEnded(task=task):

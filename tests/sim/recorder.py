@@ -39,6 +39,16 @@ RECORDER = """
         RETURN NULL;
     END $$;
     CREATE TRIGGER note AFTER UPDATE ON run FOR EACH ROW EXECUTE FUNCTION seen.note();
+
+    CREATE FUNCTION seen.note_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NEW.owner IS DISTINCT FROM OLD.owner AND NEW.owner IS NOT NULL
+           AND NOT EXISTS (SELECT FROM process WHERE boot_id = NEW.owner) THEN
+            INSERT INTO seen.breach VALUES ('it was taken by a process that has no lease', NEW.book_id);
+        END IF;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER note_owner AFTER INSERT OR UPDATE ON run FOR EACH ROW EXECUTE FUNCTION seen.note_owner();
 """
 FORGET = "TRUNCATE seen.breach, seen.charge"
 BREACHES = "SELECT what, book_id FROM seen.breach"

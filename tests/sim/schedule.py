@@ -39,6 +39,8 @@ ACTIVE = """
 RESTING = """
     SELECT status, extract(epoch FROM updated_at) FROM run WHERE id = $1 AND status IN ('paused', 'stopped')
 """
+RENEWED_SECONDS = 6.0  # in which a process has renewed its lease
+ON_THE_WAY_SECONDS = 1.0  # that an answer takes at most
 HEARD_SECONDS = 2.0  # in which a process hears of what another was told
 # The other runs of the account that may go on.
 OTHERS = """
@@ -295,6 +297,10 @@ class Schedule:
         if entry["level"] in BAD_NEWS and entry["event"] not in EXPECTED_NEWS:
             error = entry.get("exc_info")
             self._bad_news.append(f"{owner.name} logged {entry['event']}: {error!r}" if error else f"{entry}")
+        if entry["event"] == "lease_lost" and self.nemesis.over_for(RENEWED_SECONDS):
+            self._bad_news.append(f"{owner.name} lost its lease, with the database there for {RENEWED_SECONDS:.0f} s")
+        if entry["event"] == "database_back" and self.nemesis.away_for(owner, ON_THE_WAY_SECONDS):
+            self._bad_news.append(f"{owner.name} says that the database is back, to which it has no way")
 
     def _clear(self) -> None:
         """Leaves nothing to the next schedule, neither in memory nor at the server."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
+from bookgen import store
 from tests.sim.loop import Owner, SimulatedLoop, Standstill
-from tests.sim.nemesis import KINDS, plan
+from tests.sim.nemesis import AIMS, KINDS, plan
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -34,6 +37,13 @@ def test_plans_of_faults_leave_out_no_kind_and_repeat_with_their_seed() -> None:
 
     assert {fault.kind for faults in drawn for fault in faults} == set(KINDS)
     assert drawn[7] == plan(random.Random("7 faults"), 100.0, (1.0, 30.0))
+
+
+def test_each_statement_that_a_fault_is_aimed_at_is_one_of_the_service() -> None:
+    modules = [import_module(module.name) for module in iter_modules(store.__path__, "bookgen.store.")]
+    texts = {" ".join(text.split()) for module in modules for text in vars(module).values() if isinstance(text, str)}
+
+    assert [aim for aim in AIMS.values() if aim != "COMMIT" and not any(text.startswith(aim) for text in texts)] == []
 
 
 def test_what_is_frozen_goes_on_later_and_what_is_killed_never_does() -> None:

@@ -189,6 +189,13 @@ def _note(execution: Execution, shape: TableShape, old: Any, new: Any) -> None:
         execution.run(BREACH, "it was started before one that was accepted earlier", book)
 
 
+def _note_owner(execution: Execution, shape: TableShape, old: Any, new: Any) -> None:
+    """The twin of `tests.sim.recorder`'s."""
+    owner = _value(shape, new, "owner")
+    if owner and not (old and _value(shape, old, "owner") == owner) and not execution.run(PID, owner):
+        execution.run(BREACH, "it was taken by a process that has no lease", _value(shape, new, "book_id"))
+
+
 TRIGGERS: dict[str, Callable[..., Any]] = {
     "forget_old_revisions": _forget_old_revisions,
     "subscribe_new_account": _subscribe,
@@ -199,4 +206,5 @@ TRIGGERS: dict[str, Callable[..., Any]] = {
     "forget_media": _forget_media,
     "settle_reservation": _settle_reservation,
     "note": _note,
+    "note_owner": _note_owner,
 }
