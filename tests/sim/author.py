@@ -133,8 +133,9 @@ class SimulatedAuthor:
     async def command(self, book: int, command: Command) -> None:
         name = type(command).__name__
         before = self._postgres.rows(NEWEST, book)
-        doubt = bool(self._loose[book]) or self._loop.time() < self._doubt[book]
+        loose = bool(self._loose[book])
         run = await self._ask(book, name, lambda p: lambda: p.supervisor.ask(self._account, book, command))
+        doubt = loose or self._loop.time() < self._doubt[book]  # commits may have been lost meanwhile, too
         state = before[0][1] if before else "none"
         self.happened[f"{name} when {state}"] += 1
         if name == "Generate" and state not in ACTIVE and isinstance(run, GenerationInProgress) and not doubt:

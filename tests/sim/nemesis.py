@@ -410,14 +410,9 @@ class Nemesis:
     # What it costs
 
     def _hit(self, process: SimulatedProcess, seconds: float = math.inf) -> None:
-        """What keeps a process from the database for less than `SHORT_SECONDS` costs it no lease, and so no call.
-
-        One that was alone when it lost its lease does not know who has come since, and asks once more before it does.
-        """
+        """What keeps a process from the database for less than `SHORT_SECONDS` costs it no lease, and so no call."""
         if seconds > SHORT_SECONDS:
-            alone = sum(not each.dead for each in self._processes()) == 1
-            for _ in range(1 + alone):
-                self.hits.update(process.books)
+            self.hits.update(process.books)
 
     def _hit_all(self, seconds: float = math.inf) -> None:
         for process in self._processes():
