@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 from uuid import uuid4
@@ -176,6 +176,13 @@ def lose_and_claim_on(self: lease.Lease) -> None:
 lost = lease.Lease._lost
 
 
+async def room_for_all(db: Any, owner: Any) -> ownership.Balance:
+    return replace(await balance(db, owner), room=recovery.CLAIM_ROWS, surplus=0)
+
+
+balance = ownership.balance
+
+
 async def sweep_that_says_nothing(self: supervisor.Supervisor) -> None:
     await swept(self)
 
@@ -203,6 +210,7 @@ PLANTED = [
     PlantedBug("a run is begun under any epoch", sql(runs, "BEGIN", "AND r.epoch =", "AND r.epoch >= 0 AND 0 <=")),
     PlantedBug("a claim keeps the epoch", sql(runs, "CLAIM", "SET epoch = r.epoch + 1", "SET epoch = r.epoch")),
     PlantedBug("a claim takes from the living", sql(runs, "CLAIM", "p.lease_until <= now()", "p.lease_until > now()")),
+    PlantedBug("a claim takes everything", instead(ownership, "balance", room_for_all)),
     PlantedBug("nothing is claimed", instead(runs, "claim", lambda *_: _none())),
     PlantedBug("the calls of the dead are believed in", instead(runs, "forget_calls", nothing)),
     PlantedBug(

@@ -46,6 +46,13 @@ RECORDER = """
            AND NOT EXISTS (SELECT FROM process WHERE boot_id = NEW.owner) THEN
             INSERT INTO seen.breach VALUES ('it was taken by a process that has no lease', NEW.book_id);
         END IF;
+        IF NEW.owner IS DISTINCT FROM OLD.owner AND OLD.status = 'running' AND (
+            SELECT count(*) FILTER (WHERE r.owner = NEW.owner) > 1 + ceil(count(*) / greatest(1, (
+                SELECT count(*) FROM process WHERE lease_until > now() AND NOT draining))::numeric)
+              FROM run r WHERE r.status = 'running'
+        ) THEN
+            INSERT INTO seen.breach VALUES ('it was taken by a process that had its share', NEW.book_id);
+        END IF;
         RETURN NULL;
     END $$;
     CREATE TRIGGER note_owner AFTER INSERT OR UPDATE ON run FOR EACH ROW EXECUTE FUNCTION seen.note_owner();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -162,6 +163,11 @@ CHARGED = "INSERT INTO seen.charge SELECT $1::bigint, pid FROM process WHERE boo
 PID = "SELECT pid FROM process WHERE boot_id = $1"
 BREACH = "INSERT INTO seen.breach VALUES ($1, $2)"
 EARLIER = "SELECT 1 FROM run r WHERE r.account_id = $1 AND r.status = 'queued' AND r.queue_seq < $2"
+SPREAD = """
+    SELECT (SELECT count(*) FROM run WHERE status = 'running'),
+           (SELECT count(*) FROM run WHERE status = 'running' AND owner = $1),
+           (SELECT count(*) FROM process WHERE lease_until > now() AND NOT draining)
+"""
 
 
 def _note(execution: Execution, shape: TableShape, old: Any, new: Any) -> None:
@@ -194,6 +200,10 @@ def _note_owner(execution: Execution, shape: TableShape, old: Any, new: Any) -> 
     owner = _value(shape, new, "owner")
     if owner and not (old and _value(shape, old, "owner") == owner) and not execution.run(PID, owner):
         execution.run(BREACH, "it was taken by a process that has no lease", _value(shape, new, "book_id"))
+    if owner and old and _value(shape, old, "owner") != owner and _value(shape, old, "status") == "running":
+        ((running, mine, processes),) = execution.run(SPREAD, owner)
+        if mine > 1 + math.ceil(running / max(1, processes)):
+            execution.run(BREACH, "it was taken by a process that had its share", _value(shape, new, "book_id"))
 
 
 TRIGGERS: dict[str, Callable[..., Any]] = {
