@@ -13,6 +13,7 @@ from unittest import mock
 
 import structlog
 
+import bookgen.actors.actor
 import bookgen.actors.lease
 from bookgen.store import database
 from tests.sim.loop import SimulatedLoop
@@ -54,8 +55,14 @@ def simulated(
         mock.patch.object(os, "getpid", pid),
         mock.patch.object(bookgen.actors.lease, "_read", machine.read),
         mock.patch.dict(database.TYPES, clear=True),
+        mock.patch.object(bookgen.actors.actor, "_running", set()),  # else it keeps what a killed process was doing
     ):
         yield
+    structlog.configure(processors=[_drop])  # what ends now was killed before
+
+
+def _drop(*_: Any) -> Any:
+    raise structlog.DropEvent
 
 
 def at_every_fault_point(point: Callable[[str, object], Any]) -> contextlib.ExitStack:

@@ -304,6 +304,7 @@ class Schedule:
 
     def _clear(self) -> None:
         """Leaves nothing to the next schedule, neither in memory nor at the server."""
+        self.postgres.go_by(float)
         for process in self.processes:
             process.kill()
         for link in list(self.nemesis.network.links if self.nemesis.network else ()):
@@ -323,15 +324,17 @@ def run_schedule(
     tell: bool = False,
 ) -> ScheduleVerdict:
     """Runs the schedule of `seed` on the database of `dsn`, which `postgres` speaks to."""
-    postgres.restore()
-    schedule = Schedule(dsn, postgres, seed, size, faults=faults, tell=tell)
-    with mock.patch.object(sys, "unraisablehook"), warnings.catch_warnings():
+    ignore = lambda _: None  # noqa: E731 (a mock would keep what it was told of)
+    with mock.patch.object(sys, "unraisablehook", ignore), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what a killed process leaves behind
         gc.disable()
         gc.freeze()  # what is there now will be: only what the schedule leaves is looked through
+        postgres.restore()
+        schedule = Schedule(dsn, postgres, seed, size, faults=faults, tell=tell)
         try:
             return schedule.run()
         finally:
             gc.enable()
+            asyncio.set_event_loop(None)
             del schedule
             gc.collect()
