@@ -17,7 +17,6 @@ from typing import Any, Protocol
 from tests.sim import wire
 from tests.sim.loop import Owner, SimulatedLoop
 from tests.sim.postgres import EPOCH, Disposition, Postgres, Session, Waiting
-from tests.sim.statements import Statements
 
 LOCK_SECONDS, DEADLOCK_SECONDS, OPEN_TRANSACTION_SECONDS = 10.0, 1.0, 60.0
 LAST_WORDS = ("57P", "08")  # the classes of errors after which a server says no more
@@ -186,7 +185,6 @@ class ServerLink(asyncio.Transport):
     def _arrive(self, sql: str, request: list[bytes]) -> None:
         if self._over:
             return
-        self._exchanges += 1
         if sql == wire.START:
             self._start(request[0])
         elif sql == wire.END:
@@ -204,7 +202,7 @@ class ServerLink(asyncio.Transport):
             self.drop()
             return
         self._session = postgres.open(packet)
-        self._statements = Statements(self._session.prepared)
+        self._statements = postgres.statements_of(self._session)
         self._answer(self._session.greeting)
 
     def _perform(self, session: Session, sql: str, request: list[bytes]) -> None:
@@ -217,9 +215,11 @@ class ServerLink(asyncio.Transport):
             self._trace(sql, "late")
             self._cross(self._arrive, sql, request)
             return
-        if not mishap and not session.failing and (known := self._statements.answer(request)):
+        prepares = request[0][:1] == b"P"
+        if prepares and not mishap and not session.failing and (known := self._statements.answer(request)):
             self._answer(known)
             return
+        self._exchanges += not prepares
         synced = request[-1] != wire.FLUSH
         if mishap and mishap.sqlstate:
             request = self._failing(session, sql, mishap.sqlstate)
@@ -228,7 +228,9 @@ class ServerLink(asyncio.Transport):
 
         def answered(answer: bytes) -> None:
             self._statements.learn(answer)
-            self._trace(sql, wire.sqlstate(answer) or "ok")
+            failed = wire.sqlstate(answer)
+            if not prepares or failed:  # whether a statement was known already is to make no difference
+                self._trace(sql, failed or "ok")
             if sql.startswith("LISTEN"):
                 self.listens = True
                 self._network.postgres.listen(session, self._answer)
@@ -243,7 +245,7 @@ class ServerLink(asyncio.Transport):
             if mishap and mishap.sqlstate.startswith(LAST_WORDS):
                 self.drop()
                 return
-            if session.status != wire.IDLE:
+            if session.status != wire.IDLE and not prepares:
                 self._later(OPEN_TRANSACTION_SECONDS, self._end_open_transaction, self._exchanges)
 
         waiting = self._network.postgres.perform(session, sql, request, self._network.disposition(self.owner), answered)

@@ -12,10 +12,11 @@ import socket
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tests.sim import wire
 from tests.sim.session import STUCK_SECONDS, Session
+from tests.sim.statements import Statements
 
 EPOCH = 1_800_000_000.0  # what the database's clock shows at the virtual second 0
 LOOK_SECONDS = 0.002  # in which most statements are done
@@ -27,8 +28,7 @@ PARAMETER = re.compile(r"\$(\d+)")
 Hear: TypeAlias = Callable[[bytes], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Disposition:
+class Disposition(NamedTuple):
     """How the server is disposed just now: what its clock shows, and whether it takes writes. `pid`: who asks."""
 
     now: float
@@ -112,6 +112,10 @@ class Postgres:
         self._let_others_go_on()
 
     # Statements
+
+    def statements_of(self, session: Session) -> Statements:
+        """Those of the session's next client."""
+        return Statements(session.prepared)
 
     def perform(
         self, session: Session, sql: str, request: list[bytes], disposition: Disposition, answered: Hear

@@ -30,7 +30,7 @@ class Statements:
 
     def answer(self, frames: list[bytes]) -> bytes | None:
         """What is known already of a statement that the client prepares."""
-        if frames[0][:1] != b"P" or [frame[:1] for frame in frames] != [b"P", b"D", b"H"]:
+        if [frame[:1] for frame in frames] != [b"P", b"D", b"H"]:
             return None
         name, text = frames[0][5:].split(b"\0", 1)
         if known := self._prepared.known.get(text):

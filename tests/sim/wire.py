@@ -9,6 +9,7 @@ CANCEL = 80877102
 READY, NOTIFICATION, FAILURE = b"Z", b"A", b"E"
 UNASKED = b"ANS"  # what a server may say at any time
 SYNC, FLUSH = b"S\0\0\0\4", b"H\0\0\0\4"
+EXECUTE, EXECUTE_SIZE = b"E\0\0\0\11", 10  # of the portal without a name
 IDLE, IN_TRANSACTION, FAILED = b"I", b"T", b"E"
 START, END = "<start>", "<end>"
 
@@ -80,6 +81,11 @@ class ClientStream:
 
     def says(self, data: bytes) -> list[tuple[str, list[bytes]]]:
         """The requests that are complete now: the SQL that each is about, and its frames."""
+        if data[:1] == b"B" and data[-5:] == SYNC and not (self._rest or self._asked):  # as nearly all are
+            end = 1 + _length(data, 1)[0]
+            if data[end : end + 5] == EXECUTE and end + EXECUTE_SIZE + len(SYNC) == len(data) and data[5] == 0:
+                name = data[6 : data.index(b"\0", 6)]
+                return [(self._prepared.get(name, ""), [data[:end], data[end:-5], SYNC])]
         data, requests = self._rest + data, []
         if not self._started and len(data) >= 4:
             length = int.from_bytes(data[:4], "big")

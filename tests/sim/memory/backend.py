@@ -18,26 +18,30 @@ from tests.sim.memory.storage import Transaction
 from tests.sim.nemesis import NEWER_COLUMN
 from tests.sim.postgres import Disposition
 from tests.sim.session import Session
-from tests.sim.statements import Prepared
+from tests.sim.statements import Prepared, Statements
 
 _pids = itertools.count(1)
 CONTROL = re.compile(r"\s*(BEGIN|COMMIT|ROLLBACK TO|ROLLBACK|SAVEPOINT|RELEASE|LISTEN|UNLISTEN|SET|RESET|ALTER|DO)\b")
 RAISED = re.compile(r"ERRCODE = '(\w+)'")
 OF_THE_CATALOG = re.compile(r"pg_catalog|pg_type|'jit'|server_version")
 READY = {status: wire.message(wire.READY, status) for status in (wire.IDLE, wire.IN_TRANSACTION, wire.FAILED)}
-BOUND = wire.message(b"2", b"")
+PARSED, BOUND = wire.message(b"1", b""), wire.message(b"2", b"")
 TAGS = {"ALTER": "ALTER TABLE", "ROLLBACK TO": "ROLLBACK"}
 IN_READ_ONLY = "cannot execute {} in a read-only transaction"
 
 
 class PreparedStatement:
-    """A statement, what reads its parameters, and what writes the columns of its rows."""
+    """A statement, what reads its parameters, and what writes the columns of its rows.
 
-    __slots__ = ("analysis", "decoders", "encoders", "sql")
+    `described`: what is told of it when it is described.
+    """
+
+    __slots__ = ("analysis", "decoders", "described", "encoders", "sql")
 
     def __init__(self, sql: str, analysis: Analysis) -> None:
         self.sql = sql
         self.analysis = analysis
+        self.described = b"".join(frame for frame in wire.frames(analysis.described)[0] if frame[:1] != b"1")
         self.decoders = [values.decoder(oid) for oid in analysis.parameters]
         self.encoders = [values.encoder(oid) for _, oid in analysis.columns] if analysis.query is not None else []
 
@@ -78,6 +82,7 @@ class Backend:
         self.notified: list[list[tuple[str, str]]] = []
         self._real = real
         self._of_the_catalog: dict[tuple[str, bytes], bytes] = {}
+        self._prepared: dict[tuple[bytes, bool], PreparedStatement] = {}
 
     def answer(self, session: MemorySession, request: list[bytes]) -> bytes:
         told: list[bytes] = []
@@ -138,15 +143,21 @@ class Backend:
 
     def _parse(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
         name, sql, _ = body.split(b"\0", 2)
-        text = sql.decode()
-        self._require_sound(session, text)
-        session.statements[name] = PreparedStatement(text, self._analysed(text))
-        told.append(wire.message(b"1", b""))
+        self._require_sound(session, sql.decode())
+        session.statements[name] = self.prepare(sql)
+        told.append(PARSED)
+
+    def prepare(self, sql: bytes) -> PreparedStatement:
+        """RefusedStatement when the server does not take it."""
+        known = self._prepared.get((sql, self.engine.newer))
+        if known is None:
+            text = sql.decode()
+            known = self._prepared[sql, self.engine.newer] = PreparedStatement(text, self._analysed(text))
+        return known
 
     def _describe(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
         if body[:1] == b"S":
-            described = session.statements[body[1:-1]].analysis.described
-            told.append(b"".join(frame for frame in wire.frames(described)[0] if frame[:1] != b"1"))
+            told.append(session.statements[body[1:-1]].described)
 
     def _bind(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
         portal, name, rest = body.split(b"\0", 2)
@@ -293,6 +304,32 @@ class Backend:
             answer = [frame for frame in wire.frames(self._real.listen())[0] if frame[:1] in b"DCE"]
             known = self._of_the_catalog[sql, bound] = b"".join(answer)
         return known
+
+
+class MemoryStatements(Statements):
+    """The statements of a client of the store in memory, which knows each as soon as one client has prepared it."""
+
+    def __init__(self, backend: Backend, session: MemorySession) -> None:
+        super().__init__(session.prepared)
+        self._backend = backend
+        self._session = session
+        session.statements = {}
+
+    def answer(self, frames: list[bytes]) -> bytes | None:
+        if len(frames) != 3 or self._session.status == wire.FAILED:
+            return None
+        name, sql, _ = frames[0][5:].split(b"\0", 2)
+        try:
+            prepared = self._session.statements[name] = self._backend.prepare(sql)
+        except RefusedStatement:
+            return None
+        return PARSED + prepared.described
+
+    def translate(self, frames: list[bytes]) -> list[bytes]:
+        return frames
+
+    def learn(self, answer: bytes) -> None:
+        pass
 
 
 EXTENDED: dict[bytes, Callable[..., None]] = {

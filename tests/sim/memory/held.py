@@ -17,6 +17,7 @@ from tests.sim.memory.backend import MemorySession
 from tests.sim.memory.server import MemoryPostgres
 from tests.sim.postgres import Disposition, Hear, Postgres, Waiting
 from tests.sim.session import Session
+from tests.sim.statements import Statements
 
 TOLD = b"DCEZsI"  # kinds of frames that are compared
 AS_JSON = (values.JSONB, values.JSON)
@@ -87,6 +88,10 @@ class HeldPostgres(MemoryPostgres):
         return self._twins[session]
 
     # Statements
+
+    def statements_of(self, session: MemorySession) -> Statements:
+        """By names that the real server knows too."""
+        return Statements(session.prepared)
 
     def perform(
         self, session: MemorySession, sql: str, request: list[bytes], disposition: Disposition, answered: Hear

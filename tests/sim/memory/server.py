@@ -13,12 +13,13 @@ import greenlet
 
 from tests.sim import wire
 from tests.sim.memory import values
-from tests.sim.memory.backend import Backend, MemorySession, moment, notification
+from tests.sim.memory.backend import Backend, MemorySession, MemoryStatements, moment, notification
 from tests.sim.memory.errors import SqlError
 from tests.sim.memory.statements import Engine
 from tests.sim.memory.storage import StoredTable, Transaction, Values
 from tests.sim.postgres import EPOCH, Disposition, Hear, Waiting
 from tests.sim.session import Session
+from tests.sim.statements import Statements
 
 
 class MemoryPostgres:
@@ -34,6 +35,7 @@ class MemoryPostgres:
         self._sessions: list[MemorySession] = []
         self._spare: dict[bytes, list[MemorySession]] = {}
         self._listeners: dict[MemorySession, Hear] = {}
+        self._idle: list[greenlet.greenlet] = []
         engine._open = lambda: [each.transaction for each in self._sessions if each.transaction]
         self.monitor = self.open(real.start)
         self._kept: dict[StoredTable, list[Values]] = {}
@@ -125,13 +127,16 @@ class MemoryPostgres:
 
     # Statements
 
+    def statements_of(self, session: MemorySession) -> Statements:
+        return MemoryStatements(self._backend, session)
+
     def perform(
         self, session: MemorySession, sql: str, request: list[bytes], disposition: Disposition, answered: Hear
     ) -> Waiting | None:
         self.statements += 1
         session.disposition = disposition
-        session.work = greenlet.greenlet(lambda: self._backend.answer(session, request))
-        answer = self._go_on(session)
+        session.work = self._idle.pop() if self._idle else self._worker()
+        answer = self._go_on(session, session, request)
         if answer is None:
             waiting = Waiting(session, answered)
             self.waiting.append(waiting)
@@ -143,6 +148,7 @@ class MemoryPostgres:
     def give_up(self, waiting: Waiting, sqlstate: str, text: str) -> None:
         self.waiting.remove(waiting)
         answer = self._throw(waiting.session, SqlError(sqlstate, text))
+        assert answer is not None
         self._tell(waiting.answered, answer)
         self._let_others_go_on()
 
@@ -184,18 +190,31 @@ class MemoryPostgres:
                     self._tell(waiting.answered, answer)
                     self._let_others_go_on()
 
-    def _go_on(self, session: MemorySession) -> bytes | None:
-        """The answer; None when the statement waits for another transaction."""
-        found = session.work.switch()
-        if session.work.dead:
-            session.waits_for = None
-            return bytes(found)
-        session.waits_for = found
-        return None
+    def _worker(self) -> greenlet.greenlet:
+        """Answers one request after the other: to begin a greenlet takes longer than to switch to one."""
 
-    def _throw(self, session: MemorySession, error: SqlError) -> bytes:
+        def work(session: MemorySession, request: list[bytes]) -> None:
+            caller = worker.parent
+            while True:
+                session, request = caller.switch(self._backend.answer(session, request))
+
+        worker = greenlet.greenlet(work)
+        return worker
+
+    def _go_on(self, session: MemorySession, *request: Any) -> bytes | None:
+        """The answer; None when the statement waits for another transaction."""
+        return self._heard(session, session.work.switch(*request))
+
+    def _throw(self, session: MemorySession, error: SqlError) -> bytes | None:
+        return self._heard(session, session.work.throw(error))
+
+    def _heard(self, session: MemorySession, found: bytes | Transaction) -> bytes | None:
+        if isinstance(found, Transaction):
+            session.waits_for = found
+            return None
         session.waits_for = None
-        return bytes(session.work.throw(error))
+        self._idle.append(session.work)
+        return found
 
     def _tell(self, answered: Hear, answer: bytes) -> None:
         for told in self._backend.notified:
