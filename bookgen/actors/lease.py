@@ -6,6 +6,7 @@ import asyncio
 import math
 import os
 import socket
+from functools import cache
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -118,11 +119,16 @@ class Lease:
 def this_host() -> str:
     """What makes a process id mean something: the machine, its boot and the namespace of its process ids."""
     boot = _read("/proc/sys/kernel/random/boot_id")
+    return f"{socket.gethostname()} {boot} {_namespace()}".strip()
+
+
+@cache
+def _namespace() -> str:
+    """The namespace of process ids, which a process never leaves."""
     try:
-        namespace = str(Path("/proc/self/ns/pid").readlink())
+        return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
-        namespace = ""
-    return f"{socket.gethostname()} {boot} {namespace}".strip()
+        return ""
 
 
 def started_at(pid: int) -> str:
