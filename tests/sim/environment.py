@@ -8,10 +8,12 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 from unittest import mock
 
 import structlog
+from asyncpg import connect_utils
 
 import bookgen.actors.actor
 import bookgen.actors.lease
@@ -54,6 +56,7 @@ def simulated(
         mock.patch.object(os, "urandom", chance.randbytes),
         mock.patch.object(os, "getpid", pid),
         mock.patch.object(bookgen.actors.lease, "_read", machine.read),
+        mock.patch.object(connect_utils, "_parse_connect_arguments", _parsed),
         mock.patch.dict(database.TYPES, clear=True),
         mock.patch.object(bookgen.actors.actor, "_running", set()),  # else it keeps what a killed process was doing
     ):
@@ -65,10 +68,35 @@ def _drop(*_: Any) -> Any:
     raise structlog.DropEvent
 
 
-def at_every_fault_point(point: Callable[[str, object], Any]) -> contextlib.ExitStack:
+def _parsed(**arguments: Any) -> Any:
+    """asyncpg reads files and the environment for each connection, which are always the same here."""
+    asked = repr(arguments)
+    if asked not in _known:
+        _known[asked] = _parse(**arguments)
+    return _known[asked]
+
+
+_parse = connect_utils._parse_connect_arguments
+_known: dict[str, Any] = {}
+
+
+@contextlib.contextmanager
+def at_every_fault_point(point: Callable[[str, object], Any]) -> Iterator[None]:
     """Puts `point` in the place of what the product's fault points call."""
-    stack = contextlib.ExitStack()
-    for name, module in list(sys.modules.items()):
-        if name.startswith("bookgen.") and hasattr(module, "fault") and name != "bookgen.actors.faults":
-            stack.enter_context(mock.patch.object(module, "fault", point))
-    return stack
+    modules: list[Any] = [sys.modules[name] for name in _with_fault_points()]
+    former = [module.fault for module in modules]
+    for module in modules:
+        module.fault = point
+    try:
+        yield
+    finally:
+        for module, fault in zip(modules, former, strict=True):
+            module.fault = fault
+
+
+@cache
+def _with_fault_points() -> list[str]:
+    return [
+        name for name, module in sys.modules.items()
+        if name.startswith("bookgen.") and hasattr(module, "fault") and name != "bookgen.actors.faults"
+    ]  # fmt: skip

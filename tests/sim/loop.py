@@ -131,11 +131,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """Goes on until the loop is stopped: the loop around it takes longer than most callbacks."""
         while not self._stopping:
             runnable = [owner for owner in self._owners if owner.ready and not owner.frozen]
-            if not runnable:
-                self._advance()
-                continue
-            owner = runnable[0] if len(runnable) == 1 else self._chance.choice(runnable)
-            handle = owner.ready.popleft()
+            if runnable:
+                owner = runnable[0] if len(runnable) == 1 else self._chance.choice(runnable)
+                handle = owner.ready.popleft()
+            else:
+                owner, handle = self._advance()
+                if owner.frozen:  # it hears of it once it thaws
+                    owner.ready.append(handle)
+                    continue
             if handle._cancelled:
                 continue
             self.steps += 1
@@ -151,15 +154,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             finally:
                 self.current = self.world
 
-    def _advance(self) -> None:
-        """To the next timer. That of a frozen owner goes off all the same, and is heard once it thaws."""
+    def _advance(self) -> tuple[Owner, _Timer]:
+        """To the next timer."""
         while self._timers:
             when, _, owner, timer = heapq.heappop(self._timers)
             if timer._cancelled or owner.dead:
                 continue
             self._now = max(self._now, when)
-            owner.ready.append(timer)
-            return
+            return owner, timer
         raise Standstill("nothing will ever happen again")
 
     def _complain(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ the detection of deadlocks, transactions left open) are kept here, by the virtua
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import struct
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from tests.sim import wire
 from tests.sim.loop import Owner, SimulatedLoop
 from tests.sim.postgres import EPOCH, Disposition, Postgres, Session, Waiting
 
+LATENCY_SECONDS = 0.003  # on average, each way
 LOCK_SECONDS, DEADLOCK_SECONDS, OPEN_TRANSACTION_SECONDS = 10.0, 1.0, 60.0
 LAST_WORDS = ("57P", "08")  # the classes of errors after which a server says no more
 
@@ -65,11 +67,11 @@ class Network:
         self.weather = weather
         self.trace = trace
         self.links: list[ServerLink] = []
-        self._chance = chance
+        self._random = chance.random
         loop.connect = self._connect
 
     def latency(self) -> float:
-        return self._chance.expovariate(1 / 0.003)
+        return -math.log(1.0 - self._random()) * LATENCY_SECONDS
 
     def disposition(self, asker: Owner | None = None) -> Disposition:
         now = EPOCH + self.loop.time() + self.weather.clock

@@ -122,9 +122,7 @@ class Backend:
         told.append(READY[session.status])
 
     def _simple(self, session: MemorySession, sql: str, told: list[bytes]) -> None:
-        parts = re.split(r";\s*(?=DO )", sql)
-        for part in parts:
-            part = part.strip().rstrip(";")
+        for part in _parts(sql):
             if not part:
                 told.append(wire.message(b"I", b""))
             elif CONTROL.match(part):
@@ -343,6 +341,11 @@ EXTENDED: dict[bytes, Callable[..., None]] = {
 
 def moment(now: float) -> int:
     return round((now - values.MICROS_FROM_1970 // values.SECOND) * values.SECOND)
+
+
+@lru_cache(1000)
+def _parts(sql: str) -> list[str]:
+    return [part.strip().rstrip(";") for part in re.split(r";\s*(?=DO )", sql)]
 
 
 def _parameters(statement: PreparedStatement, rest: bytes) -> list[Any]:

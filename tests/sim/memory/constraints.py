@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.sim.memory.catalog import Catalog, ForeignKey, TableShape, UniqueIndex
 from tests.sim.memory.errors import SqlError
-from tests.sim.memory.expressions import Expression, Expressions, Frame
+from tests.sim.memory.expressions import Expression, Expressions, Frame, is_fixed
 from tests.sim.memory.routines import SPECIAL, TRIGGERS, nextval
 from tests.sim.memory.storage import KEY_SHARE, NO_KEY_UPDATE, UPDATE, StoredRow, StoredTable, Transaction, Values
 from tests.sim.memory.trees import TreeNode, walk
@@ -66,6 +66,9 @@ class TableRules:
         if column.default is None or column.generated:
             return lambda _execution: None
         value = self._expression(column.default)
+        if is_fixed(column.default) and not any(each.kind == "FUNCEXPR" for each in walk(column.default)):
+            constant = value(Frame(None, 2, None))  # type: ignore[arg-type]
+            return lambda _execution: constant
         return lambda execution: value(Frame(execution, 2, None))
 
     def default(self, place: int, execution: Execution) -> Any:

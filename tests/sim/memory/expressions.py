@@ -5,7 +5,7 @@ Null is None, and what PostgreSQL calls strict is null for a null.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.sim.memory import functions, values
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 EXTERN, SUBLINK, MULTI = 0, 2, 3  # kinds of parameters
 
 
+NO_CTES: Mapping[str, Any] = {}
+
+
 class Frame:
     """The rows of a query's relations, by their numbers, and the frame of the query around it."""
 
@@ -28,9 +31,9 @@ class Frame:
         self.up = up
         self.rows: list[Any] = [None] * size
         self.sources: list[Any] = [None] * size  # the stored row that a relation's is of
-        self.aggregates: list[Any] = []
+        self.aggregates: Sequence[Any] = ()
         self.tested: Any = None  # of a CASE, or of a sublink
-        self.ctes: dict[str, Any] = {}  # of WITH, by their names
+        self.ctes: Mapping[str, Any] = NO_CTES  # of WITH, by their names
 
 
 Expression: TypeAlias = Callable[[Frame], Any]
@@ -109,6 +112,9 @@ class Expressions:
             return lambda frame: None if (value := only(frame)) is None else -value
         left, right = self.all(node.args)
         combine = functions.binary(found.name, *map(type_of, node.args))
+        if node.args[1].kind == "CONST" and not node.args[1].constisnull:
+            value = values.constant(node.args[1].consttype, node.args[1].constvalue)
+            return lambda frame: None if (a := left(frame)) is None else combine(a, value)
 
         def calculate(frame: Frame) -> Any:
             a = left(frame)

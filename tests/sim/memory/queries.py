@@ -72,8 +72,8 @@ class Query:
     def _frame(self, up: Frame | None) -> Frame:
         assert up is not None
         frame = Frame(up.execution, self._size, up)
-        for name, query in self._ctes:
-            frame.ctes[name] = FoundRows(query, frame)
+        if self._ctes:
+            frame.ctes = {name: FoundRows(query, frame) for name, query in self._ctes}
         return frame
 
     def _simple(self, frame: Frame) -> Iterator[tuple[Any, ...]]:
@@ -88,7 +88,7 @@ class Query:
             for row in found:
                 unique.setdefault(tuple(_key(row[0][place]) for place in self._distinct), row)
             found = list(unique.values())
-        if self._sort:
+        if self._sort and len(found) > 1:
             found.sort(key=cmp_to_key(self._compare))
         start = (self._offset(frame) or 0) if self._offset else 0
         limit = self._limit(frame) if self._limit else None
@@ -111,16 +111,15 @@ class Query:
     # Groups
 
     def _grouped_rows(self, frame: Frame) -> Iterator[Any]:
-        groups: dict[Any, tuple[list[Any], list[list[Any]]]] = {}
         if not self._groups:
-            groups[()] = (list(frame.rows), [[] for _ in self._aggregates])
+            yield from self._one_group(frame)
+            return
+        groups: dict[Any, tuple[list[Any], list[list[Any]]]] = {}
         for _ in self._scan(frame):
             key = tuple(_key(group(frame)) for group in self._groups)
             first, collected = groups.get(key) or groups.setdefault(
                 key, (list(frame.rows), [[] for _ in self._aggregates])
             )
-            if not self._groups:
-                first[:] = frame.rows
             for (collect, _), rows in zip(self._aggregates, collected, strict=True):
                 collect(frame, rows)
         for first, collected in groups.values():
@@ -128,6 +127,17 @@ class Query:
             frame.aggregates = [finish(rows) for (_, finish), rows in zip(self._aggregates, collected, strict=True)]
             if self._having is None or self._having(frame):
                 yield [target(frame) for target, _ in self._targets], (), ()
+
+    def _one_group(self, frame: Frame) -> Iterator[Any]:
+        """Of all rows, of which nothing is shown but aggregates."""
+        collected: list[list[Any]] = [[] for _ in self._aggregates]
+        collecting = [(collect, rows) for (collect, _), rows in zip(self._aggregates, collected, strict=True)]
+        for _ in self._scan(frame):
+            for collect, rows in collecting:
+                collect(frame, rows)
+        frame.aggregates = [finish(rows) for (_, finish), rows in zip(self._aggregates, collected, strict=True)]
+        if self._having is None or self._having(frame):
+            yield [target(frame) for target, _ in self._targets], (), ()
 
     def _aggregate(self, node: TreeNode) -> tuple[Callable[[Frame, list[Any]], None], Callable[[list[Any]], Any]]:
         name = self._compiler.catalog.functions[node.aggfnoid].name
@@ -147,6 +157,9 @@ class Query:
         def collect(frame: Frame, rows: list[Any]) -> None:
             if only is None or only(frame):
                 rows.append([argument(frame) for argument in arguments])
+
+        if name == "count" and not columns:
+            return collect, len
 
         def finished(rows: list[Any]) -> Any:
             if node.aggdistinct:

@@ -262,14 +262,16 @@ class From:
         return scan
 
 
-def _having(table: StoredTable, column: int, value: Any, frame: Frame) -> Iterator[StoredRow]:
+def _having(table: StoredTable, column: int, value: Any, frame: Frame) -> list[StoredRow]:
     if value is None:
-        return
+        return []
     execution = frame.execution
-    for row in table.having(column, value):
-        seen = row.seen(execution.snapshot, execution.transaction, execution.statement)
-        if seen is not None and seen[column] == value:
-            yield row
+    snapshot, by, statement = execution.snapshot, execution.transaction, execution.statement
+    return [
+        row for row in table.having(column, value)
+        if (len(row.versions) == 1 and row.versions[0].by is None)  # the only one is the one that has the value
+        or ((seen := row.seen(snapshot, by, statement)) is not None and seen[column] == value)
+    ]  # fmt: skip
 
 
 def _nothing(frame: Frame, numbers: list[int]) -> None:
@@ -283,13 +285,9 @@ def _once(_frame: Frame) -> Iterator[None]:
 
 
 def _nested(first: list[Expression], steps: list[Scan]) -> Scan:
-    if len(steps) == 1:
-        chain = steps[0]
-    else:
-
-        def chain(frame: Frame) -> Iterator[None]:
-            return _descend(steps, 0, frame)
-
+    *outer, chain = steps
+    for step in reversed(outer):
+        chain = _inside(step, chain)
     if not first:
         return chain
 
@@ -302,12 +300,12 @@ def _nested(first: list[Expression], steps: list[Scan]) -> Scan:
     return scan
 
 
-def _descend(steps: list[Scan], at: int, frame: Frame) -> Iterator[None]:
-    if at == len(steps) - 1:
-        yield from steps[at](frame)
-        return
-    for _ in steps[at](frame):
-        yield from _descend(steps, at + 1, frame)
+def _inside(outer: Scan, inner: Scan) -> Scan:
+    def scan(frame: Frame) -> Iterator[None]:
+        for _ in outer(frame):
+            yield from inner(frame)
+
+    return scan
 
 
 def _filtered(scan: Scan, tests: list[Expression]) -> Scan:

@@ -102,10 +102,15 @@ def _decimal(digits: tuple[int, ...], weight: int, negative: bool, scale: int) -
 
 
 def _encode_numeric(value: Decimal) -> bytes:
-    sign, digits, exponent = Decimal(value).as_tuple()
+    return _numeric(str(Decimal(value)))  # equal numbers may have other scales
+
+
+@lru_cache(10_000)
+def _numeric(text: str) -> bytes:
+    sign, digits, exponent = Decimal(text).as_tuple()
     scale = max(0, -int(exponent))
-    text = "".join(map(str, digits)) + "0" * max(0, int(exponent))
-    whole, part = (text[:-scale] or "0", text[-scale:].rjust(scale, "0")) if scale else (text, "")
+    number = "".join(map(str, digits)) + "0" * max(0, int(exponent))
+    whole, part = (number[:-scale] or "0", number[-scale:].rjust(scale, "0")) if scale else (number, "")
     whole = whole.rjust(-(-len(whole) // 4) * 4, "0")
     part = part.ljust(-(-len(part) // 4) * 4, "0")
     groups = [int((whole + part)[at : at + 4]) for at in range(0, len(whole + part), 4)]

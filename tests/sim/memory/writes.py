@@ -47,8 +47,8 @@ class Write:
         """All rows, and the frame in which its WITH stands."""
         assert up is not None
         frame = Frame(up.execution, self._size, up)
-        for name, query in self._ctes:
-            frame.ctes[name] = FoundRows(query, frame)
+        if self._ctes:
+            frame.ctes = {name: FoundRows(query, frame) for name, query in self._ctes}
         return list(self._carry_out(frame)), frame
 
     def _carry_out(self, frame: Frame) -> Iterator[tuple[Any, ...]]:
@@ -90,11 +90,11 @@ class Update(Write):
         changed = {place for place, _ in self._columns}
         self._mode = UPDATE if changed & self._rules.keys else NO_KEY_UPDATE
         self._changed = changed
+        self._meets = compiler.recheck(node, node.jointree, self._expressions)
 
     def _carry_out(self, frame: Frame) -> Iterator[tuple[Any, ...]]:
-        meets = self._compiler.recheck(self._node, self._node.jointree, self._expressions)
         for _ in self._scan(frame):
-            found = self._current(frame, self._mode, meets)
+            found = self._current(frame, self._mode, self._meets)
             if found is None:
                 continue
             row, former = found
@@ -110,11 +110,11 @@ class Delete(Write):
     def __init__(self, compiler: Compiler, node: TreeNode, up: Expressions | None) -> None:
         super().__init__(compiler, node, up)
         self._scan = From(compiler, node, self._expressions).scan(node.jointree, target=self._target)
+        self._meets = compiler.recheck(node, node.jointree, self._expressions)
 
     def _carry_out(self, frame: Frame) -> Iterator[tuple[Any, ...]]:
-        meets = self._compiler.recheck(self._node, self._node.jointree, self._expressions)
         for _ in self._scan(frame):
-            found = self._current(frame, UPDATE, meets)
+            found = self._current(frame, UPDATE, self._meets)
             if found is not None:
                 self._rules.delete(frame.execution, *found)
                 yield self._told(frame, found[1])
