@@ -60,9 +60,14 @@ class Postgres:
         self.monitor = Session(address, struct.pack("!ii", len(packet) + 8, 196608) + packet)
 
     def restore(self) -> None:
-        """The database as it was after its migrations."""
+        """The database as it was after its migrations, with sessions as they were in the beginning.
+
+        Each plan that a session keeps is looked through at each change of the schema, which every restoring is.
+        """
         self.rows(self._restore)
         self.forget_statements()
+        for session in self._sessions:
+            session.ask("DEALLOCATE ALL")
 
     def go_by(self, clock: Callable[[], float]) -> None:
         """Commits are dated by the clock, where they may be lost."""
