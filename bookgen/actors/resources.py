@@ -15,7 +15,7 @@ from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import Painted
-from bookgen.providers.text import CallBudget, Halt, Outage, Patient, TextModel, bound_of
+from bookgen.providers.text import CALL_SECONDS, Bounded, CallBudget, Halt, Outage, Patient, TextModel
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
 from bookgen.writing.steps import Steps
 
@@ -90,15 +90,17 @@ class Resources:
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
     _patient: Patient | None = field(init=False)
+    _bounded: Bounded | None = field(init=False)
 
     def __post_init__(self) -> None:
         # Asked for at every poll; to hold a model against a Protocol takes longer than the rest of the answer.
         self._patient = self.model if isinstance(self.model, Patient) else None
+        self._bounded = self.model if isinstance(self.model, Bounded) else None
 
     @property
     def call_seconds(self) -> float:
         """For how long a call in flight is believed in."""
-        return bound_of(self.model)
+        return self._bounded.call_seconds if self._bounded else CALL_SECONDS
 
     @property
     def outage(self) -> Outage | None:
