@@ -350,12 +350,10 @@ def _parts(sql: str) -> list[str]:
 
 def _parameters(statement: PreparedStatement, rest: bytes) -> list[Any]:
     """Of the rest of a Bind message: formats, then values."""
-    at = 2 + 2 * int.from_bytes(rest[:2], "big")
-    count = int.from_bytes(rest[at : at + 2], "big")
-    at += 2
+    at = 4 + 2 * int.from_bytes(rest[:2], "big")
     found: list[Any] = []
-    for decode in statement.decoders[:count]:
-        length = int.from_bytes(rest[at : at + 4], "big", signed=True)
+    for decode in statement.decoders:
+        (length,) = _length(rest, at)
         at += 4
         if length < 0:
             found.append(None)
@@ -365,15 +363,22 @@ def _parameters(statement: PreparedStatement, rest: bytes) -> list[Any]:
     return found
 
 
+_length = struct.Struct("!i").unpack_from
+
+
 def _row(fields: list[bytes | None]) -> bytes:
-    parts = [struct.pack("!h", len(fields))]
+    parts = []
     for field in fields:
         if field is None:
             parts.append(b"\xff\xff\xff\xff")
         else:
             parts.append(len(field).to_bytes(4, "big"))
             parts.append(field)
-    return wire.message(b"D", b"".join(parts))
+    body = b"".join(parts)
+    return _head(b"D", len(body) + 6, len(fields)) + body
+
+
+_head = struct.Struct("!cih").pack
 
 
 @lru_cache(1000)

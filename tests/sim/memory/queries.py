@@ -49,6 +49,7 @@ class Query:
         self._scan = From(compiler, node, expressions).scan(node.jointree)
         self._targets = [(self._target(each), each) for each in node.targetList or ()]
         self._shown = [place for place, (_, each) in enumerate(self._targets) if not each.resjunk]
+        self._told = [target for target, each in self._targets if not each.resjunk]
         self._having = expressions.of(node.havingQual) if node.havingQual else None
         self._sort = self._order(node.sortClause or [])
         self._distinct = [self._place(each) for each in node.distinctClause or ()]
@@ -58,8 +59,11 @@ class Query:
         self._offset = expressions.of(node.limitOffset) if node.limitOffset else None
         self._limit = expressions.of(node.limitCount) if node.limitCount else None
         self._locks = [self._lock(each) for each in node.rowMarks or ()]
-        simple = not (self._grouped or self._sort or self._distinct or self._offset or self._limit or self._locks)
-        self._found = self._simple if simple else self._whole
+        simple = not (self._sort or self._distinct or self._offset or self._limit or self._locks)
+        if simple and self._grouped and not self._groups:
+            self._found = self._one_row
+        else:
+            self._found = self._simple if simple and not self._grouped else self._whole
 
     def rows(self, up: Frame | None) -> Iterator[tuple[Any, ...]]:
         return self._found(self._frame(up))
@@ -77,9 +81,23 @@ class Query:
         return frame
 
     def _simple(self, frame: Frame) -> Iterator[tuple[Any, ...]]:
-        targets = [self._targets[place][0] for place in self._shown]
+        targets = self._told
         for _ in self._scan(frame):
             yield tuple([target(frame) for target in targets])
+
+    def _one_row(self, frame: Frame) -> Iterator[tuple[Any, ...]]:
+        if self._aggregated(frame):
+            yield tuple([target(frame) for target in self._told])
+
+    def _aggregated(self, frame: Frame) -> bool:
+        """Aggregates over all rows. Whether they meet HAVING."""
+        collected: list[list[Any]] = [[] for _ in self._aggregates]
+        collecting = [(collect, rows) for (collect, _), rows in zip(self._aggregates, collected, strict=True)]
+        for _ in self._scan(frame):
+            for collect, rows in collecting:
+                collect(frame, rows)
+        frame.aggregates = [finish(rows) for (_, finish), rows in zip(self._aggregates, collected, strict=True)]
+        return self._having is None or bool(self._having(frame))
 
     def _whole(self, frame: Frame) -> Iterator[tuple[Any, ...]]:
         found = list(self._grouped_rows(frame) if self._grouped else self._plain_rows(frame))
@@ -112,7 +130,8 @@ class Query:
 
     def _grouped_rows(self, frame: Frame) -> Iterator[Any]:
         if not self._groups:
-            yield from self._one_group(frame)
+            if self._aggregated(frame):
+                yield [target(frame) for target, _ in self._targets], (), ()
             return
         groups: dict[Any, tuple[list[Any], list[list[Any]]]] = {}
         for _ in self._scan(frame):
@@ -127,17 +146,6 @@ class Query:
             frame.aggregates = [finish(rows) for (_, finish), rows in zip(self._aggregates, collected, strict=True)]
             if self._having is None or self._having(frame):
                 yield [target(frame) for target, _ in self._targets], (), ()
-
-    def _one_group(self, frame: Frame) -> Iterator[Any]:
-        """Of all rows, of which nothing is shown but aggregates."""
-        collected: list[list[Any]] = [[] for _ in self._aggregates]
-        collecting = [(collect, rows) for (collect, _), rows in zip(self._aggregates, collected, strict=True)]
-        for _ in self._scan(frame):
-            for collect, rows in collecting:
-                collect(frame, rows)
-        frame.aggregates = [finish(rows) for (_, finish), rows in zip(self._aggregates, collected, strict=True)]
-        if self._having is None or self._having(frame):
-            yield [target(frame) for target, _ in self._targets], (), ()
 
     def _aggregate(self, node: TreeNode) -> tuple[Callable[[Frame, list[Any]], None], Callable[[list[Any]], Any]]:
         name = self._compiler.catalog.functions[node.aggfnoid].name

@@ -167,8 +167,9 @@ class Engine:
 
     def execute(self, statement: Statement, transaction: Transaction, parameters: Any, now: int) -> list[Any]:
         execution = Execution(self, transaction, parameters, now)
+        tables = self.store.tables
         for oid in statement.tables:
-            table = self.store.tables[oid]
+            table = tables[oid]
             while table.exclusive and table.exclusive is not transaction and table not in transaction.tables:
                 execution.wait_for(table.exclusive)
             transaction.tables.add(table)
