@@ -11,7 +11,15 @@ from aiohttp import web
 from bookgen import errors
 from bookgen.http import books_schemas as shapes
 from bookgen.http.answers.chapter_pieces import encoded, in_pieces
-from bookgen.http.answers.kept import BOOK_VERSIONS, KEPT_BOOKS, KEPT_LISTS, KeptBook, KeptChapter, KeptList
+from bookgen.http.answers.kept import (
+    BOOK_VERSIONS,
+    KEPT_BOOKS,
+    KEPT_LISTS,
+    LIST_VERSIONS,
+    KeptBook,
+    KeptChapter,
+    KeptList,
+)
 from bookgen.http.covers_schemas import media_url, selected_url, shown_cover
 from bookgen.http.demo import demo_book
 from bookgen.http.edge import replies
@@ -43,7 +51,7 @@ _CHAPTERS, _END = b',"chapters":[', b"]}"
 @conditional
 async def list_books(request: web.Request) -> web.Response:
     db, account_id = request.app[DATABASE].http, request[ACCOUNT_ID]
-    version, known = await books.version_of_list(db, account_id), Known(request)
+    version, known = errors.must_exist(await request.app[LIST_VERSIONS].submit(account_id)), Known(request)
     if known.by_tag(tag_of(version.encode())):
         return known.answer({})
     kept = request.app[KEPT_LISTS].find(account_id, version)

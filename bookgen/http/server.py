@@ -10,12 +10,14 @@ from bookgen.http.answers.kept import (
     BOOK_VERSIONS,
     KEPT_BOOKS,
     KEPT_LISTS,
+    LIST_VERSIONS,
     MOST_BYTES_OF_BOOKS,
     MOST_BYTES_OF_LISTS,
     KeptAnswers,
     KeptBook,
     KeptList,
     book_versions,
+    list_versions,
 )
 from bookgen.http.answers.polls import Polls
 from bookgen.http.edge import bodies, keys
@@ -59,6 +61,7 @@ def build_app(services: Services, routes: Sequence[Route] = ROUTES) -> web.Appli
     app[keys.WAITING] = Waiters()
     app[keys.OUTGOING] = Outgoing()
     app[BOOK_VERSIONS] = book_versions(services.database.http)
+    app[LIST_VERSIONS] = list_versions(services.database.http)
     app[KEPT_BOOKS] = KeptAnswers[KeptBook](MOST_BYTES_OF_BOOKS)
     app[KEPT_LISTS] = KeptAnswers[KeptList](MOST_BYTES_OF_LISTS)
     app[keys.LINES] = RequestLines()

@@ -103,22 +103,27 @@ async def versions(db: DB, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, i
     }
 
 
-VERSION_OF_LIST = """
-    SELECT concat_ws(
-               '/', string_agg(concat_ws('.', b.id, b.xmin, r.xmin, k.chapters, k.words, c.id), ',' ORDER BY b.id),
-               (SELECT string_agg(concat(q.queue_seq), ',' ORDER BY q.queue_seq)
-                  FROM run q WHERE q.account_id = $1 AND q.status = 'queued'))
-      FROM book b
-     CROSS JOIN LATERAL (SELECT count(*) AS chapters, sum(word_count) AS words FROM chapter WHERE book_id = b.id) k
-      LEFT JOIN LATERAL (SELECT run.xmin FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
-      LEFT JOIN cover c ON c.book_id = b.id AND c.is_selected
-     WHERE b.account_id = $1
+VERSIONS_OF_LISTS = """
+    SELECT asked.account_id, concat_ws('/', l.books, l.queue) AS version
+      FROM unnest($1::bigint[]) AS asked (account_id)
+     CROSS JOIN LATERAL (
+           SELECT string_agg(
+                      concat_ws('.', b.id, b.xmin, r.xmin, k.chapters, k.words, c.id), ',' ORDER BY b.id) AS books,
+                  (SELECT string_agg(concat(q.queue_seq), ',' ORDER BY q.queue_seq)
+                     FROM run q WHERE q.account_id = asked.account_id AND q.status = 'queued') AS queue
+             FROM book b
+            CROSS JOIN LATERAL (SELECT count(*) AS chapters, sum(word_count) AS words
+                                  FROM chapter WHERE book_id = b.id) k
+             LEFT JOIN LATERAL (SELECT run.xmin
+                                  FROM run WHERE run.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
+             LEFT JOIN cover c ON c.book_id = b.id AND c.is_selected
+            WHERE b.account_id = asked.account_id) l
 """
 
 
-async def version_of_list(db: DB, account_id: int) -> str:
-    """What tells the account's books in their list form, with their progress and covers, from what they were before."""
-    return str(await db.fetchval(VERSION_OF_LIST, account_id))
+async def versions_of_lists(db: DB, account_ids: Sequence[int]) -> dict[int, str]:
+    """What tells accounts' books in their list form, with their progress and covers, from what they were before."""
+    return {row["account_id"]: row["version"] for row in await db.fetch(VERSIONS_OF_LISTS, account_ids)}
 
 
 LOCK = f"{FIND} FOR NO KEY UPDATE"

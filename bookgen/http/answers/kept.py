@@ -99,6 +99,12 @@ def book_versions(db: DB) -> Batches[tuple[int, int], BookVersion]:
     return Batches(lambda keys: books.versions(db, keys), lambda key: key, MOST_VERSIONS)
 
 
+def list_versions(db: DB) -> Batches[int, str]:
+    """What reads the versions of lists of books, each by its account."""
+    return Batches(lambda ids: books.versions_of_lists(db, ids), lambda account_id: account_id, MOST_VERSIONS)
+
+
 BOOK_VERSIONS: web.AppKey[Batches[tuple[int, int], BookVersion]] = web.AppKey("book_versions")
+LIST_VERSIONS: web.AppKey[Batches[int, str]] = web.AppKey("list_versions")
 KEPT_BOOKS: web.AppKey[KeptAnswers[KeptBook]] = web.AppKey("kept_books")
 KEPT_LISTS: web.AppKey[KeptAnswers[KeptList]] = web.AppKey("kept_lists")

@@ -135,3 +135,23 @@ async def test_books_that_are_read_at_one_moment_are_each_of_their_own_account(a
         (404, None),
         (404, None),
     ]
+
+
+async def test_lists_that_are_read_at_one_moment_are_each_of_their_own_account(api: Api) -> None:
+    eve, new = await api.as_new_account("eve"), await api.as_new_account("grace")
+    mine = (await api.post("/books/", {"title": "Mine"})).body
+    hers = (await eve.post("/books/", {"title": "Hers"})).body
+    for reader in (api, eve):
+        await reader.get("/books/")
+    await eve.patch(f"/books/{hers['id']}/", {"title": "Hers still"})
+
+    replies = await asyncio.gather(*(reader.get("/books/") for reader in (api, eve, new, api, eve)))
+
+    mine_alone, hers_alone = [(mine["id"], "Mine")], [(hers["id"], "Hers still")]
+    assert [[(book["id"], book["title"]) for book in reply.body] for reply in replies] == [
+        mine_alone,
+        hers_alone,
+        [],
+        mine_alone,
+        hers_alone,
+    ]
