@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
 
 from bookgen import errors
 from bookgen.http import books_schemas as shapes
-from bookgen.http.answers.chapter_pieces import encoded, in_pieces
+from bookgen.http.answers.chapter_pieces import in_pieces, piece_of
 from bookgen.http.answers.kept import (
     BOOK_VERSIONS,
     KEPT_BOOKS,
@@ -28,6 +28,7 @@ from bookgen.http.edge.contract import conditional, docs, grows, json_schema, re
 from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, ESTIMATE, QUOTA, SITE, SUPERVISOR
 from bookgen.http.edge.pieces import LARGE, tag_of
 from bookgen.http.edge.routing import path_id
+from bookgen.http.edge.schemas import shown
 from bookgen.http.generation import progress_in_list, progress_of
 from bookgen.http.illustrations_schemas import by_chapter
 from bookgen.models import Book, Chapter, Estimate
@@ -104,10 +105,12 @@ async def read_book(request: web.Request) -> web.Response:
         return await whole_book(request, book_id)
     kept = request.app[KEPT_BOOKS].find(book_id, found.version)
     if kept is None:
-        loaded = await _load(request, book_id)
+        former = request.app[KEPT_BOOKS].latest(book_id)
+        unchanged = former.unchanged(found.of_chapters()) if former else {}
+        loaded = await _load(request, book_id, unchanged)
         if loaded.large:
-            return await _answer(request, loaded)
-        kept = await _as_kept(request, found, loaded, request.app[KEPT_BOOKS].latest(book_id))
+            return _answer(request, loaded)
+        kept = _as_kept(request, found, loaded)
         request.app[KEPT_BOOKS].keep(book_id, kept)
     return _kept_answer(request, kept)
 
@@ -154,62 +157,65 @@ async def duplicate_book(request: web.Request) -> web.Response:
 
 @dataclass(frozen=True, slots=True)
 class LoadedBook:
-    """A book in its detail form but for its estimate and its chapters, which are sketches."""
+    """A book in its detail form but for its estimate and its chapters.
+
+    `unchanged` are those that are kept as they are now; the others have their texts, unless the book is large.
+    """
 
     book: Book
     sketches: Sequence[Sketch]
+    unchanged: Mapping[int, KeptChapter]
     artwork: shapes.BookArtwork
     shown: dict[str, Any]
     large: bool
 
     @property
     def chapters(self) -> list[Chapter]:
-        """Without their texts."""
         return [each.chapter for each in self.sketches]
 
 
 async def whole_book(request: web.Request, book_id: int, *, code: int = 200) -> web.Response:
     """The book in its detail form; NotFound unless it is the caller's."""
-    return await _answer(request, await _load(request, book_id), code=code)
+    return _answer(request, await _load(request, book_id, {}), code=code)
 
 
-async def _load(request: web.Request, book_id: int) -> LoadedBook:
-    """NotFound unless it is the caller's."""
+async def _load(request: web.Request, book_id: int, kept: Mapping[int, KeptChapter]) -> LoadedBook:
+    """NotFound unless it is the caller's. `kept`: chapters whose rows are as they were."""
     async with request.app[DATABASE].http.acquire() as connection:
         whole = errors.must_exist(await whole_books.find(connection, request[ACCOUNT_ID], book_id))
-        sketches = await chapters.sketch_of_book(connection, book_id)
         artwork = await _artwork(connection, whole, request.app[SITE].public_url)
+        unchanged = {number: each for number, each in kept.items() if number not in artwork.illustrations}
+        known = [each.sketch for each in unchanged.values()]
+        room = LARGE - sum(each.bytes for each in known)
+        anew = await chapters.sketch_of_book(connection, book_id, room, list(unchanged))
+    sketches = sorted(known + anew, key=lambda each: each.chapter.chapter_number)
     progress = await progress_of(request, book_id)
-    usage = asdict(whole.usage) | {"currency": request.app[SITE].currency}
+    usage = shown(shapes.UsageSumSchema, whole.usage, currency=request.app[SITE].currency)
     written = [each.chapter for each in sketches]
-    shown = shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork)
-    return LoadedBook(whole.book, sketches, artwork, shown, large=sum(each.bytes for each in sketches) > LARGE)
+    told = shapes.shown_whole(whole.book, written, progress, whole.findings, usage, artwork)
+    large = sum(each.bytes for each in sketches) > LARGE
+    return LoadedBook(whole.book, sketches, unchanged, artwork, told, large)
 
 
-async def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web.Response:
+def _answer(request: web.Request, loaded: LoadedBook, *, code: int = 200) -> web.Response:
     head = replies.dump(loaded.shown | _estimated(_estimate(request, loaded.book, loaded.chapters)))[:-1]
+    pictures = loaded.artwork.illustrations
     if loaded.large:
-        pictures, before = loaded.artwork.illustrations, head + _CHAPTERS
-        return in_pieces(request, loaded.sketches, pictures, before=before, after=_END, status=code)
-    found = await encoded(request, loaded.artwork.illustrations, [each.id for each in loaded.chapters])
-    return replies.encoded(_joined(head, found.values()), status=code)
+        return in_pieces(request, loaded.sketches, pictures, before=head + _CHAPTERS, after=_END, status=code)
+    return replies.encoded(_joined(head, (piece_of(each, pictures) for each in loaded.chapters)), status=code)
 
 
-async def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook, former: KeptBook | None) -> KeptBook:
-    """What is kept of a book in the version that was found before it was loaded.
-
-    Of a book that was kept before only those chapters are read that have changed since.
-    """
-    versions, pictures = found.of_chapters(), loaded.artwork.illustrations
-    ids = [each.id for each in loaded.chapters]
-    kept = former.chapters if former else {}
-    same = {each: kept[each] for each in ids if each in kept and kept[each].version == versions.get(each)}
-    anew = await encoded(request, pictures, [each for each in ids if each not in same or each in pictures])
-    for each, text in anew.items():
-        same[each] = KeptChapter("" if each in pictures else versions.get(each, ""), text)
-    ordered = {each: same[each] for each in ids if each in same}
+def _as_kept(request: web.Request, found: BookVersion, loaded: LoadedBook) -> KeptBook:
+    """What is kept of a book in the version that was found before it was loaded."""
+    versions, pictures, kept = found.of_chapters(), loaded.artwork.illustrations, dict[int, KeptChapter]()
+    for sketch in loaded.sketches:
+        number = sketch.chapter.id
+        version = "" if number in pictures else versions.get(number, "")
+        kept[number] = loaded.unchanged.get(number) or KeptChapter(
+            version, sketch.without_text(), piece_of(sketch.chapter, pictures)
+        )
     estimate = _estimate(request, loaded.book, loaded.chapters)
-    return KeptBook(found.version, replies.dump(loaded.shown)[:-1], ordered, estimate)
+    return KeptBook(found.version, replies.dump(loaded.shown)[:-1], kept, estimate)
 
 
 def _joined(head: bytes, pieces: Iterable[bytes]) -> bytes:

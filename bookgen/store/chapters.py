@@ -26,25 +26,34 @@ async def of_book(db: DB, book_id: int) -> list[Chapter]:
     return [chapter_of(row) for row in await db.fetch(OF_BOOK, book_id)]
 
 
-_WITHOUT_TEXT = COLUMNS.replace("c.content,", "'' AS content,")
+_TEXT_IF_IT_FITS = "CASE WHEN sum(octet_length(c.content)) OVER () <= $2 THEN c.content ELSE '' END AS content,"
 
 SKETCH_OF_BOOK = f"""
-    SELECT {_WITHOUT_TEXT}, octet_length(c.content) AS bytes
-      FROM chapter c WHERE c.book_id = $1 ORDER BY c.chapter_number
+    SELECT {COLUMNS.replace("c.content,", _TEXT_IF_IT_FITS)}, octet_length(c.content) AS bytes
+      FROM chapter c
+     WHERE c.book_id = $1 AND c.id <> ALL ($3::bigint[])
+     ORDER BY c.chapter_number
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A chapter without its text, and how many bytes the text has."""
+    """A chapter, which may be without its text, and how many bytes the text has."""
 
     chapter: Chapter
     bytes: int
 
+    def without_text(self) -> Sketch:
+        return replace(self, chapter=replace(self.chapter, content=""))
 
-async def sketch_of_book(db: DB, book_id: int) -> list[Sketch]:
-    """In order. The caller has found the book as its owner."""
-    return [Sketch(chapter_of(row), row["bytes"]) for row in await db.fetch(SKETCH_OF_BOOK, book_id)]
+
+async def sketch_of_book(db: DB, book_id: int, most: int, known: Sequence[int] = ()) -> list[Sketch]:
+    """The chapters that are not known, in order; with their texts, if these have together at most so many bytes.
+
+    The caller has found the book as its owner.
+    """
+    rows = await db.fetch(SKETCH_OF_BOOK, book_id, most, known)
+    return [Sketch(chapter_of(row), row["bytes"]) for row in rows]
 
 
 HAVE_TEXT = r"SELECT id, content ~ '\S' AS has_text FROM chapter WHERE book_id = $1 ORDER BY chapter_number"
@@ -78,7 +87,7 @@ async def lock_of_book(db: DB, book_id: int) -> list[Chapter]:
 
 
 SKETCH_OF_ACCOUNT = f"""
-    SELECT {_WITHOUT_TEXT}, octet_length(c.content) AS bytes
+    SELECT {COLUMNS.replace("c.content,", "'' AS content,")}, octet_length(c.content) AS bytes
       FROM book b
       JOIN chapter c ON c.book_id = b.id
      WHERE b.account_id = $1
@@ -87,7 +96,7 @@ SKETCH_OF_ACCOUNT = f"""
 
 
 async def sketch_of_account(db: DB, account_id: int) -> list[Sketch]:
-    """Every chapter of the account's books, newest book first."""
+    """Every chapter of the account's books without its text, newest book first."""
     return [Sketch(chapter_of(row), row["bytes"]) for row in await db.fetch(SKETCH_OF_ACCOUNT, account_id)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -37,28 +37,37 @@ OFFLINE_SECONDS_A_CALL = 0.05
 MOST_BOOKS = 2_000
 
 
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """All of a book that an estimate depends on: the tokens of what every call is given, and each chapter's words."""
+
+    static: int
+    budgets: tuple[int, ...]
+    content_language: str
+    kind: BookKind
+
+    @classmethod
+    def of(cls, book: Book, chapters: Sequence[Chapter]) -> Basis:
+        static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
+        return cls(static, tuple(each.target_word_count for each in chapters), book.content_language, book.kind)
+
+
 def estimate(
-    book: Book,
-    chapters: Sequence[Chapter],
-    model_name: str,
-    prices: Prices,
-    image_model_name: str = "",
-    picture_tokens: int = 0,
+    basis: Basis, model_name: str, prices: Prices, image_model_name: str = "", picture_tokens: int = 0
 ) -> Estimate:
-    """What a full run over `chapters` takes with `model_name`, and with the image model if it is a picture book.
+    """What a full run takes with `model_name`, and with the image model if it is a picture book.
 
     Without an image model pictures are drawn by us, for nothing. `picture_tokens`: of one that it paints.
     """
-    static = sum(tokens(block.text) for block in context.system(book, chapters, ()))
-    prose = language(book.content_language)
-    digest = min(DIGEST, context.share(context.ALL_DIGESTS, len(chapters), context.MOST_OF_A_DIGEST))
+    chapters, prose = len(basis.budgets), language(basis.content_language)
+    digest = min(DIGEST, context.share(context.ALL_DIGESTS, chapters, context.MOST_OF_A_DIGEST))
     asked = [
         (model_name, usage)
-        for place, chapter in enumerate(chapters)
-        for usage in _chapter(prose, chapter, static, place, digest)
+        for place, budget in enumerate(basis.budgets)
+        for usage in _chapter(prose, budget, basis.static, place, digest)
     ]
-    if book.kind is BookKind.CHILDRENS and image_model_name:
-        asked.append((image_model_name, _pictures(len(chapters), picture_tokens)))
+    if basis.kind is BookKind.CHILDRENS and image_model_name:
+        asked.append((image_model_name, _pictures(chapters, picture_tokens)))
     known = [cost for name, usage in asked if (cost := _priced(usage, name, prices)) is not None]
     total = sum((usage for _, usage in asked), Usage())
     return Estimate(sum(known) if len(known) == len(asked) else None, _seconds(model_name, total), total.calls, total)
@@ -84,13 +93,13 @@ def _priced(usage: Usage, model_name: str, prices: Prices) -> int | None:
     return None if price is None else price * calls
 
 
-def _chapter(prose: ProseLanguage, chapter: Chapter, static: int, before: int, told: int) -> tuple[Usage, Usage]:
+def _chapter(prose: ProseLanguage, budget: int, static: int, before: int, told: int) -> tuple[Usage, Usage]:
     """A chapter's writing, each call of which reads the prefix that the one before it left, and its digest.
 
     `told`: tokens of the digest of each chapter before it.
     """
-    written = prose.usual_tokens(max(chapter.target_word_count, 1))
-    parts = max(round(chapter.target_word_count / PART_WORDS), 1)
+    written = prose.usual_tokens(max(budget, 1))
+    parts = max(round(budget / PART_WORDS), 1)
     stretch = written // parts
     known = static + before * told
     task = TASK + (DIGEST + TAIL + EDGES + min(before, 20) * THREAD if before else 0)
@@ -129,8 +138,9 @@ def _seconds(model_name: str, usage: Usage, speed: ShownSpeed | None = None) -> 
 
 
 class Estimates:
-    """What full runs take with one model. Worked out once for each version of a book, since that takes longer than
-    reading the book, and books are read again and again. `speed`: what the model's server has shown so far."""
+    """What full runs take with one model. Worked out again only when a book has changed in what that depends on, since
+    it takes longer than reading the book, and books are read again and again. `speed`: what the model's server has
+    shown so far."""
 
     def __init__(
         self,
@@ -147,15 +157,17 @@ class Estimates:
         self._speed = speed
         self._prices = prices
         self._most = most
-        self._known: dict[int, tuple[Any, Estimate]] = {}
+        self._known: dict[int, tuple[Any, Basis, Estimate]] = {}  # by the book's id; Any: its version
 
     def __call__(self, book: Book, chapters: Sequence[Chapter]) -> Callable[[], Estimate]:
         """What tells it at any moment, by the speed that was shown until then."""
         version = (book.updated_at, *((chapter.id, chapter.updated_at) for chapter in chapters))
-        seen, found = self._known.pop(book.id, (None, None))
-        if found is None or seen != version:
-            found = self.work_out(book, chapters)
-        self._known[book.id] = version, found
+        seen, basis, found = self._known.pop(book.id, (None, None, None))
+        if basis is None or found is None or seen != version:
+            before, basis = basis, Basis.of(book, chapters)
+            if found is None or basis != before:
+                found = self.work_out(basis)
+        self._known[book.id] = version, basis, found
         if len(self._known) > self._most:
             del self._known[next(iter(self._known))]
         return partial(self._at_present, found)
@@ -163,6 +175,5 @@ class Estimates:
     def _at_present(self, found: Estimate) -> Estimate:
         return replace(found, seconds=_seconds(self._model_name, found.usage, self._speed()))
 
-    def work_out(self, book: Book, chapters: Sequence[Chapter]) -> Estimate:
-        painter = self._image_model_name, self._picture_tokens
-        return estimate(book, chapters, self._model_name, self._prices, *painter)
+    def work_out(self, basis: Basis) -> Estimate:
+        return estimate(basis, self._model_name, self._prices, self._image_model_name, self._picture_tokens)

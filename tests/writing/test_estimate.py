@@ -1,6 +1,5 @@
 """What a book will take is said before it is written, and an unknown price is said to be unknown."""
 
-from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,7 +8,7 @@ import pytest
 from bookgen.models import BookKind, Usage
 from bookgen.providers.text import ShownSpeed
 from bookgen.words import count_words
-from bookgen.writing.estimate import Estimates, estimate
+from bookgen.writing.estimate import Basis, Estimates, estimate
 from tests.writing.authored import PROTOCOLS, authored, write_book
 from tests.writing.scripted import a_book, obedient, some_material
 
@@ -24,7 +23,7 @@ def price(model: str, usage: Usage) -> int | None:
 @pytest.mark.parametrize(("chapters", "words"), [(4, 900), (9, 2_400), (3, 5_000)])
 async def test_the_estimate_is_near_what_the_book_takes(protocol, chapters, words):
     material = some_material(chapters, words=words)
-    foreseen = estimate(material.book, material.chapters, "any", price)
+    foreseen = estimate(Basis.of(material.book, material.chapters), "any", price)
 
     async with authored(obedient, protocol) as (_, steps):
         drafts, _ = await write_book(material, steps)
@@ -37,7 +36,7 @@ async def test_the_estimate_is_near_what_the_book_takes(protocol, chapters, word
 def test_an_unknown_price_is_none_and_not_nought():
     material = some_material(3)
 
-    foreseen = estimate(material.book, material.chapters, "unheard-of", lambda model, usage: None)
+    foreseen = estimate(Basis.of(material.book, material.chapters), "unheard-of", lambda model, usage: None)
 
     assert foreseen.cost_micros is None
     assert foreseen.seconds > 60
@@ -51,14 +50,14 @@ def test_a_price_that_depends_on_a_call_s_size_is_asked_for_single_calls():
         return 1
 
     material = some_material(40)
-    foreseen = estimate(material.book, material.chapters, "m", asked)
+    foreseen = estimate(Basis.of(material.book, material.chapters), "m", asked)
 
     assert max(sizes) < 32_000
     assert foreseen.cost_micros == foreseen.calls
 
 
 def test_a_longer_book_takes_longer_and_costs_more():
-    small, large = (estimate(m.book, m.chapters, "m", price) for m in (some_material(3), some_material(30)))
+    small, large = (estimate(Basis.of(m.book, m.chapters), "m", price) for m in (some_material(3), some_material(30)))
 
     assert large.seconds > 8 * small.seconds
     assert large.cost_micros > 8 * small.cost_micros
@@ -68,51 +67,63 @@ def test_the_pictures_of_a_childrens_book_are_paid_with_it():
     told = some_material(4, words=50)
     childrens = replace(told.book, kind=BookKind.CHILDRENS)
 
-    drawn = estimate(childrens, told.chapters, "anthropic:any", price)
-    painted = estimate(childrens, told.chapters, "anthropic:any", price, "openai:painter", 1_000)
-    unpriced = estimate(childrens, told.chapters, "anthropic:any", lambda *_: None, "openai:painter", 1_000)
+    drawn = estimate(Basis.of(childrens, told.chapters), "anthropic:any", price)
+    painted = estimate(Basis.of(childrens, told.chapters), "anthropic:any", price, "openai:painter", 1_000)
+    unpriced = estimate(Basis.of(childrens, told.chapters), "anthropic:any", lambda *_: None, "openai:painter", 1_000)
 
     assert painted.usage.images == 5
     assert painted.cost_micros > drawn.cost_micros + 5 * 1_000 * 10
     assert unpriced.cost_micros is None
-    assert estimate(told.book, told.chapters, "anthropic:any", price, "openai:painter", 1_000) == estimate(
-        told.book, told.chapters, "anthropic:any", price
+    assert estimate(Basis.of(told.book, told.chapters), "anthropic:any", price, "openai:painter", 1_000) == estimate(
+        Basis.of(told.book, told.chapters), "anthropic:any", price
     )
 
 
 def test_the_offline_model_is_quick():
     material = some_material(30)
 
-    assert estimate(material.book, material.chapters, "offline", lambda *_: 0).seconds < 60
+    assert estimate(Basis.of(material.book, material.chapters), "offline", lambda *_: 0).seconds < 60
 
 
 class Counted(Estimates):
-    """Says how often it had to work something out, by book."""
+    """Says how often it had to work something out."""
 
     def __init__(self, most=2_000):
-        self.worked_out = Counter()
+        self.worked_out = 0
         super().__init__("m", price, most=most)
 
-    def work_out(self, book, chapters):
-        self.worked_out[book.id] += 1
-        return super().work_out(book, chapters)
+    def work_out(self, basis):
+        self.worked_out += 1
+        return super().work_out(basis)
 
 
-def test_an_estimate_is_worked_out_once_for_each_version_of_a_book():
+def test_an_estimate_is_worked_out_again_for_a_book_that_has_changed_in_what_it_depends_on():
     estimates = Counted()
     material = some_material(3)
     book, chapters = material.book, material.chapters
-    later = chapters[0].updated_at + timedelta(microseconds=1)
+    first, *others = chapters
+    known = estimates(book, chapters)()
 
-    for seen, count in (
-        ((book, chapters), 1),
-        ((book, list(chapters)), 1),
-        ((replace(book, updated_at=later), chapters), 2),
-        ((book, [replace(chapters[0], updated_at=later), *chapters[1:]]), 3),
-        ((book, chapters[:2]), 4),
+    for number, (change, seen, anew) in enumerate(
+        (
+            ({}, chapters, False),
+            ({}, [replace(first, content="A text.", word_count=2), *others], False),
+            ({"description": "Twice as long. " * 40}, chapters, True),
+            ({"content_language": "de"}, chapters, True),
+            ({"kind": BookKind.CHILDRENS}, chapters, True),
+            ({}, [replace(first, title="Another title, and a longer one"), *others], True),
+            ({}, [replace(first, target_word_count=7), *others], True),
+            ({}, chapters[:2], True),
+        ),
+        1,
     ):
-        assert estimates(*seen)() == estimate(*seen, "m", price)
-        assert estimates.worked_out[book.id] == count
+        estimates.worked_out = 0
+        changed = replace(book, updated_at=book.updated_at + timedelta(microseconds=number), **change)
+        for _ in range(2):
+            found = estimates(changed, seen)()
+            assert found == estimate(Basis.of(changed, seen), "m", price)
+            assert (found != known, estimates.worked_out) == (anew, anew)
+        known = found
 
 
 def test_only_so_many_estimates_are_kept():
@@ -121,7 +132,7 @@ def test_only_so_many_estimates_are_kept():
     for number in (1, 2, 1, 3, 1, 2):
         estimates(a_book(id=number), [])
 
-    assert estimates.worked_out.total() == 4
+    assert estimates.worked_out == 4
 
 
 def test_how_long_a_book_takes_follows_the_speed_that_the_server_shows():

@@ -11,6 +11,7 @@ from bookgen.http.chapters_schemas import shown_chapter
 from bookgen.http.edge import pieces, replies
 from bookgen.http.edge.keys import ACCOUNT_ID, DATABASE, LINES
 from bookgen.limits import LimitClass
+from bookgen.models import Chapter
 from bookgen.store import chapters
 from bookgen.store.chapters import Sketch
 
@@ -45,14 +46,13 @@ async def _pieces(
     for batch in pieces.batches([(each.chapter.id, each.bytes) for each in sketches]):
         # in the account's turn, however many of its answers are on their way
         async with request.app[LINES].turn(request[ACCOUNT_ID], LimitClass.READ):
-            found = await encoded(request, pictures, batch)
-        for piece in found.values():
-            yield comma + piece
+            found = await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], batch)
+        for chapter in found:  # of those that are gone by now there is nothing
+            yield comma + piece_of(chapter, pictures)
             comma = b","
     yield after
 
 
-async def encoded(request: web.Request, pictures: Pictures, ids: Sequence[int]) -> dict[int, bytes]:
-    """Chapters with their texts and pictures, in the order of the ids; one that is gone by now is left out."""
-    found = await chapters.some(request.app[DATABASE].http, request[ACCOUNT_ID], ids)
-    return {each.id: replies.dump(shown_chapter(each, pictures.get(each.id, ()))) for each in found}
+def piece_of(chapter: Chapter, pictures: Pictures) -> bytes:
+    """A chapter with its text and its pictures."""
+    return replies.dump(shown_chapter(chapter, pictures.get(chapter.id, ())))

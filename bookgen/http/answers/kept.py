@@ -13,6 +13,7 @@ from bookgen.actors.batches import Batches
 from bookgen.models import Estimate
 from bookgen.store import books
 from bookgen.store.books import BookVersion
+from bookgen.store.chapters import Sketch
 from bookgen.store.database import DB
 
 MOST_VERSIONS = 64  # read in one statement
@@ -31,11 +32,21 @@ class KeptList:
         return len(self.encoded)
 
 
+_OF_A_SKETCH = 1024  # bytes, about, beside what it says
+
+
 class KeptChapter(NamedTuple):
-    """An encoded chapter. `version` is empty where it has pictures, which its row does not tell of."""
+    """An encoded chapter, and its sketch without the text. `version` is empty where it has pictures, which its row does
+    not tell of."""
 
     version: str
+    sketch: Sketch
     encoded: bytes
+
+    @property
+    def size(self) -> int:
+        told = self.sketch.chapter
+        return len(self.encoded) + len(told.title) + len(told.summary) + _OF_A_SKETCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,11 @@ class KeptBook:
 
     @property
     def size(self) -> int:
-        return len(self.head) + sum(len(each.encoded) for each in self.chapters.values())
+        return len(self.head) + sum(each.size for each in self.chapters.values())
+
+    def unchanged(self, versions: Mapping[int, str]) -> dict[int, KeptChapter]:
+        """The chapters that have these versions still."""
+        return {number: each for number, each in self.chapters.items() if each.version == versions.get(number)}
 
 
 K = TypeVar("K", KeptBook, KeptList)

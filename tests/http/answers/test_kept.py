@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bookgen.http.answers.kept import KEPT_BOOKS, KEPT_LISTS, KeptAnswers, KeptList
-from bookgen.models import Chapter
 from bookgen.store import chapters
+from bookgen.store.chapters import Sketch
 from bookgen.store.database import DB, Database
 from tests.http.conftest import Api, OpenApi, Reply
 
@@ -39,7 +39,13 @@ async def test_a_kept_book_is_what_a_process_answers_that_keeps_none_whatever_wa
     other = await open_api()
     fresh = Api(other.client, other.services, other.tokens, api.access, api.account_id)
     path, chapter = f"/books/{book['id']}", f"/chapters/{book['chapters'][0]['id']}"
+    ids = [{"id": each["id"]} for each in book["chapters"]]
     changes = [
+        lambda: api.post(f"{path}/update-outline/", {"chapters": [{"title": "One more"}]}),
+        lambda: api.post(
+            f"{path}/update-outline/", {"chapters": [*reversed(ids), {"title": "Another"}], "replace": True}
+        ),
+        lambda: api.post(f"{path}/update-outline/", {"chapters": ids, "replace": True}),
         lambda: api.patch(f"{chapter}/", {"content": "Rewritten by its author."}),
         lambda: api.patch(f"{chapter}/", {"title": "Another title"}),
         lambda: api.patch(f"{path}/", {"subtitle": "With a subtitle"}),
@@ -69,18 +75,18 @@ async def test_only_chapters_that_have_changed_are_read_again(
     api: Api, book: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await read(api, book)
-    some, asked = chapters.some, list[int]()
+    sketches, found = chapters.sketch_of_book, list[Sketch]()
 
-    async def noting(db: DB, account_id: int, chapter_ids: Sequence[int]) -> list[Chapter]:
-        asked.extend(chapter_ids)
-        return await some(db, account_id, chapter_ids)
+    async def noting(db: DB, book_id: int, most: int, known: Sequence[int]) -> list[Sketch]:
+        found.extend(await sketches(db, book_id, most, known))
+        return found
 
-    monkeypatch.setattr(chapters, "some", noting)
+    monkeypatch.setattr(chapters, "sketch_of_book", noting)
     changed = book["chapters"][1]["id"]
     await api.patch(f"/chapters/{changed}/", {"content": "Rewritten by its author."})
 
     assert (await read(api, book)).body["chapters"][1]["content"] == "Rewritten by its author."
-    assert asked == [changed]
+    assert [(each.chapter.id, each.chapter.content) for each in found] == [(changed, "Rewritten by its author.")]
 
 
 async def test_who_has_the_book_is_told_so_until_it_changes(api: Api, book: dict[str, Any]) -> None:
