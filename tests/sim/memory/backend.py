@@ -106,8 +106,12 @@ class Backend:
 
     def _fail(self, session: MemorySession, frame: bytes, told: list[bytes], *, simple: bool) -> None:
         told.append(frame)
+        transaction = session.transaction
         if session.explicit:
             session.status = wire.FAILED
+            if transaction and not transaction.savepoints:  # its locks are free before the client says ROLLBACK
+                self.store.roll_back(transaction)
+                session.transaction = None
         else:
             self.roll_back(session)
         if simple:
