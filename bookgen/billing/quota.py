@@ -41,9 +41,14 @@ class Quota:
     async def standing(self, db: DB, account_id: int) -> Standing:
         return await find_standing(db, account_id, self.now(), billing=self.billing)
 
+    @property
+    def plan_of_all(self) -> str | None:
+        """The one plan that everybody is on, with billing off."""
+        return None if self.billing else standard_plan(billing=False)
+
     async def plan(self, db: DB, account_id: int) -> Plan:
-        if not self.billing:
-            return must_exist(await plans.find(db, standard_plan(billing=False)))
+        if self.plan_of_all:
+            return must_exist(await plans.find(db, self.plan_of_all))
         return (await self.standing(db, account_id)).plan
 
     async def period(self, db: DB, account_id: int) -> Period:

@@ -116,9 +116,13 @@ async def save_chapter(
     book too long, or its text is more than the plan keeps.
     """
     words = await _count_words(changes.get("content", ""))
+    alone = read is None and "target_word_count" not in changes  # a transaction of its own, if anything may be kept
+    if alone and (plan := quota.plan_of_all):
+        saved = await chapters.save(connection, account_id, chapter_id, changes, words, origin, unbounded=plan)
+        if saved:
+            return saved
     unbounded = await keeps_everything(connection, quota, account_id)
-    alone = unbounded and read is None and "target_word_count" not in changes  # a transaction of its own
-    async with nullcontext() if alone else connection.transaction():
+    async with nullcontext() if alone and unbounded else connection.transaction():
         if "target_word_count" in changes:
             await slots.lock(connection, account_id)
         if read is not None and await chapters.lock(connection, account_id, chapter_id) not in (read, None):

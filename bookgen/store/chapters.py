@@ -139,7 +139,10 @@ async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
 # One statement: neither the text that is overwritten nor the one that overwrites it need come here to be kept.
 SAVE = f"""
     WITH former AS ({LOCK}), changed AS (
-        SELECT former.*, coalesce(former.content <> $7, false) AS rewritten FROM former
+        SELECT former.*, coalesce(former.content <> $7, false) AS rewritten
+          FROM former
+         WHERE $10::text IS NULL
+            OR EXISTS (SELECT FROM plan p WHERE p.slug = $10 AND p.features -> 'max_stored_mb' = '-1')
     ), kept AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
         SELECT id, $3, content, word_count FROM changed WHERE rewritten AND content ~ '\\S'
@@ -172,17 +175,24 @@ class SavedChapter:
 
 
 async def save(
-    db: DB, account_id: int, chapter_id: int, changes: Mapping[str, Any], words: int, origin: RevisionOrigin
+    db: DB,
+    account_id: int,
+    chapter_id: int,
+    changes: Mapping[str, Any],
+    words: int,
+    origin: RevisionOrigin,
+    *,
+    unbounded: str | None = None,
 ) -> SavedChapter | None:
     """Changes fields of the account's chapter, and says that its book has changed.
 
     One with another text, of so many words, has a new version, and nothing is known of its quality; its former text is
-    kept as a revision that was replaced by `origin`.
+    kept as a revision that was replaced by `origin`. `unbounded`: nothing is done unless this plan keeps everything.
     """
     content = changes.get("content")
     status = ChapterStatus.COMPLETED if content and content.strip() else ChapterStatus.PENDING
     told = (changes.get("title"), changes.get("summary"), changes.get("target_word_count"), content)
-    row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status)
+    row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status, unbounded)
     if row is None:
         return None
     chapter = chapter_of(row) if content is None else replace(chapter_of(row), content=content)
