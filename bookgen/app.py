@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import importlib
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager
@@ -16,7 +17,7 @@ from typing import Any, TypedDict, Unpack
 import aiohttp
 import structlog
 
-from bookgen import telemetry
+from bookgen import telemetry, threads
 from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.passwords import Passwords
@@ -70,6 +71,8 @@ OBJECTS_A_COLLECTION = 10_000
 # Daily cost caps while anybody may register and nobody pays.
 STRANGERS_ACCOUNT_DAY = Decimal("5.00")
 STRANGERS_DAY = Decimal("50.00")
+# What a start does not need and takes long to import, which the first request that needs it must not wait for.
+LATER = ("email_validator", "disposable_email_domains", "markdown_it", "json_repair")
 
 
 log = structlog.get_logger(__name__)
@@ -98,9 +101,16 @@ async def serve(config: Config, **overrides: Unpack[Overrides]) -> None:
         await closing.enter_async_context(service.working())
         stop = closing.enter_context(serving.StopSignal().listening())
         print(_announcement(config, address, service.model), flush=True)
+        closing.enter_context(_running(import_the_rest()))
         await stop.asked.wait()
         log.info("draining", seconds=config.drain_seconds)
         await serving.drain(service.supervisor.drain, config.drain_seconds, stop.cut)
+
+
+async def import_the_rest() -> None:
+    """Imports in a thread what is not needed before."""
+    for name in LATER:
+        await threads.compute(importlib.import_module, name)
 
 
 class Overrides(TypedDict, total=False):

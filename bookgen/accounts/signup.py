@@ -10,9 +10,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from disposable_email_domains import blocklist
-from email_validator import EmailNotValidError, validate_email
-
 from bookgen.accounts.lookalikes import misleads
 from bookgen.errors import InvalidInput
 
@@ -57,6 +54,8 @@ class Caller:
 
 def valid_email(text: str) -> str:
     """The address in its normal form. Nothing is looked up: whether it exists, the mailed link shows."""
+    from email_validator import EmailNotValidError, validate_email  # imported by `app` once it serves
+
     try:
         # The test environment is what lets an installation under .test be tried.
         found = validate_email(text.strip(), check_deliverability=False, allow_smtputf8=False, test_environment=True)
@@ -69,6 +68,8 @@ def valid_email(text: str) -> str:
 
 def personal_email(text: str) -> str:
     """A valid address that is neither thrown away after use nor one of many names of the same mailbox."""
+    from disposable_email_domains import blocklist  # imported by `app` once it serves
+
     email = valid_email(text)
     local, _, domain = email.lower().rpartition("@")
     if any(parent in blocklist for parent in _parents(domain)):

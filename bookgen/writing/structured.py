@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import json_repair
-
 from bookgen import threads
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import Message, PromptTooLong, StopReason, TextReply, TextRequest
@@ -212,6 +210,8 @@ def _decoded(text: str) -> Any:
 
 
 def _mended(text: str) -> Any:
+    import json_repair  # imported by `app` once it serves
+
     try:
         return json_repair.loads(text)
     except RecursionError:

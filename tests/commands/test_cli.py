@@ -97,6 +97,20 @@ print(*sorted(name for name in sys.modules if name.startswith("bookgen")), file=
     assert done.stderr.split() == ["bookgen", "bookgen.commands", "bookgen.commands.cli", "bookgen.errors"]
 
 
+def test_a_start_does_without_what_is_imported_once_it_serves() -> None:
+    program = """
+import asyncio, sys
+from bookgen import app
+from bookgen.commands import serve
+print(*(name for name in app.LATER if name in sys.modules))
+asyncio.run(app.import_the_rest())
+print(*(name for name in app.LATER if name not in sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "\n\n"
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_says_what_it_takes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

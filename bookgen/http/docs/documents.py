@@ -10,8 +10,6 @@ from functools import cache
 from pathlib import Path
 
 from aiohttp import web
-from markdown_it import MarkdownIt
-from mdit_py_plugins.anchors import anchors_plugin
 
 from bookgen import errors
 from bookgen.http.docs.catalogue import CATALOGUE, Entry
@@ -96,6 +94,9 @@ async def manual(request: web.Request) -> web.Response:
 
 @cache
 def _manual_page(file: Path) -> str:
+    from markdown_it import MarkdownIt  # a start does without it
+    from mdit_py_plugins.anchors import anchors_plugin
+
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.use(anchors_plugin, max_level=4, slug_func=slug, permalink=False)
     # Documents name each other as files; here each is a folder beside the others.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 _BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
 # What opens and never closes is looked for so far and no farther: else each of a hundred thousand searches to the end.
@@ -18,8 +20,6 @@ _NO_PROSE = re.compile(
     r"|\\.|^[ \t]*(?:[*_-][ \t]*){3,}$|^[ \t]*(?:#{1,6}|[-*+>]|\d+[.)])[ \t]|^[ \t]*\|.*$|^(?: {4}|\t).*$",
     re.DOTALL | re.MULTILINE,
 )
-
-_MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
 def blocks(content: str) -> Iterator[tuple[int, str]]:
@@ -49,7 +49,14 @@ def keeps_structure(content: str, start: int, end: int, replacement: str) -> boo
 
 @lru_cache(maxsize=256)
 def _shape(block: str) -> tuple[object, ...]:
-    return tuple(_shapes(_MARKDOWN.parse(block)))
+    return tuple(_shapes(_markdown().parse(block)))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # imported by `app` once it serves
+
+    return MarkdownIt("commonmark").enable("table")
 
 
 def _shapes(tokens: list[Token]) -> Iterator[object]:
