@@ -146,7 +146,9 @@ class Backend:
     def _parse(self, session: MemorySession, body: bytes, told: list[bytes]) -> None:
         name, sql, _ = body.split(b"\0", 2)
         self._require_sound(session, sql.decode())
-        session.statements[name] = self.prepare(sql)
+        session.statements[name] = prepared = self.prepare(sql)
+        if prepared.analysis.query is not None:
+            self.engine.use(self.engine.compile(prepared.sql), self._execution(session))
         told.append(PARSED)
 
     def prepare(self, sql: bytes) -> PreparedStatement:
@@ -252,10 +254,14 @@ class Backend:
             case "ALTER":
                 if " ".join(sql.split()) != NEWER_COLUMN:
                     raise NotImplementedError(sql)
-                self.engine.add_newer_column(
-                    Execution(self.engine, self._transaction(session), (), moment(session.disposition.now))
-                )
+                execution = self._execution(session)
+                if session.read_only:
+                    raise SqlError("25006", IN_READ_ONLY.format("ALTER TABLE"))
+                self.engine.add_newer_column(execution)
         return TAGS.get(word, word)
+
+    def _execution(self, session: MemorySession) -> Execution:
+        return Execution(self.engine, self._transaction(session), (), moment(session.disposition.now))
 
     def _transaction(self, session: MemorySession) -> Transaction:
         if session.transaction is None:

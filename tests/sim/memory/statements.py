@@ -167,14 +167,18 @@ class Engine:
 
     def execute(self, statement: Statement, transaction: Transaction, parameters: Any, now: int) -> list[Any]:
         execution = Execution(self, transaction, parameters, now)
-        tables = self.store.tables
+        self.use(statement, execution)
+        execution.snapshot = self.store.commits
+        return statement.run(execution)
+
+    def use(self, statement: Statement, execution: Execution) -> None:
+        """Keeps the statement's tables as they are until the transaction ends; a change under way is waited for."""
+        transaction = execution.transaction
         for oid in statement.tables:
-            table = tables[oid]
+            table = self.store.tables[oid]
             while table.exclusive and table.exclusive is not transaction and table not in transaction.tables:
                 execution.wait_for(table.exclusive)
             transaction.tables.add(table)
-        execution.snapshot = self.store.commits
-        return statement.run(execution)
 
     def add_newer_column(self, execution: Execution) -> None:
         """Once nobody else uses the table; whoever comes meanwhile waits behind."""
