@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from bookgen.actors.lease import RENEW_SECONDS
 from tests.sim import wire
 from tests.sim.loop import Owner, SimulatedLoop
 from tests.sim.network import Mishap, Network
@@ -54,6 +55,8 @@ AIMS = {
 }
 # Those by which a process that has lost a run without knowing would do harm, if nothing kept them out.
 FENCED = ("begin", "begin", "checkpoint", "step", "commit", "end of job")
+# Struck more often than the others: a process that has begun and has not heard of it takes itself for one that has not.
+UNHEARD = ("begin", "begin")
 CUT_BEFORE, CUT_AFTER = "cut before", "cut after"
 LATE = "late"  # the way is cut while the statement is on it: it arrives once the way is whole again
 SQLSTATES = (
@@ -98,7 +101,7 @@ def _draw(chance: random.Random, kind: str, seconds: float, lasting: Sequence[fl
         case "strike":
             states = chance.choice(SQLSTATES), chance.choice(SQLSTATES)
             how = chance.choice((CUT_AFTER, CUT_AFTER, CUT_BEFORE, LATE, *states))
-            detail = f"{chance.choice(FENCED if how == LATE else list(AIMS))}: {how}"
+            detail = f"{chance.choice(FENCED if how == LATE else (*AIMS, *UNHEARD))}: {how}"
             length = LEASE_SECONDS * chance.uniform(0.8, 1.5)
         case "point":
             detail = f"{chance.choice((*POINTS, *COMMITS * 3))}: {chance.choice(('kill', 'freeze'))}"
@@ -286,6 +289,7 @@ class Nemesis:
                 self._drain(process, fault)
             case "deaf", SimulatedProcess():
                 self._note("deaf", process)
+                self._lasts(RENEW_SECONDS)  # until then it does not know of a process that comes meanwhile
                 self._network.deafen(process)
 
     def kill(self, process: SimulatedProcess, *, charged: bool = True) -> None:

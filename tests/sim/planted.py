@@ -66,6 +66,10 @@ async def always(*_: Any, **__: Any) -> bool:
     return True
 
 
+async def never(*_: Any, **__: Any) -> bool:
+    return False
+
+
 def idle(*_: Any, **__: Any) -> None:
     pass
 
@@ -223,7 +227,7 @@ PLANTED = [
     ),
     PlantedBug("what nobody writes is not begun", sql(ownership, "OWNED", "status = 'running' OR", "false OR")),
     PlantedBug("what nobody finishes is not settled", sql(ownership, "OWNED", "OR status", "OR false AND status")),
-    PlantedBug("no chapter in flight is looked after", instead(recovery.Recovery, "check_chapters_in_flight", nothing)),
+    PlantedBug("no chapter in flight is looked after", instead(recovery.Recovery, "check_chapters_in_flight", never)),
     PlantedBug("the last chapter ends no run", instead(book.BookActor, "_nothing_to_begin", nothing)),
     PlantedBug("a hold is not released", without(decide.Effect.RELEASE)),
     PlantedBug("a hold is not taken", without(decide.Effect.HOLD)),

@@ -70,6 +70,8 @@ WAITING = """
      WHERE q.status = 'queued'
        AND NOT EXISTS (SELECT FROM run r WHERE r.account_id = q.account_id AND r.status = 'running')
 """
+# Runs that rest, and seem to have a call in flight.
+BELIEVED = "SELECT id FROM run WHERE status IN ('queued', 'paused') AND call_started_at IS NOT NULL"
 SLOT_SECONDS = 120.0  # until a slot is free again whose process has died, or whose last call takes long
 REST_SECONDS = 6.0
 PAUSED = "SELECT book_id FROM run WHERE status = 'paused'"
@@ -206,11 +208,13 @@ class Schedule:
             await asyncio.sleep(REST_SECONDS)
         for _ in range(int(SLOT_SECONDS / LOOK_SECONDS)):
             self._require_rest()
-            if not (waiting := self.postgres.rows(WAITING)):
+            waiting, believed = self.postgres.rows(WAITING), self.postgres.rows(BELIEVED)
+            if not waiting and not believed:
                 break
             await asyncio.sleep(LOOK_SECONDS)
         else:
-            self._bad_news.append(f"a run waits for a slot that nobody uses: {waiting}")
+            self._bad_news += [f"a run waits for a slot that nobody uses: {waiting}"] * bool(waiting)
+            self._bad_news += [f"a call is believed in that nobody makes: {believed}"] * bool(believed)
         for _ in range(int(PATIENCE_SECONDS / LOOK_SECONDS)):
             paused = {int(row[0] or 0) for row in self.postgres.rows(PAUSED)}
             for author in self.authors:
