@@ -103,6 +103,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[..., Any], *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.TimerHandle:
         timer = _Timer(callback, args, context)
+        timer._when = when
         heapq.heappush(self._timers, (when, next(self._numbers), self.current, timer))
         return timer
 

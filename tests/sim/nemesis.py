@@ -312,7 +312,7 @@ class Nemesis:
         self.doubtful.add(process.pid)
         process.frozen = True
         with self._loop.acting_as(self._loop.world):
-            self._loop.call_later(seconds, setattr, process, "frozen", False)
+            self._loop.call_later(seconds, process.thaw)
         self._lasts(seconds)
 
     def _part(self, process: SimulatedProcess, seconds: float) -> None:

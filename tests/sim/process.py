@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ T = TypeVar("T")
 CONNECTIONS = 4  # of each pool: few, so that work waits for them
 CHAPTERS_AT_ONCE = 64
 START_AGAIN_SECONDS = 1.0
+STEP_SECONDS = 0.0001
 
 
 class ProcessEnded(Exception):
@@ -42,6 +44,7 @@ class SimulatedProcess(Owner):
         self.pid = pid
         self.asked: set[asyncio.Future[Any]] = set()
         self.draining = False
+        self.thawed_at = -math.inf
         self.crashes: list[str] = []
         self.supervisor: Supervisor | None = None
         self.database: Database | None = None
@@ -56,12 +59,29 @@ class SimulatedProcess(Owner):
         return not (self.dead or self.draining) and self.supervisor is not None and self.supervisor.restored
 
     @property
+    def overdue(self) -> bool:
+        """Whether its lease has run out by its own clock, it knows of others, and it goes on all the same.
+
+        One that was frozen finishes its step before it looks at its clock.
+        """
+        if self.supervisor is None or not self.supervisor.resources.other_processes:
+            return False
+        if self._loop.time() < self.thawed_at + STEP_SECONDS:
+            return False
+        lease = self.supervisor.lease
+        return lease.held and lease._fence is not None and lease._fence.when() < self._loop.time()
+
+    @property
     def books(self) -> set[int]:
         """Those of which a run or a report has something in flight here."""
         if self.supervisor is None:
             return set()
         runs, reports = self.supervisor.chapters.by_run.values(), self.supervisor.reports._steps.values()
         return {work.run.book_id for work in runs} | {steps.book_id for steps in reports}
+
+    def thaw(self) -> None:
+        self.frozen = False
+        self.thawed_at = self._loop.time()
 
     def boot(self) -> None:
         with self._loop.acting_as(self):

@@ -276,6 +276,8 @@ class Schedule:
     def _asked(self, call: ModelCall) -> None:
         """As long as nothing has gone wrong, no call is made beside another of the account."""
         self._require_rest(call)
+        if isinstance(call.process, SimulatedProcess) and call.process.overdue:
+            self._bad_news.append(f"call {call.number} of book {call.book} is made under a lease that has run out")
         if not self.nemesis.quiet:
             return
         others = {row[0] for row in self.postgres.rows(OTHERS, call.run)} if call.run else set()
