@@ -54,8 +54,14 @@ class Jobs:
             raise
         task = spawn(self._run(account_id, book_id, job, boot_id))
         self.tasks[task] = book_id
-        task.add_done_callback(self.tasks.pop)
+        task.add_done_callback(self._over)
         return task
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        """Forgets the task. Its caller hears of its failure, or has gone: asyncio is to say nothing of it then."""
+        del self.tasks[task]
+        if not task.cancelled():
+            task.exception()
 
     async def forget_lost(self) -> None:
         """Frees books of jobs that are not in flight any more, although their rows say so."""

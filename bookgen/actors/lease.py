@@ -44,7 +44,6 @@ class Lease:
         self._fence: asyncio.TimerHandle | None = None
         self._former: UUID | None = None
         self._settled_at = -math.inf
-        self.held = False
 
     @property
     def tells_the_dead(self) -> bool:
@@ -59,7 +58,7 @@ class Lease:
         await notifications.tell_of_joining(pool)
         if boot_id == self._resources.boot_id:
             self._set_fence(started)
-            self.held = True
+            self._resources.leased = True
         if former := self._former:
             await processes.drain(pool, former)
             self._former = None
@@ -71,7 +70,7 @@ class Lease:
         if boot_id != self._resources.boot_id:  # too late: that lease was lost meanwhile
             return
         if renewal is None:
-            if self.held:
+            if self._resources.leased:
                 self._lost()
             await self.take()
             return
@@ -98,7 +97,7 @@ class Lease:
 
     def _ran_out(self) -> None:
         # Alone, nobody can have taken the runs: what is finished waits in memory for the database to come back.
-        if self._resources.other_processes and self.held:
+        if self._resources.other_processes and self._resources.leased:
             self._lost()
 
     def _lost(self) -> None:
@@ -108,7 +107,7 @@ class Lease:
         """
         log.warning("lease_lost", boot_id=str(self._resources.boot_id))
         self._former, self._resources.boot_id = self._resources.boot_id, uuid4()
-        self.held = False
+        self._resources.leased = False
         for actor in self._registry:
             actor.lose()
         self._chapters.quarantine.clear()

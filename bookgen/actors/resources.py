@@ -74,7 +74,9 @@ class Products:
 
 @dataclass(slots=True)
 class Resources:
-    """`boot_id` is who this process is to the database; it changes when its lease was lost. `other_processes` live."""
+    """`boot_id` is who this process is to the database; it changes when its lease was lost, and is known there again
+    once it is `leased`. `other_processes` live.
+    """
 
     pool: asyncpg.Pool
     lease_pool: asyncpg.Pool
@@ -86,6 +88,7 @@ class Resources:
     caps: CostCaps
     painter: PaintsSpreads
     boot_id: UUID = field(default_factory=uuid4)
+    leased: bool = False
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)

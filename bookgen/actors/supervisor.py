@@ -82,7 +82,7 @@ class Supervisor:
         health = self.resources.health
         await health.through_outages(self.lease.take)
         await health.through_outages(self.lease.renew)  # tells of other processes
-        await health.through_outages(self.sweep)
+        await health.through_outages(self._restore)
         self.restored = True
         self._loops = [
             spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)),
@@ -93,12 +93,16 @@ class Supervisor:
             spawn(self.reports.run()),
         ]
 
+    async def _restore(self) -> None:
+        if not await self.sweep():
+            raise Unavailable(STOPPING)
+
     async def sweep(self) -> bool:
         """Does what is due every few seconds. Nothing is claimed without a lease: others would take it again.
 
         Whether the database was asked.
         """
-        if not self.lease.held:
+        if not self.resources.leased:
             return False
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
@@ -184,7 +188,7 @@ class Supervisor:
             await self.registry.find_or_make((account_id, book_id)).ask(Abandon())
 
     def _refuse_unless_open(self) -> None:
-        if self.chapters.draining or not self.lease.held:
+        if self.chapters.draining or not self.resources.leased:
             raise Unavailable(STOPPING)
 
     # Drain

@@ -20,7 +20,7 @@ from bookgen.billing import addons
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
-from bookgen.errors import Conflict, NotFound, must_exist
+from bookgen.errors import Conflict, NotFound, Unavailable, must_exist
 from bookgen.models import BookKind, BookStatus, FundingSource, Run, RunMode, RunStatus
 from bookgen.store import (
     book_state,
@@ -204,16 +204,23 @@ class Transactions:
 
     async def _promote(self, connection: asyncpg.Connection, account_id: int) -> Run | None:
         resources = self._resources
+        if not resources.leased:  # whoever has a lease does it, with the next sweep
+            return None
         return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
 
     def _owned(self, state: BookState, run: Run) -> Run:
-        """A run that begins to run belongs to this process, unless another one is just finishing its call."""
+        """A run that begins to run belongs to this process, unless another one is just finishing its call.
+
+        Unavailable while this process has no lease: the others would take the run from it at once.
+        """
         before = state.run
         if run.status is not RunStatus.RUNNING or (before and before.status is RunStatus.RUNNING):
             return run
         in_flight = run.call_started_at is not None
         if in_flight and (run.owner == self._resources.boot_id or state.owner_alive):
             return run
+        if not self._resources.leased:
+            raise Unavailable
         return taken_by(run, self._resources.boot_id)
 
     def _fresh(self, account_id: int, book_id: int) -> Run:

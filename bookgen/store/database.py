@@ -145,6 +145,11 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
         try:
             if not _given_back(connection):
                 await super().release(connection, timeout=self._patience if timeout is None else timeout)
+        except TimeoutError:
+            # Where the way is cut, this would be said in place of the cancellation that gives the connection back.
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise asyncio.CancelledError from None
+            raise
         finally:
             if id(connection) in self._lent:
                 self._lent.remove(id(connection))

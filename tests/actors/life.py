@@ -310,6 +310,7 @@ class RealLife:
             price=never,  # type: ignore[arg-type]
             caps=CostCaps(),
             painter=None,  # type: ignore[arg-type]
+            leased=True,
         )
         self._transactions = Transactions(self._resources)
         self.flights: dict[int, Flight] = {}

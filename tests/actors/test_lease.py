@@ -84,7 +84,7 @@ async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -
     with pytest.raises(Unavailable):
         await process.ask(account, book, Generate())
 
-    await until(lambda: process.lease.held)
+    await until(lambda: process.resources.leased)
     await process.ask(account, book, Generate())
 
 
@@ -137,7 +137,7 @@ async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next
     async with shelf.pool.acquire() as connection, connection.transaction():
         await connection.execute("SELECT FROM process WHERE boot_id = $1 FOR UPDATE", before)
         late = asyncio.create_task(its_lease.renew())
-        await until(lambda: its_lease.held and process.resources.boot_id != before)
+        await until(lambda: process.resources.leased and process.resources.boot_id != before)
         held = process.resources.boot_id
         monkeypatch.setattr(lease, "FENCE_SECONDS", 0.0)
 
@@ -154,7 +154,7 @@ async def test_a_lease_that_is_taken_twice_at_once_is_one(start: Start, shelf: S
     process.lease._lost()  # which takes another one
     await asyncio.gather(process.lease.take(), process.lease.take())
 
-    assert process.lease.held
+    assert process.resources.leased
     assert await shelf.value("SELECT count(*) FROM process") == 2
 
 
@@ -270,7 +270,7 @@ def test_a_renewal_that_met_an_outage_is_tried_again_before_the_lease_runs_out()
 async def test_a_sweep_without_a_lease_says_nothing_of_the_database(start: Start) -> None:
     process = await start()
     process.resources.health.saw(Unavailable())
-    process.lease.held = False
+    process.resources.leased = False
     sweeping = asyncio.create_task(every(0.01, process.sweep, process.resources))
     try:
         with pytest.raises(TimeoutError):
@@ -278,3 +278,18 @@ async def test_a_sweep_without_a_lease_says_nothing_of_the_database(start: Start
                 await process.resources.health.wait()
     finally:
         sweeping.cancel()
+
+
+async def test_no_run_is_taken_between_a_lost_lease_and_the_next_one(start: Start, shelf: Shelf) -> None:
+    process = await start()
+    account, book = await shelf.outlined()
+    process.resources.leased = False
+    steer = process.transactions.steer
+
+    with pytest.raises(Unavailable):
+        await steer(account, book, Generate(), uuid.uuid4())
+
+    assert await shelf.value("SELECT count(*) FROM run") == 0
+    process.resources.leased = True
+    await steer(account, book, Generate(), uuid.uuid4())
+    assert (await shelf.run(book))["owner"] == process.resources.boot_id

@@ -310,7 +310,7 @@ class Nemesis:
             return
         self._hit(process, seconds)
         self.doubtful.add(process.pid)
-        process.frozen = True
+        process.freeze()
         with self._loop.acting_as(self._loop.world):
             self._loop.call_later(seconds, process.thaw)
         self._lasts(seconds)

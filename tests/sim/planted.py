@@ -174,7 +174,7 @@ values_of = model_calls.values_of
 def lose_and_claim_on(self: lease.Lease) -> None:
     """Goes on under a name that has no lease yet."""
     lost(self)
-    self.held = True
+    self._resources.leased = True
 
 
 lost = lease.Lease._lost

@@ -44,7 +44,8 @@ class SimulatedProcess(Owner):
         self.pid = pid
         self.asked: set[asyncio.Future[Any]] = set()
         self.draining = False
-        self.thawed_at = -math.inf
+        self._frozen_at = self._thawed_at = -math.inf
+        self._knew_others = False
         self.crashes: list[str] = []
         self.supervisor: Supervisor | None = None
         self.database: Database | None = None
@@ -60,16 +61,18 @@ class SimulatedProcess(Owner):
 
     @property
     def overdue(self) -> bool:
-        """Whether its lease has run out by its own clock, it knows of others, and it goes on all the same.
+        """Whether its lease ran out by its own clock while it was frozen, beside others that it knew, and it goes on.
 
-        One that was frozen finishes its step before it looks at its clock.
+        It finishes its step before it looks at its clock.
         """
-        if self.supervisor is None or not self.supervisor.resources.other_processes:
-            return False
-        if self._loop.time() < self.thawed_at + STEP_SECONDS:
+        if self.supervisor is None or not self._knew_others or self._loop.time() < self._thawed_at + STEP_SECONDS:
             return False
         lease = self.supervisor.lease
-        return lease.held and lease._fence is not None and lease._fence.when() < self._loop.time()
+        return (
+            self.supervisor.resources.leased
+            and lease._fence is not None
+            and self._frozen_at < lease._fence.when() < self._thawed_at
+        )
 
     @property
     def books(self) -> set[int]:
@@ -79,9 +82,12 @@ class SimulatedProcess(Owner):
         runs, reports = self.supervisor.chapters.by_run.values(), self.supervisor.reports._steps.values()
         return {work.run.book_id for work in runs} | {steps.book_id for steps in reports}
 
+    def freeze(self) -> None:
+        self.frozen, self._frozen_at = True, self._loop.time()
+        self._knew_others = bool(self.supervisor and self.supervisor.resources.other_processes)
+
     def thaw(self) -> None:
-        self.frozen = False
-        self.thawed_at = self._loop.time()
+        self.frozen, self._thawed_at = False, self._loop.time()
 
     def boot(self) -> None:
         with self._loop.acting_as(self):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+WITHOUT_LEASE = "it was taken by a process that has no lease"
 # `breach`: a change that no run may make, as a sentence. `charge`: a run that is charged with the end of a process.
-RECORDER = """
+RECORDER = f"""
     CREATE SCHEMA seen;
     CREATE TABLE seen.breach (what text, book_id bigint);
     CREATE TABLE seen.charge (book_id bigint, pid integer);
@@ -44,7 +45,7 @@ RECORDER = """
     BEGIN
         IF NEW.owner IS DISTINCT FROM OLD.owner AND NEW.owner IS NOT NULL
            AND NOT EXISTS (SELECT FROM process WHERE boot_id = NEW.owner) THEN
-            INSERT INTO seen.breach VALUES ('it was taken by a process that has no lease', NEW.book_id);
+            INSERT INTO seen.breach VALUES ('{WITHOUT_LEASE}', NEW.book_id);
         END IF;
         IF NEW.owner IS DISTINCT FROM OLD.owner AND OLD.status = 'running' AND (
             SELECT count(*) FILTER (WHERE r.owner = NEW.owner) > 1 + ceil(count(*) / greatest(1, (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.sim.memory.errors import SqlError
 from tests.sim.memory.values import DAY
+from tests.sim.recorder import WITHOUT_LEASE
 
 if TYPE_CHECKING:
     from tests.sim.memory.catalog import TableShape
@@ -199,7 +200,7 @@ def _note_owner(execution: Execution, shape: TableShape, old: Any, new: Any) -> 
     """The twin of `tests.sim.recorder`'s."""
     owner = _value(shape, new, "owner")
     if owner and not (old and _value(shape, old, "owner") == owner) and not execution.run(PID, owner):
-        execution.run(BREACH, "it was taken by a process that has no lease", _value(shape, new, "book_id"))
+        execution.run(BREACH, WITHOUT_LEASE, _value(shape, new, "book_id"))
     if owner and old and _value(shape, old, "owner") != owner and _value(shape, old, "status") == "running":
         ((running, mine, processes),) = execution.run(SPREAD, owner)
         if mine > 1 + math.ceil(running / max(1, processes)):
