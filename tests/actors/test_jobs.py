@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 
 import pytest
@@ -67,6 +68,24 @@ async def test_an_outline_is_saved_although_its_caller_has_gone(
     model.answer(book, 0)
 
     await shelf.until("SELECT count(*) = 1 FROM chapter WHERE book_id = $1", book)
+
+
+async def test_asyncio_tells_nothing_of_a_failed_outline_whose_caller_has_gone(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    told: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context))
+    account, book = await shelf.outlined(chapters=0)
+    job = await supervisor.registry.find_or_make((account, book)).ask(DraftOutline())
+    await model.wait_until_asked(book, 0)
+
+    model.fail(book, 0, retryable=False)
+    await asyncio.wait((job,))
+    await asyncio.sleep(0)
+    del job
+    gc.collect()
+
+    assert told == []
 
 
 async def test_no_run_starts_while_the_outline_is_made(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:

@@ -293,3 +293,21 @@ async def test_no_run_is_taken_between_a_lost_lease_and_the_next_one(start: Star
     process.resources.leased = True
     await steer(account, book, Generate(), uuid.uuid4())
     assert (await shelf.run(book))["owner"] == process.resources.boot_id
+
+
+async def test_a_process_has_not_started_before_it_has_looked_at_the_runs_under_a_lease(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, swept = Supervisor.sweep, []
+
+    async def lost_at_first(supervisor: Supervisor) -> bool:
+        supervisor.resources.leased = bool(swept)
+        swept.append(await sweep(supervisor))
+        return swept[-1]
+
+    monkeypatch.setattr(Supervisor, "sweep", lost_at_first)
+
+    process = await start()
+
+    assert process.restored
+    assert swept[:2] == [False, True]

@@ -19,7 +19,7 @@ from tests.sim.shrinking import fewest_faults
 from tests.sim.sometimes import never, table
 from tests.sim.workers import Workers
 
-ENOUGH, ENOUGH_SHORT = 1000, 5000  # schedules, in which everything is to happen
+ENOUGH, ENOUGH_SHORT = 1000, 20_000  # schedules, in which everything is to happen
 
 
 def main() -> int:

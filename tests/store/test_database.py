@@ -270,3 +270,28 @@ async def test_a_connection_given_back_inside_a_transaction_is_rolled_back(dsn: 
     async with pool.acquire() as connection:
         assert not connection.is_in_transaction()
     await pool.close()
+
+
+async def test_a_cancelled_task_ends_as_cancelled_although_its_connection_could_not_be_given_back(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never_done(*_: object) -> None:
+        raise TimeoutError
+
+    pool, borrowed = await open_pool(dsn, size=1), asyncio.Event()
+
+    async def work() -> None:
+        async with pool.acquire() as connection:
+            await connection.execute("BEGIN")
+            borrowed.set()
+            await asyncio.Event().wait()
+
+    working = asyncio.create_task(work())
+    await borrowed.wait()
+    with monkeypatch.context() as patched:
+        patched.setattr(asyncpg.pool.PoolConnectionHolder, "release", never_done)
+        working.cancel()
+        await asyncio.wait((working,))
+
+    assert working.cancelled()
+    pool.terminate()
