@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
+from bookgen.models import UNLIMITED, Chapter, ChapterStatus, RevisionOrigin
 from bookgen.store.rows import columns, field_names, mapper
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ SAVE = f"""
         SELECT former.*, coalesce(former.content <> $7, false) AS rewritten
           FROM former
          WHERE $10::text IS NULL
-            OR EXISTS (SELECT FROM plan p WHERE p.slug = $10 AND p.features -> 'max_stored_mb' = '-1')
+            OR EXISTS (SELECT FROM plan p WHERE p.slug = $10 AND p.features -> 'max_stored_mb' = '{UNLIMITED}')
     ), kept AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
         SELECT id, $3, content, word_count FROM changed WHERE rewritten AND content ~ '\\S'
