@@ -172,8 +172,9 @@ values_of = model_calls.values_of
 
 
 def lose_and_claim_on(self: lease.Lease) -> None:
-    """Goes on under a name that has no lease yet."""
-    lost(self)
+    """Goes on under a name that has no lease until the next renewal."""
+    with mock.patch.object(lease, "spawn", lambda coroutine: coroutine.close()):
+        lost(self)
     self._resources.leased = True
 
 
@@ -308,7 +309,13 @@ PLANTED = [
         "a chapter is begun in any state", sql(runs, "BEGIN", "AND r.status = $3 AND", "AND $3::text <> '' AND")
     ),
     PlantedBug("what a stopped run has paid for is given back", instead(holds, "keep", remove_instead_of_keeping)),
-    PlantedBug("a paused run makes further calls", instead(book.BookActor, "halt", idle)),
+    PlantedBug(
+        "a paused run makes further calls",  # either of its two guards is enough
+        lambda: [
+            mock.patch.object(book.BookActor, "halt", idle),
+            *sql(stored_steps, "SAVE", "WHERE status = 'running'", "")(),
+        ],
+    ),
     PlantedBug("a stopped run's call goes on", instead(book.BookActor, "cancel", idle)),
 ]
 
