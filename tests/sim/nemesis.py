@@ -128,8 +128,8 @@ class Nemesis:
     `hits` counts by book what may cost it a model call, `claimed_around` what may cost each book one: when the server's
     clock jumps by more than a lease, all processes take all others for dead, and whoever was robbed looks a second
     later; `jumps` is how often it did. `doubtful` are the processes that met what a book may have done to them, by
-    their pids: no book pays for the others. `lost_at` is when commits were lost last,
-    which `when_lost` are told. `happened` counts what came to pass.
+    their pids: no book pays for the others. `losses` are the times at which
+    commits were lost, which `when_lost` are told. `happened` counts what came to pass.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Nemesis:
         self.hits: Counter[int] = Counter()
         self.doubtful: set[int] = set()
         self.claimed_around = 0
-        self.lost_at = -math.inf
+        self.losses: list[float] = []
         self.when_lost: list[Callable[[], None]] = []
         self.happened: Counter[str] = Counter()
         self.killed: Counter[int] = Counter()
@@ -355,7 +355,7 @@ class Nemesis:
         self._hit_all(fault.seconds)
         if fault.detail == "lossy" and (lost := self._network.postgres.lose(LAG_SECONDS)):
             self._note("failover that loses", None, lost)
-            self.lost_at = self._loop.time()
+            self.losses.append(self._loop.time())
             self.claimed_around += PARTS  # what was stored of a chapter may be lost
             self.doubtful.update(each.pid for each in self._processes())
             for forget in self.when_lost:

@@ -9,7 +9,7 @@ from tests.sim.author import SimulatedAuthor
 from tests.sim.nemesis import Nemesis
 from tests.sim.postgres import Postgres
 from tests.sim.process import SimulatedProcess
-from tests.sim.provider import PARTS, ScriptedProvider
+from tests.sim.provider import PARTS, ModelCall, ScriptedProvider
 
 # Each shows what should not be.
 INVARIANTS = {
@@ -103,7 +103,7 @@ def judge(
     """What is wrong, in sentences."""
     found = [f"{what}: {rows[:3]}" for what, sql in INVARIANTS.items() if (rows := postgres.rows(sql))]
     breaches = postgres.rows(recorder.BREACHES)
-    if nemesis.lost_at > 0:  # a lease that was lost with the newest commits is taken again with the next renewal
+    if nemesis.losses:  # a lease that was lost with the newest commits is taken again with the next renewal
         breaches = [breach for breach in breaches if breach[0] != recorder.WITHOUT_LEASE]
     found += [f"run of book {book}: {what}" for what, book in breaches]
     found += _charges(postgres, nemesis)
@@ -148,8 +148,7 @@ def _ledger(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) ->
         times = entered[call.number]
         if times > 1:
             found.append(f"reply {call.number} of book {call.book} is entered {times} times")
-        lost = nemesis.lost_at - UNCOMMITTED_SECONDS < call.ended <= nemesis.lost_at
-        if call.outcome == "replied" and not times and not call.process.dead and not lost:
+        if call.outcome == "replied" and not times and not call.process.dead and not _may_be_lost(call, nemesis):
             found.append(f"reply {call.number} of book {call.book}, chapter {call.chapter} was never entered")
         if call.outcome != "replied" and times:
             found.append(f"reply {call.number} of book {call.book} is entered, and never came")
@@ -164,10 +163,10 @@ def _written(postgres: Postgres, edited: set[int]) -> list[str]:
 
 
 def _waste(provider: ScriptedProvider, nemesis: Nemesis, cleared: Counter[int]) -> list[str]:
-    """The model is asked the same again only after a failure of its own, for a fault that hit the book, or because the
-    author has emptied a chapter.
+    """The model is asked the same again only after a failure of its own, for a fault that hit the book, because a
+    failover lost the reply, or because the author has emptied a chapter.
     """
-    asked = Counter(call.key for call in provider.calls if call.outcome != "failed")
+    asked = Counter(call.key for call in provider.calls if call.outcome != "failed" and not _may_be_lost(call, nemesis))
     wasted: Counter[int] = Counter()
     for call in {call.key: call for call in provider.calls}.values():
         wasted[call.book] += max(0, asked[call.key] - 1)
@@ -176,6 +175,11 @@ def _waste(provider: ScriptedProvider, nemesis: Nemesis, cleared: Counter[int]) 
         for book, count in wasted.items()
         if count > nemesis.hits[book] + nemesis.claimed_around + PARTS * cleared[book]
     ]
+
+
+def _may_be_lost(call: ModelCall, nemesis: Nemesis) -> bool:
+    """Whether a failover may have lost what was stored of the reply."""
+    return any(at - UNCOMMITTED_SECONDS < call.ended <= at for at in nemesis.losses)
 
 
 def _words(postgres: Postgres, provider: ScriptedProvider, author: SimulatedAuthor) -> list[str]:
