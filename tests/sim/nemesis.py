@@ -68,6 +68,7 @@ LAG_SECONDS = 1.0  # of a replica
 SETTLED_SECONDS = 4.0
 LEASE_SECONDS = 30.0
 DRAINS = "SELECT 1 FROM process WHERE pid = $1 AND draining"
+RUNNING = "SELECT book_id FROM run JOIN process ON boot_id = owner WHERE pid = $1 AND status = 'running'"
 NEWER_COLUMN = "ALTER TABLE run ADD COLUMN IF NOT EXISTS of_a_newer_version integer"
 WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b")
 
@@ -127,9 +128,9 @@ class Nemesis:
 
     `hits` counts by book what may cost it a model call, `claimed_around` what may cost each book one: when the server's
     clock jumps by more than a lease, all processes take all others for dead, and whoever was robbed looks a second
-    later; `jumps` is how often it did. `doubtful` are the processes that met what a book may have done to them, by
-    their pids: no book pays for the others. `losses` are the times at which
-    commits were lost, which `when_lost` are told. `happened` counts what came to pass.
+    later. `doubtful` are the processes that met what a book may have done to them, by their pids: no book pays for the
+    others. `losses` are the times at which commits were lost, which `when_lost` are told. `happened` counts what came
+    to pass.
     """
 
     def __init__(
@@ -414,9 +415,13 @@ class Nemesis:
     # What it costs
 
     def _hit(self, process: SimulatedProcess, seconds: float = math.inf) -> None:
-        """What keeps a process from the database for less than `SHORT_SECONDS` costs it no lease, and so no call."""
+        """What keeps a process from the database for less than `SHORT_SECONDS` costs it no lease, and so no call.
+
+        What lasts longer may cost the call that one of its runs makes at the end of it, too.
+        """
         if seconds > SHORT_SECONDS:
-            self.hits.update(process.books)
+            running = self._network.postgres.rows(RUNNING, process.pid) if seconds < math.inf else ()
+            self.hits.update(process.books | {int(row[0] or 0) for row in running})
 
     def _hit_all(self, seconds: float = math.inf) -> None:
         for process in self._processes():
