@@ -112,7 +112,7 @@ def judge(
     found += _written(postgres, set[int]().union(*(author.edited for author in authors)))
     found += _waste(provider, nemesis, sum((author.cleared for author in authors), Counter()))
     for author in authors:
-        found += author.findings + _words(postgres, provider, author)
+        found += author.findings + _words(postgres, provider, author, nemesis)
     found += [f"{process.name}: {crash}" for process in processes for crash in process.crashes]
     return found
 
@@ -140,18 +140,18 @@ def _failures(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) 
 
 
 def _ledger(postgres: Postgres, provider: ScriptedProvider, nemesis: Nemesis) -> list[str]:
-    """Each reply that a process heard is entered once; that of a process which has ended since may be lost, and what
-    was entered just before a failover that lost commits."""
+    """What a process heard that a call has used is entered once; a process which has ended since may have lost it, and
+    so may a failover that lost commits."""
     entered = Counter({int(number or 0): int(count or 0) for number, count in postgres.rows(ENTERED)})
     found = []
     for call in provider.calls:
         times = entered[call.number]
         if times > 1:
             found.append(f"reply {call.number} of book {call.book} is entered {times} times")
-        if call.outcome == "replied" and not times and not call.process.dead and not _may_be_lost(call, nemesis):
-            found.append(f"reply {call.number} of book {call.book}, chapter {call.chapter} was never entered")
-        if call.outcome != "replied" and times:
-            found.append(f"reply {call.number} of book {call.book} is entered, and never came")
+        if call.paid and not times and not call.process.dead and not _may_be_lost(call, nemesis):
+            found.append(f"call {call.number} of book {call.book}, chapter {call.chapter} was never entered")
+        if times and not call.paid:
+            found.append(f"call {call.number} of book {call.book} is entered, and used nothing")
     return found
 
 
@@ -182,12 +182,16 @@ def _may_be_lost(call: ModelCall, nemesis: Nemesis) -> bool:
     return any(at - UNCOMMITTED_SECONDS < call.ended <= at for at in nemesis.losses)
 
 
-def _words(postgres: Postgres, provider: ScriptedProvider, author: SimulatedAuthor) -> list[str]:
-    """The author's words stand, unless somebody who had read them was asked to write others; then they are kept."""
+def _words(postgres: Postgres, provider: ScriptedProvider, author: SimulatedAuthor, nemesis: Nemesis) -> list[str]:
+    """The author's words stand, unless somebody who had read them was asked to write others; then they are kept.
+
+    After a failover that lost commits, a chapter's versions count again from what is left: a text that was asked for
+    before it may replace what the author has saved since.
+    """
     found = []
     for chapter, words in author.words.items():
         rows = postgres.rows(CHAPTER, chapter)
-        read = words.text in provider.seen[words.book, words.number]
+        read = words.text in provider.seen[words.book, words.number] or nemesis.losses
         if rows and words.text and rows[0][0] != words.text and not read:
             found.append(f"chapter {chapter} of book {words.book}: {words.text!r} became {rows[0][0]!r}")
         elif rows and words.text and rows[0][0] != words.text and not postgres.rows(REVISION, chapter, words.text):

@@ -22,7 +22,7 @@ from bookgen.actors import reading
 from bookgen.actors.resources import Writing
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Chapter, Digest, Usage
-from bookgen.providers.text import CALL_SECONDS, Message, StopReason, TextReply, TextRequest
+from bookgen.providers.text import CALL_SECONDS, Message, Spent, StopReason, TextReply, TextRequest
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.steps import Steps
@@ -36,7 +36,7 @@ NAME = "scripted"
 class ModelCall:
     """A model call. `run`: empty when it is of none. `outcome`: how it ended, as far as its process has heard.
 
-    It is None while the call is in flight, until `ended`.
+    It is None while the call is in flight, until `ended`. `paid`: it has used something, also where it failed.
     """
 
     key: str
@@ -48,12 +48,13 @@ class ModelCall:
     number: int
     outcome: str | None = None
     ended: float = math.inf
+    paid: bool = False
 
 
 class ScriptedProvider:
     """Answers after a while, and tells `asked` of each call.
 
-    `failing`: the share of calls that fail, of which some may be tried again.
+    `failing`: the share of calls that fail, of which some may be tried again, and some have used something.
     """
 
     name = NAME
@@ -92,20 +93,27 @@ class ScriptedProvider:
         self._asked(call)
         seconds = self._chance.choice((0.2, 1, 4, 12)) * self._pace * self._chance.uniform(0.5, 1.5)
         fails, retryable = self._chance.random() < self._failing, self._chance.random() < 0.7
+        used = self._chance.random() < 0.7
         try:
             await asyncio.sleep(seconds)
         except asyncio.CancelledError:
             call.outcome = "cancelled"
             raise
+        call.ended, call.paid = self._loop.time(), used or not fails
+        usage = Usage(calls=1, input_tokens=10, output_tokens=call.number)
         if fails:
             call.outcome = "failed"
             self.failed_books.add(book)
+            self._trace(call.process.name, "hears of failure", call.number)
             raise UpstreamAIError(
-                "It failed.", stage=request.stage, retryable=retryable, chapter_number=chapter or None
+                "It failed.",
+                stage=request.stage,
+                retryable=retryable,
+                chapter_number=chapter or None,
+                spent=(Spent(NAME, usage),) if used else (),
             )
-        call.outcome, call.ended = "replied", self._loop.time()
+        call.outcome = "replied"
         self._trace(call.process.name, "hears reply", call.number)
-        usage = Usage(calls=1, input_tokens=10, output_tokens=call.number)
         return TextReply(f"Reply {call.number}.", StopReason.END, usage, self.name)
 
     async def close(self) -> None:
