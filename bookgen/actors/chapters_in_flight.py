@@ -5,7 +5,7 @@ phases of productions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from operator import attrgetter
@@ -48,7 +48,6 @@ class ChaptersInFlight:
 
     def __init__(self, resources: Resources, chapters_at_once: int) -> None:
         self.by_run: dict[UUID, WorkInFlight[Any]] = {}
-        self.entries: set[asyncio.Task[None]] = set()
         self.draining = False
         self.surplus = 0
         self.quarantine = Quarantine(resources)
@@ -121,20 +120,15 @@ class ChaptersInFlight:
         """Drops the chapter: a text that still comes is not committed, but its cost is entered."""
         work.cancel()
         if work.task.done() and work.steps.unstored:
-            self._enter(self._resources.health.through_outages(work.steps.store_last))
+            self._resources.entries.begin(self._resources.health.through_outages(work.steps.store_last))
         self.end(work)
 
     def lose(self, work: WorkInFlight[Any]) -> None:
         """Drops the chapter and what was answered for it: another process may have the run now. Its cost is entered."""
         if step := work.steps.unstored:
             work.steps.unstored = None
-            self._enter(work.steps.charge(step.asked))
+            self._resources.entries.begin(work.steps.charge(step.asked))
         self.cancel(work)
-
-    def _enter(self, entry: Coroutine[Any, Any, None]) -> None:
-        task = spawn(entry)
-        self.entries.add(task)
-        task.add_done_callback(self.entries.discard)
 
     def end(self, work: WorkInFlight[Any]) -> None:
         """Forgets the work: nothing of it is handled any more."""

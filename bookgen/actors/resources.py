@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from bookgen.actors.backlog import Backlog
+from bookgen.actors.entries import Entries
 from bookgen.actors.health import Health
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
@@ -92,6 +93,7 @@ class Resources:
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
+    entries: Entries = field(default_factory=Entries)
     _patient: Patient | None = field(init=False)
     _bounded: Bounded | None = field(init=False)
 

@@ -187,9 +187,12 @@ class StoredSteps:
             raise
 
     async def charge(self, asked: Asked) -> None:
-        """What calls that failed have used is paid all the same."""
+        """What calls have used in vain is paid all the same, also when nobody waits for it any more."""
         if asked.calls:
-            await self._resources.health.through_outages(lambda: model_calls.charge(self._resources.pool, asked))
+            resources = self._resources
+            await resources.entries.finish(
+                resources.health.through_outages(lambda: model_calls.charge(resources.pool, asked))
+            )
 
     def asked(self, stage: str, chapter_number: int | None, spent: Sequence[Spent]) -> Asked:
         price = self._resources.price

@@ -222,10 +222,10 @@ class Supervisor:
         for actor in self.registry:
             actor.lose()
         self.registry.clear()
-        cut += self.chapters.entries
+        cut += self.resources.entries.tasks
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
-                await asyncio.gather(*self.chapters.entries)
+                await asyncio.gather(*self.resources.entries.tasks)
                 await runs.release(self.resources.pool, self.resources.boot_id)
                 await reports.release(self.resources.pool, self.resources.boot_id)
                 await self.lease.give_up()

@@ -1,0 +1,26 @@
+"""Entries of the ledger under way: each is made, whatever becomes of the work that was paid for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from bookgen.actors.actor import spawn
+
+
+class Entries:
+    """Owns the tasks that enter what model calls have used. `tasks`: those that are not done yet."""
+
+    def __init__(self) -> None:
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, entry: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = spawn(entry)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
+
+    async def finish(self, entry: Coroutine[Any, Any, None]) -> None:
+        """Waits for the entry, which goes on when whoever waits is cancelled."""
+        await asyncio.shield(self.begin(entry))
