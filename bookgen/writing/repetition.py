@@ -6,13 +6,15 @@ import sys
 import threading
 import zlib
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
 from bookgen.writing import sentences
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.flaw import Flaw, paragraphs
-from bookgen.writing.units import by_character, units
+from bookgen.writing.units import LONGEST_REMEMBERED, REMEMBERED, by_character, units
 
 SENTENCE_WORDS = 6  # a shorter sentence may well come twice
 PHRASE_WORDS = 8
@@ -67,29 +69,33 @@ PROFILES = ProfileCache(64 << 20)
 
 
 def profile(content: str) -> Profile:
-    said = [units(sentence) for sentence in sentences.split(content)]
+    said = sentences.split(content)
+    hashes = [_hashes(sentence) for sentence in said]
     return Profile(
-        frozenset(_hash(each) for each in said if _counts(each)),
-        frozenset(phrase for each in said for phrase in _phrases(each)),
-        tuple(said[0][:EDGE_WORDS]) if said else (),
-        tuple(said[-1][-EDGE_WORDS:]) if said else (),
+        frozenset(whole for whole, _ in hashes if whole is not None),
+        frozenset(phrase for _, phrases in hashes for phrase in phrases),
+        units(said[0])[:EDGE_WORDS] if said else (),
+        units(said[-1])[-EDGE_WORDS:] if said else (),
     )
 
 
-def _counts(said: Sequence[str]) -> bool:
-    return len(said) >= (2 * SENTENCE_WORDS if by_character(said) else SENTENCE_WORDS)
+def _hashes(sentence: str) -> tuple[int | None, tuple[int, ...]]:
+    """That of a sentence, None when it may well come twice, and those of its phrases."""
+    return _hashed(sentence) if len(sentence) <= LONGEST_REMEMBERED else _hashed.__wrapped__(sentence)
 
 
-def _hash(said: Sequence[str]) -> int:
-    return zlib.crc32(" ".join(said).encode())
-
-
-def _phrases(said: Sequence[str]) -> Iterator[int]:
-    length = 2 * PHRASE_WORDS if by_character(said) else PHRASE_WORDS
-    for start in range(len(said) - length + 1):
-        phrase = _hash(said[start : start + length])
-        if phrase % 4 == 0:  # a quarter stands for all: the same quarter in every chapter
-            yield phrase
+@lru_cache(maxsize=REMEMBERED)
+def _hashed(sentence: str) -> tuple[int | None, tuple[int, ...]]:
+    said = units(sentence)
+    factor = 2 if by_character(said) else 1
+    encoded = [unit.encode() for unit in said]
+    row = b" ".join(encoded)
+    starts = list(accumulate((len(unit) + 1 for unit in encoded), initial=0))
+    spans = zip(starts, starts[factor * PHRASE_WORDS :], strict=False)
+    phrases = (zlib.crc32(row[start : end - 1]) for start, end in spans)
+    # A quarter stands for all: the same quarter in every chapter.
+    quarter = tuple(phrase for phrase in phrases if phrase % 4 == 0)
+    return zlib.crc32(row) if len(said) >= factor * SENTENCE_WORDS else None, quarter
 
 
 def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
@@ -100,17 +106,17 @@ def repeated(content: str, earlier: Sequence[str]) -> list[Flaw]:
     flaws: list[Flaw] = []
     own: set[int] = set()
     for index, paragraph in enumerate(paragraphs(content)):
-        said = [(sentence, units(sentence)) for sentence in sentences.split(paragraph)]
-        again = [text for text, each in said if _counts(each) and _hash(each) in known_sentences]
-        within = [text for text, each in said if _counts(each) and _hash(each) in own]
-        phrases = [phrase for _, each in said for phrase in _phrases(each)]
+        said = [(sentence, *_hashes(sentence)) for sentence in sentences.split(paragraph)]
+        again = [sentence for sentence, whole, _ in said if whole in known_sentences]
+        within = [sentence for sentence, whole, _ in said if whole in own]
+        phrases = [phrase for _, _, each in said for phrase in each]
         if again:
             flaws.append(Flaw("repeated_sentence", index, again[0], "An earlier chapter has the same sentence."))
         elif within:
             flaws.append(Flaw("repeated_sentence", index, within[0], "The chapter has the same sentence twice."))
         elif _mostly_known(phrases, known_phrases):
             flaws.append(Flaw("repeated_phrases", index, paragraph[:200], "Earlier chapters say it in these phrases."))
-        own.update(_hash(each) for _, each in said if _counts(each))
+        own.update(whole for _, whole, _ in said if whole is not None)
     return flaws
 
 
@@ -156,9 +162,9 @@ def to_avoid(earlier: Sequence[str]) -> list[str]:
     if worn:
         for content in earlier:
             for sentence in sentences.split(content):
-                key = _hash(units(sentence))
-                if key in worn:
-                    texts.setdefault(key, sentence)
+                whole, _ = _hashes(sentence)
+                if whole is not None and whole in worn:
+                    texts.setdefault(whole, sentence)
     recent = earlier[-5:]
     edges = [sentences.first(content) for content in recent] + [sentences.last(content) for content in recent]
     most_worn = sorted(texts, key=lambda key: -seen[key])[:MOST_AVOIDED]

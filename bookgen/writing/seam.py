@@ -15,9 +15,12 @@ MOST_BY_CHANCE = 8  # words, twice as many characters: so many may begin a new s
 
 def without_overlap(before: str, piece: str) -> str:
     """`piece` without its beginning where that repeats the end of `before`; empty when all of it does."""
-    tail = units(before[-LONGEST_OVERLAP:])
+    last = before[-LONGEST_OVERLAP:].casefold()
     beginning = tuple(match[0].casefold() for match in islice(UNIT.finditer(piece), SHORTEST_OVERLAP))
-    if len(beginning) < SHORTEST_OVERLAP or not _contains(tail, beginning):
+    if len(beginning) < SHORTEST_OVERLAP or not all(unit in last for unit in beginning):
+        return piece
+    tail = units(last)
+    if not _contains(tail, beginning):
         return piece
     found = list(UNIT.finditer(piece[:LONGEST_OVERLAP]))
     head = tuple(match[0].casefold() for match in found)
