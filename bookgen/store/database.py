@@ -142,6 +142,9 @@ class Pool(asyncpg.Pool):  # type: ignore[misc]
         return connection
 
     async def release(self, connection: Any, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 (asyncpg's)
+        held = connection._con
+        if held and not held.is_closed() and held.is_in_transaction():
+            held.terminate()  # its roll-back was cut off: the server does it
         try:
             if not _given_back(connection):
                 await super().release(connection, timeout=self._patience if timeout is None else timeout)

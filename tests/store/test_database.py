@@ -259,16 +259,19 @@ async def test_a_turn_that_comes_to_one_who_has_just_given_up_goes_to_the_next(d
     await pool.close()
 
 
-async def test_a_connection_given_back_inside_a_transaction_is_rolled_back(dsn: str) -> None:
-    pool = await open_pool(dsn, size=1)
-    asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)  # asyncpg tells of it
+async def test_a_connection_given_back_inside_a_transaction_is_closed_without_a_word(dsn: str) -> None:
+    pool, complaints = await open_pool(dsn, size=1), list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
 
     held = await pool.acquire()
     await held.execute("BEGIN")
+    was = await held.fetchval("SELECT pg_backend_pid()")
     await pool.release(held)
 
     async with pool.acquire() as connection:
         assert not connection.is_in_transaction()
+        assert await connection.fetchval("SELECT pg_backend_pid()") != was
+    assert not complaints
     await pool.close()
 
 
