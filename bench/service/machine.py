@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,11 +29,10 @@ def cpu_seconds(pids: Iterable[int]) -> float:
     """User and system time of the living threads of these processes, to the nanosecond."""
     spent = 0
     for pid in pids:
-        for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-            try:
-                spent += int(path.read_text().split()[0])
-            except OSError:
-                continue
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+                with contextlib.suppress(OSError):
+                    spent += int(path.read_text().split()[0])
     return spent / 1e9
 
 

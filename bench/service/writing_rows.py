@@ -1,4 +1,4 @@
-"""Writing: what a chapter and a call cost, many books at once, a kill; beside DBOS with the same calls."""
+"""Writing: what a chapter and a call cost, many books at once, a kill; beside DBOS and Celery with the same calls."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
 
@@ -28,7 +29,7 @@ TOKEN = 5  # characters of an event
 PARTS = (1, 820, 2, 750, 3, 700, 4, 730)  # of a chapter of 3,000 words, as ours is asked for: number, words
 SETTLED = 0.2  # seconds between two looks at a recovery
 MOST_SECONDS = 300.0
-INTERRUPTED = "SELECT count(*) FROM run WHERE status = 'running' AND call_started_at IS NOT NULL"
+PeerWrote: TypeAlias = dict[str, float]  # `wall` and `cpu` in seconds, `chapters`
 
 
 async def measure(bench: Bench, scores: Scorecard) -> None:
@@ -37,19 +38,19 @@ async def measure(bench: Bench, scores: Scorecard) -> None:
     own = await bench.database("writing_ours")
     await data.migrate(own, folder)
     books, seconds = (50, 1.0) if bench.options.quick else (1_000, 10.0)
-    rows = WritingRows(bench, scores, folder, own)
+    rows = WritingRows(bench, scores, folder, own, await bench.database("writing_dbos"))
     await rows.costs()
-    await rows.beside_dbos()
+    await rows.beside_peers()
     await rows.hundred_books()
     await rows.many_books(books, seconds)
     await rows.killed(books)
 
 
 class WritingRows:
-    """The rows, one after the other, on one database."""
+    """The rows, one after the other. `dsn` leads to the service's database, `dbos` to that of DBOS."""
 
-    def __init__(self, bench: Bench, scores: Scorecard, folder: Path, dsn: str) -> None:
-        self._bench, self._scores, self._folder, self._dsn = bench, scores, folder, dsn
+    def __init__(self, bench: Bench, scores: Scorecard, folder: Path, dsn: str, dbos: str) -> None:
+        self._bench, self._scores, self._folder, self._dsn, self._dbos = bench, scores, folder, dsn, dbos
 
     async def costs(self) -> None:
         """CPU time of the service alone, as the bars are meant; PostgreSQL's stands beside it."""
@@ -67,40 +68,51 @@ class WritingRows:
         at_most("CPU of a chapter of 3,000 words, large events", _ms(long, lambda each: each.chapters), 60, "ms")
         at_most("CPU of one call of 250 words", _ms(call, lambda each: each.calls), 6, "ms")
 
-    async def beside_dbos(self) -> None:
-        """Chapters of 18 KB with no model time, in turn. DBOS makes the same calls and checks nothing."""
+    async def beside_peers(self) -> None:
+        """Chapters of 18 KB with no model time, in turn. The peers make the same calls and check nothing."""
         shape = self._sized(LONG)
-        ours, theirs = list[WrittenBooks](), list[dict[str, float]]()
-        dsn = await self._bench.database("writing_dbos")
+        pairs = list[tuple[WrittenBooks, dict[str, PeerWrote]]]()
         async with self._author() as author:
             for _ in range(self._bench.options.rounds):
-                ours.append(await author.write(shape))
-                theirs.append(await self._dbos("write", dsn, author.model, shape))
-        pairs = list(zip(ours, theirs, strict=True))
-        rates = [one.chapters / one.wall / (other["chapters"] / other["wall"]) for one, other in pairs]
-        costs = [other["cpu"] / other["chapters"] / (one.server / one.chapters) for one, other in pairs]
-        rate, cost = (statistics.median(each) for each in (rates, costs))
-        print(f"\nchapters of 18 KB, no model time\n  ours / DBOS: chapters a second {rate:.2f}; by CPU {cost:.2f}")
-        print(f"  ours {statistics.median(each.chapters / each.wall for each in ours):.1f} chapters/s")
-        self._scores.at_least("chapters a second of 18 KB / DBOS", rate, 1)
+                pairs.append((await author.write(shape), await self._peers(author.model, shape)))
+        print("\nchapters of 18 KB, no model time")
+        print(f"  ours {statistics.median(ours.chapters / ours.wall for ours, _ in pairs):.1f} chapters/s")
+        rates = dict[str, float]()
+        for name in pairs[0][1]:
+            rates[name] = statistics.median(
+                ours.chapters / ours.wall / (peers[name]["chapters"] / peers[name]["wall"]) for ours, peers in pairs
+            )
+            cost = statistics.median(
+                peers[name]["cpu"] / peers[name]["chapters"] / (ours.server / ours.chapters) for ours, peers in pairs
+            )
+            print(f"  ours / {name}: chapters a second {rates[name]:.2f}; by CPU {cost:.2f}", flush=True)
+        self._scores.at_least("chapters a second of 18 KB / DBOS", rates["DBOS"], 1)
 
     async def hundred_books(self) -> None:
-        shape, ms = BookSizes(100, 4, 1_000), 50
-        async with self._author(ms=ms) as author:
-            written = await author.write(shape)
-        self._show_many(
-            f"{shape.books} books of {shape.chapters} chapters, calls of {ms} ms", written, ms / 1000, shape
-        )
+        await self._many(BookSizes(100, 4, 1_000), 0.05)
 
     async def many_books(self, books: int, seconds: float) -> None:
-        shape = BookSizes(books, 2, 1_000)
-        async with self._author(ms=seconds * 1000) as author:
-            written = await author.write(shape)
-        over = self._show_many(f"{books:,} books, calls of {seconds:.0f} s", written, seconds, shape)
+        written, over = await self._many(BookSizes(books, 2, 1_000), seconds)
         self._scores.at_most(f"{books:,} books, calls of {seconds:.0f} s: wall / ideal", over, 1.1, "x")
         self._scores.at_most("  starts answered 503", written.unavailable, 0)
         self._scores.at_most("  database_lost", written.lost, 0)
         self._scores.at_most("  a start's p99", written.start(0.99), 0.5, "s")
+
+    async def _many(self, shape: BookSizes, seconds: float) -> tuple[WrittenBooks, float]:
+        """Ours, and how many times as long it took as the calls of one book in a row."""
+        async with self._author(ms=seconds * 1000) as author:
+            written = await author.write(shape)
+            peers = await self._peers(author.model, shape)
+        over = written.wall / (seconds * written.calls / shape.books)
+        print(
+            f"\n{shape.books:,} books of {shape.chapters} chapters, calls of {seconds:g} s\n"
+            f"  wall / ideal {over:.2f}, {_ms([written], lambda each: each.calls):.1f} ms of CPU a call, "
+            f"starts p50 {written.start(0.5):.2f} s, p99 {written.start(0.99):.2f} s, {written.unavailable} x 503, "
+            f"{written.lost} x database_lost, {written.failed} failed"
+        )
+        for name, told in peers.items():
+            print(f"  {name}, one call a chapter: {told['wall'] / (seconds * shape.chapters):.2f}", flush=True)
+        return written, over
 
     async def killed(self, books: int) -> None:
         """From exec to the moment at which every run that was killed has its call in flight again."""
@@ -143,19 +155,20 @@ class WritingRows:
         await process.wait()
         return took
 
-    async def _dbos(self, what: str, dsn: str, model: ModelProcess, shape: BookSizes) -> dict[str, float]:
-        process = await self._dbos_process(what, dsn, model, shape)
-        output, _ = await process.communicate()
-        told: dict[str, float] = json.loads(output.splitlines()[-1])
-        return told
-
     async def _dbos_process(
         self, what: str, dsn: str, model: ModelProcess, shape: BookSizes
     ) -> asyncio.subprocess.Process:
-        url = f"http://127.0.0.1:{model.port}"
-        asked = json.dumps([*PARTS, 5, 200] if shape.words > 1_000 else [1, shape.words])
-        command = [str(self._bench.options.peers_python), "-m", "bench.service.peers.dbos_peer", what, dsn, url]
-        command += [str(shape.books), str(shape.chapters), asked]
+        return await self._peer("dbos_peer", what, dsn, *_asked(model, shape))
+
+    async def _peers(self, model: ModelProcess, shape: BookSizes) -> dict[str, PeerWrote]:
+        """The same books written by each peer that there is: without Redis there is no Celery."""
+        told = {"DBOS": await _told(await self._dbos_process("write", self._dbos, model, shape))}
+        if shutil.which("redis-server"):
+            told["Celery"] = await _told(await self._peer("celery_peer", *_asked(model, shape)))
+        return told
+
+    async def _peer(self, name: str, *arguments: str) -> asyncio.subprocess.Process:
+        command = [str(self._bench.options.peers_python), "-m", f"bench.service.peers.{name}", *arguments]
         return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd=ROOT)
 
     @contextlib.asynccontextmanager
@@ -182,16 +195,17 @@ class WritingRows:
         database = statistics.median(each.database / of(each) for each in written) * 1000
         print(f"  {what:<44}{_ms(written, of):8.1f} +{database:6.1f} ms", flush=True)
 
-    def _show_many(self, what: str, written: WrittenBooks, seconds: float, shape: BookSizes) -> float:
-        """How many times as long it took as the calls of one book in a row."""
-        over = written.wall / (seconds * written.calls / shape.books)
-        print(
-            f"\n{what}\n  wall / ideal {over:.2f}, {_ms([written], lambda each: each.calls):.1f} ms of CPU a call, "
-            f"starts p50 {written.start(0.5):.2f} s, p99 {written.start(0.99):.2f} s, {written.unavailable} x 503, "
-            f"{written.lost} x database_lost, {written.failed} failed",
-            flush=True,
-        )
-        return over
+
+def _asked(model: ModelProcess, shape: BookSizes) -> list[str]:
+    """What a peer is told: whom to ask, and how many parts of how many words."""
+    parts = [*PARTS, 5, 200] if shape.words > 1_000 else [1, shape.words]
+    return [f"http://127.0.0.1:{model.port}", str(shape.books), str(shape.chapters), json.dumps(parts)]
+
+
+async def _told(process: asyncio.subprocess.Process) -> PeerWrote:
+    output, _ = await process.communicate()
+    told: PeerWrote = json.loads(output.splitlines()[-1])
+    return told
 
 
 def _ms(written: Sequence[WrittenBooks], of: Callable[[WrittenBooks], int]) -> float:
