@@ -27,6 +27,7 @@ from tests.sim.postgres import EPOCH, Postgres
 from tests.sim.process import SimulatedProcess
 from tests.sim.provider import ModelCall, ScriptedProvider
 
+FORGOTTEN_TOGETHER = 50  # schedules: some leave a megabyte
 PATIENCE_SECONDS, LOOK_SECONDS = 1200.0, 1.0  # after the last fault, until all is written
 LATE_SECONDS = 3.0  # in which what was done is entered
 BAD_NEWS = ("error", "critical", "exception")
@@ -343,4 +344,6 @@ def run_schedule(
             gc.enable()
             asyncio.set_event_loop(None)
             del schedule
+            if seed % FORGOTTEN_TOGETHER == 0:
+                gc.unfreeze()  # what was still held when it was frozen is looked through, too
             gc.collect()

@@ -196,7 +196,9 @@ class MemoryPostgres:
         def work(session: MemorySession, request: list[bytes]) -> None:
             caller = worker.parent
             while True:
-                session, request = caller.switch(self._backend.answer(session, request))
+                answer = self._backend.answer(session, request)
+                del session, request  # or they would be kept as long as it waits, which may be for ever
+                session, request = caller.switch(answer)
 
         worker = greenlet.greenlet(work)
         return worker
