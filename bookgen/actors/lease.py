@@ -94,11 +94,15 @@ class Lease:
         if self._fence:
             self._fence.cancel()
         self._fence = asyncio.get_running_loop().call_at(started + FENCE_SECONDS, self._ran_out)
+        self._resources.lapsed = False
 
     def _ran_out(self) -> None:
-        # Alone, nobody can have taken the runs: what is finished waits in memory for the database to come back.
-        if self._resources.other_processes and self._resources.leased:
+        if not self._resources.leased:
+            return
+        if self._resources.other_processes:
             self._lost()
+        else:  # nobody can have taken the runs: what is finished waits in memory for the database to come back
+            self._resources.lapsed = True
 
     def _lost(self) -> None:
         """Another process may write our runs now: nothing that is in flight here may find a way into the database.

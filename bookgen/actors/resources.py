@@ -76,7 +76,7 @@ class Products:
 @dataclass(slots=True)
 class Resources:
     """`boot_id` is who this process is to the database; it changes when its lease was lost, and is known there again
-    once it is `leased`. `other_processes` live.
+    once it is `leased`. `lapsed`: the lease has run out while no other process was there. `other_processes` live.
     """
 
     pool: asyncpg.Pool
@@ -90,6 +90,7 @@ class Resources:
     painter: PaintsSpreads
     boot_id: UUID = field(default_factory=uuid4)
     leased: bool = False
+    lapsed: bool = False
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
@@ -101,6 +102,11 @@ class Resources:
         # Asked for at every poll; to hold a model against a Protocol takes longer than the rest of the answer.
         self._patient = self.model if isinstance(self.model, Patient) else None
         self._bounded = self.model if isinstance(self.model, Bounded) else None
+
+    @property
+    def takes_runs(self) -> bool:
+        """Whether a run that is taken now stays: another process would take it from one without a lease."""
+        return self.leased and not self.lapsed
 
     @property
     def call_seconds(self) -> float:

@@ -102,7 +102,7 @@ class Supervisor:
 
         Whether the database was asked.
         """
-        if not self.resources.leased:
+        if not self.resources.takes_runs:
             return False
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()

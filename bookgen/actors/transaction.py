@@ -204,7 +204,7 @@ class Transactions:
 
     async def _promote(self, connection: asyncpg.Connection, account_id: int) -> Run | None:
         resources = self._resources
-        if not resources.leased:  # whoever has a lease does it, with the next sweep
+        if not resources.takes_runs:  # whoever has a lease does it, with the next sweep
             return None
         return await runs.promote(connection, account_id, resources.boot_id, resources.call_seconds)
 
@@ -219,7 +219,7 @@ class Transactions:
         in_flight = run.call_started_at is not None
         if in_flight and (run.owner == self._resources.boot_id or state.owner_alive):
             return run
-        if not self._resources.leased:
+        if not self._resources.takes_runs:
             raise Unavailable
         return taken_by(run, self._resources.boot_id)
 

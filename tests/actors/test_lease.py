@@ -295,6 +295,22 @@ async def test_no_run_is_taken_between_a_lost_lease_and_the_next_one(start: Star
     assert (await shelf.run(book))["owner"] == process.resources.boot_id
 
 
+async def test_alone_a_process_whose_lease_has_run_out_takes_no_run_before_it_has_renewed(
+    start: Start, shelf: Shelf
+) -> None:
+    process = await start()
+    account, book = await shelf.outlined()
+    process.lease._ran_out()
+
+    with pytest.raises(Unavailable):
+        await process.transactions.steer(account, book, Generate(), uuid.uuid4())
+    assert not await process.sweep()
+
+    await process.lease.renew()
+    assert (await process.ask(account, book, Generate())).owner == process.resources.boot_id
+    assert await process.sweep()
+
+
 async def test_a_process_has_not_started_before_it_has_looked_at_the_runs_under_a_lease(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
