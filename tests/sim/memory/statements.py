@@ -205,6 +205,7 @@ class Engine:
 
     def _change(self, table: StoredTable, *, newer: bool) -> None:
         self.newer = newer
+        self.store.history.clear()  # a replica that has the column has all that was committed before it
         table.shape = self._shapes[newer][table.shape.oid]
         width = len(table.shape.columns)
         for row in table.rows:
