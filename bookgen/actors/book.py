@@ -208,11 +208,17 @@ class BookActor(Actor):
             return False
         if run.phase is not RunPhase.CHAPTERS:
             await self._begin_phase(run)
-        elif begun := await self._chapters.begin(run):
-            self._statuses.changed(self.key)
-            self._watch(self._chapters.start(begun))
-        else:
+        elif not await self._begin_chapter(run):
             await self._nothing_to_begin(run)
+        return True
+
+    async def _begin_chapter(self, run: Run) -> bool:
+        """Whether there was one to begin."""
+        begun = await self._chapters.begin(run)
+        if begun is None:
+            return False
+        self._statuses.changed(self.key)
+        self._watch(self._chapters.start(begun))
         return True
 
     async def _begin_phase(self, run: Run) -> None:
@@ -231,7 +237,8 @@ class BookActor(Actor):
         """No chapter is left, or the row has changed: `decide` says which."""
         committed = await self._report(Advance())
         # A row that is another now was steered meanwhile, maybe by another process: it is looked at again.
-        if committed.run and committed.run.status is RunStatus.RUNNING and committed.run == run:
+        same = committed.run and committed.run.status is RunStatus.RUNNING and committed.run == run
+        if same and not await self._begin_chapter(run):  # unless its author has emptied one just now
             raise RuntimeError(f"run {run.id} has chapters left and none to begin")
         self._moved(committed)
 

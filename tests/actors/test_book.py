@@ -13,12 +13,13 @@ from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookQuotaExceeded, Conflict, GenerationInProgress, NoOutline, NotFound, UpstreamAIError
-from bookgen.models import RunMode, RunStatus, Usage
+from bookgen.models import Run, RunMode, RunStatus, Usage
 from bookgen.providers.text import Spent, TextReply, TextRequest
 from bookgen.services import editing
 from bookgen.store import progress
+from bookgen.store.runs import Begun
 
-from .conftest import BeginRun, Model, Shelf, Start
+from .conftest import BeginRun, Model, Shelf, Start, until
 
 PAID_STEP = """
     INSERT INTO model_call (account_id, book_id, run_id, stage, model, cost_micros)
@@ -627,3 +628,35 @@ async def test_blocking_an_account_ends_all_its_runs(supervisor: Supervisor, mod
 
     await model.until(lambda: model.cancelled[books[0], 1] == 1)
     assert await shelf.value("SELECT count(*) FROM run WHERE status = 'stopped'") == 2
+
+
+async def test_a_chapter_that_its_author_empties_while_the_run_is_about_to_end_is_written(
+    start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    account, book = await shelf.outlined(chapters=1)
+    begin, tried = process.chapters.begin, list[Run]()
+
+    async def write(text: str) -> None:
+        sql = "UPDATE chapter SET content = $2, content_version = content_version + 1 WHERE book_id = $1"
+        await shelf.pool.execute(sql, book, text)
+
+    async def begin_between_two_edits(run: Run) -> Begun | None:
+        tried.append(run)
+        if len(tried) > 1:
+            return await begin(run)
+        await write("Mine.")
+        begun = await begin(run)
+        await write("")
+        return begun
+
+    monkeypatch.setattr(process.chapters, "begin", begin_between_two_edits)
+    crashes = list[Exception]()
+    monkeypatch.setattr(process.crashes, "crashed", lambda _key, error: crashes.append(error))
+
+    await process.ask(account, book, Generate())
+    await until(lambda: model.asked[book, 1] == 1 or bool(crashes))
+    model.answer(book, 1)
+
+    assert not crashes
+    await shelf.until_status(book, "completed")
