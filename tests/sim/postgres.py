@@ -177,6 +177,8 @@ class Postgres:
 
     def _settings(self, session: Session, disposition: Disposition) -> list[str]:
         """What a session has to be told before its next statement."""
+        if session.unsynced and session.disposition:  # its transaction has begun: it takes writes, or it does not
+            disposition = disposition._replace(read_only=session.disposition.read_only)
         if session.status == wire.FAILED or session.failing or session.disposition == disposition:
             return []
         known, session.disposition = session.disposition, disposition
