@@ -177,7 +177,8 @@ class Postgres:
 
     def _settings(self, session: Session, disposition: Disposition) -> list[str]:
         """What a session has to be told before its next statement."""
-        if session.unsynced and session.disposition:  # its transaction has begun: it takes writes, or it does not
+        begun = session.unsynced or session.status != wire.IDLE
+        if begun and session.disposition:  # the transaction is what it is, and if it is rolled back, so is the setting
             disposition = disposition._replace(read_only=session.disposition.read_only)
         if session.status == wire.FAILED or session.failing or session.disposition == disposition:
             return []
