@@ -43,7 +43,7 @@ class Lease:
         self._registry = registry
         self._fence: asyncio.TimerHandle | None = None
         self._former: UUID | None = None
-        self._settled_at = -math.inf
+        self._settled_at = self._counts_from = -math.inf
 
     @property
     def tells_the_dead(self) -> bool:
@@ -62,6 +62,11 @@ class Lease:
         if former := self._former:
             await processes.drain(pool, former)
             self._former = None
+
+    async def take_and_renew(self) -> None:
+        """Gets a lease that counts from now, however late the answer to the taking came, and hears of the others."""
+        await self.take()
+        await self.renew()
 
     async def renew(self) -> None:
         """Renews, or takes a new lease when this one is not known any more."""
@@ -91,6 +96,10 @@ class Lease:
                 await processes.expire(self._resources.lease_pool, process.boot_id)
 
     def _set_fence(self, started: float) -> None:
+        """Counts from when it was asked for: an answer that comes late takes nothing back from one asked for since."""
+        if started < self._counts_from:
+            return
+        self._counts_from = started
         if self._fence:
             self._fence.cancel()
         self._fence = asyncio.get_running_loop().call_at(started + FENCE_SECONDS, self._ran_out)
@@ -116,7 +125,7 @@ class Lease:
             actor.lose()
         self._chapters.quarantine.clear()
         if not self._chapters.draining:
-            spawn(self._resources.health.through_outages(self.take))
+            spawn(self._resources.health.through_outages(self.take_and_renew))
 
 
 def this_host() -> str:

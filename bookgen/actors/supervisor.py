@@ -80,8 +80,7 @@ class Supervisor:
     async def start(self) -> None:
         """Takes a lease, takes over what nobody writes any more, and keeps doing so."""
         health = self.resources.health
-        await health.through_outages(self.lease.take)
-        await health.through_outages(self.lease.renew)  # tells of other processes
+        await health.through_outages(self.lease.take_and_renew)
         await health.through_outages(self._restore)
         self.restored = True
         self._loops = [

@@ -18,7 +18,7 @@ from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
 from bookgen.errors import Unavailable
 from bookgen.models import Run
-from bookgen.store import runs
+from bookgen.store import processes, runs
 from bookgen.store.runs import Begun
 from tests import virtual_time
 
@@ -146,6 +146,51 @@ async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next
         await asyncio.sleep(0)
 
     assert process.resources.boot_id == held
+
+
+async def test_a_late_answer_does_not_shorten_the_lease_that_was_renewed_since(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    renew, late = processes.renew, asyncio.Event()
+
+    async def first_answer_comes_last(*arguments: Any) -> Any:
+        monkeypatch.setattr(processes, "renew", renew)
+        renewal = await renew(*arguments)
+        await late.wait()
+        return renewal
+
+    monkeypatch.setattr(processes, "renew", first_answer_comes_last)
+    first = asyncio.create_task(process.lease.renew())
+    await asyncio.sleep(0)
+    await process.lease.renew()
+    assert process.lease._fence
+    due = process.lease._fence.when()
+
+    late.set()
+    await first
+
+    assert process.lease._fence.when() == due
+
+
+async def test_a_lease_that_was_taken_late_is_renewed_at_once(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    process, _ = await start(), await start()
+    register, answered = processes.register, list[float]()
+
+    async def told_late(*arguments: Any) -> None:
+        await register(*arguments)
+        await asyncio.sleep(0.05)
+        answered.append(asyncio.get_running_loop().time())
+
+    monkeypatch.setattr(processes, "register", told_late)
+    process.lease._lost()
+
+    def counts_from_the_answer() -> bool:
+        fence = process.lease._fence
+        return bool(answered and fence) and fence.when() >= answered[0] + lease.FENCE_SECONDS
+
+    async with asyncio.timeout(lease.RENEW_SECONDS / 2):  # the next renewal would be later
+        await until(counts_from_the_answer)
 
 
 async def test_a_lease_that_is_taken_twice_at_once_is_one(start: Start, shelf: Shelf) -> None:

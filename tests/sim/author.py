@@ -95,7 +95,7 @@ class SimulatedAuthor:
         self._promised: dict[int, tuple[str, str]] = {}
         self._loose: defaultdict[int, dict[asyncio.Future[Any], str]] = defaultdict(dict)  # what each asked for
         self._doubt: defaultdict[int, float] = defaultdict(float)
-        self._written = 0
+        self._written = self._forgotten = 0
 
     async def run(self, until: float, between: float) -> None:
         while self._loop.time() < until:
@@ -114,6 +114,7 @@ class SimulatedAuthor:
 
     def forget(self) -> None:
         """The database has lost what was committed last: nobody knows what of the answers is still true."""
+        self._forgotten += 1
         self._promised.clear()
         self.words.clear()
         for book in self.books:
@@ -199,11 +200,12 @@ class SimulatedAuthor:
             return save
 
         self.words.pop(chapter, None)
+        forgotten = self._forgotten
         self._trace("author", self._account, "edits", chapter, text)
         self.cleared[book] += not text
         # A rewrite that was asked for before has not read these words, and is not to replace them.
         surely = set(self._loose[book].values()) <= {RewriteChapter.__name__}
-        if await self._ask(book, "edit", edit) is True and surely:
+        if await self._ask(book, "edit", edit) is True and surely and forgotten == self._forgotten:
             self.happened["edit done"] += 1
             self.words[chapter] = AuthorsWords(book, chapter, number, text)
 
