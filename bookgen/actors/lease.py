@@ -56,12 +56,12 @@ class Lease:
         pool, pid = self._resources.lease_pool, os.getpid()
         await processes.register(pool, boot_id, this_host(), pid, started_at(pid), TTL_SECONDS)
         await notifications.tell_of_joining(pool)
+        if former := self._former:  # before anything is claimed: who takes its own runs again charges none
+            await processes.drain(pool, former)
+            self._former = None
         if boot_id == self._resources.boot_id:
             self._set_fence(started)
             self._resources.leased = True
-        if former := self._former:
-            await processes.drain(pool, former)
-            self._former = None
 
     async def take_and_renew(self) -> None:
         """Gets a lease that counts from now, however late the answer to the taking came, and hears of the others."""

@@ -127,20 +127,29 @@ async def test_alone_a_process_goes_on_when_its_lease_runs_out(begun: BeginRun, 
 
 
 async def test_the_answer_to_a_renewal_of_a_lost_lease_does_not_shorten_the_next(
-    start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process, _ = await start(), await start()
     its_lease, before = process.lease, process.resources.boot_id
     monkeypatch.setattr(lease, "FENCE_SECONDS", 0.2)
     await its_lease.renew()
     monkeypatch.setattr(lease, "FENCE_SECONDS", 20.0)
-    async with shelf.pool.acquire() as connection, connection.transaction():
-        await connection.execute("SELECT FROM process WHERE boot_id = $1 FOR UPDATE", before)
-        late = asyncio.create_task(its_lease.renew())
-        await until(lambda: process.resources.leased and process.resources.boot_id != before)
-        held = process.resources.boot_id
-        monkeypatch.setattr(lease, "FENCE_SECONDS", 0.0)
+    renew, renewed, let_go = processes.renew, list[uuid.UUID](), asyncio.Event()
 
+    async def of_the_lost_one_late(pool: Any, boot_id: uuid.UUID, seconds: float) -> Any:
+        renewal = await renew(pool, boot_id, seconds)
+        renewed.append(boot_id)
+        if boot_id == before:
+            await let_go.wait()
+        return renewal
+
+    monkeypatch.setattr(processes, "renew", of_the_lost_one_late)
+    late = asyncio.create_task(its_lease.renew())
+    await until(lambda: process.resources.boot_id != before and process.resources.boot_id in renewed)
+    held = process.resources.boot_id
+    monkeypatch.setattr(lease, "FENCE_SECONDS", 0.0)
+
+    let_go.set()
     await late
     for _ in range(3):
         await asyncio.sleep(0)
