@@ -127,7 +127,7 @@ class ChaptersInFlight:
         """Drops the chapter and what was answered for it: another process may have the run now. Its cost is entered."""
         if step := work.steps.unstored:
             work.steps.unstored = None
-            self._resources.entries.begin(work.steps.charge(step.asked))
+            work.steps.charge(step.asked)
         self.cancel(work)
 
     def end(self, work: WorkInFlight[Any]) -> None:

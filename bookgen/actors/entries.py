@@ -20,7 +20,3 @@ class Entries:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
-
-    async def finish(self, entry: Coroutine[Any, Any, None]) -> None:
-        """Waits for the entry, which goes on when whoever waits is cancelled."""
-        await asyncio.shield(self.begin(entry))

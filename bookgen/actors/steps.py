@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -186,13 +187,13 @@ class StoredSteps:
             await self.charge(self.asked(request.stage, request.chapter_number, error.spent))
             raise
 
-    async def charge(self, asked: Asked) -> None:
+    def charge(self, asked: Asked) -> asyncio.Future[None]:
         """What calls have used in vain is paid all the same, also when nobody waits for it any more."""
+        return asyncio.shield(self._resources.entries.begin(self._charge(asked)))
+
+    async def _charge(self, asked: Asked) -> None:
         if asked.calls:
-            resources = self._resources
-            await resources.entries.finish(
-                resources.health.through_outages(lambda: model_calls.charge(resources.pool, asked))
-            )
+            await self._resources.health.through_outages(lambda: model_calls.charge(self._resources.pool, asked))
 
     def asked(self, stage: str, chapter_number: int | None, spent: Sequence[Spent]) -> Asked:
         price = self._resources.price

@@ -198,7 +198,6 @@ def _given_back(connection: Any) -> bool:
     if (
         held is None
         or held.is_closed()
-        or held.is_in_transaction()
         or held._protocol._is_cancelling()
         or held._protocol.queries_count >= holder._max_queries
         or holder._generation != holder._pool._generation

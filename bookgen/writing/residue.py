@@ -74,9 +74,9 @@ def _placeholder_in(paragraph: str) -> str:
 def _headings(content: str, chapter: Chapter) -> list[Flaw]:
     """The chapter's own title, and a heading that is the last one once more, as a model sets it when it goes on.
     The same heading after another one is the author's: each recipe of a chapter has its ingredients."""
-    flaws: list[Flaw] = []
     if "#" not in content:
-        return flaws
+        return []
+    flaws = []
     title = last = chapter.title.casefold()
     for index, paragraph in enumerate(paragraphs(content)):
         for line in _HEADING.findall(paragraph):
