@@ -417,11 +417,12 @@ class Nemesis:
     def _hit(self, process: SimulatedProcess, seconds: float = math.inf) -> None:
         """What keeps a process from the database for less than `SHORT_SECONDS` costs it no lease, and so no call.
 
-        What lasts longer may cost the call that one of its runs makes at the end of it, too.
+        What lasts longer may cost the call that one of its runs makes at the end of it, too, also one that is just
+        being started.
         """
         if seconds > SHORT_SECONDS:
             running = self._network.postgres.rows(RUNNING, process.pid) if seconds < math.inf else ()
-            self.hits.update(process.books | {int(row[0] or 0) for row in running})
+            self.hits.update(process.books | process.handling | {int(row[0] or 0) for row in running})
 
     def _hit_all(self, seconds: float = math.inf) -> None:
         for process in self._processes():

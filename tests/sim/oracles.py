@@ -39,8 +39,7 @@ INVARIANTS = {
         SELECT r.id FROM run r JOIN chapter c USING (book_id)
          WHERE r.status = 'completed' AND c.content = '' AND c.content_version = 0
            AND NOT EXISTS (SELECT FROM run n WHERE n.book_id = r.book_id AND n.queue_seq > r.queue_seq)
-           AND NOT EXISTS (SELECT FROM model_call m
-                            WHERE m.book_id = r.book_id AND m.stage IN ('outline', 'rework'))""",
+           AND NOT EXISTS (SELECT FROM book b WHERE b.id = r.book_id AND b.outlines_made > 0)""",
     "two chapters have one number": "SELECT book_id FROM chapter GROUP BY book_id, chapter_number HAVING count(*) > 1",
     "a chapter is being written by nobody": """
         SELECT c.id FROM chapter c WHERE c.status = 'writing'
@@ -51,9 +50,7 @@ INVARIANTS = {
           JOIN LATERAL (SELECT status FROM run r WHERE r.book_id = b.id ORDER BY queue_seq DESC LIMIT 1) r ON true
          WHERE b.status <> CASE r.status WHEN 'completed' THEN 'completed' WHEN 'stopped' THEN 'outline'
                                          WHEN 'error' THEN 'outline' ELSE 'generating' END
-           AND NOT (r.status = 'completed' AND b.status = 'outline'
-                    AND EXISTS (SELECT FROM model_call m
-                                 WHERE m.book_id = b.id AND m.stage IN ('outline', 'rework')))""",
+           AND NOT (r.status = 'completed' AND b.status = 'outline' AND b.outlines_made > 0)""",
     "a stopped run that wrote has given its hold back": """
         SELECT r.id FROM run r WHERE r.status = 'stopped' AND r.written > 0
            AND NOT EXISTS (SELECT FROM hold h WHERE h.book_id = r.book_id)

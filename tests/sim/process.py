@@ -82,6 +82,11 @@ class SimulatedProcess(Owner):
         runs, reports = self.supervisor.chapters.by_run.values(), self.supervisor.reports._steps.values()
         return {work.run.book_id for work in runs} | {steps.book_id for steps in reports}
 
+    @property
+    def handling(self) -> set[int]:
+        """The books whose actors are at a message."""
+        return {actor.book_id for actor in self.supervisor.registry if not actor.idle} if self.supervisor else set()
+
     def freeze(self) -> None:
         self.frozen, self._frozen_at = True, self._loop.time()
         self._knew_others = bool(self.supervisor and self.supervisor.resources.other_processes)

@@ -223,9 +223,14 @@ class Schedule:
                     await author.command(book, Resume())
             await asyncio.sleep(LOOK_SECONDS)
             self._require_rest()
-            if not paused and not self.postgres.rows(ACTIVE):
+            if not paused and not self.postgres.rows(ACTIVE) and not self._calls_in_flight:
                 break
         await asyncio.sleep(LATE_SECONDS)
+
+    @property
+    def _calls_in_flight(self) -> bool:
+        """Whether somebody waits for the model: also a job that was called off, and has not heard of it."""
+        return any(call.outcome is None and not call.process.dead for call in self.provider.calls)
 
     def _stock(self) -> dict[int, list[int]]:
         """Accounts, and the books of each."""
