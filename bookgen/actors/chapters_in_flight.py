@@ -170,8 +170,12 @@ class ChaptersInFlight:
         """PlanUpgradeRequired when the account keeps all that its plan allows: what is written stays, and no call is
         made for what there is no room for. Without billing it is looked at when a run starts."""
         pool, quota = self._resources.pool, self._resources.quota
+
+        async def require() -> None:
+            await require_room(pool, quota, await quota.standing(pool, run.account_id))
+
         if quota.billing:
-            await self._resources.health.through_outages(lambda: require_room(pool, quota, run.account_id))
+            await self._resources.health.through_outages(require)
 
     async def _illustrate(self, work: ChapterWork, book: Book, chapter: Chapter, draft: ChapterDraft) -> None:
         """What a spread needs besides its text: the plan, which every later one goes by, and its picture."""

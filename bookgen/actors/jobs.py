@@ -70,14 +70,15 @@ class Jobs:
     async def _require_allowed(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: Job) -> None:
         """The account's slot is locked: two jobs never both count on the last edit, or the last free outline."""
         quota, free = self._resources.quota, outlines.FREE_OF_A_BOOK
+        standing = await quota.standing(connection, account_id)
         if not isinstance(job, RewriteChapter):
             made = await jobs.outlines_made(connection, book_id)
             in_flight = await jobs.outlines_in_flight(connection, account_id)
-            if await outlines.is_free(connection, quota, account_id, made, in_flight=in_flight):
+            if await outlines.is_free(connection, standing, made, in_flight=in_flight):
                 return
             free = free if made >= free else 0  # the period's are used up: each that is in flight is an edit
         in_flight = await jobs.edits_in_flight(connection, account_id, free)
-        await quota.require(connection, account_id, Allowance.AI_EDITS, in_flight=in_flight)
+        await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight)
 
     async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID) -> None:
         try:

@@ -29,7 +29,7 @@ async def count_outline(resources: Resources, connection: asyncpg.Connection, bo
     """An outline or a rework beyond the free ones of the book, or of the period, is an AI edit. QuotaExceeded."""
     quota, account_id = resources.quota, book.account_id
     had = await jobs.count_outline(connection, book.id) - 1
-    if await outlines.is_free(connection, quota, account_id, had):
+    if await outlines.is_free(connection, await quota.standing(connection, account_id), had):
         await outlines.count_free(connection, quota, account_id)
     else:
         await quota.spend(connection, account_id, Allowance.AI_EDITS)

@@ -86,9 +86,10 @@ class Production:
         return PhaseResult(save, remark_without=NOT_PROOFREAD)
 
     async def _require_check(self, run: Run) -> None:
-        pool = self._resources.pool
+        pool, quota = self._resources.pool, self._resources.quota
         in_flight = await reports.active(pool, run.account_id)
-        await self._resources.quota.require(pool, run.account_id, Allowance.PROOFREADING_CHECKS, in_flight=in_flight)
+        standing = await quota.standing(pool, run.account_id)
+        await quota.require(pool, standing, Allowance.PROOFREADING_CHECKS, in_flight=in_flight)
 
     async def _correct(self, run: Run) -> PhaseResult:
         products = self._resources.products

@@ -168,16 +168,17 @@ class Transactions:
     async def _hold(self, connection: asyncpg.Connection, state: BookState, run: Run) -> FundingSource:
         """Sets aside what pays for the run. PlanUpgradeRequired; QuotaExceeded."""
         quota, images = self._resources.quota, 0
+        standing = await quota.standing(connection, run.account_id)
         if run.mode is RunMode.AUTOMATED:
-            await addons.hold_use(connection, quota, run.account_id, AUTOMATED_PRODUCTION, run.id, run.book_id)
+            await addons.hold_use(connection, quota, standing, AUTOMATED_PRODUCTION, run.id, run.book_id)
             images += await covers.selected(connection, run.book_id) is None
         if state.kind is BookKind.CHILDRENS:
-            await addons.hold_use(connection, quota, run.account_id, CHILDRENS_BOOK, run.id, run.book_id)
+            await addons.hold_use(connection, quota, standing, CHILDRENS_BOOK, run.id, run.book_id)
             images += state.todo or state.chapters  # where all are written, all are written anew
         if images:
-            await require_images(connection, quota, run.account_id, run.book_id, images)
-        await require_room(connection, quota, run.account_id)
-        return await quota.hold_book(connection, run.account_id, run.book_id, run.id, state.target_word_count)
+            await require_images(connection, quota, standing, run.book_id, images)
+        await require_room(connection, quota, standing)
+        return await quota.hold_book(connection, standing, run.book_id, run.id, state.target_word_count)
 
     async def _set_book_status(
         self, connection: asyncpg.Connection, state: BookState, run: Run, source: FundingSource | None

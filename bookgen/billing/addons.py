@@ -7,7 +7,7 @@ from uuid import UUID
 
 from bookgen.billing.plans import SELF_HOSTED, left
 from bookgen.billing.quota import Quota
-from bookgen.billing.standing import entitled
+from bookgen.billing.standing import Standing, entitled
 from bookgen.errors import PlanUpgradeRequired
 from bookgen.models import UNLIMITED, OwnedAddon
 from bookgen.store import addons, subscriptions
@@ -24,15 +24,15 @@ def uses_remaining(owned: OwnedAddon, now: datetime) -> int:
     return UNLIMITED if entitled(owned.status, owned.current_period_end, owned.past_due_since, now) else 0
 
 
-async def require(db: DB, quota: Quota, account_id: int, slug: str) -> OwnedAddon | None:
+async def require(db: DB, quota: Quota, standing: Standing, slug: str) -> OwnedAddon | None:
     """What a use can be taken of: an add-on by the month before one by use; None where the plan includes it.
 
     PlanUpgradeRequired, which names the add-on, when there is neither. Takes nothing: `hold_use` does.
     """
-    if await _included(db, quota, account_id):
+    if _included(standing):
         return None
     now = quota.now()
-    owned = [each for each in await addons.owned(db, account_id, now, now, now) if each.addon.slug == slug]
+    owned = [each for each in await addons.owned(db, standing.account_id, now, now, now) if each.addon.slug == slug]
     owned.sort(key=lambda each: each.billing_type != MONTHLY)
     usable = next((each for each in owned if uses_remaining(each, now) != 0), None)
     if usable is None:
@@ -40,14 +40,14 @@ async def require(db: DB, quota: Quota, account_id: int, slug: str) -> OwnedAddo
     return usable
 
 
-async def hold_use(connection: DB, quota: Quota, account_id: int, slug: str, run_id: UUID, book_id: int) -> None:
+async def hold_use(connection: DB, quota: Quota, standing: Standing, slug: str, run_id: UUID, book_id: int) -> None:
     """Sets a use aside for a run, in the transaction that accepts it; again for the same run it takes nothing more."""
-    if await _included(connection, quota, account_id):
+    if _included(standing):
         return
-    await subscriptions.lock(connection, account_id)
-    if await addons.take_over_use(connection, run_id, account_id, slug, book_id, quota.now()):
+    await subscriptions.lock(connection, standing.account_id)
+    if await addons.take_over_use(connection, run_id, standing.account_id, slug, book_id, quota.now()):
         return
-    if (usable := await require(connection, quota, account_id, slug)) is not None:
+    if (usable := await require(connection, quota, standing, slug)) is not None:
         await addons.hold_use(connection, run_id, usable.id, book_id)
 
 
@@ -62,5 +62,5 @@ async def release_use(connection: DB, quota: Quota, account_id: int, run_id: UUI
     await addons.release_use(connection, run_id, period.end)
 
 
-async def _included(db: DB, quota: Quota, account_id: int) -> bool:
-    return (await quota.plan(db, account_id)).slug == SELF_HOSTED
+def _included(standing: Standing) -> bool:
+    return standing.plan.slug == SELF_HOSTED

@@ -37,8 +37,8 @@ class Funds:
         return max([by_plan, *(lot.words_per_book for lot in self.lots if lot.available)])
 
 
-async def find_funds(db: DB, account_id: int, standing: Standing, now: datetime) -> Funds:
-    period = standing.period
+async def find_funds(db: DB, standing: Standing, now: datetime) -> Funds:
+    account_id, period = standing.account_id, standing.period
     used = await usage.find(db, account_id, period.start, period.end)
     held = await holds.count_in_period(db, account_id, period.start)
     return Funds(standing, used.books_created, held, await credits.lots(db, account_id, now))

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from bookgen.billing.periods import Period
 from bookgen.billing.quota import Quota
+from bookgen.billing.standing import Standing
 from bookgen.models import UNLIMITED, Allowance
 from bookgen.store import image_holds, subscriptions, usage
 from bookgen.store.database import DB, Database
@@ -32,11 +33,10 @@ class HeldImages:
         await image_holds.remove(db, self._id)
 
 
-async def require_images(connection: DB, quota: Quota, account_id: int, book_id: int, images: int) -> None:
+async def require_images(connection: DB, quota: Quota, standing: Standing, book_id: int, images: int) -> None:
     """QuotaExceeded where a run of the book cannot make so many. An active run holds them by itself."""
-    period = await quota.period(connection, account_id)
-    taken = await image_holds.held(connection, account_id, period.start, but_of=book_id)
-    await quota.require(connection, account_id, Allowance.AI_IMAGES, in_flight=taken + images - 1)
+    taken = await image_holds.held(connection, standing.account_id, standing.period.start, but_of=book_id)
+    await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken + images - 1)
 
 
 @asynccontextmanager
@@ -54,8 +54,9 @@ async def hold_images(database: Database, quota: Quota, account_id: int, images:
     async with database.http.acquire() as connection, connection.transaction():
         await subscriptions.lock(connection, account_id)
         await image_holds.remove(connection, hold_id)
-        period = await quota.period(connection, account_id)
+        standing = await quota.standing(connection, account_id)
+        period = standing.period
         taken = await image_holds.held(connection, account_id, period.start)
-        await quota.require(connection, account_id, Allowance.AI_IMAGES, in_flight=taken + images - 1)
+        await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken + images - 1)
         await image_holds.add(connection, hold_id, account_id, images, period.start, period.end, LONGEST_SECONDS)
     return HeldImages(hold_id, account_id, period)

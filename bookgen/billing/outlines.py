@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bookgen.billing.quota import Quota
+from bookgen.billing.standing import Standing
 from bookgen.models import UNLIMITED
 from bookgen.store import usage
 from bookgen.store.database import DB
@@ -11,15 +12,14 @@ FREE_OF_A_BOOK = 3
 LEAST_BOOKS = 5  # drafts are free, and some are thrown away
 
 
-async def is_free(db: DB, quota: Quota, account_id: int, made: int, *, in_flight: int = 0) -> bool:
+async def is_free(db: DB, standing: Standing, made: int, *, in_flight: int = 0) -> bool:
     """Whether the next outline of a book that has had `made` is, beside those of the account that are in flight."""
     if made >= FREE_OF_A_BOOK:
         return False
-    standing = await quota.standing(db, account_id)
     books = standing.plan.features.books_per_month
     if books == UNLIMITED:
         return True
-    had = await usage.free_outlines(db, account_id, standing.period.start)
+    had = await usage.free_outlines(db, standing.account_id, standing.period.start)
     return had + in_flight < FREE_OF_A_BOOK * max(LEAST_BOOKS, books)
 
 

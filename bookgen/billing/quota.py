@@ -102,10 +102,10 @@ class Quota:
             raise self._too_long(funds, target_word_count)
 
     async def hold_book(
-        self, connection: DB, account_id: int, book_id: int, run_id: UUID, target_word_count: int
+        self, connection: DB, standing: Standing, book_id: int, run_id: UUID, target_word_count: int
     ) -> FundingSource:
         """Sets aside what pays for this run, in the transaction that accepts it."""
-        standing = await self.standing(connection, account_id)
+        account_id = standing.account_id
         if pays_for_any(standing.plan, target_word_count) and await holds.find_by_book(connection, book_id) is None:
             source, period = FundingSource.SUBSCRIPTION, standing.period
             await holds.add(connection, account_id, book_id, run_id, source, None, period.start, period.end)
@@ -161,12 +161,11 @@ class Quota:
             await holds.remove(connection, hold.id)
         await wallet.settle(connection, hold.account_id, self.now())
 
-    async def require(self, db: DB, account_id: int, allowance: Allowance, *, in_flight: int) -> None:
+    async def require(self, db: DB, standing: Standing, allowance: Allowance, *, in_flight: int) -> None:
         """Refuses one more where the allowance has no room for it beside those in flight. Takes nothing: `spend` does,
         in the transaction that brings what it pays for.
         """
-        standing = await self.standing(db, account_id)
-        used = await self._used(db, account_id, standing, allowance)
+        used = await self._used(db, standing, allowance)
         if left(standing.plan.features.limit(allowance), used + in_flight) == 0:
             raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, in_flight))
 
@@ -175,15 +174,15 @@ class Quota:
         standing = await self.standing(db, account_id)
         limit, period = standing.plan.features.limit(allowance), standing.period
         if not await usage.spend(db, account_id, period.start, period.end, allowance, limit, amount):
-            used = await self._used(db, account_id, standing, allowance)
+            used = await self._used(db, standing, allowance)
             raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, 0))
 
-    async def _used(self, db: DB, account_id: int, standing: Standing, allowance: Allowance) -> int:
+    async def _used(self, db: DB, standing: Standing, allowance: Allowance) -> int:
         period = standing.period
-        return (await usage.find(db, account_id, period.start, period.end)).used(allowance)
+        return (await usage.find(db, standing.account_id, period.start, period.end)).used(allowance)
 
     async def _funds(self, db: DB, account_id: int) -> Funds:
-        return await find_funds(db, account_id, await self.standing(db, account_id), self.now())
+        return await find_funds(db, await self.standing(db, account_id), self.now())
 
     async def _covered(self, db: DB, hold: Hold) -> int:
         """The longest book that the hold pays for."""

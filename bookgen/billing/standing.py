@@ -19,6 +19,7 @@ PAST_DUE_GRACE = timedelta(days=7)
 class Standing:
     """`current_period_end` is the end of what was paid for, or of the allowances' period where nobody pays."""
 
+    account_id: int
     plan: Plan
     period: Period
     current_period_end: datetime
@@ -33,9 +34,9 @@ async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool
         and entitled(subscription.status, subscription.current_period_end, subscription.past_due_since, now)
     ):
         period = period_at(subscription.anchor, now)
-        return Standing(subscription.plan, period, subscription.current_period_end or period.end)
+        return Standing(account_id, subscription.plan, period, subscription.current_period_end or period.end)
     period = period_at(found.signed_up_at, now)
-    return Standing(found.standard, period, period.end)
+    return Standing(account_id, found.standard, period, period.end)
 
 
 def standard_plan(*, billing: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bookgen.billing.quota import Quota
+from bookgen.billing.standing import Standing
 from bookgen.errors import PlanUpgradeRequired
 from bookgen.models import UNLIMITED
 from bookgen.store import storage
@@ -29,11 +30,11 @@ async def require_stored(connection: DB, quota: Quota, account_id: int, *, growt
     _refuse_beyond(allowed, await storage.stored(connection, account_id) + growth, quota.upgrade_url)
 
 
-async def require_room(db: DB, quota: Quota, account_id: int) -> None:
+async def require_room(db: DB, quota: Quota, standing: Standing) -> None:
     """Refuses an account that has no room left, before work is begun that brings it more. PlanUpgradeRequired."""
-    allowed = (await quota.plan(db, account_id)).features.max_stored_mb
+    allowed = standing.plan.features.max_stored_mb
     if allowed != UNLIMITED:
-        _refuse_beyond(allowed, await storage.stored(db, account_id) + 1, quota.upgrade_url)
+        _refuse_beyond(allowed, await storage.stored(db, standing.account_id) + 1, quota.upgrade_url)
 
 
 def _refuse_beyond(allowed: int, wanted: int, upgrade_url: str) -> None:

@@ -112,7 +112,7 @@ class Artwork:
         """New variants, at most `count`: one that cannot be made is given back, if another was."""
         db = self._database.http
         book = await self._book(account_id, book_id)
-        await require_room(db, self._quota, account_id)
+        await self._require_room(account_id)
         before = len(await covers.of_book(db, book_id))
         copy, work = await self._copy(book), _Work(account_id, book, COVER, sheet=await self._sheet(book))
         async with held_images(self._database, self._quota, account_id, count) as held:
@@ -140,7 +140,7 @@ class Artwork:
         book = await self._book(account_id, book_id)
         if await covers.selected(db, book_id):
             return None
-        await require_room(db, self._quota, account_id)
+        await self._require_room(account_id)
         variant = len(await covers.of_book(db, book_id))
         work = _Work(account_id, book, COVER, sheet=await self._sheet(book), run_id=run_id, halt=halt)
         held = await hold_images(self._database, self._quota, account_id, 1, run_id)
@@ -178,7 +178,7 @@ class Artwork:
         book = await self._book(account_id, chapter.book_id)
         if book.kind is BookKind.PROSE:  # pictures are what a children's book was bought for
             require_chapter_images(await self._quota.plan(db, account_id), self._quota.upgrade_url)
-        await require_room(db, self._quota, account_id)
+        await self._require_room(account_id)
         work = _Work(account_id, book, ILLUSTRATION, chapter, await self._sheet(book))
         variant = chapter.chapter_number + len(await illustrations.of_chapter(db, chapter_id))
         async with held_images(self._database, self._quota, account_id, 1) as held:
@@ -205,6 +205,10 @@ class Artwork:
                     )
                     await require_stored(connection, self._quota, account_id)
                     return kept
+
+    async def _require_room(self, account_id: int) -> None:
+        db, quota = self._database.http, self._quota
+        await require_room(db, quota, await quota.standing(db, account_id))
 
     async def _cover(self, work: _Work, copy: Copy, variant: int, style: str, prompt: str) -> _Made:
         book = work.book

@@ -45,7 +45,8 @@ async def create_childrens(connection: Connection, quota: Quota, account_id: int
         "characters": new["characters"],
     }
     async with connection.transaction():
-        await addons.require(connection, quota, account_id, addons.CHILDRENS_BOOK)
+        standing = await quota.standing(connection, account_id)
+        await addons.require(connection, quota, standing, addons.CHILDRENS_BOOK)
         await quota.require_book(connection, account_id, spreads * words)
         book = await books.create(connection, account_id, fields)
         await require_stored(connection, quota, account_id)

@@ -98,7 +98,8 @@ class PaymentWorld:
         done = await self.pool.fetchval("SELECT count(*) FROM consumption WHERE run_id = $1", run)
         if not done and await holds.find_by_run(self.pool, run) is None:
             async with self.pool.acquire() as connection, connection.transaction():
-                await self.quota.hold_book(connection, account, book, run, 10_000)
+                standing = await self.quota.standing(connection, account)
+                await self.quota.hold_book(connection, standing, book, run, 10_000)
         async with self.pool.acquire() as connection, connection.transaction():
             await self.quota.consume_book(connection, account, book, run, 9_000)
 

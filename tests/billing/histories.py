@@ -182,7 +182,8 @@ class History:
         self.running[run] = book
 
         async def hold(connection: Any) -> None:
-            source = await self.quota.hold_book(connection, self.account, book, run, self.books[book])
+            standing = await self.quota.standing(connection, self.account)
+            source = await self.quota.hold_book(connection, standing, book, run, self.books[book])
             if source is FundingSource.SUBSCRIPTION:
                 await self._within_limit(connection)
 
@@ -215,7 +216,7 @@ class History:
         run = uuid4()
 
         async def hold(connection: Any) -> None:
-            await hold_use(connection, self.quota, self.account, ADDON, run, 1)
+            await hold_use(connection, self.quota, await self.quota.standing(connection, self.account), ADDON, run, 1)
 
         try:
             await self._commit(random, hold)

@@ -33,7 +33,7 @@ def hold(pool, quota):
     async def hold(account, book=1, run=None):
         run = run or uuid4()
         async with pool.acquire() as connection, connection.transaction():
-            await hold_use(connection, quota, account, SLUG, run, book)
+            await hold_use(connection, quota, await quota.standing(connection, account), SLUG, run, book)
         return run
 
     return hold
@@ -74,7 +74,7 @@ async def test_a_plan_that_includes_the_addons_takes_no_use(pool, make_account):
     account, run = await make_account("self-hosted"), uuid4()
 
     for quota in (Quota(billing=True), Quota(billing=False)):
-        await hold_use(pool, quota, account, SLUG, run, 1)
+        await hold_use(pool, quota, await quota.standing(pool, account), SLUG, run, 1)
 
     assert await pool.fetchval("SELECT count(*) FROM addon_use WHERE run_id = $1", run) == 0
 

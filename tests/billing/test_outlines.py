@@ -10,12 +10,13 @@ async def test_what_is_in_flight_counts_beside_what_was_had(pool, quota, make_ac
     for _ in range(14):
         await outlines.count_free(pool, quota, account)
 
-    assert await outlines.is_free(pool, quota, account, 0)
-    assert not await outlines.is_free(pool, quota, account, 0, in_flight=1)
-    assert not await outlines.is_free(pool, quota, account, 0, in_flight=2)
+    standing = await quota.standing(pool, account)
+    assert await outlines.is_free(pool, standing, 0)
+    assert not await outlines.is_free(pool, standing, 0, in_flight=1)
+    assert not await outlines.is_free(pool, standing, 0, in_flight=2)
 
 
 async def test_the_fourth_outline_of_a_book_is_never_free(pool, quota, make_account) -> None:
-    account = await make_account()
+    standing = await quota.standing(pool, await make_account())
 
-    assert [await outlines.is_free(pool, quota, account, made) for made in (0, 2, 3, 4)] == [True, True, False, False]
+    assert [await outlines.is_free(pool, standing, made) for made in (0, 2, 3, 4)] == [True, True, False, False]

@@ -22,7 +22,8 @@ def hold(pool, quota):
     async def hold(account_id, book_id, words=10_000, run_id=None):
         async with pool.acquire() as connection, connection.transaction():
             run_id = run_id or uuid4()
-            return run_id, await quota.hold_book(connection, account_id, book_id, run_id, words)
+            standing = await quota.standing(connection, account_id)
+            return run_id, await quota.hold_book(connection, standing, book_id, run_id, words)
 
     return hold
 
@@ -285,10 +286,12 @@ async def test_what_is_in_flight_counts_on_what_is_left(pool, quota, make_accoun
     account = await make_account()
     await quota.spend(pool, account, Allowance.AI_EDITS, 3)
 
-    await quota.require(pool, account, Allowance.PROOFREADING_CHECKS, in_flight=0)
-    await quota.require(pool, account, Allowance.AI_EDITS, in_flight=1)
+    standing = await quota.standing(pool, account)
+
+    await quota.require(pool, standing, Allowance.PROOFREADING_CHECKS, in_flight=0)
+    await quota.require(pool, standing, Allowance.AI_EDITS, in_flight=1)
     with pytest.raises(QuotaExceeded) as refused:
-        await quota.require(pool, account, Allowance.AI_EDITS, in_flight=2)
+        await quota.require(pool, standing, Allowance.AI_EDITS, in_flight=2)
 
     assert refused.value.details["used"] == 3
     assert refused.value.details["remaining"] == 0
@@ -297,12 +300,12 @@ async def test_what_is_in_flight_counts_on_what_is_left(pool, quota, make_accoun
 async def test_a_run_may_make_the_images_that_are_left_and_not_one_more(pool, quota, make_account, make_book):
     account = await make_account()
     book = await make_book(account)
-    period = await quota.period(pool, account)
-    await image_holds.add(pool, uuid4(), account, 1, period.start, period.end, 60.0)
+    standing = await quota.standing(pool, account)
+    await image_holds.add(pool, uuid4(), account, 1, standing.period.start, standing.period.end, 60.0)
 
-    await require_images(pool, quota, account, book, 3)
+    await require_images(pool, quota, standing, book, 3)
     with pytest.raises(QuotaExceeded):
-        await require_images(pool, quota, account, book, 4)
+        await require_images(pool, quota, standing, book, 4)
 
 
 async def test_with_billing_off_nothing_is_refused_and_all_is_counted(pool, clock, make_account, make_book):
@@ -312,7 +315,7 @@ async def test_with_billing_off_nothing_is_refused_and_all_is_counted(pool, cloc
         book, run = await make_book(account, 400_000), uuid4()
         async with pool.acquire() as connection, connection.transaction():
             await quota.require_book(connection, account, 400_000)
-            await quota.hold_book(connection, account, book, run, 400_000)
+            await quota.hold_book(connection, await quota.standing(connection, account), book, run, 400_000)
             await quota.consume_book(connection, account, book, run, 390_000)
     await quota.spend(pool, account, Allowance.AI_IMAGES, 500)
 
