@@ -9,11 +9,7 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import Any
 
-import structlog
-
 from bookgen.errors import RateLimited, Unavailable
-
-log = structlog.get_logger()
 
 MAX_WAITING = 32
 ANSWER_SECONDS = 25.0

@@ -6,8 +6,6 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-import structlog
-
 from bookgen.actors.actor import Actor
 from bookgen.actors.chapter_work import ChapterWork, Written
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
@@ -43,8 +41,6 @@ from bookgen.models import Run, RunPhase, RunStatus
 from bookgen.store import runs
 from bookgen.store.runs import Begun, Saved
 from bookgen.writing.material import Material
-
-log = structlog.get_logger()
 
 COMMAND_SECONDS = 4.0
 RETRY_SECONDS = 0.25

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from bookgen.actors.messages import PhaseDone, WorkFailed, WorkHalted
 from bookgen.actors.resources import Save
 from bookgen.actors.work_in_flight import PhaseFailed, WorkInFlight
-from bookgen.errors import Conflict, InvalidInput, QuotaExceeded
+from bookgen.errors import Conflict, InvalidInput, PlanUpgradeRequired, QuotaExceeded
 
-FORESEEN = (QuotaExceeded, PhaseFailed, InvalidInput, Conflict)
+FORESEEN = (QuotaExceeded, PlanUpgradeRequired, PhaseFailed, InvalidInput, Conflict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,14 +83,14 @@ class Reports:
         try:
             if await self._read(report, owner, steps):
                 await self._complete(report, owner)
+        except (CallsHalted, NotFound):
+            pass  # handed to another process, or deleted
         except UpstreamAIError as error:
             await self._fail(report, owner, "UPSTREAM_AI_ERROR", error)
         except QuotaExceeded as error:
             await self._fail(report, owner, "QUOTA_EXCEEDED", error)
         except ProofreadingFailed as error:
             await self._fail(report, owner, "SERVICE_UNAVAILABLE", error, retryable=True)
-        except (CallsHalted, NotFound):
-            pass  # handed to another process, or deleted
         self._steps.pop(report.id, None)  # one that has crashed stays, or it would be claimed here again at once
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-import structlog
 
 from bookgen.actors.actor import now
 from bookgen.actors.backlog import Dropped
@@ -26,8 +25,6 @@ from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextRep
 from bookgen.store import model_calls
 from bookgen.store import steps as store
 from bookgen.store.model_calls import Asked, PaidCall, Step
-
-log = structlog.get_logger(__name__)
 
 # Seconds that a caller of an outline or a rewrite is left waiting for a provider that is away.
 CALLER_PATIENCE = 45.0

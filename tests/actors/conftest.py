@@ -172,6 +172,8 @@ class Studio:
         await self._make("cover")
 
         async def keep(connection: asyncpg.Connection) -> None:
+            if failure := self.failures.pop("keeping", None):
+                raise failure
             image, thumbnail = [await media.add(connection, book_id, b"picture", 16, 25) for _ in range(2)]
             drawn = {"style": "", "prompt": "", "width": 16, "height": 25, "design": None}
             cover = await covers.add(connection, book_id, image_key=image, thumbnail_key=thumbnail, **drawn)

@@ -271,6 +271,23 @@ async def test_a_phase_that_fails_ends_the_run_as_an_error_that_resume_mends(
     assert model.asked[author.book, 1] == 1
 
 
+async def test_a_cover_for_which_there_is_no_room_is_not_painted_again(
+    supervisor: Supervisor, studio: Studio, author: Idea, shelf: Shelf
+) -> None:
+    studio.failures = {"keeping": PlanUpgradeRequired("It is full.")}
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "error")
+
+    run = await shelf.run(author.book)
+    assert (run["failure"]["code"], run["failure"]["stage"], run["crash_count"]) == (
+        "PLAN_UPGRADE_REQUIRED",
+        "cover",
+        0,
+    )
+    assert studio.made.count("cover") == 1
+
+
 async def test_without_the_addon_nothing_begins(supervisor: Supervisor, shelf: Shelf) -> None:
     account, book = await shelf.outlined()
 

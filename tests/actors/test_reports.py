@@ -47,6 +47,27 @@ async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most
         assert used["proofreading_checks_used"] == 1
 
 
+async def test_a_process_that_stops_leaves_a_report_to_the_next(database: Database, tmp_path: Path) -> None:
+    before, after = Proofreader(), Proofreader()
+    async with serving(database, tmp_path, model=before) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        before.may_answer.clear()
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+        await asyncio.wait_for(before.asked.wait(), 30)
+        reports = visitor.services.supervisor.reports
+        reports.halt()
+        before.may_answer.set()  # the call in flight is answered, and the next one is not made
+        await asyncio.gather(*reports.tasks)
+
+        assert (await author.get(f"/proofreading-reports/{report['id']}/")).body["status"] == "running"
+
+    async with serving(database, tmp_path, model=after) as visitor:
+        again = Api(visitor.client, visitor.services, visitor.tokens, author.access, author.account_id)
+        over = await ended(again, report["id"])
+
+        assert (over["status"], before.calls, after.calls) == ("completed", 1, 1)
+
+
 async def test_a_report_whose_rules_cannot_be_run_ends_with_what_was_wrong_and_costs_no_check(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

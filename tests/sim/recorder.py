@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 WITHOUT_LEASE = "it was taken by a process that has no lease"
+BY_FORMER_OWNER = "a process has written or begun a chapter of it that had lost it"
 # `breach`: a change that no run may make, as a sentence. `charge`: a run that is charged with the end of a process.
 RECORDER = f"""
     CREATE SCHEMA seen;
@@ -16,7 +17,7 @@ RECORDER = f"""
         END IF;
         IF NEW.call_no > OLD.call_no AND (SELECT pid FROM process WHERE boot_id = NEW.owner)::text
                                          <> current_setting('sim.pid', true) THEN
-            INSERT INTO seen.breach VALUES ('a process has written or begun a chapter of it that had lost it',
+            INSERT INTO seen.breach VALUES ('{BY_FORMER_OWNER}',
                                             NEW.book_id);
         END IF;
         IF NEW.written > OLD.written AND OLD.status IN ('stopped', 'completed', 'error') THEN

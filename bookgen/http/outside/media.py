@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 
 from aiohttp import web
@@ -12,12 +13,15 @@ from bookgen.http.edge.keys import DATABASE
 from bookgen.store import media
 
 JPEG = "image/jpeg"
+_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the database is asked for
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
 @file_response(JPEG, "The JPEG, which never changes")
 async def show(request: web.Request) -> web.Response:
     key = request.match_info["key"]
+    if not _KEY.fullmatch(key):
+        raise errors.NotFound
     body = errors.must_exist(await media.find(request.app[DATABASE].http, key))
     tag = f'"{key}"'
     headers = {"ETag": tag, "Cache-Control": _FOR_EVER, "Accept-Ranges": "bytes"}
