@@ -509,7 +509,10 @@ class UsagePeriod:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Set aside for a book. `run_id` is None while it is kept after a run that ended with chapters written."""
+    """Set aside for a book. `run_id` is None while it is kept after a run that ended with chapters written.
+
+    `words_written` and those of the run that has it are what was written under it.
+    """
 
     id: int
     account_id: int
@@ -518,6 +521,7 @@ class Hold:
     source: FundingSource
     lot_id: int | None
     words_per_book: int | None
+    words_written: int
     period_start: datetime
     period_end: datetime
 

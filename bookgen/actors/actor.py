@@ -38,12 +38,13 @@ class Actor(ABC):
     those still waiting hear Unavailable, and `crashed` is called.
     """
 
-    __slots__ = ("_asked", "_inbox", "_task", "last_told")
+    __slots__ = ("_asked", "_crashed", "_inbox", "_task", "last_told")
 
     def __init__(self) -> None:
         self._inbox: deque[tuple[Any, asyncio.Future[Any] | None]] | None = None
         self._task: asyncio.Task[Any] | None = None
         self._asked = 0
+        self._crashed = False
         self.last_told = 0.0
 
     @abstractmethod
@@ -77,6 +78,10 @@ class Actor(ABC):
             raise Unavailable("The book is busy. Read its generation status before trying again.") from None
 
     def _post(self, message: Any, answer: asyncio.Future[Any] | None) -> None:
+        if self._crashed:  # another one finds in the database what is left to do
+            if answer is not None:
+                _answer(answer, error=Unavailable())
+            return
         if self._inbox is None:
             self._inbox = deque()
         self._inbox.append((message, answer))
@@ -113,7 +118,7 @@ class Actor(ABC):
                 _answer(answer, result)
 
     def _give_up(self, error: Exception) -> None:
-        waiting, self._inbox, self._asked = self._inbox or deque(), None, 0
+        waiting, self._inbox, self._crashed = self._inbox or deque(), None, True
         for _, answer in waiting:
             if answer is not None:
                 _answer(answer, error=Unavailable())

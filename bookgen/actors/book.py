@@ -150,7 +150,7 @@ class BookActor(Actor):
             self._resources.health.saw(error)
             if self._work_in_flight:
                 self._work_in_flight.shrink()  # an outage is waited out with no more than what is finished
-            if self._work_in_flight or not self._chapters.draining:
+            if self._work_in_flight or not self._resources.draining:
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self.tell, message)
         else:
             if asked:
@@ -186,7 +186,7 @@ class BookActor(Actor):
             self.cancel()
         if mine is None:
             return
-        if mine.status is not RunStatus.RUNNING or self._chapters.draining:
+        if mine.status is not RunStatus.RUNNING or self._resources.draining:
             self.halt()
         elif self._work_in_flight:
             self._work_in_flight.go_on()
@@ -200,7 +200,7 @@ class BookActor(Actor):
 
     async def _write_next(self, run: Run) -> bool:
         """Whether the database was asked."""
-        if self._work_in_flight or self._chapters.draining:
+        if self._work_in_flight or self._resources.draining:
             return False
         if run.phase is not RunPhase.CHAPTERS:
             await self._begin_phase(run)

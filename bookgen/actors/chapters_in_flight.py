@@ -43,12 +43,11 @@ BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
 class ChaptersInFlight:
     """Owns the chapters in flight, and the work of other phases, by run.
 
-    `draining`: no further chapter is begun and no further call is made. `surplus`: so many runs are to be handed over.
+    `surplus`: so many runs are to be handed over.
     """
 
     def __init__(self, resources: Resources, chapters_at_once: int) -> None:
         self.by_run: dict[UUID, WorkInFlight[Any]] = {}
-        self.draining = False
         self.surplus = 0
         self.quarantine = Quarantine(resources)
         self._resources = resources
@@ -82,7 +81,7 @@ class ChaptersInFlight:
         work = self.by_run[run.id] = ChapterWork(run, steps)
         # A book that may wait long for its place is read when it has it: memory is for those that write.
         work.task = spawn(self._write(work, None if self._places.locked() else known))
-        if self.draining:  # since it was announced
+        if self._resources.draining:  # since it was announced
             work.halt()
         return work
 
@@ -92,7 +91,7 @@ class ChaptersInFlight:
         steps = StoredSteps(self._resources, work_of, replay=True, quarantine=self.quarantine)
         work = self.by_run[run.id] = PhaseWork(run, steps)
         work.task = spawn(self._perform(work))
-        if self.draining:
+        if self._resources.draining:
             work.halt()
         return work
 
@@ -137,8 +136,13 @@ class ChaptersInFlight:
         self.quarantine.release(work.run.id)
 
     def give_up_stalled(self) -> None:
-        """Ends the work on chapters of whose last reply nothing has come, or whose call has outlived its bound."""
+        """Ends the work on chapters of whose last reply nothing has come, or whose call has outlived its bound.
+
+        What waits for the database makes no progress meanwhile, and is no stall.
+        """
         late = now() - STALL_SECONDS
+        if self._resources.health.up_since > late:
+            return
         for work in self.by_run.values():
             if work.placed and (due := work.steps.due) is not None and due < late:
                 log.error("chapter_stalled", run_id=str(work.run.id), chapter_number=work.run.current_chapter)
@@ -156,7 +160,7 @@ class ChaptersInFlight:
         async with self._place(work.run):
             given = known or await self._read(work.run)
             chapter = work.place(given)
-            await self._require_room(work.run)
+            await self._require_allowed(work.run)
             write_chapter = self._resources.writing.write_chapter
             try:
                 draft = await write_chapter(given, chapter.chapter_number, work.steps, work.hear_of)
@@ -166,13 +170,17 @@ class ChaptersInFlight:
                 await work.steps.settle()
                 raise
 
-    async def _require_room(self, run: Run) -> None:
+    async def _require_allowed(self, run: Run) -> None:
         """PlanUpgradeRequired when the account keeps all that its plan allows: what is written stays, and no call is
-        made for what there is no room for. Without billing it is looked at when a run starts."""
+        made for what there is no room for. QuotaExceeded when the run has written all that it is paid for. Without
+        billing it is looked at when a run starts.
+        """
         pool, quota = self._resources.pool, self._resources.quota
 
         async def require() -> None:
-            await require_room(pool, quota, await quota.standing(pool, run.account_id))
+            standing = await quota.standing(pool, run.account_id)
+            await require_room(pool, quota, standing)
+            await quota.require_unwritten(pool, standing, run)
 
         if quota.billing:
             await self._resources.health.through_outages(require)

@@ -64,15 +64,13 @@ class Crashes:
 
     def _restart(self, key: Key) -> None:
         self._backing_off.discard(key)
-        if not self._chapters.draining:
+        if not self._resources.draining:
             self._registry.tell(key, RowChanged())
 
     async def _give_up(self, key: Key) -> None:
-        op = uuid4()
+        op, event = uuid4(), GiveUp(self._resources.boot_id)
         try:
-            committed = await self._resources.health.through_outages(
-                lambda: self._transactions.steer(*key, GiveUp(), op)
-            )
+            committed = await self._resources.health.through_outages(lambda: self._transactions.steer(*key, event, op))
             self._statuses.changed(key)
             if promoted := committed.promoted:
                 self._registry.tell((promoted.account_id, promoted.book_id), WriteNext(promoted))

@@ -84,7 +84,7 @@ def decide(state: BookState, message: Command | Event, fresh: Run) -> Decision:
         case PhaseDone():
             return _phase_done(state, message)
         case GiveUp():
-            return _given_up(state.run)
+            return _given_up(state.run, message.owner)
         case WorkFailed() | WorkHalted():
             return _ended_without_text(state, message)
     if state.run is None:
@@ -216,8 +216,8 @@ def _completed(run: Run) -> Decision:
     return Decision(done, frozenset({Effect.CONSUME, Effect.PROMOTE, Effect.SETTLE, Effect.CLOSE_STEPS}))
 
 
-def _given_up(run: Run | None) -> Decision:
-    if run is None or run.status is not RunStatus.RUNNING:
+def _given_up(run: Run | None, owner: UUID) -> Decision:
+    if run is None or run.status is not RunStatus.RUNNING or run.owner != owner:
         return Decision(run)
     message = "Writing this book failed on an error of ours."
     return _failed(run, RunFailure("internal", message, STAGES[run.phase], None, retryable=True))

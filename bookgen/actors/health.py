@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -23,11 +24,15 @@ ANSWERED_SECONDS = 5.0
 
 
 class Health:
-    """A gate that is closed while the database is away. No model call starts behind a closed gate."""
+    """A gate that is closed while the database is away. No model call starts behind a closed gate.
+
+    `up_since`: when it was opened last, by the loop's clock.
+    """
 
     def __init__(self) -> None:
         self._up = asyncio.Event()
         self._up.set()
+        self.up_since = -math.inf
         self._writes_fail_until = 0.0
         self._answered_at = -ANSWERED_SECONDS
 
@@ -52,6 +57,7 @@ class Health:
         if not self.up and self._answered_at >= self._writes_fail_until:
             log.info("database_back")
             self._up.set()
+            self.up_since = self._answered_at
 
     async def through_outages(
         self,

@@ -124,7 +124,7 @@ class Lease:
         for actor in self._registry:
             actor.lose()
         self._chapters.quarantine.clear()
-        if not self._chapters.draining:
+        if not self._resources.draining:
             spawn(self._resources.health.through_outages(self.take_and_renew))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from bookgen.models import Run, RunPhase
 
@@ -97,7 +98,9 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The book's actor has crashed too often."""
+    """The book's actor has crashed too often in the process `owner`."""
+
+    owner: UUID
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ class Recovery:
     def _is_busy_with(self, run: Run) -> bool:
         """Whether this process writes the run, or is about to."""
         actor = self._registry.find(_key(run))
-        return self._chapters.draining or self._crashes.backs_off(_key(run)) or not (actor is None or actor.idle)
+        return self._resources.draining or self._crashes.backs_off(_key(run)) or not (actor is None or actor.idle)
 
 
 def _key(run: Run) -> Key:

@@ -77,6 +77,8 @@ class Products:
 class Resources:
     """`boot_id` is who this process is to the database; it changes when its lease was lost, and is known there again
     once it is `leased`. `lapsed`: the lease has run out while no other process was there. `other_processes` live.
+
+    `draining`: the process ends soon. No further chapter is begun and no further model call is made.
     """
 
     pool: asyncpg.Pool
@@ -91,6 +93,7 @@ class Resources:
     boot_id: UUID = field(default_factory=uuid4)
     leased: bool = False
     lapsed: bool = False
+    draining: bool = False
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
@@ -105,8 +108,8 @@ class Resources:
 
     @property
     def takes_runs(self) -> bool:
-        """Whether a run that is taken now stays: another process would take it from one without a lease."""
-        return self.leased and not self.lapsed
+        """Whether a run that is taken now stays: another process takes it from one that ends, or has no lease."""
+        return self.leased and not (self.lapsed or self.draining)
 
     @property
     def call_seconds(self) -> float:

@@ -94,9 +94,9 @@ class Statuses:
                 if not is_known(body := await self.read(account_id, book_id)):
                     return body
                 del body  # thousands may wait
-                if not self._chapters.draining:
+                if not self._resources.draining:
                     await self._look_again(changed, deadline - now())
-                if self._chapters.draining or now() >= deadline:
+                if self._resources.draining or now() >= deadline:
                     return None
 
     async def _look_again(self, changed: Change, most: float) -> None:

@@ -142,7 +142,7 @@ class Supervisor:
     @property
     def unready(self) -> str | None:
         """Why no work should be sent here; None when it may."""
-        if self.chapters.draining:
+        if self.resources.draining:
             return "The server is stopping."
         if not self.restored:
             return "The runs are still being restored."
@@ -187,14 +187,14 @@ class Supervisor:
             await self.registry.find_or_make((account_id, book_id)).ask(Abandon())
 
     def _refuse_unless_open(self) -> None:
-        if self.chapters.draining or not self.resources.leased:
+        if self.resources.draining or not self.resources.leased:
             raise Unavailable(STOPPING)
 
     # Drain
 
     async def drain(self, seconds: float) -> None:
         """Lets calls in flight finish for at most `seconds`, then hands the runs back as they are."""
-        self.chapters.draining = True
+        self.resources.draining = True
         self.reports.halt()
         resources = self.resources
         self._loops.append(

@@ -85,7 +85,7 @@ class WorkInFlight(Generic[R]):
             if self.stalled:
                 return WorkFailed(self.run.epoch, self.run.call_no, stalled(self.run), spoilt=True)
             return WorkHalted(self.run.epoch, self.run.call_no)
-        except PlanUpgradeRequired as error:
+        except (PlanUpgradeRequired, QuotaExceeded) as error:
             return self.failed(error)
         except UpstreamAIError as error:
             return self.failed(error, spoilt=self.steps.failed is None)

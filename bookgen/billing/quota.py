@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from uuid import UUID
 
 from bookgen.billing import credits as wallet
 from bookgen.billing.funds import Funds, find_funds
 from bookgen.billing.periods import Period
 from bookgen.billing.plans import covers_words, left, pays_for_any
 from bookgen.billing.standing import Standing, find_standing, standard_plan
-from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded, must_exist
-from bookgen.models import Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod
+from bookgen.errors import BookQuotaExceeded, Conflict, PlanUpgradeRequired, QuotaExceeded, must_exist
+from bookgen.models import UNLIMITED, Allowance, CreationOptions, FundingSource, Hold, Plan, Run, UsagePeriod
 from bookgen.store import credits, holds, plans, subscriptions, usage
 from bookgen.store.database import DB
 
 EARLIER_PERIODS = 6
+# Who empties a chapter has it written again. That is part of a book, but a book is paid for once, so its runs may write
+# so many times the words that it is paid for.
+TIMES_WRITTEN = 2
+WRITTEN_OUT = "This run has written twice the words that it is paid for. Generate again to go on: that is another book."
 
 SENTENCES = {
     Allowance.BOOKS: "No book is left in this period's allowance, and no credit covers this book.",
@@ -89,7 +92,7 @@ class Quota:
         """
         hold = await holds.find_by_book(db, book_id)
         if hold and hold.run_id:
-            allowed = await self._covered(db, hold)
+            allowed = _covered(await self.plan(db, account_id), hold)
             if target_word_count > allowed:
                 raise self._beyond(
                     f"This book's run is paid for up to {allowed:,} words. Stop it to have a longer book written.",
@@ -101,20 +104,23 @@ class Quota:
         if not covers_words(funds.standing.plan, target_word_count) and not funds.lot_that_pays(target_word_count):
             raise self._too_long(funds, target_word_count)
 
-    async def hold_book(
-        self, connection: DB, standing: Standing, book_id: int, run_id: UUID, target_word_count: int
-    ) -> FundingSource:
-        """Sets aside what pays for this run, in the transaction that accepts it."""
-        account_id = standing.account_id
-        if pays_for_any(standing.plan, target_word_count) and await holds.find_by_book(connection, book_id) is None:
+    async def hold_book(self, connection: DB, standing: Standing, run: Run, target_word_count: int) -> FundingSource:
+        """Sets aside what pays for this run, in the transaction that accepts it.
+
+        Conflict for a run that is used up, which another pays for; PlanUpgradeRequired; BookQuotaExceeded.
+        """
+        account_id = run.account_id
+        if pays_for_any(standing.plan, target_word_count) and await holds.find_by_book(connection, run.book_id) is None:
             source, period = FundingSource.SUBSCRIPTION, standing.period
-            await holds.add(connection, account_id, book_id, run_id, source, None, period.start, period.end)
+            await holds.add(connection, run, source, None, period.start, period.end)
             return source
         await subscriptions.lock(connection, account_id)
+        if await holds.consumed(connection, run.id):
+            raise Conflict(WRITTEN_OUT)
         await wallet.settle(connection, account_id, self.now())
-        hold = await holds.find_by_book(connection, book_id)
-        if hold and target_word_count <= await self._covered(connection, hold):
-            await holds.hand_to_run(connection, hold.id, run_id)
+        hold = await holds.find_by_book(connection, run.book_id)
+        if hold and target_word_count <= _covered(await self.plan(connection, account_id), hold):
+            await holds.hand_to_run(connection, hold.id, run)
             return hold.source
         if hold:
             await holds.remove(connection, hold.id)
@@ -124,42 +130,55 @@ class Quota:
         lot = None if funds.plan_pays(target_word_count) else funds.lot_that_pays(target_word_count)
         source = FundingSource.CREDITS if lot else FundingSource.SUBSCRIPTION
         lot_id = lot.id if lot else None
-        await holds.add(connection, account_id, book_id, run_id, source, lot_id, period.start, period.end)
+        await holds.add(connection, run, source, lot_id, period.start, period.end)
         return source
 
-    async def consume_book(self, connection: DB, account_id: int, book_id: int, run_id: UUID, words: int) -> None:
-        """Turns the run's hold into a consumption, in the transaction that completes the run; once a run."""
+    async def require_unwritten(self, db: DB, standing: Standing, run: Run) -> None:
+        """Refuses another chapter to a run under whose hold too much is written already. QuotaExceeded."""
+        if standing.plan.features.books_per_month == UNLIMITED:
+            return
+        hold = await holds.find_by_run(db, run.id)
+        if hold and _written_out(standing.plan, hold, run):
+            raise QuotaExceeded(WRITTEN_OUT)
+
+    async def consume_book(self, connection: DB, run: Run) -> None:
+        """Turns the run's hold into a consumption, in the transaction that ends the run; once a run."""
+        account_id = run.account_id
         await subscriptions.lock(connection, account_id)
-        hold = await holds.find_by_run(connection, run_id)
+        hold = await holds.find_by_run(connection, run.id)
         if hold:
             await holds.remove(connection, hold.id)
         source, lot_id = (hold.source, hold.lot_id) if hold else (FundingSource.SUBSCRIPTION, None)
         period = hold or await self.usage(connection, account_id)
-        first = await holds.consume(connection, run_id, account_id, book_id, source, lot_id, period.period_start, words)
+        first = await holds.consume(connection, run, source, lot_id, period.period_start)
         if not first:
             return
         if source is FundingSource.SUBSCRIPTION:
             await usage.count(connection, account_id, period.period_start, period.period_end, books=1)
         if lot_id is not None:
-            await wallet.spend(connection, account_id, lot_id, book_id, run_id)
+            await wallet.spend(connection, account_id, lot_id, run.book_id, run.id)
 
     async def count_words(self, connection: DB, account_id: int, words: int) -> None:
         """Adds what a model wrote for the account to the present period, whatever becomes of the book."""
         period = await self.period(connection, account_id)
         await usage.count(connection, account_id, period.start, period.end, words=words)
 
-    async def release_book(self, connection: DB, book_id: int, *, wrote: bool) -> None:
-        """The book's run ended without completing: its hold is kept for the book if something was written."""
-        hold = await holds.find_by_book(connection, book_id)
+    async def release_book(self, connection: DB, run: Run, *, wrote: bool) -> None:
+        """The run ended without completing: its hold is kept for the book if something was written, or consumed if so
+        much was that it has no more to pay for.
+        """
+        hold = await holds.find_by_book(connection, run.book_id)
         if hold is None:
             return
-        await subscriptions.lock(connection, hold.account_id)
-        if wrote:
-            period = await self.period(connection, hold.account_id)
-            await holds.keep(connection, hold.id, until=period.end)
+        await subscriptions.lock(connection, run.account_id)
+        standing = await self.standing(connection, run.account_id)
+        if _written_out(standing.plan, hold, run):
+            await self.consume_book(connection, run)
+        elif wrote:
+            await holds.keep(connection, hold.id, standing.period.end, run.words_written)
         else:
             await holds.remove(connection, hold.id)
-        await wallet.settle(connection, hold.account_id, self.now())
+        await wallet.settle(connection, run.account_id, self.now())
 
     async def require(self, db: DB, standing: Standing, allowance: Allowance, *, in_flight: int) -> None:
         """Refuses one more where the allowance has no room for it beside those in flight. Takes nothing: `spend` does,
@@ -183,12 +202,6 @@ class Quota:
 
     async def _funds(self, db: DB, account_id: int) -> Funds:
         return await find_funds(db, await self.standing(db, account_id), self.now())
-
-    async def _covered(self, db: DB, hold: Hold) -> int:
-        """The longest book that the hold pays for."""
-        if hold.words_per_book is not None:
-            return hold.words_per_book
-        return (await self.plan(db, hold.account_id)).features.max_word_count_per_book
 
     def _require_source(self, funds: Funds, words: int) -> None:
         if funds.plan_pays(words) or funds.lot_that_pays(words):
@@ -217,3 +230,13 @@ class Quota:
             "period_end": standing.period.end.isoformat().replace("+00:00", "Z"),
             "upgrade_url": self.upgrade_url,
         }
+
+
+def _covered(plan: Plan, hold: Hold) -> int:
+    """The longest book that the hold pays for."""
+    return plan.features.max_word_count_per_book if hold.words_per_book is None else hold.words_per_book
+
+
+def _written_out(plan: Plan, hold: Hold, run: Run) -> bool:
+    """Whether so much was written under the hold that it pays for nothing more."""
+    return hold.words_written + run.words_written >= TIMES_WRITTEN * _covered(plan, hold)

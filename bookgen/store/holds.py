@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from bookgen.models import FundingSource, Hold
+from bookgen.models import FundingSource, Hold, Run
 from bookgen.store.database import DB
 from bookgen.store.rows import mapper
 
@@ -22,13 +22,13 @@ COUNT_IN_PERIOD = """
 """
 
 ADD = """
-    INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end, words_written)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, -$8::bigint)
 """
 
-HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL WHERE id = $1"
+HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL, words_written = words_written - $3 WHERE id = $1"
 
-KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2 WHERE id = $1"
+KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2, words_written = words_written + $3 WHERE id = $1"
 
 REMOVE = "DELETE FROM hold WHERE id = $1"
 
@@ -45,6 +45,13 @@ CONSUME = """
     ON CONFLICT (run_id) DO NOTHING
     RETURNING true
 """
+
+
+CONSUMED = "SELECT EXISTS (SELECT FROM consumption WHERE run_id = $1)"
+
+
+async def consumed(db: DB, run_id: UUID) -> bool:
+    return bool(await db.fetchval(CONSUMED, run_id))
 
 
 async def find_by_book(db: DB, book_id: int) -> Hold | None:
@@ -64,24 +71,24 @@ async def count_in_period(db: DB, account_id: int, period_start: datetime) -> in
 
 async def add(
     connection: DB,
-    account_id: int,
-    book_id: int,
-    run_id: UUID,
+    run: Run,
     source: FundingSource,
     lot_id: int | None,
     period_start: datetime,
     period_end: datetime,
 ) -> None:
-    await connection.execute(ADD, account_id, book_id, run_id, source, lot_id, period_start, period_end)
+    await connection.execute(
+        ADD, run.account_id, run.book_id, run.id, source, lot_id, period_start, period_end, run.words_written
+    )
 
 
-async def hand_to_run(connection: DB, hold_id: int, run_id: UUID) -> None:
-    await connection.execute(HAND_TO_RUN, hold_id, run_id)
+async def hand_to_run(connection: DB, hold_id: int, run: Run) -> None:
+    await connection.execute(HAND_TO_RUN, hold_id, run.id, run.words_written)
 
 
-async def keep(connection: DB, hold_id: int, until: datetime) -> None:
-    """Leaves the hold to its book without a run."""
-    await connection.execute(KEEP, hold_id, until)
+async def keep(connection: DB, hold_id: int, until: datetime, words: int) -> None:
+    """Leaves the hold to its book without a run; `words` are those of the run that had it."""
+    await connection.execute(KEEP, hold_id, until, words)
 
 
 async def remove(connection: DB, hold_id: int) -> None:
@@ -94,13 +101,11 @@ async def remove_expired(connection: DB, account_id: int, now: datetime) -> None
 
 async def consume(
     connection: DB,
-    run_id: UUID,
-    account_id: int,
-    book_id: int,
+    run: Run,
     source: FundingSource,
     lot_id: int | None,
     period_start: datetime,
-    words: int,
 ) -> bool:
     """Whether this run had consumed nothing before."""
-    return bool(await connection.fetchval(CONSUME, run_id, account_id, book_id, source, lot_id, period_start, words))
+    values = (run.id, run.account_id, run.book_id, source, lot_id, period_start, run.words_written)
+    return bool(await connection.fetchval(CONSUME, *values))

@@ -284,7 +284,7 @@ def begun(started: list[Supervisor], start: Start, model: Model, shelf: Shelf) -
 async def crash(supervisor: Supervisor, shelf: Shelf) -> None:
     """What is left of a process after kill -9: its rows, and a lease that runs out."""
     boot_id = supervisor.resources.boot_id
-    supervisor.chapters.draining = True
+    supervisor.resources.draining = True
     supervisor.lease._lost()
     await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 second' WHERE boot_id = $1", boot_id)
 

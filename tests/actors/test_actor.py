@@ -53,6 +53,20 @@ async def test_an_idle_actor_has_neither_task_nor_mailbox() -> None:
     assert actor._inbox is None
 
 
+async def test_a_crashed_actor_does_nothing_of_what_it_is_still_told() -> None:
+    actor = Echo()
+    actor.tell(ZeroDivisionError())
+    await asyncio.sleep(0)
+    assert actor.crashes
+
+    actor.tell("late")
+    with pytest.raises(Unavailable):
+        await actor.ask("later")
+
+    assert actor.idle
+    assert [type(message) for message in actor.heard] == [ZeroDivisionError]
+
+
 async def test_a_domain_error_goes_to_the_asker_and_the_actor_lives() -> None:
     actor = Echo()
 

@@ -41,6 +41,28 @@ async def test_a_run_writes_every_chapter_and_completes(supervisor: Supervisor, 
     assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", book) == 3
 
 
+async def test_a_run_whose_chapters_are_emptied_again_and_again_ends_and_is_paid_for(
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await begun(chapters=3, plan="free")
+    longest = """UPDATE plan SET features = features || '{"max_word_count_per_book": 4}' WHERE slug = 'free'"""
+    await shelf.pool.execute(longest)
+    first = await shelf.chapter_id(book, 1)
+    model.answer(book, 1)  # four words, and four more
+    await model.wait_until_asked(book, 2)
+    async with shelf.pool.acquire() as connection:
+        await editing.save_chapter(connection, Quota(billing=True), account, first, {"content": ""})
+    model.answer(book, 2)
+
+    await shelf.until_status(book, "error")
+
+    failure = (await shelf.run(book))["failure"]
+    assert (failure["code"], failure["chapter_number"]) == ("QUOTA_EXCEEDED", 1)
+    assert await shelf.value("SELECT books_created FROM usage_period WHERE account_id = $1", account) == 1
+    with pytest.raises(Conflict, match="Generate again"):
+        await supervisor.ask(account, book, Resume())
+
+
 async def test_a_reply_that_is_made_no_chapter_of_is_paid_for(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:

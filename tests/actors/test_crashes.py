@@ -15,7 +15,7 @@ from bookgen import telemetry
 from bookgen.actors import restarts
 from bookgen.actors import supervisor as supervising
 from bookgen.actors.health import WRITE_FAILED_SECONDS, Health
-from bookgen.actors.messages import Generate, Pause, Resume, Stop, WriteNext
+from bookgen.actors.messages import Generate, GiveUp, Pause, Resume, Stop, WriteNext
 from bookgen.actors.restarts import Restarts
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.supervisor import Supervisor
@@ -66,6 +66,18 @@ async def test_a_bug_that_looks_like_an_outage_ends_its_run_too(
 
     assert (await shelf.run(book))["failure"]["code"] == "internal"
     assert supervisor.resources.health.up
+
+
+async def test_a_process_whose_actor_crashed_gives_up_no_run_that_another_has_by_now(
+    begun: BeginRun, supervisor: Supervisor, shelf: Shelf
+) -> None:
+    account, book = await begun()
+
+    await supervisor.transactions.steer(account, book, GiveUp(uuid4()), uuid4())
+
+    assert (await shelf.run(book))["status"] == "running"
+    await supervisor.transactions.steer(account, book, GiveUp(supervisor.resources.boot_id), uuid4())
+    assert (await shelf.run(book))["status"] == "error"
 
 
 async def test_word_of_a_deleted_book_leads_nowhere_and_is_no_crash(

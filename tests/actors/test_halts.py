@@ -108,7 +108,7 @@ async def test_a_drain_between_the_calls_of_a_chapter_makes_none_and_leaves_the_
     await gated.waits.wait()
 
     draining = asyncio.create_task(writer.drain(10))
-    await until(lambda: writer.chapters.draining)
+    await until(lambda: writer.resources.draining)
     gated.let_go.set()
     await draining
 

@@ -7,6 +7,7 @@ import pytest
 from bookgen.actors import chapters_in_flight
 from bookgen.actors.messages import Generate, Pause, Resume
 from bookgen.actors.supervisor import Supervisor
+from bookgen.errors import Unavailable
 from bookgen.models import RunStatus
 
 from .conftest import BeginRun, Model, Shelf
@@ -72,6 +73,27 @@ async def test_a_call_that_has_outlived_its_bound_ends_the_run_which_says_so_and
     model.free = True
     await supervisor.ask(account, book, Resume())
     await shelf.until_status(book, "completed")
+
+
+async def test_a_chapter_that_has_waited_for_the_database_is_no_stall(
+    begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, book = await begun(chapters=1)
+    model.poison = {book}
+    model.answer(book, 1)
+    await model.until(lambda: model.stuck[book] == 1)
+    health = supervisor.resources.health
+    health.saw(Unavailable())
+    health.saw_success()
+
+    monkeypatch.setattr(chapters_in_flight, "STALL_SECONDS", 0.0)
+    monkeypatch.setattr(health, "up_since", health.up_since + 60.0)
+    await supervisor.sweep()
+
+    assert (await shelf.run(book))["status"] == "running"
+    monkeypatch.setattr(health, "up_since", health.up_since - 120.0)
+    await supervisor.sweep()
+    await shelf.until_status(book, "error")
 
 
 async def test_a_paused_call_keeps_the_turn_for_as_long_as_the_model_gives_it(

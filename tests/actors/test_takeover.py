@@ -143,7 +143,7 @@ async def test_a_full_drain_wastes_no_model_call(begun: BeginRun, start: Start, 
         await first.ask(account, book, Pause())
 
 
-async def test_a_run_that_gets_its_turn_in_a_drain_is_left_to_the_next_process(
+async def test_a_run_that_gets_its_turn_in_a_drain_is_left_to_another_process(
     start: Start, model: Model, shelf: Shelf
 ) -> None:
     first = await start()
@@ -154,15 +154,33 @@ async def test_a_run_that_gets_its_turn_in_a_drain_is_left_to_the_next_process(
     await model.wait_until_asked(last, 1)
 
     draining = asyncio.create_task(first.drain(10))
-    await until(lambda: first.chapters.draining)
+    await until(lambda: first.resources.draining)
     model.answer(last, 1)
     await draining
 
     assert (await shelf.run(last))["status"] == "completed"
     run = await shelf.run(waiting)
-    assert (run["status"], run["owner"], run["call_no"]) == ("running", None, 0)
+    assert (run["status"], run["owner"], run["call_no"]) == ("queued", None, 0)
     await start()
     await model.wait_until_asked(waiting, 1)
+
+
+async def test_a_process_that_drains_takes_no_further_runs(start: Start, model: Model, shelf: Shelf) -> None:
+    first, dying = await start(), await start()
+    books = [await shelf.outlined(chapters=1) for _ in range(2)]
+    for supervisor, book in zip((first, dying), books, strict=True):
+        await supervisor.ask(*book, Generate())
+        await model.wait_until_asked(book[1], 1)
+    of_the_dead = dying.resources.boot_id
+
+    draining = asyncio.create_task(first.drain(10))
+    await until(lambda: first.resources.draining)
+    await crash(dying, shelf)
+    await first.sweep()
+
+    assert (await shelf.run(books[1][1]))["owner"] == of_the_dead
+    model.answer(books[0][1], 1)
+    await draining
 
 
 async def test_a_pause_reaches_the_process_that_writes(

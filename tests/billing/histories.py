@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -17,9 +17,10 @@ from bookgen.billing.catalog import package_offer
 from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, Conflict, InvalidInput, PlanUpgradeRequired, QuotaExceeded
-from bookgen.models import FundingSource
-from bookgen.store import credits, subscriptions
+from bookgen.models import FundingSource, Run
+from bookgen.store import credits, holds, subscriptions
 from tests.fakes.stripe_server import FakeStripe
+from tests.run_rows import a_run
 
 NOWHERE = ReturnUrls()
 PACKAGES = ("single", "five-pack", "twenty-pack")
@@ -87,7 +88,7 @@ class History:
     sessions: list[str] = field(default_factory=list)
     credits: dict[str, int] = field(default_factory=dict)
     books: dict[int, int] = field(default_factory=dict)
-    running: dict[UUID, int] = field(default_factory=dict)
+    running: list[Run] = field(default_factory=list)
     completed: set[UUID] = field(default_factory=set)
     taken: dict[Any, int] = field(default_factory=dict)
     productions: list[UUID] = field(default_factory=list)
@@ -176,31 +177,30 @@ class History:
     # --- writing ------------------------------------------------------------------------------------
 
     async def start(self, random: Random) -> None:
-        idle = [book for book in self.books if book not in self.running.values()]
+        idle = self._idle_books()
         book = random.choice(idle) if idle and random.random() < 0.6 else await self._new_book(random)
-        run = uuid4()
-        self.running[run] = book
+        run = a_run(self.account, book)
+        self.running.append(run)
 
         async def hold(connection: Any) -> None:
             standing = await self.quota.standing(connection, self.account)
-            source = await self.quota.hold_book(connection, standing, book, run, self.books[book])
+            source = await self.quota.hold_book(connection, standing, run, self.books[book])
             if source is FundingSource.SUBSCRIPTION:
                 await self._within_limit(connection)
 
         try:
             await self._commit(random, hold)
         except (QuotaExceeded, PlanUpgradeRequired):
-            del self.running[run]
+            self.running.remove(run)
 
     async def complete(self, random: Random) -> None:
         if not self.running:
             return
-        run = random.choice(list(self.running))
-        book = self.running.pop(run)
-        self.completed.add(run)
+        run = self._written(random)
+        self.completed.add(run.id)
 
         async def consume(connection: Any) -> None:
-            await self.quota.consume_book(connection, self.account, book, run, self.books[book])
+            await self.quota.consume_book(connection, run)
 
         for _ in range(random.choice((1, 1, 2))):
             await self._commit(random, consume)
@@ -208,9 +208,20 @@ class History:
     async def stop(self, random: Random) -> None:
         if not self.running:
             return
-        book = self.running.pop(random.choice(list(self.running)))
         wrote = random.random() < 0.5
-        await self._commit(random, lambda connection: self.quota.release_book(connection, book, wrote=wrote))
+        run = self._written(random) if wrote else self.running.pop(random.randrange(len(self.running)))
+        await self._commit(random, lambda connection: self.quota.release_book(connection, run, wrote=wrote))
+        if await holds.consumed(self.pool, run.id):  # it had written all that its book is paid for, and more
+            self.completed.add(run.id)
+
+    def _written(self, random: Random) -> Run:
+        """A run that ends, with words that it has written."""
+        run = self.running.pop(random.randrange(len(self.running)))
+        return replace(run, words_written=random.randint(1, self.books[run.book_id]))
+
+    def _idle_books(self) -> list[int]:
+        written = {run.book_id for run in self.running}
+        return [book for book in self.books if book not in written]
 
     async def produce(self, random: Random) -> None:
         run = uuid4()
@@ -233,7 +244,7 @@ class History:
         await self._commit(random, lambda connection: release_use(connection, self.quota, self.account, run))
 
     async def delete(self, random: Random) -> None:
-        idle = [book for book in self.books if book not in self.running.values()]
+        idle = self._idle_books()
         if idle:
             book = random.choice(idle)
             del self.books[book]
