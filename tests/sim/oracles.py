@@ -100,9 +100,10 @@ def judge(
     """What is wrong, in sentences."""
     found = [f"{what}: {rows[:3]}" for what, sql in INVARIANTS.items() if (rows := postgres.rows(sql))]
     breaches = postgres.rows(recorder.BREACHES)
-    if nemesis.losses:  # leases are taken again, and epochs count again from what is left
-        excused = (recorder.WITHOUT_LEASE, recorder.BY_FORMER_OWNER)
-        breaches = [breach for breach in breaches if breach[0] not in excused]
+    if nemesis.losses:  # leases are taken again
+        breaches = [breach for breach in breaches if breach[0] != recorder.WITHOUT_LEASE]
+    excused = [[recorder.BY_FORMER_OWNER, book] for book in nemesis.unclaimed]
+    breaches = [breach for breach in breaches if breach not in excused]
     found += [f"run of book {book}: {what}" for what, book in breaches]
     found += _charges(postgres, nemesis)
     found += _failures(postgres, provider, nemesis)
