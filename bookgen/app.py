@@ -234,6 +234,12 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     closing.push_async_callback(supervisor.drain, 0)
     mailer = _mailer(config)
     mailing = Mailing(database.http, mailer, public_url=public_url)
+    if config.billing_enabled and config.stripe_secret_key and not config.stripe_webhook_secret:
+        log.warning(
+            "payments_are_not_heard_of",
+            what="What is bought is paid for and not given: no event of the payment processor can be believed.",
+            to_do="Set STRIPE_WEBHOOK_SECRET, which bookgen payments sync --apply prints.",
+        )
     payments = build_payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
     passwords = overrides.get("passwords") or Passwords()
@@ -288,6 +294,7 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
         # While a webhook secret is replaced both stand there, a comma between.
         webhook_secrets=[secret.strip() for secret in secrets.split(",") if secret.strip()],
         allowed_origins=config.allowed_origins,
+        sells=config.billing_enabled,
         wake_mail=wake_mail,
     )
 

@@ -5,7 +5,7 @@ BookgenError
 │   └── NoOutline                generate without an outline
 ├── NotFound                     absent, or another account's
 ├── Conflict                     contradicts the current state
-│   └── PaymentsNotConfigured    a checkout on a server without payment keys
+│   └── PaymentsNotConfigured    a checkout on a server without payment keys, or with billing off
 ├── GenerationInProgress
 ├── Unauthenticated
 │   ├── AuthenticationRequired   no bearer token

@@ -114,7 +114,7 @@ class Jobs:
         plans = [planned(number, chapter, chosen.get(number)) for number, chapter in reworked.items()]
 
         async def save(connection: asyncpg.Connection) -> None:
-            await count_outline(self._resources, connection, material.book)
+            await count_outline(self._resources, connection, material.book.account_id, material.book.id)
             await store.rework(connection, material.book.id, plans)
 
         return save

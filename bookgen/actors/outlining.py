@@ -19,16 +19,16 @@ async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple
     plans = numbered(outline.chapters)
 
     async def save(connection: asyncpg.Connection) -> None:
-        await count_outline(resources, connection, book)
+        await count_outline(resources, connection, book.account_id, book.id)
         await store.replace_outline(connection, book.id, outline.bible, plans)
 
     return len(plans), save
 
 
-async def count_outline(resources: Resources, connection: asyncpg.Connection, book: Book) -> None:
+async def count_outline(resources: Resources, connection: asyncpg.Connection, account_id: int, book_id: int) -> None:
     """An outline or a rework beyond the free ones of the book, or of the period, is an AI edit. QuotaExceeded."""
-    quota, account_id = resources.quota, book.account_id
-    had = await jobs.count_outline(connection, book.id) - 1
+    quota = resources.quota
+    had = await jobs.count_outline(connection, book_id) - 1
     if await outlines.is_free(connection, await quota.standing(connection, account_id), had):
         await outlines.count_free(connection, quota, account_id)
     else:

@@ -15,13 +15,14 @@ import asyncpg
 from bookgen.actors.decide import Decision, Effect, decide, taken_by
 from bookgen.actors.faults import fault
 from bookgen.actors.messages import Command, Event, Generate, Resume
+from bookgen.actors.outlining import count_outline
 from bookgen.actors.resources import Resources, Save
 from bookgen.billing import addons
 from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
-from bookgen.errors import Conflict, NotFound, Unavailable, must_exist
-from bookgen.models import BookKind, BookStatus, FundingSource, Run, RunMode, RunStatus
+from bookgen.errors import Conflict, NotFound, QuotaExceeded, Unavailable, must_exist
+from bookgen.models import Allowance, BookKind, BookStatus, FundingSource, Run, RunMode, RunStatus
 from bookgen.store import (
     book_state,
     books,
@@ -109,7 +110,16 @@ class Transactions:
         async with self.locked(account_id, book_id) as (connection, state):
             if state.run and state.run.status.active:
                 raise Conflict("A run of this book has just been started. Delete it again.")
+            with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep the book
+                await self._count_job(connection, account_id, book_id, state.job)
             await material.delete_book(connection, account_id, book_id)
+
+    async def _count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:
+        """The job of a book that is deleted goes on and is paid for: it counts as it would have at its end."""
+        if job == "outline":
+            await count_outline(self._resources, connection, account_id, book_id)
+        elif job == "chapter":
+            await self._resources.quota.spend(connection, account_id, Allowance.AI_EDITS)
 
     @contextlib.asynccontextmanager
     async def locked(self, account_id: int, book_id: int) -> AsyncIterator[tuple[asyncpg.Connection, BookState]]:

@@ -46,7 +46,10 @@ class Upgraded:
 
 
 class Payments:
-    """Without a gateway nothing can be bought, and a request that is sound in itself is told so."""
+    """Without a gateway nothing can be bought, and a request that is sound in itself is told so.
+
+    `sells` False: there is a gateway for what was bought before, and nothing more is sold.
+    """
 
     def __init__(
         self,
@@ -56,13 +59,14 @@ class Payments:
         public_url: str,
         webhook_secrets: Collection[str] = (),
         allowed_origins: Collection[str] = (),
+        sells: bool = True,
         wake_mail: Callable[[], None] = lambda: None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._db = db
         self._public_url = public_url
         self._origins = {origin_of(url) for url in (public_url, *allowed_origins)}
-        self._clock = clock
+        self._sells, self._clock = sells, clock
         self._fulfilment = Fulfilment(db, gateway, clock) if gateway else None
         self._webhook = (
             Webhook(db, self._fulfilment, tuple(webhook_secrets), wake_mail, clock) if self._fulfilment else None
@@ -110,7 +114,7 @@ class Payments:
 
     async def _open_session(self, account_id: int | None, offer: Offer, urls: ReturnUrls) -> HostedCheckout:
         success_url, cancel_url = self._return_urls(urls)
-        fulfilment = self._configured()
+        fulfilment = self._selling()
 
         async def open_for(customer: str | None) -> HostedCheckout:
             checkout_id, key = await self._note(account_id, offer)
@@ -134,7 +138,7 @@ class Payments:
 
     async def _change_plan(self, account_id: int, processor_id: str | None, offer: Offer, urls: ReturnUrls) -> Upgraded:
         success_url, _ = self._return_urls(urls)
-        fulfilment = self._configured()
+        fulfilment = self._selling()
         customer = await Customers(self._db, fulfilment.gateway).of(account_id)
         changed = await self._running(customer, processor_id)
         if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
@@ -237,6 +241,11 @@ class Payments:
             checked_url("success_url", urls.success_url, f"{page}/success/", self._origins),
             checked_url("cancel_url", urls.cancel_url, f"{page}/canceled/", self._origins),
         )
+
+    def _selling(self) -> Fulfilment:
+        if not self._sells:
+            raise PaymentsNotConfigured("Billing is off on this server, so nothing can be bought on it.")
+        return self._configured()
 
     def _configured(self) -> Fulfilment:
         if self._fulfilment is None:

@@ -1,4 +1,4 @@
-"""The allowance of images: held while they are made, consumed once they are there, given back if they are not."""
+"""The allowance of images: held while they are made, consumed once they are, given back if they are not."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import UUID, uuid4
 
+import asyncpg
+
 from bookgen.billing.periods import Period
 from bookgen.billing.quota import Quota
 from bookgen.billing.standing import Standing
+from bookgen.errors import NotFound, PlanUpgradeRequired
 from bookgen.models import UNLIMITED, Allowance
 from bookgen.store import image_holds, subscriptions, usage
 from bookgen.store.database import DB, Database
@@ -27,6 +30,17 @@ class HeldImages:
         start, end = self._period.start, self._period.end
         await usage.spend(connection, self._account_id, start, end, Allowance.AI_IMAGES, UNLIMITED, images)
         await self.give_back(connection)
+
+    @asynccontextmanager
+    async def bringing(self, connection: asyncpg.Connection, images: int) -> AsyncIterator[None]:
+        """The transaction that brings those that were made. They are paid for, so that they count as well where their
+        author has left no place for them meanwhile."""
+        try:
+            async with connection.transaction():
+                yield
+        except (NotFound, PlanUpgradeRequired):
+            await self.consume(connection, images)
+            raise
 
     async def give_back(self, db: DB) -> None:
         """What was not consumed is free again."""

@@ -30,11 +30,14 @@ async def require_stored(connection: DB, quota: Quota, account_id: int, *, growt
     _refuse_beyond(allowed, await storage.stored(connection, account_id) + growth, quota.upgrade_url)
 
 
-async def require_room(db: DB, quota: Quota, standing: Standing) -> None:
-    """Refuses an account that has no room left, before work is begun that brings it more. PlanUpgradeRequired."""
+async def require_room(db: DB, quota: Quota, standing: Standing, *, growth: int = 1) -> None:
+    """Refuses an account without room for `growth` bytes, before work is begun that brings it more.
+
+    PlanUpgradeRequired.
+    """
     allowed = standing.plan.features.max_stored_mb
     if allowed != UNLIMITED:
-        _refuse_beyond(allowed, await storage.stored(db, standing.account_id) + 1, quota.upgrade_url)
+        _refuse_beyond(allowed, await storage.stored(db, standing.account_id) + growth, quota.upgrade_url)
 
 
 def _refuse_beyond(allowed: int, wanted: int, upgrade_url: str) -> None:

@@ -40,6 +40,7 @@ OFFLINE = "offline"
 # Seconds that are given to a busy provider: by a caller who waits, and by a run.
 PATIENCE, PATIENCE_OF_A_RUN = 60.0, 300.0
 MOST_ALT = 300  # characters
+PICTURE_BYTES = 1_000_000  # what a painted one takes, with its thumbnail; few take more
 
 COVER_PROMPT = """\
 Cover artwork for a book, portrait, without any text, letters, numbers, logos or borders.
@@ -112,7 +113,7 @@ class Artwork:
         """New variants, at most `count`: one that cannot be made is given back, if another was."""
         db = self._database.http
         book = await self._book(account_id, book_id)
-        await self._require_room(account_id)
+        await self._require_room(account_id, count)
         before = len(await covers.of_book(db, book_id))
         copy, work = await self._copy(book), _Work(account_id, book, COVER, sheet=await self._sheet(book))
         async with held_images(self._database, self._quota, account_id, count) as held:
@@ -121,7 +122,7 @@ class Artwork:
             async with db.acquire() as connection:
                 paid = [spent for each in made for spent in each.paid]
                 await model_calls.charge(connection, self._asked(work, paid))
-                async with connection.transaction():
+                async with held.bringing(connection, len(made)):
                     must_exist(await books.lock(connection, account_id, book_id))
                     await held.consume(connection, len(made))
                     kept = [await _keep_cover(connection, book_id, each, prompt) for each in made]
@@ -188,7 +189,7 @@ class Artwork:
             size = {"width": picture.width, "height": picture.height}
             async with db.acquire() as connection:
                 await model_calls.charge(connection, self._asked(work, made.paid))
-                async with connection.transaction():
+                async with held.bringing(connection, 1):
                     must_exist(await chapters.lock(connection, account_id, chapter_id))
                     await held.consume(connection, 1)
                     kept = await illustrations.add(
@@ -206,9 +207,10 @@ class Artwork:
                     await require_stored(connection, self._quota, account_id)
                     return kept
 
-    async def _require_room(self, account_id: int) -> None:
+    async def _require_room(self, account_id: int, pictures: int = 1) -> None:
+        """Refuses what would be painted and find no room then."""
         db, quota = self._database.http, self._quota
-        await require_room(db, quota, await quota.standing(db, account_id))
+        await require_room(db, quota, await quota.standing(db, account_id), growth=pictures * PICTURE_BYTES)
 
     async def _cover(self, work: _Work, copy: Copy, variant: int, style: str, prompt: str) -> _Made:
         book = work.book

@@ -20,16 +20,20 @@ LIST_ACTIVE = f"SELECT {COLUMNS} FROM addon a WHERE a.is_active ORDER BY a.sort_
 
 FIND = f"SELECT {COLUMNS} FROM addon a WHERE a.slug = $1"
 
-# Uses bought are counted from the paid checkouts, so that nothing has to be kept equal to them.
+# A purchase of one use that is still paid for.
+BOUGHT = """c.account_id = o.account_id AND c.kind = 'addon' AND c.slug = a.slug AND c.billing = 'per_use'
+               AND c.status = 'paid'"""
+
+# Uses bought are counted from the paid checkouts, so that nothing has to be kept equal to them. Neither a refunded
+# purchase counts nor the use that was made of it, which would be taken from the next one else.
 # $2 and $3 bound the current period, in which uses are shown. A use that is kept for a book is free again from its end.
 OWNED = f"""
     SELECT o.id AS owned_id, o.billing_type, o.status, o.processor_id, o.current_period_end, o.past_due_since,
            {COLUMNS},
-           (SELECT count(*) FROM checkout c
-             WHERE c.account_id = o.account_id AND c.kind = 'addon' AND c.slug = a.slug
-               AND c.billing = 'per_use' AND c.status = 'paid') AS bought,
-           (SELECT count(*) FROM addon_use u
-             WHERE u.account_addon_id = o.id AND (u.kept_until IS NULL OR u.kept_until > $4)) AS taken,
+           (SELECT count(*) FROM checkout c WHERE {BOUGHT}) AS bought,
+           (SELECT count(*) FROM addon_use u LEFT JOIN checkout c ON c.id = u.checkout_id
+             WHERE u.account_addon_id = o.id AND (u.kept_until IS NULL OR u.kept_until > $4)
+               AND (c.id IS NULL OR c.status = 'paid')) AS taken,
            (SELECT count(*) FROM addon_use u
              WHERE u.account_addon_id = o.id AND u.used_at >= $2 AND u.used_at < $3) AS used_this_period
       FROM account_addon o
@@ -68,7 +72,18 @@ FORGET_KEPT_USES = """
      WHERE o.id = u.account_addon_id AND o.account_id = $1 AND u.kept_until <= $2
 """
 
-HOLD_USE = "INSERT INTO addon_use (run_id, account_addon_id, book_id) VALUES ($1, $2, $3)"
+# One by use is charged to the oldest purchase that has its use left.
+HOLD_USE = f"""
+    INSERT INTO addon_use (run_id, account_addon_id, book_id, checkout_id)
+    SELECT $1, o.id, $3,
+           (SELECT c.id FROM checkout c
+             WHERE {BOUGHT} AND o.billing_type = 'per_use'
+               AND NOT EXISTS (SELECT FROM addon_use u WHERE u.checkout_id = c.id)
+             ORDER BY c.id LIMIT 1)
+      FROM account_addon o
+      JOIN addon a ON a.id = o.addon_id
+     WHERE o.id = $2
+"""
 
 COUNT_USE = "UPDATE addon_use SET used_at = $2, kept_until = NULL WHERE run_id = $1 AND used_at IS NULL"
 

@@ -48,9 +48,12 @@ LEDGER = """model_call (
         cache_write_tokens, cache_read_tokens, images, cost_micros)"""
 ONCE = "ON CONFLICT (call_id) DO NOTHING"
 
+# The book $2, or null where it was deleted meanwhile: what was paid for it is entered all the same.
+BOOK = "(SELECT id FROM book WHERE id = $2 FOR KEY SHARE)"
+
 CHARGE = f"""
     INSERT INTO {LEDGER}
-    SELECT $1, $2, $3, $4, $5, call.*
+    SELECT $1, {BOOK}, $3, $4, $5, call.*
       FROM unnest($6::uuid[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::integer[],
                   $13::bigint[]) AS call
     {ONCE}

@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from bookgen.store.database import DB
-from bookgen.store.model_calls import LEDGER, ONCE, Step, values_of
+from bookgen.store.model_calls import BOOK, LEDGER, ONCE, Step, values_of
 from bookgen.store.runs import PROGRESS
 
 FIND = "SELECT reply FROM step WHERE book_id = $1 AND key = $2"
@@ -24,19 +24,17 @@ async def find(db: DB, book_id: int, key: str) -> dict[str, Any] | None:
 # one may be that a process without a way to the database still works on, only the price is kept. Whoever ends it
 # just now is waited for: what is stored beside the deletion of its steps would stay.
 SAVE = f"""
-    WITH of_run AS (SELECT status, epoch FROM run WHERE id = $3 FOR NO KEY UPDATE), stored AS (
+    WITH of_run AS (SELECT status, epoch FROM run WHERE id = $3 FOR NO KEY UPDATE), of_book AS ({BOOK}), stored AS (
         INSERT INTO step (book_id, key, run_id, stage, chapter_number, reply)
-        SELECT id, $6, $3, $4, $5, $7 FROM book
-         WHERE id = $2 AND NOT EXISTS (SELECT FROM of_run WHERE status IN ('stopped', 'completed'))
+        SELECT id, $6, $3, $4, $5, $7 FROM of_book
+         WHERE NOT EXISTS (SELECT FROM of_run WHERE status IN ('stopped', 'completed'))
         ON CONFLICT DO NOTHING
         RETURNING 1
     ), {PROGRESS}, entered AS (
         INSERT INTO {LEDGER}
-        SELECT $1, book.id, $3, $4, $5, call.*
-          FROM book,
-               unnest($8::uuid[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[],
+        SELECT $1, (SELECT id FROM of_book), $3, $4, $5, call.*
+          FROM unnest($8::uuid[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[],
                       $14::integer[], $15::bigint[]) AS call
-         WHERE book.id = $2
         {ONCE}
     )
     SELECT epoch FROM of_run WHERE status = 'running'
@@ -46,7 +44,7 @@ SAVE = f"""
 async def save(db: DB, step: Step) -> int | None:
     """Stores a step and answers the epoch of its run; None for a step of no run, or of one that is not running.
 
-    Of a book that was deleted meanwhile nothing is kept.
+    Of a book that was deleted meanwhile only the price is kept.
     """
     asked = step.asked
     epoch: int | None = await db.fetchval(

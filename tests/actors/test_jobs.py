@@ -435,3 +435,32 @@ async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, mod
 
     assert (refused.value.details["used"], refused.value.details["remaining"]) == (4, 0)
     assert await shelf.value(EDITS_USED, account) == 5
+
+
+COUNTED = "SELECT (free_outlines, ai_edits_used) FROM usage_period WHERE account_id = $1"
+
+
+@pytest.mark.parametrize(
+    ("made", "used", "rewrites", "counted"),
+    [(0, 0, False, (1, 0)), (3, 0, False, (0, 1)), (0, 0, True, (0, 1)), (3, 5, False, (0, 5))],
+    ids=["a free outline", "an outline beyond the free ones", "a chapter", "nothing is left by then"],
+)
+async def test_what_is_made_for_a_book_that_is_deleted_meanwhile_counts_all_the_same(
+    supervisor: Supervisor, model: Model, shelf: Shelf, made: int, used: int, rewrites: bool, counted: tuple[int, int]
+) -> None:
+    account = await shelf.account("free")
+    book = await shelf.book(account)
+    await shelf.pool.execute("UPDATE book SET outlines_made = $2 WHERE id = $1", book, made)
+    job = RewriteChapter(await shelf.chapter_id(book, 1), 1) if rewrites else DraftOutline()
+    call = asyncio.create_task(supervisor.run_job(account, book, job))
+    await model.wait_until_asked(book, int(rewrites))
+    if used:
+        await supervisor.resources.quota.spend(shelf.pool, account, Allowance.AI_EDITS, used)
+
+    await supervisor.delete_book(account, book)
+    model.answer(book, int(rewrites))
+
+    with pytest.raises(NotFound):
+        await call
+    assert await shelf.value(COUNTED, account) == counted
+    assert not await shelf.value("SELECT count(*) FROM book WHERE id = $1", book)

@@ -55,10 +55,11 @@ BALANCES = (
     "SELECT balance_after, sum(amount) OVER (ORDER BY id) AS summed FROM credit_transaction WHERE account_id = $1"
 )
 
-# A refund may leave more uses taken than bought; nothing takes more than that.
+# A refund takes the use that was made of its purchase along; nothing takes more than what is paid for.
 USES = """
     SELECT (SELECT count(*) FROM addon_use u JOIN account_addon o ON o.id = u.account_addon_id
-             WHERE o.account_id = $1 AND o.billing_type = 'per_use') AS taken,
+             WHERE o.account_id = $1 AND o.billing_type = 'per_use'
+               AND NOT EXISTS (SELECT FROM checkout c WHERE c.id = u.checkout_id AND c.status = 'refunded')) AS taken,
            (SELECT count(*) FROM checkout
              WHERE account_id = $1 AND kind = 'addon' AND billing = 'per_use' AND status = 'paid') AS bought
 """
@@ -92,7 +93,6 @@ class History:
     completed: set[UUID] = field(default_factory=set)
     taken: dict[Any, int] = field(default_factory=dict)
     productions: list[UUID] = field(default_factory=list)
-    uses: int = 0
 
     async def live(self, deeds: list[tuple[str, int]]) -> None:
         self.stripe.forget_business()
@@ -270,8 +270,7 @@ class History:
         assert books["overheld"] == 0, deed
         await self._no_more_than_allowed(deed)
         uses = await self.pool.fetchrow(USES, self.account)
-        assert uses["taken"] <= max(uses["bought"], self.uses), deed
-        self.uses = uses["taken"]
+        assert uses["taken"] <= uses["bought"], deed
 
     async def _no_more_than_allowed(self, deed: str) -> None:
         """No deed takes more of a period than its limit; a smaller plan may leave more taken than it allows."""

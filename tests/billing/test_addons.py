@@ -144,3 +144,51 @@ async def test_a_refunded_use_is_gone(stripe, make_account, buy, deliver, remain
     await deliver()
 
     assert await remaining(account) == [("per_use", 0, 0)]
+
+
+async def test_a_refund_of_a_use_that_was_made_leaves_the_next_purchase_whole(
+    pool, quota, stripe, make_account, buy, hold, deliver, remaining
+):
+    account = await make_account()
+    session = await buy(account, "per_use")
+    await count_use(pool, quota, await hold(account))
+    stripe.refund(session)
+    await deliver()
+    assert await remaining(account) == [("per_use", 0, 1)]
+
+    await buy(account, "per_use")
+
+    assert await remaining(account) == [("per_use", 1, 1)]
+    await hold(account, book=2)
+    with pytest.raises(PlanUpgradeRequired):
+        await hold(account, book=3)
+
+
+async def test_a_refund_of_one_of_two_purchases_takes_back_what_is_left_of_that_one(
+    pool, quota, stripe, make_account, buy, hold, deliver, remaining
+):
+    account = await make_account()
+    used, unused = await buy(account, "per_use"), await buy(account, "per_use")
+    await count_use(pool, quota, await hold(account))
+
+    stripe.refund(used)
+    await deliver()
+    assert await remaining(account) == [("per_use", 1, 1)]
+
+    stripe.refund(unused)
+    await deliver()
+    assert await remaining(account) == [("per_use", 0, 1)]
+
+
+async def test_a_use_that_was_held_when_its_purchase_was_refunded_is_not_free_after_it(
+    stripe, make_account, buy, hold, release, deliver, remaining
+):
+    account = await make_account()
+    session = await buy(account, "per_use")
+    run = await hold(account)
+    stripe.refund(session)
+    await deliver()
+
+    await release(account, run)
+
+    assert await remaining(account) == [("per_use", 0, 0)]

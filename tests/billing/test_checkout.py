@@ -9,8 +9,10 @@ import pytest
 
 from bookgen.billing.catalog import offers
 from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls, Upgraded
+from bookgen.billing.gateway import Gateway
 from bookgen.errors import Conflict, InvalidInput, NotFound, PaymentsNotConfigured, Unavailable
-from bookgen.store import addons, subscriptions
+from bookgen.store import addons, credits, subscriptions
+from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET
 
 NOWHERE = ReturnUrls()
 
@@ -409,3 +411,26 @@ async def test_without_keys_a_sound_purchase_says_so_and_the_rest_works(pool, qu
 
     assert await payments.invoices(account) == []
     assert (await quota.creation_options(pool, account)).can_create
+
+
+async def test_where_nothing_is_sold_any_more_a_plan_is_not_changed_but_what_was_paid_still_arrives(
+    pool, clock, payments, stripe, make_account, subscribe
+):
+    account = await make_account()
+    await subscribe(account, "starter")
+    late = await payments.buy_credits(account, "single", NOWHERE)
+    stripe.pay(late.session_id)
+    gateway = Gateway(SECRET_KEY, api_base=stripe.url)
+    off = Payments(
+        pool, gateway, public_url="https://books.test", webhook_secrets=[WEBHOOK_SECRET], sells=False, clock=clock
+    )
+
+    with pytest.raises(PaymentsNotConfigured):
+        await off.buy_plan(account, "pro", "monthly", NOWHERE)
+    for event in list(stripe.events):
+        await off.receive(*stripe.delivery(event, secret=WEBHOOK_SECRET))
+
+    assert (await subscriptions.find(pool, account)).plan.slug == "starter"
+    assert await credits.balance(pool, account) == 1
+    assert await off.portal_url(account)
+    await off.close()

@@ -11,6 +11,7 @@ import pytest
 
 from bookgen.accounts.mailing import Mailing
 from bookgen.providers.mail import OutboxMailer
+from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET
 
 
 @pytest.fixture
@@ -230,19 +231,30 @@ async def test_a_spent_period_refuses_new_books_until_credits_are_bought(buyer, 
     assert (spend["kind"], spend["amount"], spend["book"]) == ("book_spend", -1, book["id"])
 
 
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/auth/subscriptions/checkout/", {"plan": "pro"}),
-        ("/auth/addons/checkout/", {"addon": "childrens-book", "billing_type": "monthly"}),
-        ("/auth/credits/checkout/", {"package": "single"}),
-        ("/auth/credits/guest-checkout/", {"package": "single"}),
-    ],
-)
+CHECKOUTS = [
+    ("/auth/subscriptions/checkout/", {"plan": "pro"}),
+    ("/auth/addons/checkout/", {"addon": "childrens-book", "billing_type": "monthly"}),
+    ("/auth/credits/checkout/", {"package": "single"}),
+    ("/auth/credits/guest-checkout/", {"package": "single"}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), CHECKOUTS)
 async def test_without_keys_a_checkout_says_so(api, path, body):
     reply = await api.post(path, body)
 
     assert (reply.status, reply.code) == (409, "PAYMENTS_NOT_CONFIGURED")
+
+
+async def test_with_billing_off_nothing_is_sold_although_there_are_keys(open_api, stripe):
+    keys = {"stripe_secret_key": SECRET_KEY, "stripe_webhook_secret": WEBHOOK_SECRET, "stripe_api_base": stripe.url}
+    buyer = await (await open_api(billing="off", **keys)).as_new_account("bea")
+
+    for path, body in CHECKOUTS:
+        reply = await buyer.post(path, body)
+        assert (reply.status, reply.code) == (409, "PAYMENTS_NOT_CONFIGURED")
+        assert "Billing is off" in reply.body["error"]["message"]
+    assert not stripe.objects
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,17 @@ import pytest
 
 from bookgen.http.edge.contract import grows
 from bookgen.http.routes import ROUTES
+from bookgen.providers.access import Access
+from bookgen.providers.registry import ModelSettings, build_image_model
 from bookgen.store import storage
+from tests.fakes.image_server import ImageServer, held_until
 from tests.http.conftest import Api, OpenApi, Reply
+from tests.http.test_covers import images_used
 
 MEGABYTE = 1_000_000
+TWO_MEGABYTES = """
+    UPDATE plan SET features = features || '{"max_stored_mb": 2, "chapter_images": true}' WHERE slug = 'free'
+"""
 
 
 @pytest.fixture
@@ -138,6 +145,7 @@ async def test_a_run_that_has_filled_the_account_keeps_what_it_wrote_and_goes_on
 
 
 async def test_pictures_count_as_well(small: Api) -> None:
+    await small.services.database.http.execute(TWO_MEGABYTES)
     book = await small.outlined()
     before = await kept(small)
 
@@ -150,7 +158,7 @@ async def test_pictures_count_as_well(small: Api) -> None:
     )
 
 
-async def test_a_picture_that_has_no_room_is_refused_and_given_back_though_it_was_paid_for(small: Api) -> None:
+async def test_a_picture_that_finds_no_room_is_not_painted(small: Api) -> None:
     book = await filled(small)
 
     refused = await small.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
@@ -158,8 +166,43 @@ async def test_a_picture_that_has_no_room_is_refused_and_given_back_though_it_wa
     db = small.services.database.http
     assert refused.status == 402
     assert await db.fetchval("SELECT count(*) FROM media") == 0
-    assert await db.fetchval("SELECT count(*) FROM model_call WHERE stage = 'cover'") == 1
-    assert (await small.get("/auth/subscriptions/usage/")).body[0]["ai_images_generated"] == 0
+    assert await db.fetchval("SELECT count(*) FROM model_call WHERE stage = 'cover'") == 0
+    assert await images_used(small) == 0
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "answer"),
+    [("UPDATE chapter SET content = repeat('x', 2000000)", 402), ("DELETE FROM book", 404)],
+    ids=["the room is taken", "the book is deleted"],
+)
+@pytest.mark.parametrize("what", ["a cover", "an illustration"])
+async def test_a_picture_for_which_there_is_no_place_any_more_once_it_is_painted_counts(
+    open_api: OpenApi, what: str, meanwhile: str, answer: int
+) -> None:
+    async with ImageServer() as server:
+        settings = ModelSettings(access={"openai": Access("key", server.url)})
+        images = build_image_model("openai:gpt-image-2.5-flare", settings)
+        api = await (await open_api(billing="on", images=images)).as_new_account("ada")
+        db = api.services.database.http
+        await db.execute(TWO_MEGABYTES)
+        book = await api.outlined()
+        painted = asyncio.Event()
+        server.script(held_until(painted))
+        if what == "a cover":
+            asking = api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+        else:
+            asking = api.post(f"/chapters/{book['chapters'][0]['id']}/generate-image/", {})
+        asked = asyncio.create_task(asking)
+        await server.asked.wait()
+        await db.execute(meanwhile)
+        painted.set()
+
+        assert (await asked).status == answer
+
+        assert await db.fetchval("SELECT count(*) FROM media") == 0
+        assert await db.fetchval("SELECT sum(images) FROM model_call") == 1
+        assert await images_used(api) == 1
+        assert await db.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
 async def test_the_bound_is_among_the_plans_features_wherever_they_are_listed(small: Api) -> None:

@@ -98,3 +98,33 @@ async def test_a_reply_that_comes_while_its_run_is_being_stopped_is_not_kept(poo
 WAITS = """
     SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
 """
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["a reply", "a call in vain"])
+async def test_what_was_paid_for_a_book_that_is_deleted_meanwhile_is_entered_all_the_same(
+    pool: asyncpg.Pool, asked: Asked, stored: bool
+) -> None:
+    await pool.execute("DELETE FROM book")
+
+    if stored:
+        await steps.save(pool, Step("key", {"text": "Late."}, asked))
+    else:
+        await model_calls.charge(pool, asked)
+
+    assert await pool.fetchval(ENTERED) == 7
+    assert await pool.fetchval("SELECT account_id FROM model_call LIMIT 1") == asked.account_id
+    assert await pool.fetchval("SELECT count(*) FROM step") == 0
+
+
+async def test_a_charge_waits_for_the_end_of_its_books_deletion(pool: asyncpg.Pool, asked: Asked) -> None:
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("DELETE FROM book")
+        charging = [
+            asyncio.create_task(model_calls.charge(pool, asked)),
+            asyncio.create_task(steps.save(pool, Step("key", {"text": "Late."}, asked))),
+        ]
+        await asyncio.sleep(0.2)
+
+    await asyncio.gather(*charging)
+
+    assert await pool.fetchval(ENTERED) == 7

@@ -125,3 +125,37 @@ async def test_an_account_older_than_plans_gets_what_a_new_one_has(empty_dsn: st
         assert tuple(found) == ("free", True, 0)
     finally:
         await connection.close()
+
+
+A_SALE = """
+    INSERT INTO checkout (account_id, kind, slug, billing, amount_cents, status)
+    SELECT id, 'addon', 'automated-production', 'per_use', 499, $1 FROM account RETURNING id
+"""
+
+A_USE = """
+    WITH owned AS (
+        INSERT INTO account_addon (account_id, addon_id, billing_type)
+        SELECT account.id, addon.id, 'per_use' FROM account, addon WHERE slug = 'automated-production' RETURNING id)
+    INSERT INTO addon_use (run_id, account_addon_id, used_at) SELECT gen_random_uuid(), id, now() FROM owned
+"""
+
+
+@pytest.mark.parametrize(("sales", "charged"), [(["refunded"], 0), (["refunded", "paid", "paid"], 1)])
+async def test_an_older_use_of_an_addon_is_charged_to_a_purchase(
+    empty_dsn: str, tmp_path: Path, sales: list[str], charged: int
+) -> None:
+    for file in SQL.glob("00[012]*_*.sql"):
+        if file.name < "0028":
+            shutil.copy(file, tmp_path)
+    await migrate(empty_dsn, tmp_path)
+    connection = await asyncpg.connect(empty_dsn)
+    try:
+        await connection.execute("INSERT INTO account (username, email) VALUES ('ada', 'ada@example.com')")
+        ids = [await connection.fetchval(A_SALE, status) for status in sales]
+        await connection.execute(A_USE)
+
+        await migrate(empty_dsn, SQL)
+
+        assert await connection.fetchval("SELECT checkout_id FROM addon_use") == ids[charged]
+    finally:
+        await connection.close()

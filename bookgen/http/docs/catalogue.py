@@ -111,7 +111,7 @@ CATALOGUE = (
     ),
     Entry(
         "PAYMENTS_NOT_CONFIGURED", 409,
-        "This server has no payment keys, so nothing can be bought on it.",
+        "This server has no payment keys, or billing is off, so nothing can be bought on it.",
         "Stop. An operator has to configure payments.",
     ),
     Entry(

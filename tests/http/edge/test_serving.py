@@ -3,6 +3,7 @@ import contextlib
 import os
 import resource
 import signal
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
@@ -10,6 +11,8 @@ from structlog.testing import capture_logs
 from bookgen import app, config
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
+from bookgen.store.database import Database
+from tests.composition import composed
 
 
 def test_a_busy_port_is_said_in_one_line() -> None:
@@ -119,3 +122,24 @@ def test_where_strangers_may_spend_the_operators_money_a_day_has_a_cap_and_the_s
     assert (found.account_day, found.day) == caps
     assert len(told) == (caps[0] is not None)
     assert all(f"up to {caps[0] / 1e6:.2f} USD an account" in line for line in told if caps[0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"stripe_secret_key": "sk_test_x"}, 1),
+        ({"stripe_secret_key": "sk_test_x", "stripe_webhook_secret": "whsec_x"}, 0),
+        ({"stripe_secret_key": "sk_test_x", "billing": "off"}, 0),
+        ({"billing": "on"}, 0),
+    ],
+)
+async def test_a_start_that_would_never_hear_of_a_payment_says_so(
+    database: Database, tmp_path: Path, settings: dict[str, str], told: int
+) -> None:
+    with capture_logs() as logs:
+        async with composed(database, tmp_path, **settings):
+            pass
+
+    found = [line["to_do"] for line in logs if line["event"] == "payments_are_not_heard_of"]
+    assert len(found) == told
+    assert all("STRIPE_WEBHOOK_SECRET" in line for line in found)
