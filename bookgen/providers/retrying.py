@@ -190,7 +190,9 @@ class RetryingModel:
             else:
                 self._breaker.succeeded()
             if failed.failure is FailureKind.BUSY:
-                asked = self._rules.busy_delay if failed.retry_after is None else failed.retry_after
+                asked = failed.retry_after
+                # 0, or a date that has gone by, would have it asked again at once, and for ever.
+                asked = self._rules.busy_delay if asked is None else max(asked, self._rules.first_delay)
                 self._gate.shut(min(asked, self._rules.longest_wait))
                 self._tell_busy(self.name, asked)
             costs_a_try = not probe and failed.failure is not FailureKind.BUSY
