@@ -16,7 +16,8 @@ from bookgen.actors.actor import spawn
 from bookgen.actors.reading import BookReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps, Work
-from bookgen.errors import NotFound, ProofreadingFailed, QuotaExceeded, Unavailable, UpstreamAIError
+from bookgen.actors.work_in_flight import code_of
+from bookgen.errors import BookgenError, NotFound, ProofreadingFailed, QuotaExceeded, Unavailable, UpstreamAIError
 from bookgen.models import Allowance, ReportStatus
 from bookgen.providers.text import CallsHalted
 from bookgen.store import reports, suggestions
@@ -27,6 +28,7 @@ log = structlog.get_logger()
 
 LOOK_SECONDS = 5.0
 MOST_AT_ONCE = 4  # in this process
+CRASHED = "Something went wrong here, and the log says what. Ask for another report."
 
 
 class Reports:
@@ -71,6 +73,7 @@ class Reports:
                 return
             work = Work(report.account_id, report.book_id, report.task, report.task)
             steps = self._steps[report.id] = StoredSteps(self._resources, work, replay=True)
+            steps.closed = self._halted  # while it was claimed
             task = spawn(self._make(report, owner, steps))
             self.tasks.add(task)
             task.add_done_callback(self._ended)
@@ -81,17 +84,21 @@ class Reports:
 
     async def _make(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> None:
         try:
-            if await self._read(report, owner, steps):
+            try:
+                read = await self._read(report, owner, steps)
+            finally:
+                await steps.settle()  # what is paid for is entered, whatever ends the reading
+            if read:
                 await self._complete(report, owner)
         except (CallsHalted, NotFound):
             pass  # handed to another process, or deleted
-        except UpstreamAIError as error:
-            await self._fail(report, owner, "UPSTREAM_AI_ERROR", error)
-        except QuotaExceeded as error:
-            await self._fail(report, owner, "QUOTA_EXCEEDED", error)
-        except ProofreadingFailed as error:
-            await self._fail(report, owner, "SERVICE_UNAVAILABLE", error, retryable=True)
-        self._steps.pop(report.id, None)  # one that has crashed stays, or it would be claimed here again at once
+        except (UpstreamAIError, QuotaExceeded, ProofreadingFailed) as error:
+            await self._fail(report, owner, error)
+        except Exception:
+            log.exception("report_crashed", report_id=report.id, book_id=report.book_id)
+            await self._fail(report, owner)
+        await self._resources.health.through_outages(lambda: reports.forget_steps(self._resources.pool, report))
+        self._steps.pop(report.id, None)  # one that could not be ended stays, or it would be claimed here again at once
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
         """Whether every chapter was read and the report is still ours."""
@@ -122,15 +129,14 @@ class Reports:
 
         await self._resources.health.through_outages(attempt)
 
-    async def _fail(
-        self, report: ClaimedReport, owner: UUID, code: str, error: Exception, *, retryable: bool = False
-    ) -> None:
+    async def _fail(self, report: ClaimedReport, owner: UUID, error: BookgenError | None = None) -> None:
+        """Without `error` it was nobody's but ours."""
         failure = {
-            "code": code,
-            "message": str(error),
+            "code": code_of(error) if error else "SERVER_ERROR",
+            "message": str(error or CRASHED),
             "stage": getattr(error, "stage", None),
             "chapter_number": getattr(error, "chapter_number", None),
-            "retryable": getattr(error, "retryable", retryable),
+            "retryable": getattr(error, "retryable", not isinstance(error, QuotaExceeded)),
         }
         pool = self._resources.pool
         await self._resources.health.through_outages(

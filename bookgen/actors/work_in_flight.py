@@ -17,6 +17,7 @@ from bookgen.errors import (
     InvalidInput,
     NotFound,
     PlanUpgradeRequired,
+    ProofreadingFailed,
     QuotaExceeded,
     UpstreamAIError,
 )
@@ -37,9 +38,14 @@ CODES: Mapping[type[BookgenError], str] = {
     QuotaExceeded: "QUOTA_EXCEEDED",
     PlanUpgradeRequired: "PLAN_UPGRADE_REQUIRED",
     PhaseFailed: "SERVICE_UNAVAILABLE",
+    ProofreadingFailed: "SERVICE_UNAVAILABLE",
     InvalidInput: "VALIDATION_ERROR",
     Conflict: "CONFLICT",
 }
+
+
+def code_of(error: BookgenError) -> str:
+    return next(code for kind, code in CODES.items() if isinstance(error, kind))
 
 
 @dataclass(slots=True, eq=False)
@@ -92,11 +98,10 @@ class WorkInFlight(Generic[R]):
 
     def failed(self, error: BookgenError, *, spoilt: bool = False) -> WorkFailed:
         """What is told of a foreseen error, which ends the run. Unless it says otherwise, trying again may help."""
-        code = next(code for kind, code in CODES.items() if isinstance(error, kind))
         stage, number, retryable = STAGES[self.run.phase], self.run.current_chapter, True
         if isinstance(error, UpstreamAIError):
             stage, number, retryable = error.stage, error.chapter_number or number, error.retryable
-        failure = RunFailure(code, str(error), stage, number, retryable)
+        failure = RunFailure(code_of(error), str(error), stage, number, retryable)
         return WorkFailed(self.run.epoch, self.run.call_no, failure, spoilt)
 
 

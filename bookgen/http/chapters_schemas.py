@@ -19,7 +19,11 @@ MAX_CHAPTER_WORDS = 100_000
 class ChapterChangesSchema(Body):
     title = String(200, minimum=1)
     summary = String(5000)
-    content = String(MAX_CONTENT, trim=False, metadata={"description": "Markdown.", "example": "The lamp went out."})
+    content = String(
+        MAX_CONTENT,
+        trim=False,
+        metadata={"description": "Markdown; blanks alone are no text.", "example": "The lamp went out."},
+    )
     target_word_count = Integer(minimum=1, maximum=MAX_CHAPTER_WORDS)
 
 

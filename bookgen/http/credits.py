@@ -49,7 +49,7 @@ async def list_transactions(request: web.Request) -> web.Response:
 @docs("credits", "Buy credits", "They are in the wallet once the payment processor has confirmed the payment.")
 @json_schema(shapes.CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
-@refuses(errors.NotFound, errors.PaymentsNotConfigured)
+@refuses(errors.NotFound, errors.Conflict, errors.PaymentsNotConfigured)
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     return session(await request.app[PAYMENTS].buy_credits(request[ACCOUNT_ID], body["package"], return_urls(body)))
@@ -62,7 +62,7 @@ async def checkout(request: web.Request) -> web.Response:
 )
 @json_schema(shapes.CreditCheckoutSchema)
 @response_schema(CheckoutSessionSchema)
-@refuses(errors.NotFound, errors.PaymentsNotConfigured)
+@refuses(errors.NotFound, errors.Conflict, errors.PaymentsNotConfigured)
 async def guest_checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     return session(await request.app[PAYMENTS].buy_credits(None, body["package"], return_urls(body)))

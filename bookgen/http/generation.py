@@ -32,6 +32,7 @@ from bookgen.store.progress import RunProgress
     errors.NoOutline,
     errors.GenerationInProgress,
     errors.BookQuotaExceeded,
+    errors.QuotaExceeded,
     errors.PlanUpgradeRequired,
     errors.Conflict,
 )
@@ -108,7 +109,7 @@ async def pause_generation(request: web.Request) -> web.Response:
 
 @docs("generation", "Resume a paused run, or retry a failed one", "It goes to the end of the account's queue.")
 @response_schema(shapes.GenerationSteeredSchema)
-@refuses(errors.Conflict, errors.BookQuotaExceeded, errors.PlanUpgradeRequired)
+@refuses(errors.Conflict, errors.BookQuotaExceeded, errors.QuotaExceeded, errors.PlanUpgradeRequired)
 async def resume_generation(request: web.Request) -> web.Response:
     return await _steer(request, Resume(), "Generation resumed.")
 

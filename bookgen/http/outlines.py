@@ -17,7 +17,7 @@ from bookgen.services import editing
 
 @docs("outline", "Have the outline made", "Synchronous; may take tens of seconds. Replaces the chapters that exist.")
 @response_schema(BookSchema)
-@refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
+@refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def generate_outline(request: web.Request) -> web.Response:
     book_id = path_id(request)
@@ -56,7 +56,7 @@ async def update_outline(request: web.Request) -> web.Response:
 )
 @json_schema(shapes.ChapterSelectionSchema)
 @response_schema(BookSchema)
-@refuses(errors.GenerationInProgress, errors.Conflict, errors.UpstreamAIError)
+@refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)
 @grows
 async def regenerate_chapters(request: web.Request) -> web.Response:
     book_id, chosen = path_id(request), request[BODY]

@@ -18,7 +18,7 @@ from bookgen.http.edge.keys import ACCOUNT_ID, PAYMENTS
 
 @docs("subscriptions", "Open the billing portal", "The URL works once and for a short time.")
 @response_schema(shapes.PortalSessionSchema)
-@refuses(errors.PaymentsNotConfigured, errors.InvalidInput)
+@refuses(errors.Conflict, errors.PaymentsNotConfigured, errors.InvalidInput)
 async def open_portal(request: web.Request) -> web.Response:
     return replies.json({"url": await request.app[PAYMENTS].portal_url(request[ACCOUNT_ID])})
 
@@ -27,6 +27,7 @@ async def open_portal(request: web.Request) -> web.Response:
     "subscriptions", "List your 20 newest invoices", "Each with links to its page and its PDF at the payment processor."
 )
 @response_schema(shapes.InvoiceSchema(many=True))
+@refuses(errors.Conflict, errors.PaymentsNotConfigured)
 async def list_payments(request: web.Request) -> web.Response:
     return replies.json([asdict(invoice) for invoice in await request.app[PAYMENTS].invoices(request[ACCOUNT_ID])])
 

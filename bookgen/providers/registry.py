@@ -90,7 +90,7 @@ def build_image_model(spec: str, settings: ModelSettings) -> ImageModel | None:
         deadlines=Deadlines(first_byte=total, total=total),
         connections=settings.concurrency or CONCURRENCY,
     )
-    return OpenAIImages(_retrying(provider, settings, waits=False))
+    return OpenAIImages(_retrying(provider, settings))
 
 
 def without_price(model: TextModel) -> list[str]:
@@ -133,7 +133,7 @@ def _model(spec: str, settings: ModelSettings, *, waits: bool) -> TextModel:
 
 
 def _retrying(
-    provider: Provider, settings: ModelSettings, *, waits: bool, learns: bool = False, follows: bool = False
+    provider: Provider, settings: ModelSettings, *, waits: bool = True, learns: bool = False, follows: bool = False
 ) -> RetryingModel:
     return RetryingModel(
         provider,

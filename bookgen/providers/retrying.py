@@ -95,7 +95,8 @@ class RetryingModel:
         self._waits = waits
         self._timed = provider if isinstance(provider, Timed) else None  # to find it out costs more than to ask it
         self._limited = provider if follows and isinstance(provider, Limited) else None
-        self.outage: Outage | None = None
+        self._calls = 0
+        self.outage: Outage | None = None  # while a call waits for its end
         self._tell_busy: Callable[[str, float], None] = lambda name, seconds: None
 
     def tell_busy(self, tell: Callable[[str, float], None]) -> None:
@@ -125,6 +126,7 @@ class RetryingModel:
 
     async def complete(self, request: TextRequest) -> TextReply:
         spent: list[Spent] = []
+        self._calls += 1
         try:
             return await self._complete(request, Halt() if request.halt is None else request.halt, spent)
         except Halted:
@@ -141,6 +143,10 @@ class RetryingModel:
                 chapter_number=request.chapter_number,
                 spent=tuple(spent),
             ) from wide
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self.outage = None
 
     async def _complete(self, request: TextRequest, halt: Halt, spent: list[Spent]) -> TextReply:
         sits_out = self._waits and request.patience is None and self._rules.outage > 0
@@ -190,7 +196,9 @@ class RetryingModel:
             else:
                 self._breaker.succeeded()
             if failed.failure is FailureKind.BUSY:
-                asked = self._rules.busy_delay if failed.retry_after is None else failed.retry_after
+                asked = failed.retry_after
+                # 0, or a date that has gone by, would have it asked again at once, and for ever.
+                asked = self._rules.busy_delay if asked is None else max(asked, self._rules.first_delay)
                 self._gate.shut(min(asked, self._rules.longest_wait))
                 self._tell_busy(self.name, asked)
             costs_a_try = not probe and failed.failure is not FailureKind.BUSY

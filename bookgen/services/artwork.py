@@ -37,8 +37,7 @@ from bookgen.writing.picture_book import pictures
 
 COVER, ILLUSTRATION = "cover", "illustration"
 OFFLINE = "offline"
-# Seconds that are given to a busy provider: by a caller who waits, and by a run.
-PATIENCE, PATIENCE_OF_A_RUN = 60.0, 300.0
+PATIENCE = 60.0  # seconds that a caller who waits gives a busy or absent provider
 MOST_ALT = 300  # characters
 PICTURE_BYTES = 1_000_000  # what a painted one takes, with its thumbnail; few take more
 
@@ -273,7 +272,7 @@ class Artwork:
 
     async def _painted(self, images: ImageModel, work: _Work, prompt: str, size: str) -> ImageReply:
         try:
-            patience = PATIENCE if work.run_id is None else PATIENCE_OF_A_RUN
+            patience = PATIENCE if work.run_id is None else None
             return await images.paint(
                 ImageRequest(
                     work.stage,

@@ -110,11 +110,13 @@ async def save_chapter(
     origin: RevisionOrigin = RevisionOrigin.EDITOR,
     read: Chapter | None = None,
 ) -> SavedChapter:
-    """Changes fields of the chapter; a text that is overwritten is kept as a revision.
+    """Changes fields of the chapter; a text that is overwritten is kept as a revision, and a blank one is none.
 
     NotFound; Conflict when the chapter is no longer as it was `read`; PlanUpgradeRequired when its new budget makes the
     book too long, or its text is more than the plan keeps.
     """
+    if changes.get("content", "").isspace():
+        changes = {**changes, "content": ""}
     words = await _count_words(changes.get("content", ""))
     alone = read is None and "target_word_count" not in changes  # a transaction of its own, if anything may be kept
     if alone and (plan := quota.plan_of_all):

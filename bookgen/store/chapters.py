@@ -190,7 +190,7 @@ async def save(
     kept as a revision that was replaced by `origin`. `unbounded`: nothing is done unless this plan keeps everything.
     """
     content = changes.get("content")
-    status = ChapterStatus.COMPLETED if content and content.strip() else ChapterStatus.PENDING
+    status = ChapterStatus.COMPLETED if content else ChapterStatus.PENDING
     told = (changes.get("title"), changes.get("summary"), changes.get("target_word_count"), content)
     row = await db.fetchrow(SAVE, account_id, chapter_id, origin, *told, words, status, unbounded)
     if row is None:

@@ -84,11 +84,17 @@ async def of_account(db: DB, account_id: int, book_id: int | None) -> list[Repor
     return [_report(row) for row in await db.fetch(OF_ACCOUNT, account_id, book_id)]
 
 
-DELETE = "DELETE FROM report WHERE account_id = $1 AND id = $2 RETURNING true"
+DELETE = """
+    WITH gone AS (DELETE FROM report WHERE account_id = $1 AND id = $2 RETURNING task, status, done), forgotten AS (
+        DELETE FROM step WHERE run_id IN (SELECT task FROM gone))
+    SELECT status IN ('pending', 'running') AND done > 0 FROM gone
+"""
 
 
-async def delete(db: DB, account_id: int, report_id: int) -> bool:
-    return bool(await db.fetchval(DELETE, account_id, report_id))
+async def delete(db: DB, account_id: int, report_id: int) -> bool | None:
+    """Whether it was called off with chapters read; None when there is no such report."""
+    called_off: bool | None = await db.fetchval(DELETE, account_id, report_id)
+    return called_off
 
 
 ACTIVE = "SELECT count(*) FROM report WHERE account_id = $1 AND status IN ('pending', 'running')"
@@ -165,8 +171,10 @@ async def advance(connection: Connection, report: ClaimedReport, done: int) -> N
 
 
 FINISH = f"""
-    WITH forgotten AS (DELETE FROM step WHERE run_id = (SELECT task FROM report WHERE id = $1) AND $4 = 'completed')
-    UPDATE report SET status = $4, failure = $5, completed_at = now(), owner = NULL WHERE {OWNED} RETURNING true
+    WITH finished AS (
+        UPDATE report SET status = $4, failure = $5, completed_at = now(), owner = NULL WHERE {OWNED} RETURNING task
+    ), forgotten AS (DELETE FROM step WHERE run_id IN (SELECT task FROM finished))
+    SELECT true FROM finished
 """
 
 
@@ -175,6 +183,17 @@ async def finish(
 ) -> bool:
     """Whether the report was still ours to finish."""
     return bool(await db.fetchval(FINISH, report.id, owner, report.epoch, status, failure))
+
+
+FORGET_STEPS = """
+    DELETE FROM step
+     WHERE run_id = $1 AND NOT EXISTS (SELECT FROM report WHERE id = $2 AND status IN ('pending', 'running'))
+"""
+
+
+async def forget_steps(db: DB, report: ClaimedReport) -> None:
+    """Deletes what was stored for a report beside its end: a reply that was under way when it was deleted."""
+    await db.execute(FORGET_STEPS, report.task, report.id)
 
 
 RELEASE = "UPDATE report SET owner = NULL, status = 'pending' WHERE owner = $1 AND status = 'running'"

@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bookgen import processes
 from bookgen.actors import reading
+from bookgen.actors.steps import TextDropped
+from bookgen.errors import CostCapReached, UpstreamAIError
+from bookgen.store import reports as store
 from bookgen.store.database import Database
+from bookgen.writing.proofreading.reading import read_chapter
 from bookgen.writing.proofreading.survey import survey
 from tests.http.conftest import Api, serving
 from tests.http.test_proofreading import FIRST, SECOND, Proofreader, ended
 from tests.programs import EXECUTE
+
+STEPS = "SELECT count(*) FROM step"
 
 
 async def author_of_a_book(visitor: Api) -> tuple[Api, int]:
@@ -23,6 +30,18 @@ async def author_of_a_book(visitor: Api) -> tuple[Api, int]:
     for chapter, content in zip(book["chapters"], (FIRST, SECOND), strict=True):
         await author.patch(f"/chapters/{chapter['id']}/", {"content": content})
     return author, book["id"]
+
+
+async def one_chapter_read(author: Api, model: Proofreader, book_id: int) -> dict[str, Any]:
+    """A new report, whose first chapter is read and for whose second the model is being asked."""
+    model.asked.clear()
+    model.may_answer.set()
+    model.one_by_one = True
+    report = dict((await author.post("/proofreading-reports/", {"book": book_id})).body)
+    for _ in range(2):
+        await asyncio.wait_for(model.asked.wait(), 30)
+        model.asked.clear()
+    return report
 
 
 async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most(
@@ -121,6 +140,133 @@ async def test_a_deleted_report_is_called_off_and_costs_no_check(database: Datab
         assert model.calls == 1
         used = (await author.get("/auth/subscriptions/current/")).body["usage"]
         assert used["proofreading_checks_used"] == 0
+
+
+async def test_a_report_that_is_called_off_after_a_chapter_was_read_counts_as_a_check(
+    database: Database, tmp_path: Path
+) -> None:
+    model = Proofreader()
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        report = await one_chapter_read(author, model, book_id)
+
+        await author.delete(f"/proofreading-reports/{report['id']}/")
+
+        used = (await author.get("/auth/subscriptions/current/")).body["usage"]
+        assert used["proofreading_checks_used"] == 1
+
+
+async def test_no_reply_stays_of_a_report_that_failed_or_was_deleted(database: Database, tmp_path: Path) -> None:
+    model = Proofreader()
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        tasks = visitor.services.supervisor.reports.tasks
+        failing = await one_chapter_read(author, model, book_id)
+        assert await database.http.fetchval(STEPS) == 1
+        model.failure = UpstreamAIError("It is away.", stage="proofreading", retryable=True)
+        model.may_answer.set()
+        await ended(author, failing["id"])
+        assert await database.http.fetchval(STEPS) == 0
+
+        model.failure = None
+        deleted = await one_chapter_read(author, model, book_id)
+        assert (await author.delete(f"/proofreading-reports/{deleted['id']}/")).status == 204
+        assert await database.http.fetchval(STEPS) == 0
+        model.may_answer.set()  # the reply to the call in flight comes when there is no report any more
+        await asyncio.gather(*tasks)
+
+        assert await database.http.fetchval(STEPS) == 0
+
+
+async def test_a_report_that_crashes_ends_as_an_error_and_leaves_its_book_free(
+    database: Database, tmp_path: Path
+) -> None:
+    model = Proofreader()
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        model.failure = LookupError("a secret of the implementation")
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+
+        over = await ended(author, report["id"])
+
+        assert (over["status"], over["failure"]["code"]) == ("error", "SERVER_ERROR")
+        assert over["failure"]["retryable"] is True
+        assert "secret" not in over["failure"]["message"]
+        model.failure = None
+        again = (await author.post("/proofreading-reports/", {"book": book_id})).body
+        assert (await ended(author, again["id"]))["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [
+        (CostCapReached(stage="proofreading", retryable=True), "COST_CAP_REACHED"),
+        (TextDropped("proofreading", 1), "SERVICE_UNAVAILABLE"),
+    ],
+)
+async def test_a_failed_report_names_its_cause_as_a_run_does(
+    database: Database, tmp_path: Path, failure: Exception, code: str
+) -> None:
+    model = Proofreader()
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        model.failure = failure
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+
+        assert (await ended(author, report["id"]))["failure"]["code"] == code
+
+
+async def test_a_reply_that_is_paid_is_entered_where_a_drain_cuts_the_reading_behind_it(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, replied = Proofreader(), asyncio.Event()
+
+    async def slowly(*given: Any) -> Any:
+        found = await read_chapter(*given)
+        replied.set()
+        await asyncio.Event().wait()
+        return found
+
+    monkeypatch.setattr(reading, "read_chapter", slowly)
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        await author.post("/proofreading-reports/", {"book": book_id})
+        await asyncio.wait_for(replied.wait(), 30)
+
+        await visitor.services.supervisor.drain(0)
+
+        assert await database.http.fetchval(STEPS) == model.calls == 1
+        assert await database.http.fetchval("SELECT count(*) FROM model_call WHERE model = 'proofreader'") == 1
+
+
+async def test_a_report_that_is_claimed_while_work_is_halted_calls_no_model(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, claimed, go_on = Proofreader(), asyncio.Event(), asyncio.Event()
+    claim = store.claim
+
+    async def slowly(*given: Any) -> Any:
+        found = await claim(*given)
+        if found:
+            claimed.set()
+            await go_on.wait()
+        return found
+
+    monkeypatch.setattr(store, "claim", slowly)
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        await author.post("/proofreading-reports/", {"book": book_id})
+        await asyncio.wait_for(claimed.wait(), 30)
+        reports = visitor.services.supervisor.reports
+
+        reports.halt()
+        go_on.set()
+        async with asyncio.timeout(30):
+            while not (made := list(reports.tasks)):  # noqa: ASYNC110 (a set that others read)
+                await asyncio.sleep(0)
+        await asyncio.gather(*made)
+
+        assert model.calls == 0
 
 
 async def test_a_report_whose_claim_was_not_heard_is_claimed_again(database: Database, tmp_path: Path) -> None:

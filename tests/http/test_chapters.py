@@ -140,6 +140,18 @@ async def test_emptying_a_chapter_lets_the_next_run_write_it(api: Api, chapter: 
     assert (await api.get(f"/chapters/{chapter['id']}/")).body["content"]
 
 
+async def test_blanks_alone_are_no_text_to_anybody(api: Api, chapter: dict[str, Any]) -> None:
+    saved = await save(api, chapter, content=" \n\u3000\t\n")
+
+    assert (saved["content"], saved["word_count"], saved["status"]) == ("", 0, "pending")
+    book = (await api.get(f"/books/{chapter['book']}/")).body
+    status = (await api.get(f"/books/{chapter['book']}/generation-status/")).body
+    assert [each["status"] for each in book["chapters"]] == ["pending", "completed"]
+    assert [each["has_content"] for each in status["outline"]] == [False, True]
+    assert (await api.get("/stats/")).body["chapters_written"] == 1
+    assert (await api.post(f"/books/{chapter['book']}/generate/")).body["mode"] == "continue"
+
+
 async def test_regenerating_keeps_the_former_text(api: Api, chapter: dict[str, Any]) -> None:
     await save(api, chapter, content="By hand.")
 

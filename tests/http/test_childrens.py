@@ -173,7 +173,6 @@ async def test_a_plan_may_be_made_and_changed_before_the_book_is_written(api: Ap
 
 FAILURES = (
     refused(),
-    status(500),
     json({"created": 1}),
     sent(b"<svg/>" + b" " * 200),
     sent(painted(20, 30)),
@@ -206,6 +205,16 @@ async def test_a_picture_that_cannot_be_made_fails_the_run_and_resuming_makes_it
     assert (await api.post(f"/books/{book['id']}/resume-generation/")).status == 200
     assert (await ended(api, book["id"]))["generation_status"] == "completed"
     assert await images_used(api) == 4
+
+
+async def test_an_image_provider_that_is_away_is_waited_for(api: Api, server: ImageServer) -> None:
+    server.script(*[status(503)] * 4)
+
+    book = await written(api)
+
+    assert all(chapter["illustrations"] for chapter in book["chapters"])
+    assert await images_used(api) == 4
+    assert len(server.requests) == 4 + 5
 
 
 async def test_a_book_that_is_written_anew_gets_new_pictures_and_the_same_hero(api: Api, server: ImageServer) -> None:
@@ -309,7 +318,7 @@ async def test_without_the_add_on_it_is_402_that_names_it(shop: Api) -> None:
 async def test_a_single_use_is_held_by_the_run_and_counted_once_it_completes(shop: Api, server: ImageServer) -> None:
     await bought(shop)
     book = await made(shop)
-    server.script(status(500))
+    server.script(refused())
     assert await uses(shop) == (1, 0)
 
     await shop.post(f"/books/{book['id']}/generate/")

@@ -108,7 +108,6 @@ async def test_what_is_safe_is_corrected_and_a_cover_that_is_selected_is_kept(
 
 FAILURES = (
     (refused(), 1, False),
-    (status(500), 2, True),
     (json({"created": 1}), 2, True),
     (sent(b"<svg/>" + b" " * 200), 1, True),
     (sent(painted(20, 30)), 1, True),
@@ -145,6 +144,19 @@ async def test_a_cover_that_cannot_be_made_leaves_the_book_unharmed_and_the_run_
     assert await images_used(painting) == 1
     paid = "SELECT count(*) FROM model_call WHERE run_id = $1::uuid AND stage = 'cover' AND cost_micros = $2"
     assert await db.fetchval(paid, run["task_id"], 50 * 8 + 1000 * 30) == 3, "two that were of no use, and the cover"
+
+
+async def test_an_image_provider_that_is_away_is_waited_for_and_costs_the_run_no_try(
+    painting: Api, server: ImageServer
+) -> None:
+    book = await with_texts(painting)
+    server.script(*[status(503)] * 4)
+
+    await produce(painting, book)
+    await painting.until(book["id"], "completed")
+
+    assert len(server.requests) == 5
+    assert await images_used(painting) == 1
 
 
 async def test_without_the_addon_it_is_402_and_names_it(open_api: OpenApi) -> None:

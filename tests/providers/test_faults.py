@@ -13,7 +13,7 @@ from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.pacing import Pacing
-from bookgen.providers.retrying import RetryingModel
+from bookgen.providers.retrying import RetryingModel, RetryRules
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
 from tests.providers.calls import PROVIDERS, chapter_request, chat, steady, used
@@ -62,11 +62,23 @@ async def test_being_busy_costs_no_try(server, make) -> None:
     await model.close()
 
 
+@pytest.mark.parametrize("asked", [0, "date:-60"])
+async def test_a_provider_that_asks_for_no_pause_is_given_one(server, asked) -> None:
+    server.script(fault("status", status=429, retry_after=asked, times=2))
+    model = steady(chat(server), first_delay=0.2)
+
+    await model.complete(chapter_request())
+
+    first, second, third = server.arrivals
+    assert min(second - first, third - second) >= 0.19
+    await model.close()
+
+
 @ANY
 async def test_calls_that_queued_before_a_provider_was_busy_wait_with_the_others(server, make) -> None:
     server.script(fault("status", status=429, retry_after=0.3))
     provider = make(server)
-    model = RetryingModel(provider, pacing=Pacing(concurrency=1))
+    model = RetryingModel(provider, pacing=Pacing(concurrency=1), rules=RetryRules(first_delay=0.01))
 
     await asyncio.gather(*(model.complete(chapter_request()) for _ in range(4)))
 

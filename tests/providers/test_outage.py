@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from bookgen.errors import UpstreamAIError
-from bookgen.providers.text import StopReason
+from bookgen.providers.halt import Halt
+from bookgen.providers.text import CallsHalted, StopReason
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
 from tests.providers.calls import chapter_request, chat, steady
@@ -50,6 +51,26 @@ async def test_a_server_that_is_gone_is_waited_for_and_each_book_calls_once(unus
     assert {reply.stop for reply in replies} == {StopReason.END}
     assert model.outage is None
     assert len(gone.requests) == 5
+    await model.close()
+
+
+async def test_an_outage_that_nobody_waits_for_any_more_is_not_told(server) -> None:
+    server.script(fault("drop", times=999))
+    model, halt = steady(chat(server), outage=60, first_delay=60), Halt()
+    runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=each))) for each in (halt, Halt())]
+    async with asyncio.timeout(30):
+        while model.outage is None:  # noqa: ASYNC110 (a state that polls read)
+            await asyncio.sleep(0.01)
+
+    halt.set()
+    with pytest.raises(CallsHalted):
+        await runs[0]
+    assert model.outage is not None
+    runs[1].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await runs[1]
+
+    assert model.outage is None
     await model.close()
 
 

@@ -73,6 +73,38 @@ def test_every_refusal_shows_its_codes_as_they_are_sent(path: str, method: str, 
             assert example["value"]["error"]["code"] == code
 
 
+GATES = {
+    "QUOTA_EXCEEDED": (
+        "POST /books/{id}/generate-outline/",
+        "POST /books/{id}/regenerate-chapters/",
+        "POST /books/{id}/generate/",
+        "POST /books/{id}/resume-generation/",
+        "POST /books/{id}/produce/",
+        "POST /books/{id}/generate-cover/",
+        "POST /chapters/{id}/regenerate/",
+        "POST /chapters/{id}/generate-image/",
+        "POST /proofreading-reports/",
+    ),
+    "CONFLICT": (  # the payment processor may refuse whatever it is asked
+        "POST /auth/subscriptions/portal/",
+        "GET /auth/subscriptions/payments/",
+        "POST /auth/subscriptions/checkout/",
+        "POST /auth/addons/checkout/",
+        "POST /auth/credits/checkout/",
+        "POST /auth/credits/guest-checkout/",
+    ),
+    "PAYMENTS_NOT_CONFIGURED": ("POST /auth/subscriptions/portal/", "GET /auth/subscriptions/payments/"),
+}
+
+
+@pytest.mark.parametrize(("code", "call"), [(code, call) for code, calls in GATES.items() for call in calls])
+def test_what_passes_a_gate_names_its_refusal(code: str, call: str) -> None:
+    method, path = call.split(" ")
+    answers = DOCUMENT["paths"][path][method.lower()]["responses"][str(BY_CODE[code].status)]
+
+    assert code in answers["content"]["application/json"]["examples"]
+
+
 def test_every_error_code_can_be_met_somewhere() -> None:
     named = set(re.findall(r"`(\w+)`:", str(DOCUMENT["paths"])))
 
