@@ -110,9 +110,9 @@ def paid_for(spent: Sequence[Spent]) -> Iterator[None]:
         raise
 
 
-def spent_before(cancelled: asyncio.CancelledError) -> tuple[Spent, ...]:
-    """What was spent on the work before it was cancelled."""
-    spent: tuple[Spent, ...] = getattr(cancelled, "spent", ())
+def spent_before(ended: BaseException) -> tuple[Spent, ...]:
+    """What was spent on work before it failed or was cancelled."""
+    spent: tuple[Spent, ...] = getattr(ended, "spent", ())
     return spent
 
 
