@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from typing import Any
 
@@ -33,3 +34,16 @@ class SharedRenderPool(RenderPool):
 
 
 SHARED = SharedRenderPool()
+
+
+class HeldRenderPool(RenderPool):
+    """Begins no job before it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.let_go = asyncio.Event(), asyncio.Event()
+
+    async def run(self, job: Any) -> Any:
+        self.asked.set()
+        await self.let_go.wait()
+        return await SHARED.run(job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 
@@ -14,7 +15,7 @@ from bookgen.actors.steps import StoredSteps, TextDropped
 from bookgen.errors import UpstreamAIError
 from bookgen.models import UNLIMITED, Allowance, Book, Chapter, Run
 from bookgen.providers.images import Painted
-from bookgen.providers.text import CallBudget, CallsHalted
+from bookgen.providers.text import CallBudget, CallsHalted, spent_before
 from bookgen.store import books, illustrations, media, runs, usage
 from bookgen.store import steps as stored
 from bookgen.store.model_calls import Step
@@ -107,6 +108,9 @@ class Pictures:
                 raise
             # Refused: another text may lead to another picture.
             raise UpstreamAIError(str(error), stage=STAGE, retryable=True, chapter_number=number) from error
+        except asyncio.CancelledError as cancelled:
+            steps.charge(steps.asked(STAGE, number, spent_before(cancelled)))
+            raise
 
     async def _keep(
         self, run: Run, steps: StoredSteps, key: str, painted: Painted, number: int | None, keep: Keep
@@ -133,6 +137,9 @@ class Pictures:
             await steps.charge(step.asked)
             steps.failed = TextDropped(STAGE, number)
             raise steps.failed from None
+        except asyncio.CancelledError:
+            steps.charge(step.asked)
+            raise
         await fault("picture.after", run.book_id)
         if not kept:
             await steps.charge(step.asked)

@@ -21,7 +21,7 @@ from bookgen.actors.resources import Resources
 from bookgen.billing.cost_caps import CostBudget, Purpose
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, Halt, Spent, StopReason, TextReply, TextRequest, spent_before
 from bookgen.store import model_calls
 from bookgen.store import steps as store
 from bookgen.store.model_calls import Asked, PaidCall, Step
@@ -182,6 +182,9 @@ class StoredSteps:
         except UpstreamAIError as error:
             self.failed = error
             await self.charge(self.asked(request.stage, request.chapter_number, error.spent))
+            raise
+        except asyncio.CancelledError as cancelled:
+            self.charge(self.asked(request.stage, request.chapter_number, spent_before(cancelled)))
             raise
 
     def charge(self, asked: Asked) -> asyncio.Future[None]:

@@ -221,7 +221,6 @@ class Supervisor:
         for actor in self.registry:
             actor.lose()
         self.registry.clear()
-        cut += self.resources.entries.tasks
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
                 await asyncio.gather(*self.resources.entries.tasks)
@@ -230,6 +229,7 @@ class Supervisor:
                 await self.lease.give_up()
         except (Unavailable, TimeoutError) as error:
             log.warning("runs_not_released", reason=str(error))
+        cut += self.resources.entries.tasks  # also of what was cut just now
         with contextlib.suppress(TimeoutError):  # the end of a job waits for a database that is away
             async with asyncio.timeout(RELEASE_SECONDS):
                 await asyncio.gather(*cut, return_exceptions=True)

@@ -21,6 +21,7 @@ from bookgen.providers.text import (
     TextRequest,
     Timed,
     bound_of,
+    paid_for,
 )
 
 log = structlog.get_logger(__name__)
@@ -81,7 +82,8 @@ class FallbackModel:
     async def _fall_back(self, request: TextRequest, spent: tuple[Spent, ...], why: str) -> TextReply:
         log.warning("model_fell_back", model=self._first.name, to=self._second.name, stage=request.stage, why=why)
         try:
-            reply = await self._second.complete(request)
+            with paid_for(spent):
+                reply = await self._second.complete(request)
         except UpstreamAIError as error:
             error.spent = (*spent, *error.spent)
             raise

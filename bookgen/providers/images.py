@@ -51,7 +51,8 @@ class Painted:
 
 
 class ImageModel(Protocol):
-    """Raises UpstreamAIError for every failure and every refusal, after its own retries; its `spent` was paid."""
+    """Raises UpstreamAIError for every failure and every refusal, after its own retries; its `spent` was paid. Of a
+    cancellation `spent_before` tells it."""
 
     @property
     def name(self) -> str: ...

@@ -17,7 +17,7 @@ from bookgen.providers.images import ImageReply, ImageRequest, Spent
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.sdk import most_tokens
-from bookgen.providers.text import Message, StopReason, TextModel, TextRequest
+from bookgen.providers.text import Message, StopReason, TextModel, TextRequest, paid_for
 
 QUALITY = "medium"
 _OPTIONAL = ("quality", "output_format", "moderation", "input_fidelity")  # what other servers may not know
@@ -124,7 +124,8 @@ class OpenAIImages:
         )
         if reply.stop is not StopReason.END:
             raise _failed("The image provider refused this picture.", request, reply.spent, retryable=False)
-        data = await asyncio.to_thread(_decoded, reply.text)
+        with paid_for(reply.spent):
+            data = await asyncio.to_thread(_decoded, reply.text)
         if data is None:
             raise _failed(
                 "The image provider sent something that is not a picture.", request, reply.spent, retryable=True

@@ -32,6 +32,7 @@ from bookgen.providers.text import (
     TextRequest,
     Timed,
     bound_of,
+    paid_for,
 )
 from bookgen.providers.window import DoesNotFit
 
@@ -128,7 +129,8 @@ class RetryingModel:
         spent: list[Spent] = []
         self._calls += 1
         try:
-            return await self._complete(request, Halt() if request.halt is None else request.halt, spent)
+            with paid_for(spent):
+                return await self._complete(request, Halt() if request.halt is None else request.halt, spent)
         except Halted:
             raise CallsHalted(request.stage, request.chapter_number, tuple(spent)) from None
         except CostCapReached as capped:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -96,6 +98,22 @@ class Spent:
     model: str
     usage: Usage
     call_id: UUID = field(default_factory=uuid4, compare=False)
+
+
+@contextmanager
+def paid_for(spent: Sequence[Spent]) -> Iterator[None]:
+    """Has a cancellation within tell what was `spent` by then, which nobody else would know of."""
+    try:
+        yield
+    except asyncio.CancelledError as cancelled:
+        cancelled.spent = (*spent, *spent_before(cancelled))  # type: ignore[attr-defined]
+        raise
+
+
+def spent_before(ended: BaseException) -> tuple[Spent, ...]:
+    """What was spent on work before it failed or was cancelled."""
+    spent: tuple[Spent, ...] = getattr(ended, "spent", ())
+    return spent
 
 
 class CallsHalted(UpstreamAIError):
@@ -214,7 +232,8 @@ class Shared(Protocol):
 
 
 class TextModel(Protocol):
-    """Raises UpstreamAIError for every failure, after its own retries; cancelling closes the connection.
+    """Raises UpstreamAIError for every failure, after its own retries; cancelling closes the connection, and
+    `spent_before` tells what was spent by then.
 
     A refusal is a reply: its stop is REFUSAL and its text empty, so that what it cost can be entered.
     """

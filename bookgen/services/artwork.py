@@ -16,7 +16,7 @@ from bookgen.billing.storage import require_room, require_stored
 from bookgen.errors import InvalidInput, RenderingFailed, RenderTimeout, UpstreamAIError, must_exist
 from bookgen.models import Book, BookKind, Chapter, Cover, Illustration, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
-from bookgen.providers.text import Halt
+from bookgen.providers.text import Halt, spent_before
 from bookgen.render.cover.job import (
     Copy,
     CoverDesign,
@@ -64,16 +64,15 @@ The chapter: {chapter}. {summary}
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A picture with what it took to get it."""
+    """A picture, and its design where it was drawn here."""
 
     file: Any
-    paid: tuple[Spent, ...]
     design: CoverDesign | None = None
 
 
 @dataclass(slots=True)
 class _Work:
-    """One request's pictures, and what was paid for those that could not be made. `run_id`: of the run that asks."""
+    """One request's pictures, and what was paid for them and is not entered yet. `run_id`: of the run that asks."""
 
     account_id: int
     book: Book
@@ -82,7 +81,7 @@ class _Work:
     sheet: bytes | None = None  # the character sheet of a children's book
     run_id: UUID | None = None
     halt: Halt | None = None
-    in_vain: list[Spent] = field(default_factory=list)
+    paid: list[Spent] = field(default_factory=list)
 
     @property
     def chapter_number(self) -> int | None:
@@ -118,15 +117,12 @@ class Artwork:
         async with held_images(self._database, self._quota, account_id, count) as held:
             variants = range(before, before + count)
             made = await self._all_made(work, [self._cover(work, copy, each, style, prompt) for each in variants])
-            async with db.acquire() as connection:
-                paid = [spent for each in made for spent in each.paid]
-                await model_calls.charge(connection, self._asked(work, paid))
-                async with held.bringing(connection, len(made)):
-                    must_exist(await books.lock(connection, account_id, book_id))
-                    await held.consume(connection, len(made))
-                    kept = [await _keep_cover(connection, book_id, each, prompt) for each in made]
-                    await require_stored(connection, self._quota, account_id)
-                    return kept
+            async with db.acquire() as connection, held.bringing(connection, len(made)):
+                must_exist(await books.lock(connection, account_id, book_id))
+                await held.consume(connection, len(made))
+                kept = [await _keep_cover(connection, book_id, each, prompt) for each in made]
+                await require_stored(connection, self._quota, account_id)
+                return kept
 
     async def paint_cover(
         self, account_id: int, book_id: int, run_id: UUID, halt: Halt
@@ -146,8 +142,6 @@ class Artwork:
         held = await hold_images(self._database, self._quota, account_id, 1, run_id)
         try:
             (made,) = await self._all_made(work, [self._cover(work, await self._copy(book), variant, "", "")])
-            asked = self._asked(work, made.paid)
-            await through_outages(lambda: model_calls.charge(db, asked))
         except BaseException:
             await held.give_back(db)
             raise
@@ -186,25 +180,21 @@ class Artwork:
             finished: FinishedPicture = made.file
             picture = finished.picture
             size = {"width": picture.width, "height": picture.height}
-            async with db.acquire() as connection:
-                await model_calls.charge(connection, self._asked(work, made.paid))
-                async with held.bringing(connection, 1):
-                    must_exist(await chapters.lock(connection, account_id, chapter_id))
-                    await held.consume(connection, 1)
-                    kept = await illustrations.add(
-                        connection,
-                        chapter_id,
-                        caption=caption,
-                        alt_text=_alternative(finished, prompt, caption, chapter),
-                        prompt=prompt,
-                        image_key=await media.add(connection, book.id, picture.data, **size),
-                        position=0
-                        if book.kind is BookKind.CHILDRENS
-                        else (chapter.content.strip().count("\n\n") + 1) // 2,
-                        **size,
-                    )
-                    await require_stored(connection, self._quota, account_id)
-                    return kept
+            async with db.acquire() as connection, held.bringing(connection, 1):
+                must_exist(await chapters.lock(connection, account_id, chapter_id))
+                await held.consume(connection, 1)
+                kept = await illustrations.add(
+                    connection,
+                    chapter_id,
+                    caption=caption,
+                    alt_text=_alternative(finished, prompt, caption, chapter),
+                    prompt=prompt,
+                    image_key=await media.add(connection, book.id, picture.data, **size),
+                    position=0 if book.kind is BookKind.CHILDRENS else (chapter.content.strip().count("\n\n") + 1) // 2,
+                    **size,
+                )
+                await require_stored(connection, self._quota, account_id)
+                return kept
 
     async def _require_room(self, account_id: int, pictures: int = 1) -> None:
         """Refuses what would be painted and find no room then."""
@@ -218,7 +208,8 @@ class Artwork:
             job = CoverJob(copy, seed, book.genre, variant, f"{style} {prompt}")
             drawn = cast(FinishedCover, await self._drawn(work, job))
             design = CoverDesign(copy, seed, drawn.style, variant)
-            return _Made(drawn, (Spent(OFFLINE, Usage(calls=1, images=1)),), design)
+            work.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
+            return _Made(drawn, design)
         asked = COVER_PROMPT.format(
             title=book.title, genre=book.genre, audience=book.target_audience,
             description=book.description, style=style, prompt=prompt,
@@ -236,10 +227,11 @@ class Artwork:
             painted = await self._painter.spread(
                 work.book, chapter, scene, work.sheet, self._budget(work), patience=PATIENCE
             )
-        except UpstreamAIError as error:
-            work.in_vain += error.spent
+        except (UpstreamAIError, asyncio.CancelledError) as ended:
+            work.paid += spent_before(ended)
             raise
-        return _Made(FinishedPicture(Picture(painted.data, painted.width, painted.height)), painted.paid)
+        work.paid += painted.paid
+        return _Made(FinishedPicture(Picture(painted.data, painted.width, painted.height)))
 
     async def _picture(self, work: _Work, chapter: Chapter, variant: int, prompt: str) -> _Made:
         book = work.book
@@ -248,7 +240,9 @@ class Artwork:
         seed = f"{book.id} {book.title}"
         if self._images is None:
             job = PictureJob(seed, book.genre, variant)
-            return _Made(await self._drawn(work, job), (Spent(OFFLINE, Usage(calls=1, images=1)),))
+            drawn = await self._drawn(work, job)
+            work.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
+            return _Made(drawn)
         asked = ILLUSTRATION_PROMPT.format(
             title=book.title, genre=book.genre, chapter=chapter.title, summary=chapter.summary, prompt=prompt
         )
@@ -286,34 +280,32 @@ class Artwork:
                     budget=self._budget(work),
                 )
             )
-        except UpstreamAIError as error:
-            work.in_vain += error.spent
+        except (UpstreamAIError, asyncio.CancelledError) as ended:
+            work.paid += spent_before(ended)
             raise
 
     async def _finished(self, work: _Work, job: CoverJob | ReceivedJob, reply: ImageReply) -> _Made:
         """What came from outside, looked at and made anew in a worker process."""
-        paid = reply.spent
+        work.paid += reply.spent
         try:
-            return _Made(await self._drawn(work, job), paid)
-        except RenderingFailed:
-            work.in_vain += paid
-            raise
+            return _Made(await self._drawn(work, job))
         except InvalidInput as error:
-            work.in_vain += paid
             if "image" not in error.details:
                 raise
             number = work.chapter_number
             raise UpstreamAIError(UNUSABLE, stage=work.stage, retryable=True, chapter_number=number) from error
 
     async def _all_made(self, work: _Work, makers: Sequence[Awaitable[_Made]]) -> list[_Made]:
-        """Those that could be made; the first failure if none could, with what it cost in the ledger all the same."""
-        outcomes = await asyncio.gather(*makers, return_exceptions=True)
+        """Those that could be made; the first failure if none could. Whatever ends it, what was paid is entered."""
+        try:
+            outcomes = await asyncio.gather(*makers, return_exceptions=True)
+        finally:
+            if work.paid:
+                await asyncio.shield(self._charge(work))
         made = [each for each in outcomes if isinstance(each, _Made)]
         failures = [each for each in outcomes if isinstance(each, BaseException)]
         unforeseen = next((each for each in failures if not isinstance(each, UpstreamAIError)), None)
         if unforeseen is not None or not made:
-            paid = [spent for each in made for spent in each.paid]
-            await model_calls.charge(self._database.http, self._asked(work, paid))
             raise unforeseen or failures[0]
         return made
 
@@ -323,14 +315,15 @@ class Artwork:
         purpose = Purpose(work.stage, work.account_id, work.book.id, work.chapter_number)
         return CostBudget(self._database.http, self._caps, self._price, purpose)
 
-    def _asked(self, work: _Work, paid: Sequence[Spent]) -> model_calls.Asked:
-        """What the pictures cost, and those that could not be made, for the ledger."""
+    async def _charge(self, work: _Work) -> None:
+        """Enters what the pictures cost, and those that could not be made. A run waits for a database that is away."""
         calls = tuple(
             model_calls.PaidCall(spent.model, spent.usage, self._price(spent.model, spent.usage), spent.call_id)
-            for spent in (*work.in_vain, *paid)
+            for spent in work.paid
         )
-        work.in_vain.clear()
-        return model_calls.Asked(work.account_id, work.book.id, work.run_id, work.stage, work.chapter_number, calls)
+        asked = model_calls.Asked(work.account_id, work.book.id, work.run_id, work.stage, work.chapter_number, calls)
+        seconds = 0 if work.run_id is None else None
+        await through_outages(lambda: model_calls.charge(self._database.http, asked), seconds=seconds)
 
     async def _sheet(self, book: Book) -> bytes | None:
         return await books.character_sheet(self._database.http, book.id) if book.character_sheet_key else None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bookgen.errors import InvalidInput, Unavailable, UpstreamAIError
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageRequest, Painted, Spent
-from bookgen.providers.text import CallBudget, Halt
+from bookgen.providers.text import CallBudget, Halt, paid_for
 from bookgen.render.cover.job import FinishedPicture, ReceivedJob
 from bookgen.render.pool import RenderPool
 from bookgen.render.scenes.job import SceneJob, SheetJob
@@ -22,7 +22,8 @@ UNUSABLE = "The image provider sent something that is not a usable picture."
 
 
 class Painter:
-    """`images` None: everything is drawn here. Every failure is an UpstreamAIError whose `spent` was paid."""
+    """`images` None: everything is drawn here. Every failure is an UpstreamAIError whose `spent` was paid; of a
+    cancellation `spent_before` tells it."""
 
     def __init__(self, images: ImageModel | None, pool: RenderPool) -> None:
         self._images, self._pool = images, pool
@@ -66,7 +67,8 @@ class Painter:
             return _painted(drawn, (Spent(OFFLINE, Usage(calls=1, images=1)),))
         reply = await self._images.paint(request)
         try:
-            return _painted(await self._worked(ReceivedJob(reply.data), request, reply.spent), reply.spent)
+            with paid_for(reply.spent):
+                return _painted(await self._worked(ReceivedJob(reply.data), request, reply.spent), reply.spent)
         except InvalidInput as error:
             raise UpstreamAIError(
                 UNUSABLE, stage=STAGE, retryable=True, chapter_number=request.chapter_number, spent=reply.spent

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
 from bookgen.actors.messages import Generate, Stop
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
-from bookgen.providers.text import Spent
+from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.pacing import Pacing
+from bookgen.providers.retrying import RetryingModel, RetryRules
+from bookgen.providers.text import Spent, TextReply, TextRequest
 from bookgen.store.database import Database
 
 from .conftest import Model, Shelf, supervising
 
+ENTERED = "SELECT count(*) = 1 FROM model_call WHERE output_tokens = 20"
 WAITS = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'INTO model_call')"
 
 
@@ -29,6 +37,45 @@ async def test_what_a_failed_call_has_used_is_entered_although_its_run_is_stoppe
 
             await supervisor.ask(account, book, Stop())
 
-        await shelf.until("SELECT count(*) = 1 FROM model_call WHERE output_tokens = 20")
+        await shelf.until(ENTERED)
 
     assert (await shelf.run(book))["status"] == "stopped"
+
+
+class Garbled:
+    """A provider whose every reply nobody can read. It is paid all the same."""
+
+    name = "garbled"
+
+    def __init__(self) -> None:
+        self.failed = asyncio.Event()
+
+    async def attempt(self, request: TextRequest) -> TextReply:
+        self.failed.set()
+        failed = CallFailed("sent nothing that can be read", FailureKind.GARBLED)
+        failed.usage = Usage(calls=1, output_tokens=20)
+        raise failed
+
+    def most(self, request: TextRequest) -> Usage:
+        return Usage(calls=1)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("stops", ["the run", "the process"])
+async def test_what_a_call_has_used_is_entered_although_it_is_cut_before_its_next_try(
+    database: Database, model: Model, shelf: Shelf, stops: str
+) -> None:
+    account, book = await shelf.outlined(chapters=1)
+    provider = Garbled()
+    patient = RetryingModel(provider, pacing=Pacing(concurrency=1), rules=RetryRules(first_delay=60))
+    async with supervising(database, patient, model.write_chapter) as supervisor:
+        await supervisor.ask(account, book, Generate())
+        await provider.failed.wait()
+
+        if stops == "the run":
+            await supervisor.ask(account, book, Stop())
+            await shelf.until(ENTERED)
+
+    assert await shelf.value(ENTERED)

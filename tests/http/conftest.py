@@ -131,6 +131,12 @@ class Api:
                     return dict(seen.body)
                 known = seen.headers["ETag"]
 
+    async def until_true(self, query: str) -> None:
+        """Waits until the database says so."""
+        async with asyncio.timeout(10):
+            while not await self.services.database.http.fetchval(query):  # noqa: ASYNC110 (the signal is a row)
+                await asyncio.sleep(0.01)
+
     async def first_suggestion(self, report_id: int) -> int:
         """Polls until the report is completed."""
         async with asyncio.timeout(30):

@@ -15,6 +15,7 @@ from bookgen.providers.registry import ModelSettings, build_image_model
 from tests.fakes.image_server import ImageServer, held_until, json, painted, refused, sent, status, well
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_covers import images_used, picture
+from tests.render_pool import HeldRenderPool
 
 PIP = {"name": "Pip", "description": "a small grey mouse with a red scarf"}
 SMALL = {"title": "Pip and the Moon", "age_range": "3-5", "page_count": 8, "characters": [PIP]}
@@ -383,6 +384,38 @@ async def test_a_run_that_is_paused_while_a_picture_is_painted_keeps_it_and_asks
     assert asked == 2, "the sheet and the picture that was being painted"
     assert len(server.requests) == 5
     assert await images_used(api) == 4
+
+
+PAID = "SELECT count(*) = 1 FROM model_call WHERE stage = 'illustration' AND images = 1"
+
+
+async def test_a_picture_that_is_paid_for_is_entered_although_its_run_is_stopped_before_it_is_made_anew(
+    open_api: OpenApi, server: ImageServer
+) -> None:
+    pool = HeldRenderPool()
+    images = build_image_model("openai:gpt-image-2.5-flare", ModelSettings(access={"openai": Access("k", server.url)}))
+    api = await (await open_api(images=images, pool=pool)).as_new_account("ada")
+    book = await made(api)
+    await api.post(f"/books/{book['id']}/generate/")
+    await pool.asked.wait()
+
+    await api.post(f"/books/{book['id']}/stop-generation/")
+
+    await api.until_true(PAID)
+
+
+async def test_a_picture_that_is_paid_for_is_entered_although_its_run_is_stopped_before_it_is_stored(
+    api: Api, server: ImageServer
+) -> None:
+    book = await made(api)
+    async with api.services.database.http.acquire() as connection, connection.transaction():
+        await connection.execute("LOCK TABLE media IN EXCLUSIVE MODE")
+        await api.post(f"/books/{book['id']}/generate/")
+        await api.until_true("SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'media'::regclass AND NOT granted)")
+
+        await api.post(f"/books/{book['id']}/stop-generation/")
+
+    await api.until_true(PAID)
 
 
 async def test_a_script_makes_one_in_a_call(open_api: OpenApi, server: ImageServer) -> None:

@@ -13,11 +13,13 @@ from tests.fakes.image_server import ImageServer, json, painted, refused, sent, 
 from tests.http.conftest import Api, OpenApi
 from tests.http.test_covers import images_used
 from tests.http.test_proofreading import FIRST, SECOND, Proofreader, edit
+from tests.render_pool import HeldRenderPool
 
 OWN_BY_MONTH = """
     INSERT INTO account_addon (account_id, addon_id, billing_type)
     SELECT $1, id, 'monthly' FROM addon WHERE slug = 'automated-production'
 """
+PAID_COVER = "SELECT count(*) = 1 FROM model_call WHERE stage = 'cover' AND images = 1"
 FILES = "SELECT array_agg(kind ORDER BY kind) FROM export_file WHERE book_id = $1"
 
 
@@ -184,3 +186,19 @@ async def test_another_accounts_book_is_not_found_and_a_running_one_not_produced
 
     assert (again.status, again.code) == (400, "GENERATION_IN_PROGRESS")
     await painting.post(f"/books/{book['id']}/stop-generation/")
+
+
+async def test_a_cover_that_is_paid_for_is_entered_although_its_run_is_stopped_before_it_is_made_anew(
+    open_api: OpenApi, server: ImageServer, proofreader: Proofreader
+) -> None:
+    pool = HeldRenderPool()
+    images = build_image_model("openai:gpt-image-2.5-flare", ModelSettings(access={"openai": Access("k", server.url)}))
+    api = await (await open_api(images=images, model=proofreader, pool=pool)).as_new_account("ada")
+    book = await with_texts(api)
+    await produce(api, book)
+    await pool.asked.wait()
+
+    await api.post(f"/books/{book['id']}/stop-generation/")
+
+    await api.until_true(PAID_COVER)
+    assert await images_used(api) == 0

@@ -14,7 +14,7 @@ from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.halt import Halt
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
-from bookgen.providers.text import CallsHalted, StopReason, TextReply, TextRequest
+from bookgen.providers.text import CallsHalted, StopReason, TextReply, TextRequest, spent_before
 from tests.providers.calls import chapter_request
 
 
@@ -132,3 +132,31 @@ async def test_no_other_model_stands_in_for_a_call_that_is_not_wanted() -> None:
         await call
     assert second.tried == 0
     assert [spent.usage.output_tokens for spent in halted.value.spent] == [7]
+
+
+async def test_a_call_that_is_cancelled_between_its_tries_tells_what_it_used() -> None:
+    provider = Gate(FailureKind.GARBLED)
+    provider.let_go.set()
+    call = asyncio.create_task(patient(provider).complete(chapter_request()))
+    await provider.trying.wait()
+    for _ in range(10):  # until it waits for the next try
+        await asyncio.sleep(0)
+
+    call.cancel()
+
+    with pytest.raises(asyncio.CancelledError) as cancelled:
+        await call
+    assert [spent.usage.output_tokens for spent in spent_before(cancelled.value)] == [7]
+
+
+async def test_a_call_that_is_cancelled_at_the_model_that_stands_in_tells_what_the_first_used() -> None:
+    first, second = Gate(FailureKind.DENIED), Gate()
+    first.let_go.set()
+    call = asyncio.create_task(FallbackModel(patient(first), patient(second)).complete(chapter_request()))
+    await second.trying.wait()
+
+    call.cancel()
+
+    with pytest.raises(asyncio.CancelledError) as cancelled:
+        await call
+    assert [spent.usage.output_tokens for spent in spent_before(cancelled.value)] == [7]
