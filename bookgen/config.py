@@ -71,7 +71,7 @@ Url = Annotated[
     AfterValidator(_with_sound_port),
     AfterValidator(lambda url: url.rstrip("/")),
 ]
-Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$")]
+Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$"), AfterValidator(_with_sound_port)]
 Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
 Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 PROVIDERS = ("anthropic", "openai")  # of text; each has NAME_API_KEY and NAME_BASE_URL

@@ -99,12 +99,10 @@ class Accounts:
     async def authenticate_session(self, cookie: str) -> int:
         return await self._entitled(self._tokens.verify(cookie, TokenType.SESSION))
 
-    async def holder(self, access: str | None, session: str | None) -> int | None:
-        """The account signed in where a request comes from that needs nobody to be signed in."""
+    async def holder(self, access: str) -> int | None:
+        """The account whose token comes with a request that needs none."""
         try:
-            if access is not None:
-                return await self.authenticate(access)
-            return await self.authenticate_session(session) if session is not None else None
+            return await self.authenticate(access)
         except (Unauthenticated, PermissionDenied):
             return None
 

@@ -121,7 +121,10 @@ async def _grant_credits(args: Namespace, database: Database) -> None:
     async with _changing(args, database, given) as (connection, account):
         await subscriptions.lock(connection, account.id)
         description = args.reason or "Granted by the operator"
-        await credits.grant(connection, account.id, args.credits, args.words, CreditKind.BONUS, description)
+        try:
+            await credits.grant(connection, account.id, args.credits, args.words, CreditKind.BONUS, description)
+        except asyncpg.NumericValueOutOfRangeError:
+            raise InvalidInput(f"An account has at most {GREATEST} credits.") from None
     print(f"{account.email} has {args.credits} more credits of {args.words} words a book.")
 
 

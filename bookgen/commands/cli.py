@@ -1,4 +1,4 @@
-"""The command line. Bad input is one line and exit code 2, never a traceback."""
+"""The command line. What goes wrong is one line and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parser(next(iter(given), "")).parse_args(given)
     except StartupError as error:  # an extra that the command needs is not installed
-        return _refuse(str(error))
+        return _refused(error)
     finally:
         gc.freeze()
         gc.enable()
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code: int = runner.run(options.run(options))
             return code
     except (BookgenError, ApiError) as error:
-        return _refuse(str(error))
+        return _refused(error)
     except KeyboardInterrupt:
         return 130
 
@@ -74,7 +74,9 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return None
 
 
-def _refuse(message: str) -> int:
-    for line in message.splitlines():
+def _refused(error: Exception) -> int:
+    from bookgen.commands.exit_codes import code_of
+
+    for line in str(error).splitlines():
         print(f"bookgen: {line}", file=sys.stderr)
-    return 2
+    return code_of(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +10,7 @@ from bookgen import config
 from bookgen.app import build_payments, open_database
 from bookgen.billing.checkout import Payments
 
-DAYS = 90
+DAYS, MOST_DAYS = 90, 36_500
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -26,12 +26,18 @@ def add_options(parser: ArgumentParser) -> None:
 
     reconcile = commands.add_parser("reconcile", help="compare what was paid with what was given")
     reconcile.add_argument("--mend", action="store_true", help="make ours what the processor says")
-    reconcile.add_argument("--days", type=int, default=DAYS, metavar="N", help=f"purchases of N days (default {DAYS})")
+    reconcile.add_argument("--days", type=_days, default=DAYS, metavar="N", help=f"purchases of N days ({DAYS})")
     reconcile.set_defaults(
         lines=lambda args, upkeep: upkeep.reconcile(
             mend=args.mend, since=timedelta(days=args.days), now=datetime.now(UTC)
         )
     )
+
+
+def _days(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_DAYS:
+        raise ArgumentTypeError(f"{text!r} is not a number from 0 to {MOST_DAYS}")
+    return int(text)
 
 
 async def run(options: Namespace) -> int:

@@ -12,9 +12,10 @@ from typing import Any
 
 from bookgen.client.books import BookHandle
 from bookgen.client.client import Client
-from bookgen.client.errors import ApiError, InvalidRequest, Unavailable
+from bookgen.client.errors import ApiError, Unavailable
 from bookgen.commands import destination
 from bookgen.commands.destination import Destination
+from bookgen.commands.exit_codes import code_of
 from bookgen.commands.progress import Lines, make_display
 from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
@@ -53,7 +54,7 @@ def _formats(text: str) -> tuple[str, ...]:
 
 
 async def run(options: argparse.Namespace) -> int:
-    """0 with the files written, 1 when the book can't be finished now, 130 after Ctrl-C."""
+    """0 with the files written, 130 after Ctrl-C."""
     _make_folder(options.out)
     display = make_display()
     async with destination.reached(options) as server, Client(server.url) as client:
@@ -67,7 +68,7 @@ async def run(options: argparse.Namespace) -> int:
             except ApiError as error:
                 again = isinstance(error, Unavailable) or error.details.get("retryable", False)
                 display.failed(str(error), {**error.details, "retryable": again})
-                return 2 if isinstance(error, InvalidRequest) else 1
+                return code_of(error)
 
 
 class Journey:

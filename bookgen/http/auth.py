@@ -122,7 +122,7 @@ async def reset_password(request: web.Request) -> web.Response:
     "auth",
     "Verify an e-mail address by a mailed link",
     "The link works once. That of a registration confirms it. That of a changed address ends the password, "
-    "the Google link and the tokens that were there before, unless it is followed with the account's token or cookie.",
+    "the Google link and the tokens that were there before, unless it is followed with the account's token.",
 )
 @response_schema(shapes.MessageSchema, 200)
 @refuses(InvalidInput)
@@ -215,8 +215,7 @@ def _caller(request: web.Request) -> Caller:
 async def _holder(request: web.Request) -> int | None:
     """The account signed in where a request comes from that needs nobody to be."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    access = token if scheme == "Bearer" else None
-    return await request.app[ACCOUNTS].holder(access, request.cookies.get(SESSION_COOKIE))
+    return await request.app[ACCOUNTS].holder(token) if scheme == "Bearer" else None
 
 
 def _bound_guesses(request: web.Request, candidate: LoginCandidate) -> None:

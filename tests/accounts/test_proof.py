@@ -84,6 +84,18 @@ async def test_a_stranger_who_follows_the_link_of_an_asked_address_has_the_accou
     assert (await door.post("/auth/google/", {"access_token": "eve"}))[0] == 400
 
 
+async def test_the_session_cookie_does_not_make_who_follows_a_link_the_holder(door: Door) -> None:
+    token = await door.access("ada")
+    async with door.client.post("/api/v1/auth/login/", json={"username": "ada", "password": PASSWORD}) as reply:
+        cookie = {"Cookie": f"bookgen_session={reply.cookies['bookgen_session'].value}"}
+    await ask_for(door, token, "eve@example.com")
+
+    _, body = await door.call("GET", await door.link("verify-email"), headers=cookie)
+
+    assert "Ask for a new password" in body["message"]
+    assert await status_of(door, token) == 401
+
+
 @pytest.mark.parametrize("way", ["reset", "magic", "google"])
 async def test_who_registered_a_strangers_address_is_out_once_the_stranger_proves_it(
     door: Door, google: GoogleServer, way: str

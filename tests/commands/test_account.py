@@ -203,12 +203,14 @@ WRONG: list[tuple[str, type[BookgenError], str]] = [
     ("create b@example.com --username b!", InvalidInput, "A username is 3 to 150 letters"),
     ("create b@example.com --password short", InvalidInput, "A password has 8 to 128 characters."),
     ("set-plan ada@example.com gold", NotFound, "There is no plan 'gold'."),
+    (f"grant-credits ada@example.com {2**31 - 1}", InvalidInput, f"An account has at most {2**31 - 1} credits."),
     ("block nobody@example.com", NotFound, "No account has the address nobody@example.com."),
 ]
 
 
 async def test_a_wrong_command_is_one_clear_line_and_changes_nothing(bookgen_account: Operator) -> None:
     await bookgen_account("create ada@example.com")
+    await bookgen_account("grant-credits ada@example.com 1")
 
     for line, error, sentence in WRONG:
         with pytest.raises(error) as refused:
@@ -216,7 +218,7 @@ async def test_a_wrong_command_is_one_clear_line_and_changes_nothing(bookgen_acc
         assert str(refused.value).startswith(sentence)
         assert "\n" not in str(refused.value)
 
-    assert (await bookgen_account.one("SELECT count(*) FROM audit"))[0] == 1
+    assert (await bookgen_account.one("SELECT count(*) FROM audit"))[0] == 2
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", str(2**31)])

@@ -36,6 +36,14 @@ async def test_a_wrong_setting_stops_every_command(tmp_path: Path, command: list
     assert line == "BOOKGEN_PORT takes 0 to 65535, not 'abc'."
 
 
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("BOOKGEN_DATABASE_URL", "postgresql://[bad/db"), ("BOOKGEN_ALLOWED_ORIGINS", "https://[bad")],
+)
+async def test_an_address_that_is_none_is_said_in_one_line(tmp_path: Path, setting: str, value: str) -> None:
+    assert (await refused(tmp_path, "account", "list", **{setting: value})).startswith(setting)
+
+
 async def test_an_unknown_setting_stops_the_start(tmp_path: Path) -> None:
     line = await refused(tmp_path, "serve", BOOKGEN_MODLE="offline")
 
@@ -188,6 +196,20 @@ async def test_bad_arguments_exit_with_two_and_no_traceback(tmp_path: Path, argu
 
     assert code == 2
     assert "Traceback" not in complained
+
+
+@pytest.mark.parametrize("command", [["proof", "T"], ["write", "T"]])
+async def test_what_can_not_be_done_exits_with_one_and_a_wrong_login_with_two(
+    tmp_path: Path, visitor: Api, command: list[str]
+) -> None:
+    login = ("--login", "ada", "--password", "correct horse 9")
+
+    for server, expected in (("http://127.0.0.1:1", 1), (str(visitor.client.make_url("")), 2)):
+        code, _, complained = await run(tmp_path, *command, "--server", server, *login)
+
+        assert code == expected, complained
+        assert complained.startswith("bookgen: ")
+        assert "Traceback" not in complained
 
 
 @pytest.mark.parametrize("chapters", ["1000", "0"])

@@ -161,3 +161,11 @@ async def test_reconcile_of_a_guest_gives_and_mails_nothing_before_it_mends(pool
 
     assert await pool.fetchval("SELECT count(*) FROM account") == 0
     assert await pool.fetchval("SELECT count(*) FROM mail") == 0
+
+
+@pytest.mark.parametrize("days", ["800000", "-1", "x"])
+async def test_days_that_no_calendar_has_are_refused_by_the_command_line(stripe, command, capsys, days):
+    with pytest.raises(SystemExit):
+        await command("reconcile", "--days", days)
+
+    assert f"'{days}' is not a number from 0 to 36500" in capsys.readouterr().err

@@ -101,5 +101,8 @@ def _behind_a_pooler(setting: str, url: str) -> StartupError:
 
 def _name(url: str) -> str:
     """The URL without its password."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the address"
     return f"{parts.hostname or 'the local socket'}{parts.path}"

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from email import message_from_bytes
+from email.policy import default
+from pathlib import Path
+
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from bookgen.accounts.mailing import Mailing
+from bookgen.providers.mail import OutboxMailer
+from bookgen.store.database import Database
+from tests.http.conftest import Api
 from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
 
 PAGES = ("verify-email/MQ/t/", "reset-password/MQ/t/", "magic-login/MQ/t/", "undo-email/MQ/t/", "checkout/success/")
 
@@ -27,3 +37,27 @@ async def test_a_spent_link_is_said_and_leads_to_the_books(page: BrowserPage) ->
     await page.sees("Expired, used or not valid.")
     await page.press("To the books")
     await page.sees("An idea goes in")
+
+
+async def test_who_follows_the_link_of_a_new_address_signed_in_stays_so(
+    page: BrowserPage, visitor: Api, database: Database, tmp_path: Path
+) -> None:
+    account = await sign_in(page, visitor)
+    await account.patch("/auth/profile/", {"email": "ada@example.org"})
+
+    await page.visit(await mailed(database, tmp_path))
+    await page.press("Verify my address")
+
+    await page.sees("Your e-mail address is verified.")
+    await page.misses("Ask for a new password")
+    assert (await account.get("/auth/profile/")).body["email"] == "ada@example.org"
+
+
+async def mailed(database: Database, folder: Path) -> str:
+    """The page that the letter to the new address leads to."""
+    mailer = OutboxMailer(folder / "letters", sender="books@books.example")
+    await Mailing(database.http, mailer, public_url="http://books.example").deliver_due()
+    letters = [message_from_bytes(file.read_bytes(), policy=default) for file in (folder / "letters").glob("*.eml")]
+    (text,) = [str(letter.get_body(("plain",))) for letter in letters if letter["To"] == "ada@example.org"]
+    (link,) = re.findall(r"verify-email/[^/]+/[^/]+/", text)
+    return link

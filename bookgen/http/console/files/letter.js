@@ -20,7 +20,7 @@ async function follow() {
   const [, call] = /(\/(?:verify-email|reset-password|magic-login|undo-email)\/.*)$/.exec(location.pathname);
   const { method } = form.dataset;
   const fields = JSON.stringify(Object.fromEntries(new FormData(form)));
-  const sent = method === "GET" ? {} : { method, body: fields, headers: { "Content-Type": "application/json" } };
+  const sent = method === "GET" ? { headers: await holder() } : { method, body: fields, headers: { "Content-Type": "application/json" } };
   const reply = await fetch(API + call, sent);
   const body = await reply.json();
   if (!reply.ok) {
@@ -30,6 +30,12 @@ async function follow() {
   form.hidden = true;
   if (body.tokens && home) await enter(body);
   else output.textContent = body.message ?? `You are signed in as ${body.user.username}. Your access token: ${body.tokens.access}`;
+}
+
+// Who follows the link of a new address signed in keeps the password.
+async function holder() {
+  const session = home && (await import("./session.js")).current.value;
+  return session ? { Authorization: `Bearer ${session.tokens.access}` } : {};
 }
 
 async function enter(reply) {
