@@ -210,7 +210,7 @@ class Config(BaseSettings):
     stripe_publishable_key: Text = setting("", "a key", "Stripe's public key, shown to browsers.")
     stripe_api_base: Url | None = setting(None, "an http(s) URL", "Another Stripe server.")
 
-    smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+$"), AfterValidator(_mail_server)] | None = setting(
+    smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+\Z"), AfterValidator(_mail_server)] | None = setting(
         None,
         "smtp[s]://user:password@host:port, without TLS only with ?tls=off",
         "Mail server; without it mails are written to `outbox/` in the data folder.",

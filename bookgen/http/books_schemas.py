@@ -45,7 +45,7 @@ LANGUAGES = {
     "hi": "हिन्दी",
 }
 
-LANGUAGE_TAG = f"^({'|'.join(LANGUAGES)})(-[A-Za-z0-9]{{1,8}}){{0,4}}$"
+LANGUAGE_TAG = f"({'|'.join(LANGUAGES)})(-[A-Za-z0-9]{{1,8}}){{0,4}}"
 
 # Suggestions only: a genre is free text.
 GENRES = (
@@ -61,8 +61,14 @@ class Language(fields.String):
     def __init__(self) -> None:
         super().__init__(
             load_default="en",
-            validate=validate.Regexp(LANGUAGE_TAG, error="Not a BCP 47 tag of a language in /public-settings/."),
-            metadata={"description": "A BCP 47 tag of a language in /public-settings/.", "example": "en"},
+            validate=validate.Regexp(
+                rf"{LANGUAGE_TAG}\Z", error="Not a BCP 47 tag of a language in /public-settings/."
+            ),
+            metadata={
+                "description": "A BCP 47 tag of a language in /public-settings/.",
+                "example": "en",
+                "pattern": f"^{LANGUAGE_TAG}$",  # as JSON Schema writes it
+            },
         )
 
 

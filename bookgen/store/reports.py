@@ -84,9 +84,11 @@ async def of_account(db: DB, account_id: int, book_id: int | None) -> list[Repor
     return [_report(row) for row in await db.fetch(OF_ACCOUNT, account_id, book_id)]
 
 
+# The task of a production's report is the run, whose steps are its own.
 DELETE = """
-    WITH gone AS (DELETE FROM report WHERE account_id = $1 AND id = $2 RETURNING task, status, done), forgotten AS (
-        DELETE FROM step WHERE run_id IN (SELECT task FROM gone))
+    WITH gone AS (
+        DELETE FROM report WHERE account_id = $1 AND id = $2 RETURNING task, run_id, status, done
+    ), forgotten AS (DELETE FROM step WHERE run_id IN (SELECT task FROM gone WHERE gone.run_id IS NULL))
     SELECT status IN ('pending', 'running') AND done > 0 FROM gone
 """
 

@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -176,6 +177,23 @@ async def test_no_reply_stays_of_a_report_that_failed_or_was_deleted(database: D
         await asyncio.gather(*tasks)
 
         assert await database.http.fetchval(STEPS) == 0
+
+
+async def test_a_deleted_report_of_a_production_leaves_the_run_its_replies(database: Database, tmp_path: Path) -> None:
+    async with serving(database, tmp_path, model=Proofreader()) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        run_id = (await author.post(f"/books/{book_id}/produce/")).body["task_id"]
+        await author.until(book_id, "completed")
+        await database.http.execute(
+            "INSERT INTO step (book_id, key, run_id, stage, reply) VALUES ($1, 'k', $2, 'outline', '{}')",
+            book_id,
+            UUID(run_id),
+        )
+        (report,) = (await author.get("/proofreading-reports/")).body
+
+        assert (await author.delete(f"/proofreading-reports/{report['id']}/")).status == 204
+
+        assert await database.http.fetchval(STEPS) == 1
 
 
 async def test_a_report_that_crashes_ends_as_an_error_and_leaves_its_book_free(

@@ -1,3 +1,5 @@
+import pytest
+
 from bookgen.store.database import Database
 from tests.http.conftest import Api
 
@@ -35,6 +37,14 @@ async def test_a_mistyped_field_surfaces_as_a_missing_one(api: Api) -> None:
 
     assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
     assert reply.body["error"]["details"] == {"title": ["Missing data for required field."]}
+
+
+@pytest.mark.parametrize("tag", ["de\n", " de", "de-", "xx", ""])
+async def test_what_is_no_tag_of_a_language_is_refused(api: Api, tag: str) -> None:
+    reply = await api.post("/books/", {"title": "The Salt Road", "content_language": tag})
+
+    assert (reply.status, reply.code) == (400, "VALIDATION_ERROR")
+    assert set(reply.body["error"]["details"]) == {"content_language"}
 
 
 async def test_a_body_can_set_nothing_that_is_the_services(api: Api) -> None:
