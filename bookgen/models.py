@@ -511,7 +511,7 @@ class UsagePeriod:
 class Hold:
     """Set aside for a book. `run_id` is None while it is kept after a run that ended with chapters written.
 
-    `words_written` and those of the run that has it are what was written under it.
+    `words_written`: by runs of its book since it was taken.
     """
 
     id: int

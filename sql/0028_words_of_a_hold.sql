@@ -1,3 +1,2 @@
--- What has been written under a hold: this and the words of the run that has it. What that run had written before it got
--- the hold is taken off, so this may be negative.
-ALTER TABLE hold ADD COLUMN words_written bigint NOT NULL DEFAULT 0;
+-- How many words the runs of its book had written when the hold was taken; null for one of before this was noted.
+ALTER TABLE hold ADD COLUMN words_before bigint;

@@ -138,13 +138,11 @@ class ChaptersInFlight:
     def give_up_stalled(self) -> None:
         """Ends the work on chapters of whose last reply nothing has come, or whose call has outlived its bound.
 
-        What waits for the database makes no progress meanwhile, and is no stall.
+        It counts from the end of an outage of the database, which kept all from going on.
         """
-        late = now() - STALL_SECONDS
-        if self._resources.health.up_since > late:
-            return
+        late, up_since = now() - STALL_SECONDS, self._resources.health.up_since
         for work in self.by_run.values():
-            if work.placed and (due := work.steps.due) is not None and due < late:
+            if work.placed and (due := work.steps.due) is not None and max(due, up_since) < late:
                 log.error("chapter_stalled", run_id=str(work.run.id), chapter_number=work.run.current_chapter)
                 work.stall()
 
@@ -154,13 +152,17 @@ class ChaptersInFlight:
         same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
         return work.words if work and same else 0
 
+    def awaits_picture(self, run: Run) -> bool:
+        work = self.by_run.get(run.id)
+        return work is not None and work.steps.awaits_picture
+
     async def _write(self, work: ChapterWork, known: Material | None) -> Written:
         """Writes the chapter, which takes minutes; a task beside the mailbox."""
         await fault("begin.after", work.run.book_id)
         async with self._place(work.run):
             given = known or await self._read(work.run)
             chapter = work.place(given)
-            await self._require_allowed(work.run)
+            await self._require_allowed(work.run, given.book.target_word_count)
             write_chapter = self._resources.writing.write_chapter
             try:
                 draft = await write_chapter(given, chapter.chapter_number, work.steps, work.hear_of)
@@ -170,17 +172,17 @@ class ChaptersInFlight:
                 await work.steps.settle()
                 raise
 
-    async def _require_allowed(self, run: Run) -> None:
+    async def _require_allowed(self, run: Run, target_word_count: int) -> None:
         """PlanUpgradeRequired when the account keeps all that its plan allows: what is written stays, and no call is
-        made for what there is no room for. QuotaExceeded when the run has written all that it is paid for. Without
-        billing it is looked at when a run starts.
+        made for what there is no room for. QuotaExceeded when the book was written too often on what is held for
+        it. Without billing it is looked at when a run starts.
         """
         pool, quota = self._resources.pool, self._resources.quota
 
         async def require() -> None:
             standing = await quota.standing(pool, run.account_id)
             await require_room(pool, quota, standing)
-            await quota.require_unwritten(pool, standing, run)
+            await quota.require_words_left(pool, standing, run.id, target_word_count)
 
         if quota.billing:
             await self._resources.health.through_outages(require)

@@ -99,7 +99,7 @@ class Pictures:
             raise CallsHalted(STAGE, number)
         await fault("picture.before", steps.book_id)
         try:
-            with steps.awaiting():
+            with steps.awaiting(picture=True):
                 return await paint(steps.budget(STAGE, number))
         except UpstreamAIError as error:
             await steps.charge(steps.asked(STAGE, number, error.spent))

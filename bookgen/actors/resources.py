@@ -99,11 +99,13 @@ class Resources:
     backlog: Backlog = field(default_factory=Backlog)
     entries: Entries = field(default_factory=Entries)
     _patient: Patient | None = field(init=False)
+    _patient_painter: Patient | None = field(init=False)
     _bounded: Bounded | None = field(init=False)
 
     def __post_init__(self) -> None:
         # Asked for at every poll; to hold a model against a Protocol takes longer than the rest of the answer.
         self._patient = self.model if isinstance(self.model, Patient) else None
+        self._patient_painter = self.painter if isinstance(self.painter, Patient) else None
         self._bounded = self.model if isinstance(self.model, Bounded) else None
 
     @property
@@ -120,3 +122,8 @@ class Resources:
     def outage(self) -> Outage | None:
         """What the runs wait for while the model is away."""
         return self._patient.outage if self._patient else None
+
+    @property
+    def outage_of_pictures(self) -> Outage | None:
+        """What the runs wait for that want a picture, while the model that paints is away."""
+        return self._patient_painter.outage if self._patient_painter else None

@@ -73,7 +73,7 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
     match run.status:
         case RunStatus.QUEUED:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
-        case RunStatus.RUNNING if run.call_started_at and outage and run.phase in BY_MODEL:
+        case RunStatus.RUNNING if run.call_started_at and outage:
             return (
                 f"Waiting for the model since {outage.since:%H:%M} UTC: it {outage.reason}. {progress} finished. It is "
                 f"asked again every half a minute, until {outage.until:%d %B %H:%M} UTC."

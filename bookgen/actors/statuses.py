@@ -17,7 +17,7 @@ from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.registry import Key
 from bookgen.actors.resources import Resources
 from bookgen.errors import must_exist
-from bookgen.models import Run, RunStatus
+from bookgen.models import Run, RunPhase, RunStatus
 from bookgen.providers.text import Outage
 from bookgen.store import progress
 from bookgen.store.progress import RunProgress
@@ -77,11 +77,17 @@ class Statuses:
 
     def _encoded(self, kept: Kept, report: RunProgress) -> bytes:
         """The body, encoded anew if more words have come or the model has gone or come back."""
-        words, outage = self._chapters.words_in_flight(report.run), self._resources.outage
+        words, outage = self._chapters.words_in_flight(report.run), self._outage(report.run)
         if not kept.body or words != kept.words or outage != kept.outage:
             kept.words, kept.outage, kept.body = words, outage, status.encode(report, words, outage)
         kept.asked_at = now()
         return kept.body
+
+    def _outage(self, run: Run) -> Outage | None:
+        """That of the model which the run asks, if it asks one."""
+        if run.phase is RunPhase.COVER or self._chapters.awaits_picture(run):
+            return self._resources.outage_of_pictures
+        return self._resources.outage if run.phase in status.BY_MODEL else None
 
     async def read_other(
         self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float

@@ -86,6 +86,7 @@ class StoredSteps:
         self.due: float | None = None
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None
+        self.awaits_picture = False
 
     @property
     def book_id(self) -> int:
@@ -107,13 +108,13 @@ class StoredSteps:
             return await self._reply(request, attempt)
 
     @contextmanager
-    def awaiting(self) -> Iterator[None]:
+    def awaiting(self, *, picture: bool = False) -> Iterator[None]:
         """While a reply, or a picture, is awaited, which has bounds of its own."""
-        self.due = None
+        self.due, self.awaits_picture = None, picture
         try:
             yield
         finally:
-            self.due = now()
+            self.due, self.awaits_picture = now(), False
 
     def _bound(self, seconds: float | None) -> None:
         self.due = None if seconds is None else now() + seconds

@@ -166,10 +166,10 @@ class Transactions:
         if not run.status.active and (words := await runs.count_words(connection, run.id)):
             await quota.count_words(connection, run.account_id, words)
         if Effect.CONSUME in effects:
-            await quota.consume_book(connection, run)
+            await quota.consume_book(connection, run.account_id, run.book_id, run.id, run.words_written)
             await addons.count_use(connection, quota, run.id)
         if Effect.RELEASE in effects:
-            await quota.release_book(connection, run, wrote=state.wrote)
+            await quota.release_book(connection, run.book_id, wrote=state.wrote)
             await addons.release_use(connection, quota, run.account_id, run.id)
             await image_holds.remove(connection, run.id)
         if source or state.run is None or BOOK_STATUS[state.run.status] is not BOOK_STATUS[run.status]:
@@ -188,7 +188,7 @@ class Transactions:
         if images:
             await require_images(connection, quota, standing, run.book_id, images)
         await require_room(connection, quota, standing)
-        return await quota.hold_book(connection, standing, run, state.target_word_count)
+        return await quota.hold_book(connection, standing, run.book_id, run.id, state.target_word_count)
 
     async def _set_book_status(
         self, connection: asyncpg.Connection, state: BookState, run: Run, source: FundingSource | None

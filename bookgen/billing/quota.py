@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from uuid import UUID
 
 from bookgen.billing import credits as wallet
 from bookgen.billing.funds import Funds, find_funds
 from bookgen.billing.periods import Period
 from bookgen.billing.plans import covers_words, left, pays_for_any
 from bookgen.billing.standing import Standing, find_standing, standard_plan
-from bookgen.errors import BookQuotaExceeded, Conflict, PlanUpgradeRequired, QuotaExceeded, must_exist
-from bookgen.models import UNLIMITED, Allowance, CreationOptions, FundingSource, Hold, Plan, Run, UsagePeriod
+from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded, must_exist
+from bookgen.models import UNLIMITED, Allowance, CreationOptions, FundingSource, Hold, Plan, UsagePeriod
 from bookgen.store import credits, holds, plans, subscriptions, usage
 from bookgen.store.database import DB
 
 EARLIER_PERIODS = 6
-# Who empties a chapter has it written again. That is part of a book, but a book is paid for once, so its runs may write
-# so many times the words that it is paid for.
-TIMES_WRITTEN = 2
-WRITTEN_OUT = "This run has written twice the words that it is paid for. Generate again to go on: that is another book."
+# A chapter that its author empties is written again, and what is set aside for a book pays for that too: for so many
+# times the words of its longest book. It would pay for any number of books otherwise.
+TIMES_WRITTEN = 3
+WRITTEN_OUT = "This book was written several times over on what was paid for one. Resume takes another book."
 
 SENTENCES = {
     Allowance.BOOKS: "No book is left in this period's allowance, and no credit covers this book.",
@@ -104,25 +105,28 @@ class Quota:
         if not covers_words(funds.standing.plan, target_word_count) and not funds.lot_that_pays(target_word_count):
             raise self._too_long(funds, target_word_count)
 
-    async def hold_book(self, connection: DB, standing: Standing, run: Run, target_word_count: int) -> FundingSource:
+    async def hold_book(
+        self, connection: DB, standing: Standing, book_id: int, run_id: UUID, target_word_count: int
+    ) -> FundingSource:
         """Sets aside what pays for this run, in the transaction that accepts it.
 
-        Conflict for a run that is used up, which another pays for; PlanUpgradeRequired; BookQuotaExceeded.
+        BookQuotaExceeded; PlanUpgradeRequired.
         """
-        account_id = run.account_id
-        if pays_for_any(standing.plan, target_word_count) and await holds.find_by_book(connection, run.book_id) is None:
+        account_id = standing.account_id
+        if pays_for_any(standing.plan, target_word_count) and await holds.find_by_book(connection, book_id) is None:
             source, period = FundingSource.SUBSCRIPTION, standing.period
-            await holds.add(connection, run, source, None, period.start, period.end)
+            await holds.add(connection, account_id, book_id, run_id, source, None, period.start, period.end)
             return source
         await subscriptions.lock(connection, account_id)
-        if await holds.consumed(connection, run.id):
-            raise Conflict(WRITTEN_OUT)
         await wallet.settle(connection, account_id, self.now())
-        hold = await holds.find_by_book(connection, run.book_id)
-        if hold and target_word_count <= _covered(await self.plan(connection, account_id), hold):
-            await holds.hand_to_run(connection, hold.id, run)
+        hold = await holds.find_by_book(connection, book_id)
+        plan = await self.plan(connection, account_id)
+        if hold and _written_out(plan, hold, target_word_count):
+            await holds.leave_book(connection, hold.id)
+        elif hold and target_word_count <= _covered(plan, hold):
+            await holds.hand_to_run(connection, hold.id, run_id)
             return hold.source
-        if hold:
+        elif hold:
             await holds.remove(connection, hold.id)
         funds = await self._funds(connection, account_id)
         self._require_source(funds, target_word_count)
@@ -130,55 +134,48 @@ class Quota:
         lot = None if funds.plan_pays(target_word_count) else funds.lot_that_pays(target_word_count)
         source = FundingSource.CREDITS if lot else FundingSource.SUBSCRIPTION
         lot_id = lot.id if lot else None
-        await holds.add(connection, run, source, lot_id, period.start, period.end)
+        await holds.add(connection, account_id, book_id, run_id, source, lot_id, period.start, period.end)
         return source
 
-    async def require_unwritten(self, db: DB, standing: Standing, run: Run) -> None:
-        """Refuses another chapter to a run under whose hold too much is written already. QuotaExceeded."""
-        if standing.plan.features.books_per_month == UNLIMITED:
-            return
-        hold = await holds.find_by_run(db, run.id)
-        if hold and _written_out(standing.plan, hold, run):
+    async def require_words_left(self, db: DB, standing: Standing, run_id: UUID, target_word_count: int) -> None:
+        """Refuses another chapter of a book that was written too often on what its run holds. QuotaExceeded."""
+        hold = await holds.find_by_run(db, run_id)
+        if hold and _written_out(standing.plan, hold, target_word_count):
             raise QuotaExceeded(WRITTEN_OUT)
 
-    async def consume_book(self, connection: DB, run: Run) -> None:
-        """Turns the run's hold into a consumption, in the transaction that ends the run; once a run."""
-        account_id = run.account_id
+    async def consume_book(self, connection: DB, account_id: int, book_id: int, run_id: UUID, words: int) -> None:
+        """Turns the run's hold into a consumption, in the transaction that completes the run; once a run."""
         await subscriptions.lock(connection, account_id)
-        hold = await holds.find_by_run(connection, run.id)
+        hold = await holds.find_by_run(connection, run_id)
         if hold:
             await holds.remove(connection, hold.id)
         source, lot_id = (hold.source, hold.lot_id) if hold else (FundingSource.SUBSCRIPTION, None)
         period = hold or await self.usage(connection, account_id)
-        first = await holds.consume(connection, run, source, lot_id, period.period_start)
+        first = await holds.consume(connection, run_id, account_id, book_id, source, lot_id, period.period_start, words)
         if not first:
             return
         if source is FundingSource.SUBSCRIPTION:
             await usage.count(connection, account_id, period.period_start, period.period_end, books=1)
         if lot_id is not None:
-            await wallet.spend(connection, account_id, lot_id, run.book_id, run.id)
+            await wallet.spend(connection, account_id, lot_id, book_id, run_id)
 
     async def count_words(self, connection: DB, account_id: int, words: int) -> None:
         """Adds what a model wrote for the account to the present period, whatever becomes of the book."""
         period = await self.period(connection, account_id)
         await usage.count(connection, account_id, period.start, period.end, words=words)
 
-    async def release_book(self, connection: DB, run: Run, *, wrote: bool) -> None:
-        """The run ended without completing: its hold is kept for the book if something was written, or consumed if so
-        much was that it has no more to pay for.
-        """
-        hold = await holds.find_by_book(connection, run.book_id)
+    async def release_book(self, connection: DB, book_id: int, *, wrote: bool) -> None:
+        """The book's run ended without completing: its hold is kept for the book if something was written."""
+        hold = await holds.find_by_book(connection, book_id)
         if hold is None:
             return
-        await subscriptions.lock(connection, run.account_id)
-        standing = await self.standing(connection, run.account_id)
-        if _written_out(standing.plan, hold, run):
-            await self.consume_book(connection, run)
-        elif wrote:
-            await holds.keep(connection, hold.id, standing.period.end, run.words_written)
+        await subscriptions.lock(connection, hold.account_id)
+        if wrote:
+            period = await self.period(connection, hold.account_id)
+            await holds.keep(connection, hold.id, until=period.end)
         else:
             await holds.remove(connection, hold.id)
-        await wallet.settle(connection, run.account_id, self.now())
+        await wallet.settle(connection, hold.account_id, self.now())
 
     async def require(self, db: DB, standing: Standing, allowance: Allowance, *, in_flight: int) -> None:
         """Refuses one more where the allowance has no room for it beside those in flight. Takes nothing: `spend` does,
@@ -237,6 +234,9 @@ def _covered(plan: Plan, hold: Hold) -> int:
     return plan.features.max_word_count_per_book if hold.words_per_book is None else hold.words_per_book
 
 
-def _written_out(plan: Plan, hold: Hold, run: Run) -> bool:
-    """Whether so much was written under the hold that it pays for nothing more."""
-    return hold.words_written + run.words_written >= TIMES_WRITTEN * _covered(plan, hold)
+def _written_out(plan: Plan, hold: Hold, target_word_count: int) -> bool:
+    """Whether so much was written under the hold that it pays for nothing more. The book may be longer than the plan
+    covers, which has changed since then.
+    """
+    longest = max(_covered(plan, hold), target_word_count)
+    return plan.features.books_per_month != UNLIMITED and hold.words_written >= TIMES_WRITTEN * longest

@@ -75,8 +75,8 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _refused(error: Exception) -> int:
-    from bookgen.commands.exit_codes import code_of
+    from bookgen.commands.exit_codes import exit_code
 
     for line in str(error).splitlines():
         print(f"bookgen: {line}", file=sys.stderr)
-    return code_of(error)
+    return exit_code(error)

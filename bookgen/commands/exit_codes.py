@@ -12,6 +12,6 @@ OF_INPUT = (
 )  # fmt: skip
 
 
-def code_of(error: Exception) -> int:
+def exit_code(error: Exception) -> int:
     """WRONG where the input or the settings have to be others."""
     return WRONG if isinstance(error, OF_INPUT) else FAILED

@@ -15,7 +15,7 @@ from bookgen.client.client import Client
 from bookgen.client.errors import ApiError, Unavailable
 from bookgen.commands import destination
 from bookgen.commands.destination import Destination
-from bookgen.commands.exit_codes import code_of
+from bookgen.commands.exit_codes import exit_code
 from bookgen.commands.progress import Lines, make_display
 from bookgen.errors import StartupError
 from bookgen.render.formats import FORMATS
@@ -68,7 +68,7 @@ async def run(options: argparse.Namespace) -> int:
             except ApiError as error:
                 again = isinstance(error, Unavailable) or error.details.get("retryable", False)
                 display.failed(str(error), {**error.details, "retryable": again})
-                return code_of(error)
+                return exit_code(error)
 
 
 class Journey:

@@ -17,7 +17,7 @@ from bookgen.providers.images import ImageReply, ImageRequest, Spent
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.sdk import most_tokens
-from bookgen.providers.text import Message, StopReason, TextModel, TextRequest, paid_for
+from bookgen.providers.text import Message, Outage, Patient, StopReason, TextModel, TextRequest, paid_for
 
 QUALITY = "medium"
 _OPTIONAL = ("quality", "output_format", "moderation", "input_fidelity")  # what other servers may not know
@@ -103,6 +103,10 @@ class OpenAIImages:
     @property
     def name(self) -> str:
         return self._model.name
+
+    @property
+    def outage(self) -> Outage | None:
+        return self._model.outage if isinstance(self._model, Patient) else None
 
     async def close(self) -> None:
         await self._model.close()

@@ -58,12 +58,14 @@ OWN_BY_MONTH = """
 
 CANCEL = "UPDATE account_addon SET status = 'canceled' WHERE account_id = $1 AND billing_type = 'monthly'"
 
-# Of a book that a run left unfinished the use is still there.
+# Of a book that a run left unfinished the use is still there, unless its purchase was refunded since.
 TAKE_OVER_USE = """
     UPDATE addon_use AS u SET run_id = $1, kept_until = NULL
       FROM account_addon o JOIN addon a ON a.id = o.addon_id
      WHERE o.id = u.account_addon_id AND o.account_id = $2 AND a.slug = $3 AND u.used_at IS NULL
-       AND (u.run_id = $1 AND u.kept_until IS NULL OR u.book_id = $4 AND u.kept_until > $5)
+       AND (u.run_id = $1 AND u.kept_until IS NULL
+            OR u.book_id = $4 AND u.kept_until > $5
+               AND NOT EXISTS (SELECT FROM checkout c WHERE c.id = u.checkout_id AND c.status <> 'paid'))
     RETURNING true
 """
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from bookgen.models import FundingSource, Hold, Run
+from bookgen.models import FundingSource, Hold
 from bookgen.store.database import DB
 from bookgen.store.rows import mapper
 
 _hold = mapper(Hold)
 
-HOLDS = "SELECT h.*, l.words_per_book FROM hold h LEFT JOIN credit_lot l ON l.id = h.lot_id"
+WRITTEN = "SELECT coalesce(sum(words_written), 0) FROM run WHERE book_id ="
+
+HOLDS = f"""
+    SELECT h.*, l.words_per_book, coalesce(({WRITTEN} h.book_id)::bigint - h.words_before, 0) AS words_written
+      FROM hold h LEFT JOIN credit_lot l ON l.id = h.lot_id
+"""
 
 FIND_BY_BOOK = f"{HOLDS} WHERE h.book_id = $1"
 
@@ -21,14 +26,16 @@ COUNT_IN_PERIOD = """
     SELECT count(*) FROM hold WHERE account_id = $1 AND source = 'subscription' AND period_start = $2
 """
 
-ADD = """
-    INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end, words_written)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, -$8::bigint)
+ADD = f"""
+    INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end, words_before)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, ({WRITTEN} $2))
 """
 
-HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL, words_written = words_written - $3 WHERE id = $1"
+HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL WHERE id = $1"
 
-KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2, words_written = words_written + $3 WHERE id = $1"
+KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2 WHERE id = $1"
+
+LEAVE_BOOK = "UPDATE hold SET book_id = NULL WHERE id = $1"
 
 REMOVE = "DELETE FROM hold WHERE id = $1"
 
@@ -45,13 +52,6 @@ CONSUME = """
     ON CONFLICT (run_id) DO NOTHING
     RETURNING true
 """
-
-
-CONSUMED = "SELECT EXISTS (SELECT FROM consumption WHERE run_id = $1)"
-
-
-async def consumed(db: DB, run_id: UUID) -> bool:
-    return bool(await db.fetchval(CONSUMED, run_id))
 
 
 async def find_by_book(db: DB, book_id: int) -> Hold | None:
@@ -71,24 +71,29 @@ async def count_in_period(db: DB, account_id: int, period_start: datetime) -> in
 
 async def add(
     connection: DB,
-    run: Run,
+    account_id: int,
+    book_id: int,
+    run_id: UUID,
     source: FundingSource,
     lot_id: int | None,
     period_start: datetime,
     period_end: datetime,
 ) -> None:
-    await connection.execute(
-        ADD, run.account_id, run.book_id, run.id, source, lot_id, period_start, period_end, run.words_written
-    )
+    await connection.execute(ADD, account_id, book_id, run_id, source, lot_id, period_start, period_end)
 
 
-async def hand_to_run(connection: DB, hold_id: int, run: Run) -> None:
-    await connection.execute(HAND_TO_RUN, hold_id, run.id, run.words_written)
+async def hand_to_run(connection: DB, hold_id: int, run_id: UUID) -> None:
+    await connection.execute(HAND_TO_RUN, hold_id, run_id)
 
 
-async def keep(connection: DB, hold_id: int, until: datetime, words: int) -> None:
-    """Leaves the hold to its book without a run; `words` are those of the run that had it."""
-    await connection.execute(KEEP, hold_id, until, words)
+async def keep(connection: DB, hold_id: int, until: datetime) -> None:
+    """Leaves the hold to its book without a run."""
+    await connection.execute(KEEP, hold_id, until)
+
+
+async def leave_book(connection: DB, hold_id: int) -> None:
+    """Leaves a kept hold without its book, as if that was deleted: it lasts until the period ends and pays nothing."""
+    await connection.execute(LEAVE_BOOK, hold_id)
 
 
 async def remove(connection: DB, hold_id: int) -> None:
@@ -101,11 +106,13 @@ async def remove_expired(connection: DB, account_id: int, now: datetime) -> None
 
 async def consume(
     connection: DB,
-    run: Run,
+    run_id: UUID,
+    account_id: int,
+    book_id: int,
     source: FundingSource,
     lot_id: int | None,
     period_start: datetime,
+    words: int,
 ) -> bool:
     """Whether this run had consumed nothing before."""
-    values = (run.id, run.account_id, run.book_id, source, lot_id, period_start, run.words_written)
-    return bool(await connection.fetchval(CONSUME, *values))
+    return bool(await connection.fetchval(CONSUME, run_id, account_id, book_id, source, lot_id, period_start, words))

@@ -9,11 +9,14 @@ from uuid import UUID
 if TYPE_CHECKING:
     from bookgen.store.database import DB
 
+# Held for as long as the run lasts, which may wait for its provider for a day.
+OF_ACTIVE_RUN = "image_hold.id IN (SELECT id FROM run WHERE status IN ('queued', 'running', 'paused'))"
+
 # A run of a children's book holds one for each spread that it still has to make, for as long as it is active.
-HELD = """
+HELD = f"""
     SELECT (SELECT coalesce(sum(images), 0)
               FROM image_hold
-             WHERE account_id = $1 AND period_start = $2 AND held_until > now())::integer
+             WHERE account_id = $1 AND period_start = $2 AND (held_until > now() OR {OF_ACTIVE_RUN}))::integer
          + (SELECT count(*)
               FROM run r
               JOIN book b ON b.id = r.book_id AND b.kind = 'childrens'
@@ -41,7 +44,7 @@ async def add(
     await db.execute(ADD, hold_id, account_id, images, start, end, seconds)
 
 
-REMOVE = "DELETE FROM image_hold WHERE id = $1 OR held_until <= now()"
+REMOVE = f"DELETE FROM image_hold WHERE id = $1 OR (held_until <= now() AND NOT {OF_ACTIVE_RUN})"
 
 
 async def remove(db: DB, hold_id: UUID) -> None:

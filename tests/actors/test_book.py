@@ -41,12 +41,14 @@ async def test_a_run_writes_every_chapter_and_completes(supervisor: Supervisor, 
     assert await shelf.value("SELECT count(*) FROM model_call WHERE book_id = $1", book) == 3
 
 
-async def test_a_run_whose_chapters_are_emptied_again_and_again_ends_and_is_paid_for(
+async def test_a_run_whose_chapters_are_emptied_again_and_again_ends_and_goes_on_with_another_book(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account, book = await begun(chapters=3, plan="free")
-    longest = """UPDATE plan SET features = features || '{"max_word_count_per_book": 4}' WHERE slug = 'free'"""
-    await shelf.pool.execute(longest)
+    account, book = await begun(chapters=2, plan="free")
+    await shelf.pool.execute("UPDATE book SET target_word_count = 2 WHERE id = $1", book)
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 1 WHERE book_id = $1", book)
+    change = "UPDATE plan SET features = features || $1 WHERE slug = 'free'"
+    await shelf.pool.execute(change, {"max_word_count_per_book": 2})
     first = await shelf.chapter_id(book, 1)
     model.answer(book, 1)  # four words, and four more
     await model.wait_until_asked(book, 2)
@@ -57,10 +59,13 @@ async def test_a_run_whose_chapters_are_emptied_again_and_again_ends_and_is_paid
     await shelf.until_status(book, "error")
 
     failure = (await shelf.run(book))["failure"]
-    assert (failure["code"], failure["chapter_number"]) == ("QUOTA_EXCEEDED", 1)
-    assert await shelf.value("SELECT books_created FROM usage_period WHERE account_id = $1", account) == 1
-    with pytest.raises(Conflict, match="Generate again"):
+    assert (failure["code"], failure["chapter_number"], failure["retryable"]) == ("QUOTA_EXCEEDED", 1, True)
+    with pytest.raises(BookQuotaExceeded):
         await supervisor.ask(account, book, Resume())
+    await shelf.pool.execute(change, {"books_per_month": 2})
+    model.free = True
+    await supervisor.ask(account, book, Resume())
+    await shelf.until_status(book, "completed")
 
 
 async def test_a_reply_that_is_made_no_chapter_of_is_paid_for(

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+from uuid import uuid4
 
 from bookgen.actors import status
-from bookgen.models import RunStatus
+from bookgen.models import Run, RunMode, RunStatus
 from bookgen.providers.text import Outage
 from bookgen.store.progress import RunProgress
-from tests.run_rows import NOW, a_run
 
+NOW = datetime(2026, 1, 1, 14, 2, tzinfo=UTC)
 AWAY = Outage(NOW, NOW.replace(day=2), "could not be reached or broke off")
 
 
 def progress(state: RunStatus, call_started_at: datetime | None) -> RunProgress:
-    run = a_run(status=state, total=10, done=3, current_chapter=4, words_written=900, call_started_at=call_started_at)
+    run = Run(
+        id=uuid4(), book_id=1, account_id=1, status=state, mode=RunMode.FULL, total=10, done=3, call_no=4, epoch=1,
+        owner=None, crash_count=0, queue_seq=1, current_chapter=4, words_written=900, failure=None, last_op=None,
+        started_at=NOW, updated_at=NOW, finished_at=None, call_started_at=call_started_at,
+    )  # fmt: skip
     return RunProgress(run, 0, None)
 
 

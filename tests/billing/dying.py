@@ -17,7 +17,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import aiohttp
 import stripe  # noqa: F401 (imported before the forks, as a running service has it)
@@ -25,12 +25,10 @@ import stripe  # noqa: F401 (imported before the forks, as a running service has
 from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls
 from bookgen.billing.gateway import Gateway
 from bookgen.billing.quota import Quota
-from bookgen.models import Run
 from bookgen.store import holds
 from bookgen.store.database import Connection, open_pool
 from tests.databases import RESTORE
 from tests.fakes.stripe_server import SECRET_KEY, WEBHOOK_SECRET
-from tests.run_rows import a_run
 
 NOWHERE = ReturnUrls()
 DSN, STRIPE = sys.argv[1:3]
@@ -94,16 +92,16 @@ class PaymentWorld:
         """A run on the plan's last book and one on a credit."""
         account = await self.pool.fetchval("SELECT id FROM account")
         for book in [row["id"] for row in await self.pool.fetch("SELECT id FROM book ORDER BY id")]:
-            await self._write(a_run(account, book, id=uuid5(NAMESPACE_URL, f"{account}/{book}")))
+            await self._write(account, book, uuid5(NAMESPACE_URL, f"{account}/{book}"))
 
-    async def _write(self, run: Run) -> None:
-        done = await self.pool.fetchval("SELECT count(*) FROM consumption WHERE run_id = $1", run.id)
-        if not done and await holds.find_by_run(self.pool, run.id) is None:
+    async def _write(self, account: int, book: int, run: UUID) -> None:
+        done = await self.pool.fetchval("SELECT count(*) FROM consumption WHERE run_id = $1", run)
+        if not done and await holds.find_by_run(self.pool, run) is None:
             async with self.pool.acquire() as connection, connection.transaction():
-                standing = await self.quota.standing(connection, run.account_id)
-                await self.quota.hold_book(connection, standing, run, 10_000)
+                standing = await self.quota.standing(connection, account)
+                await self.quota.hold_book(connection, standing, book, run, 10_000)
         async with self.pool.acquire() as connection, connection.transaction():
-            await self.quota.consume_book(connection, run)
+            await self.quota.consume_book(connection, account, book, run, 9_000)
 
     async def _pay(self, bought: Any) -> None:
         assert isinstance(bought, HostedCheckout)

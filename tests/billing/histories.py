@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -17,10 +17,9 @@ from bookgen.billing.catalog import package_offer
 from bookgen.billing.checkout import HostedCheckout, Payments, ReturnUrls
 from bookgen.billing.quota import Quota
 from bookgen.errors import BookgenError, Conflict, InvalidInput, PlanUpgradeRequired, QuotaExceeded
-from bookgen.models import FundingSource, Run
-from bookgen.store import credits, holds, subscriptions
+from bookgen.models import FundingSource
+from bookgen.store import credits, subscriptions
 from tests.fakes.stripe_server import FakeStripe
-from tests.run_rows import a_run
 
 NOWHERE = ReturnUrls()
 PACKAGES = ("single", "five-pack", "twenty-pack")
@@ -89,7 +88,7 @@ class History:
     sessions: list[str] = field(default_factory=list)
     credits: dict[str, int] = field(default_factory=dict)
     books: dict[int, int] = field(default_factory=dict)
-    running: list[Run] = field(default_factory=list)
+    running: dict[UUID, int] = field(default_factory=dict)
     completed: set[UUID] = field(default_factory=set)
     taken: dict[Any, int] = field(default_factory=dict)
     productions: list[UUID] = field(default_factory=list)
@@ -177,30 +176,31 @@ class History:
     # --- writing ------------------------------------------------------------------------------------
 
     async def start(self, random: Random) -> None:
-        idle = self._idle_books()
+        idle = [book for book in self.books if book not in self.running.values()]
         book = random.choice(idle) if idle and random.random() < 0.6 else await self._new_book(random)
-        run = a_run(self.account, book)
-        self.running.append(run)
+        run = uuid4()
+        self.running[run] = book
 
         async def hold(connection: Any) -> None:
             standing = await self.quota.standing(connection, self.account)
-            source = await self.quota.hold_book(connection, standing, run, self.books[book])
+            source = await self.quota.hold_book(connection, standing, book, run, self.books[book])
             if source is FundingSource.SUBSCRIPTION:
                 await self._within_limit(connection)
 
         try:
             await self._commit(random, hold)
         except (QuotaExceeded, PlanUpgradeRequired):
-            self.running.remove(run)
+            del self.running[run]
 
     async def complete(self, random: Random) -> None:
         if not self.running:
             return
-        run = self._written(random)
-        self.completed.add(run.id)
+        run = random.choice(list(self.running))
+        book = self.running.pop(run)
+        self.completed.add(run)
 
         async def consume(connection: Any) -> None:
-            await self.quota.consume_book(connection, run)
+            await self.quota.consume_book(connection, self.account, book, run, self.books[book])
 
         for _ in range(random.choice((1, 1, 2))):
             await self._commit(random, consume)
@@ -208,20 +208,9 @@ class History:
     async def stop(self, random: Random) -> None:
         if not self.running:
             return
+        book = self.running.pop(random.choice(list(self.running)))
         wrote = random.random() < 0.5
-        run = self._written(random) if wrote else self.running.pop(random.randrange(len(self.running)))
-        await self._commit(random, lambda connection: self.quota.release_book(connection, run, wrote=wrote))
-        if await holds.consumed(self.pool, run.id):  # it had written all that its book is paid for, and more
-            self.completed.add(run.id)
-
-    def _written(self, random: Random) -> Run:
-        """A run that ends, with words that it has written."""
-        run = self.running.pop(random.randrange(len(self.running)))
-        return replace(run, words_written=random.randint(1, self.books[run.book_id]))
-
-    def _idle_books(self) -> list[int]:
-        written = {run.book_id for run in self.running}
-        return [book for book in self.books if book not in written]
+        await self._commit(random, lambda connection: self.quota.release_book(connection, book, wrote=wrote))
 
     async def produce(self, random: Random) -> None:
         run = uuid4()
@@ -244,7 +233,7 @@ class History:
         await self._commit(random, lambda connection: release_use(connection, self.quota, self.account, run))
 
     async def delete(self, random: Random) -> None:
-        idle = self._idle_books()
+        idle = [book for book in self.books if book not in self.running.values()]
         if idle:
             book = random.choice(idle)
             del self.books[book]

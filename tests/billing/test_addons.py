@@ -192,3 +192,15 @@ async def test_a_use_that_was_held_when_its_purchase_was_refunded_is_not_free_af
     await release(account, run)
 
     assert await remaining(account) == [("per_use", 0, 0)]
+
+
+async def test_a_use_that_is_kept_for_a_book_goes_with_its_purchase(pool, stripe, make_account, buy, hold, deliver):
+    account = await make_account()
+    session = await buy(account, "per_use")
+    run = await hold(account)
+    await pool.execute("UPDATE addon_use SET kept_until = now() + interval '1 year' WHERE run_id = $1", run)
+    stripe.refund(session)
+    await deliver()
+
+    with pytest.raises(PlanUpgradeRequired):
+        await hold(account)

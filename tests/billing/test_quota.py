@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -12,38 +11,37 @@ import pytest
 from bookgen.billing.images import require_images
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_stored
-from bookgen.errors import BookQuotaExceeded, Conflict, PlanUpgradeRequired, QuotaExceeded
+from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
 from bookgen.models import Allowance, FundingSource
 from bookgen.store import credits as ledger
 from bookgen.store import image_holds, subscriptions
-from tests.run_rows import a_run
 
 
 @pytest.fixture
 def hold(pool, quota):
-    async def hold(account_id, book_id, words=10_000, run=None):
+    async def hold(account_id, book_id, words=10_000, run_id=None):
         async with pool.acquire() as connection, connection.transaction():
-            run = run or a_run(account_id, book_id)
+            run_id = run_id or uuid4()
             standing = await quota.standing(connection, account_id)
-            return run, await quota.hold_book(connection, standing, run, words)
+            return run_id, await quota.hold_book(connection, standing, book_id, run_id, words)
 
     return hold
 
 
 @pytest.fixture
 def complete(pool, quota):
-    async def complete(run):
+    async def complete(account_id, book_id, run_id, words=9_000):
         async with pool.acquire() as connection, connection.transaction():
-            await quota.consume_book(connection, run)
+            await quota.consume_book(connection, account_id, book_id, run_id, words)
 
     return complete
 
 
 @pytest.fixture
 def release(pool, quota):
-    async def release(run, *, wrote):
+    async def release(book_id, *, wrote):
         async with pool.acquire() as connection, connection.transaction():
-            await quota.release_book(connection, run, wrote=wrote)
+            await quota.release_book(connection, book_id, wrote=wrote)
 
     return release
 
@@ -83,7 +81,7 @@ async def test_a_run_that_completes_twice_consumes_once(pool, quota, make_accoun
     book = await make_book(account)
     run, _ = await hold(account, book)
 
-    await asyncio.gather(*(complete(run) for _ in range(4)))
+    await asyncio.gather(*(complete(account, book, run) for _ in range(4)))
 
     usage = await quota.usage(pool, account)
     assert usage.books_created == 1
@@ -96,7 +94,7 @@ async def test_generating_a_completed_book_again_consumes_again(pool, quota, mak
 
     for _ in range(2):
         run, _ = await hold(account, book)
-        await complete(run)
+        await complete(account, book, run)
 
     assert (await quota.usage(pool, account)).books_created == 2
 
@@ -104,9 +102,9 @@ async def test_generating_a_completed_book_again_consumes_again(pool, quota, mak
 async def test_a_run_that_wrote_nothing_gives_its_hold_back(make_account, make_book, hold, release):
     account = await make_account()
     book, other = await make_book(account), await make_book(account)
-    run, _ = await hold(account, book)
+    await hold(account, book)
 
-    await release(run, wrote=False)
+    await release(book, wrote=False)
 
     await hold(account, other)
 
@@ -116,68 +114,77 @@ async def test_a_stopped_book_keeps_its_hold_and_continues_on_it(
 ):
     account = await make_account()
     book, other = await make_book(account), await make_book(account)
-    run, _ = await hold(account, book)
+    await hold(account, book)
 
-    await release(run, wrote=True)
+    await release(book, wrote=True)
 
     with pytest.raises(BookQuotaExceeded):
         await hold(account, other)
     await pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 0}' WHERE slug = 'free'""")
     run, source = await hold(account, book)
-    await complete(run)
+    await complete(account, book, run)
     assert source is FundingSource.SUBSCRIPTION
     assert (await quota.usage(pool, account)).books_created == 1
 
 
-async def test_a_run_may_write_a_book_twice_over_and_no_more(pool, quota, make_account, make_book, hold):
-    account = await make_account()
-    run, _ = await hold(account, await make_book(account))
-    standing = await quota.standing(pool, account)
+async def wrote(pool, account, book, words, status="stopped"):
+    """A run of the book."""
+    return await pool.fetchval(
+        """INSERT INTO run (id, book_id, account_id, status, mode, total, words_written)
+           VALUES (gen_random_uuid(), $1, $2, $3, 'full', 3, $4) RETURNING id""",
+        book,
+        account,
+        status,
+        words,
+    )
 
-    await quota.require_unwritten(pool, standing, replace(run, words_written=39_999))
-    with pytest.raises(QuotaExceeded, match="Generate again"):
-        await quota.require_unwritten(pool, standing, replace(run, words_written=40_000))
 
-
-async def test_stops_between_the_chapters_do_not_make_it_more(pool, quota, make_account, make_book, hold, release):
+async def test_what_is_held_pays_for_three_times_the_words_however_many_runs_write_them(
+    pool, quota, make_account, make_book, hold, release
+):
     account = await make_account()
     book = await make_book(account)
-    for _ in range(3):
+    await wrote(pool, account, book, 1_000_000)  # before
+    for _ in range(2):
         run, _ = await hold(account, book)
-        await release(replace(run, words_written=10_000), wrote=True)
+        await wrote(pool, account, book, 25_000)
+        await release(book, wrote=True)
     run, _ = await hold(account, book)
     standing = await quota.standing(pool, account)
 
-    await quota.require_unwritten(pool, standing, replace(run, words_written=9_999))
-    with pytest.raises(QuotaExceeded):
-        await quota.require_unwritten(pool, standing, replace(run, words_written=10_000))
+    await wrote(pool, account, book, 9_999)
+    await quota.require_words_left(pool, standing, run, 10_000)
+    await wrote(pool, account, book, 1)
+    with pytest.raises(QuotaExceeded, match="Resume takes another book"):
+        await quota.require_words_left(pool, standing, run, 10_000)
+    await quota.require_words_left(pool, standing, run, 20_001)  # by a plan that was larger when it began
 
 
-async def test_a_run_that_fails_and_goes_on_counts_its_words_once(pool, quota, make_account, make_book, hold, release):
-    account = await make_account()
-    run, _ = await hold(account, await make_book(account))
-    written = replace(run, words_written=30_000)
-    await release(written, wrote=True)
-    await hold(account, run.book_id, run=written)
-
-    await quota.require_unwritten(pool, await quota.standing(pool, account), replace(run, words_written=39_999))
-
-
-async def test_a_book_written_twice_over_is_paid_for(pool, quota, make_account, make_book, hold, release):
+async def test_a_book_that_was_written_too_often_takes_another_of_the_plan(
+    pool, quota, make_account, make_book, hold, release, complete
+):
     account = await make_account("starter")
     book = await make_book(account)
     run, _ = await hold(account, book)
-    longest = (await quota.plan(pool, account)).features.max_word_count_per_book
+    await wrote(pool, account, book, 1_000_000)
+    await release(book, wrote=True)
 
-    await release(replace(run, words_written=2 * longest), wrote=True)
+    await hold(account, book, run_id=run)
 
-    usage = await quota.usage(pool, account)
-    with pytest.raises(Conflict, match="Generate again"):
-        await hold(account, book, run=run)
-    other, _ = await hold(account, book)
-    await quota.require_unwritten(pool, await quota.standing(pool, account), other)
-    assert usage.books_created == 1
+    await quota.require_words_left(pool, await quota.standing(pool, account), run, 10_000)
     assert (await quota.creation_options(pool, account)).subscription_remaining == 3
+    await complete(account, book, run)
+    assert (await quota.usage(pool, account)).books_created == 1
+
+
+async def test_a_plan_without_a_bound_on_books_has_none_on_their_words(pool, quota, make_account, make_book, hold):
+    await pool.execute("""UPDATE plan SET features = features || '{"books_per_month": -1}' WHERE slug = 'pro'""")
+    account = await make_account("pro")
+    book = await make_book(account)
+    run, _ = await hold(account, book)
+    await wrote(pool, account, book, 10_000_000)
+
+    await quota.require_words_left(pool, await quota.standing(pool, account), run, 10_000)
 
 
 async def test_deleting_a_stopped_book_gives_nothing_back_this_period(
@@ -185,8 +192,8 @@ async def test_deleting_a_stopped_book_gives_nothing_back_this_period(
 ):
     account = await make_account()
     book, other = await make_book(account), await make_book(account)
-    run, _ = await hold(account, book)
-    await release(run, wrote=True)
+    await hold(account, book)
+    await release(book, wrote=True)
 
     await pool.execute("DELETE FROM book WHERE id = $1", book)
 
@@ -206,7 +213,7 @@ async def test_a_run_across_the_period_counts_in_the_one_it_began_in(
 
     clock.now += timedelta(days=31)
     await hold(account, other)
-    await complete(run)
+    await complete(account, book, run)
 
     current, earlier = await quota.usage_history(pool, account)
     assert (current.books_created, earlier.books_created) == (0, 1)
@@ -220,7 +227,7 @@ async def test_the_history_goes_back_six_periods_newest_first(
     for _ in range(8):
         book = await make_book(account)
         run, _ = await hold(account, book)
-        await complete(run)
+        await complete(account, book, run)
         clock.now += timedelta(days=31)
 
     current, *earlier = await quota.usage_history(pool, account)
@@ -239,7 +246,7 @@ async def test_the_plan_pays_before_credits_and_credits_after_it(
 
     assert (await hold(account, first))[1] is FundingSource.SUBSCRIPTION
     run, source = await hold(account, second)
-    await complete(run)
+    await complete(account, second, run)
 
     assert source is FundingSource.CREDITS
     wallet = await ledger.wallet(pool, account)
@@ -258,7 +265,7 @@ async def test_credits_come_from_the_oldest_lot_that_covers_the_book(
     book = await make_book(account, 70_000)
 
     run, _ = await hold(account, book, 70_000)
-    await complete(run)
+    await complete(account, book, run)
 
     assert [r["remaining"] for r in await pool.fetch("SELECT remaining FROM credit_lot ORDER BY id")] == [1, 0, 1]
 
@@ -295,8 +302,8 @@ async def test_a_hold_that_no_longer_covers_a_grown_book_is_replaced(
     account = await make_account()
     await grant(account, 1, words=50_000)
     book = await make_book(account)
-    run, _ = await hold(account, book)
-    await release(run, wrote=True)
+    await hold(account, book)
+    await release(book, wrote=True)
 
     _, source = await hold(account, book, 40_000)
 
@@ -310,12 +317,12 @@ async def test_a_book_outgrows_what_is_held_for_it_only_between_runs(
     account = await make_account()
     await grant(account, 1, words=50_000)
     book = await make_book(account)
-    run, _ = await hold(account, book)
+    await hold(account, book)
 
     await quota.require_words(pool, account, book, 20_000)
     with pytest.raises(PlanUpgradeRequired) as refused:
         await quota.require_words(pool, account, book, 20_001)
-    await release(run, wrote=True)
+    await release(book, wrote=True)
     await quota.require_words(pool, account, book, 50_000)
 
     assert refused.value.details["max_allowed"] == 20_000
@@ -361,15 +368,29 @@ async def test_a_run_may_make_the_images_that_are_left_and_not_one_more(pool, qu
         await require_images(pool, quota, standing, book, 4)
 
 
+async def test_the_image_of_a_run_is_held_for_as_long_as_the_run_waits(pool, quota, make_account, make_book):
+    account = await make_account()
+    run, standing = (
+        await wrote(pool, account, await make_book(account), 0, "running"),
+        await quota.standing(pool, account),
+    )
+    await image_holds.add(pool, run, account, 1, standing.period.start, standing.period.end, -1.0)
+    await image_holds.remove(pool, uuid4())
+
+    assert await image_holds.held(pool, account, standing.period.start) == 1
+    await pool.execute("UPDATE run SET status = 'stopped'")
+    assert await image_holds.held(pool, account, standing.period.start) == 0
+
+
 async def test_with_billing_off_nothing_is_refused_and_all_is_counted(pool, clock, make_account, make_book):
     quota = Quota(billing=False, clock=clock)
     account = await make_account()
     for _ in range(3):
-        run = a_run(account, await make_book(account, 400_000))
+        book, run = await make_book(account, 400_000), uuid4()
         async with pool.acquire() as connection, connection.transaction():
             await quota.require_book(connection, account, 400_000)
-            await quota.hold_book(connection, await quota.standing(connection, account), run, 400_000)
-            await quota.consume_book(connection, run)
+            await quota.hold_book(connection, await quota.standing(connection, account), book, run, 400_000)
+            await quota.consume_book(connection, account, book, run, 390_000)
     await quota.spend(pool, account, Allowance.AI_IMAGES, 500)
 
     usage = await quota.usage(pool, account)

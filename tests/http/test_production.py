@@ -153,9 +153,14 @@ async def test_an_image_provider_that_is_away_is_waited_for_and_costs_the_run_no
 ) -> None:
     book = await with_texts(painting)
     server.script(*[status(503)] * 4)
+    told = set()
 
     await produce(painting, book)
-    await painting.until(book["id"], "completed")
+    path = f"/books/{book['id']}/generation-status/"
+    while (progress := (await painting.get(path)).body)["generation_status"] != "completed":
+        told.add(progress["status_message"].partition(" since")[0])
+
+    assert "Waiting for the model" in told
 
     assert len(server.requests) == 5
     assert await images_used(painting) == 1

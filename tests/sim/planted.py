@@ -195,7 +195,7 @@ async def sweep_that_says_nothing(self: supervisor.Supervisor) -> None:
 swept = supervisor.Supervisor.sweep
 
 
-async def remove_instead_of_keeping(connection: Any, hold_id: int, *args: Any) -> None:
+async def remove_instead_of_keeping(connection: Any, hold_id: int, until: Any) -> None:
     await holds.remove(connection, hold_id)
 
 

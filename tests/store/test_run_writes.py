@@ -30,13 +30,12 @@ from bookgen.actors.messages import (
     WorkHalted,
 )
 from bookgen.errors import BookgenError
-from bookgen.models import BookKind, Run, RunStatus
+from bookgen.models import BookKind, Run, RunMode, RunStatus
 from bookgen.store import runs
 from bookgen.store.book_state import BookState
 from bookgen.store.model_calls import Asked, Step
 from bookgen.store.runs import TRANSITIONS, Begin, Checkpoint
 from bookgen.store.steps import save as save_step
-from tests.run_rows import a_run
 
 PACKAGE = Path(runs.__file__).parents[1]
 WRITES_RUN = re.compile(r"(UPDATE|INSERT\s+INTO|DELETE\s+FROM|MERGE\s+INTO|TRUNCATE|COPY)\s+(ONLY\s+)?run\b", re.I)
@@ -73,9 +72,11 @@ def test_every_statement_that_writes_a_run_stands_in_one_file() -> None:
     assert writers == {"store/runs.py"}
 
 
-def in_state(status: RunStatus, crash_count: int = 0) -> Run:
-    begun = NOW if status.active else None
-    return a_run(status=status, owner=OWNER, crash_count=crash_count, call_started_at=begun)
+def a_run(status: RunStatus, crash_count: int = 0) -> Run:
+    return Run(
+        uuid4(), 1, 1, status, RunMode.FULL, 2, 0, 1, 1, OWNER, crash_count, 1, 1, 0, None, None, NOW, NOW, None,
+        call_started_at=NOW if status.active else None,
+    )  # fmt: skip
 
 
 def a_state(run: Run, todo: int, *, slot_free: bool) -> BookState:
@@ -90,9 +91,9 @@ def decided() -> dict[tuple[RunStatus, RunStatus], set[str]]:
     found: dict[tuple[RunStatus, RunStatus], set[str]] = {}
     cases = product(RunStatus, MESSAGES, (0, 2), (True, False), (0, CRASHES_TO_QUARANTINE))
     for status, message, todo, slot_free, crashes in cases:
-        state = a_state(in_state(status, crashes), todo, slot_free=slot_free)
+        state = a_state(a_run(status, crashes), todo, slot_free=slot_free)
         try:
-            decision = decide(state, message, in_state(RunStatus.QUEUED))
+            decision = decide(state, message, a_run(RunStatus.QUEUED))
         except BookgenError:
             continue
         if decision.run and Effect.INSERT not in decision.effects and decision.run.status is not status:
@@ -108,9 +109,9 @@ def test_what_is_decided_and_what_save_lets_through_are_the_same() -> None:
 
 def test_a_new_run_is_decided_on_only_where_none_is_active() -> None:
     for status in RunStatus:
-        state = a_state(in_state(status), 2, slot_free=True)
+        state = a_state(a_run(status), 2, slot_free=True)
         try:
-            inserted = Effect.INSERT in decide(state, Generate(), in_state(RunStatus.QUEUED)).effects
+            inserted = Effect.INSERT in decide(state, Generate(), a_run(RunStatus.QUEUED)).effects
         except BookgenError:
             inserted = False
         assert inserted is not status.active

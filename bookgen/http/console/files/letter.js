@@ -34,8 +34,11 @@ async function follow() {
 
 // Who follows the link of a new address signed in keeps the password.
 async function holder() {
-  const session = home && (await import("./session.js")).current.value;
-  return session ? { Authorization: `Bearer ${session.tokens.access}` } : {};
+  if (!home) return {};
+  const { current } = await import("./session.js");
+  const { get } = await import("./api.js");
+  if (current.value) await get("/auth/profile/").catch(() => {}); // renews a token that has run out
+  return current.value ? { Authorization: `Bearer ${current.value.tokens.access}` } : {};
 }
 
 async function enter(reply) {
