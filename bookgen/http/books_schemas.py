@@ -45,7 +45,12 @@ LANGUAGES = {
     "hi": "हिन्दी",
 }
 
-LANGUAGE_TAG = f"({'|'.join(LANGUAGES)})(-[A-Za-z0-9]{{1,8}}){{0,4}}"
+# RFC 5646: the language, its extended form, script, region, variants, extensions, private use.
+LANGUAGE_TAG = (
+    f"({'|'.join(LANGUAGES)})"
+    "(-[A-Za-z]{3})?(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3})){0,3}"
+    "(-[0-9A-WYZa-wyz](-[A-Za-z0-9]{2,8}){1,3}){0,2}(-[Xx](-[A-Za-z0-9]{1,8}){1,3})?"
+)
 
 # Suggestions only: a genre is free text.
 GENRES = (

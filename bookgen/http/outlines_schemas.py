@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from bookgen.http.chapters_schemas import MAX_CHAPTER_WORDS
-from bookgen.http.edge.schemas import Body, Flag, Integer, String
+from bookgen.http.edge.schemas import Body, Flag, Integer, List, String
 from bookgen.services.editing import MAX_CHAPTERS
 
 
@@ -18,17 +18,15 @@ class OutlineEntrySchema(Body):
 
 
 class OutlineChangesSchema(Body):
-    chapters = fields.List(
+    chapters = List(
         fields.Nested(OutlineEntrySchema),
+        MAX_CHAPTERS,
         required=True,
-        validate=validate.Length(max=MAX_CHAPTERS),
         metadata={"example": [{"chapter_number": 1, "title": "The First Ship"}]},
     )
     replace = Flag(load_default=False)
 
 
 class ChapterSelectionSchema(Body):
-    chapter_ids = fields.List(
-        Integer(minimum=1), required=True, validate=validate.Length(min=1, max=MAX_CHAPTERS), metadata={"example": [1]}
-    )
+    chapter_ids = List(Integer(minimum=1), MAX_CHAPTERS, minimum=1, required=True, metadata={"example": [1]})
     instructions = String(2000, load_default="")

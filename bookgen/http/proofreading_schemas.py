@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
-from bookgen.http.edge.schemas import Body, Flag, Integer, choice, says, shown
+from bookgen.http.edge.schemas import Body, Flag, Integer, List, choice, says, shown
 from bookgen.models import Report, ReportStatus, Severity, Suggestion, SuggestionStatus, SuggestionType
 
 MOST_IDS = 10_000
@@ -14,11 +14,12 @@ MOST_IDS = 10_000
 
 class ReportRequestSchema(Body):
     book = Integer(minimum=1, required=True, metadata={"description": "The book's id.", "example": 1})
-    chapter_ids = fields.List(
+    chapter_ids = List(
         Integer(minimum=1),
+        MOST_IDS,
+        minimum=1,
         load_default=None,
         allow_none=True,
-        validate=validate.Length(min=1, max=MOST_IDS),
         metadata={"description": "Without it every written chapter is read."},
     )
 
@@ -95,8 +96,8 @@ class PreviewSchema(Schema):
 class ApplyManySchema(Body):
     """The ids of suggestions, or severities, or those that are safe; of several the first counts."""
 
-    suggestion_ids = fields.List(Integer(minimum=1), validate=validate.Length(max=MOST_IDS))
-    severity = fields.List(fields.String(validate=choice(Severity)), metadata={"example": ["major", "minor"]})
+    suggestion_ids = List(Integer(minimum=1), MOST_IDS)
+    severity = List(fields.String(validate=choice(Severity)), len(Severity), metadata={"example": ["major", "minor"]})
     safe = Flag(validate=validate.Equal(True), metadata={"description": "Those that may be applied unread."})
 
     @validates_schema

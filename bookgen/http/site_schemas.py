@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, fields
 
 from bookgen.http.books_schemas import BookListedSchema, UsageSumSchema
-from bookgen.http.edge.schemas import Body, String, choice
+from bookgen.http.edge.schemas import Body, List, String, choice
 
 MAX_TURNS = 10
 
@@ -17,7 +17,7 @@ class TurnSchema(Body):
 
 class QuestionSchema(Body):
     question = String(2000, minimum=1, required=True, metadata={"example": "Which formats can I export?"})
-    history = fields.List(fields.Nested(TurnSchema), load_default=list, validate=validate.Length(max=MAX_TURNS))
+    history = List(fields.Nested(TurnSchema), MAX_TURNS, load_default=list)
 
 
 class SourceSchema(Schema):

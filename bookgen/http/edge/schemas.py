@@ -72,9 +72,19 @@ class Flag(fields.Boolean):
         return value
 
 
-# What a blank text is made of, for JavaScript's \s and for Python's, which differ by these.
-_BLANK = r"\s\u001c-\u001f\u0085\ufeff"
-_ENDS = re.compile(rf"\A[{_BLANK}]+|[{_BLANK}]+\Z")
+# What a blank text is made of: white space, for JavaScript and for Python, and what no file of a book may have.
+_BLANK = r"\s\u0001-\u001f\u007f-\u009f\u00ad\ufdd0-\ufdef\ufeff\ufffe\uffff"
+_BLANKS = re.compile(f"[{_BLANK}]*")
+
+
+def _trimmed(text: str) -> str:
+    """The end is looked for from behind: a pattern would begin anew at each blank within."""
+    return text[_end_of_blanks(text) : len(text) - _end_of_blanks(text[::-1])]
+
+
+def _end_of_blanks(text: str) -> int:
+    found = _BLANKS.match(text)
+    return found.end() if found else 0
 
 
 class String(fields.String):
@@ -90,7 +100,20 @@ class String(fields.String):
         text = str(super()._deserialize(value, attr, data, **kwargs))
         if len(text) > self._maximum:
             raise ValidationError(f"Longer than maximum length {self._maximum}.")
-        return _ENDS.sub("", text) if self._trim else text
+        return _trimmed(text) if self._trim else text
+
+
+class List(fields.List[Any]):
+    """At most `maximum` items, which are counted before any is looked at."""
+
+    def __init__(self, inner: fields.Field[Any], maximum: int, *, minimum: int = 0, **kwargs: Any) -> None:
+        super().__init__(inner, validate=validate.Length(min=minimum or None, max=maximum), **kwargs)
+        self._maximum = maximum
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
+        if isinstance(value, list) and len(value) > self._maximum:
+            raise ValidationError(f"Longer than maximum length {self._maximum}.")
+        return super()._deserialize(value, attr, data, **kwargs)
 
 
 def shown(shape: type[Schema], noun: object, /, **others: Any) -> dict[str, Any]:
