@@ -59,6 +59,7 @@ def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPic
     blocks, notes = parse(chapter.content, chapter.title, polish)
     illustrated = list(blocks)
     for each in sorted(illustrations, key=lambda each: each.position, reverse=True):
-        caption = (Span(polish(each.caption)),) if each.caption else ()
-        illustrated.insert(each.position, Figure(each.picture, each.alt, caption))
+        text = one_line(polish(each.caption))
+        caption = (Span(text),) if text else ()
+        illustrated.insert(each.position, Figure(each.picture, one_line(each.alt), caption))
     return Section(chapter.id, chapter.chapter_number, one_line(polish(chapter.title)), tuple(illustrated), notes)

@@ -27,6 +27,9 @@ _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
 )
 
+_HOST = r"[^\s/?#@:%\[\]\\<>\"]+"
+_WEB = re.compile(rf"https?://{_HOST}(?::[0-9]{{1,5}})?(?:[/?#][^\s\\<>\"]*)?|mailto:[^\s@?]+@{_HOST}(?:\?\S*)?")
+
 _STYLES = {"em": "italic", "strong": "bold", "s": "strike"}
 
 Polish = Callable[[str], str]
@@ -220,8 +223,8 @@ def _is_within_ideographs(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _web(href: str) -> str:
-    """Only links that a reader may follow; anything else stays plain text."""
-    return href if href.startswith(("https://", "http://", "mailto:")) else ""
+    """Only links that a reader may follow, and that a reading system takes; anything else stays plain text."""
+    return href if _WEB.fullmatch(href) else ""
 
 
 def polished(spans: Spans, polish: Polish) -> Spans:

@@ -18,6 +18,7 @@ from bench.render import corpus
 from bench.render.corpus import Corpus
 from bookgen.errors import InvalidInput
 from bookgen.render.job import Job
+from bookgen.render.manuscript import manuscript
 from bookgen.render.markdown import parse
 from bookgen.render.model import Paragraph, Table
 from bookgen.render.perform import perform
@@ -87,6 +88,26 @@ def test_markup_in_titles_is_text(make: Make) -> None:
 
     assert well_formed(rendered.epub)
     assert "<b>&amp;" in docx_words(rendered.docx)
+
+
+def test_what_is_told_of_a_picture_breaks_no_file() -> None:
+    asked = Corpus("pictured", chapters=1, words=200, rich=True)
+    book, chapters = corpus.book(asked)
+    told = {"alt": "a\uffffb", "caption": "c\u0001\nd"}
+    pictures = [replace(each, **told, position=0) for each in corpus.illustrations(asked)[:1]]
+    assert pictures
+
+    made = render(manuscript(book, chapters, author="A", watermark=False, illustrations=pictures))
+
+    for part in (*_parts(made.epub, ".xhtml"), *_parts(made.docx, ".xml")):
+        etree.fromstring(part)
+    assert b'alt="ab"' in b"".join(_parts(made.epub, ".xhtml"))
+    assert made.pdf
+
+
+def _parts(data: bytes, ending: str) -> list[bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as files:
+        return [files.read(name) for name in files.namelist() if name.endswith(ending)]
 
 
 def test_no_script_and_no_foreign_address_gets_into_a_file(make: Make) -> None:
@@ -179,6 +200,11 @@ def test_a_page_full_of_links_and_some_notes_that_call_notes_are_markdown_still(
         "tel:112",
         "HTTPS-evil:x",
         "x",
+        "http://",
+        "http://[z",
+        "<http://a b/c>",
+        "mailto:",
+        "https://user:pa:ss@:99999/",
     ],
 )
 def test_only_the_web_and_mail_can_be_linked_to(address: str) -> None:

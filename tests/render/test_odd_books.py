@@ -19,6 +19,7 @@ ODD = "\n\n".join(
     [
         SENTENCE * 6,
         f"- a\n- {SENTENCE}\n  - b {SENTENCE}\n    1. c {SENTENCE}\n       - d {SENTENCE}\n         - e {SENTENCE}",
+        f"20240115. {SENTENCE}\n20240116. a\n           123456789. {SENTENCE}\n           123456790. b",
         f"> {SENTENCE}\n>\n> > {SENTENCE}\n> > > {SENTENCE}",
         f"| Name | About | Price |\n|---|---|--:|\n| Incomprehensibilities | {SENTENCE} | 1,000.00 |",
         f"|{' cell |' * 12}\n|{'---|' * 12}\n|{' Donaudampfschiff |' * 12}",

@@ -180,22 +180,36 @@ class Flow:
         outer = frame.left == 0.0
         if outer:
             self.space()
+        labels = [self._label(block.sign(number, outer=outer)) for number in range(len(block.items))]
         step = self._step(frame) or self.geometry.size
+        widest = self._gap + max(label.width for label in labels)
+        if 2 * (frame.left + widest + frame.right) < self.geometry.measure:  # a high number is wider than a step
+            step = max(step, widest)
         numbering = "Disc" if block.start is None else "Decimal"
         inner = frame.element.child("L", attributes=f"/O/List/ListNumbering/{numbering}")
         loose = any(len(item) > 1 for item in block.items) and any(
             not isinstance(item[-1], model.ItemList) for item in block.items if len(item) > 1
         )
-        for number, item in enumerate(block.items):
-            sign = block.sign(number, outer=outer)
+        for number, (label, item) in enumerate(zip(labels, block.items, strict=True)):
             if number and loose:
                 self.space()
-            self._item(sign, item, TextFrame(frame.left + step, frame.right, inner.child("LI")), step)
+            self._item(label, item, TextFrame(frame.left + step, frame.right, inner.child("LI")))
         if outer:
             self.space()
 
-    def _item(self, sign: str, blocks: Sequence[Block], frame: TextFrame, step: float) -> None:
-        label = frame.element.child("Lbl")
+    @property
+    def _gap(self) -> float:
+        """Between an item's label and its text."""
+        return self.geometry.size * 0.45
+
+    def _label(self, sign: str) -> Line:
+        words = self._maker.words((Span(sign),))
+        (line,) = self._breaker.lines(words, Shape(self.geometry.measure, self.geometry.size, align=Align.START))
+        line.x = 0.0
+        return line
+
+    def _item(self, label: Line, blocks: Sequence[Block], frame: TextFrame) -> None:
+        element = frame.element.child("Lbl")
         body = replace(frame, element=frame.element.child("LBody"))
         at = len(self.rows)
         for block in blocks:
@@ -205,14 +219,9 @@ class Flow:
             at += 1
         if at == len(self.rows):
             self.rows.append(Row())
-        size = self.geometry.size
-        words = self._maker.words((Span(sign),))
-        (line,) = self._breaker.lines(words, Shape(step * 2, size, align=Align.START))
-        gap = size * 0.45
-        before = line.width + gap if line.width + gap <= step else step
-        x = self.geometry.measure - frame.left + before - line.width if self._rtl else frame.left - before
-        line.x = 0.0
-        self.rows[at].marks.insert(0, TextMark(line, x, size, label))
+        before = label.width + self._gap
+        x = self.geometry.measure - frame.left + self._gap if self._rtl else frame.left - before
+        self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
 
     def _verse(self, verses: Sequence[Spans], frame: TextFrame) -> None:
         size = self.geometry.size
