@@ -198,8 +198,11 @@ def _changed(job: Job) -> datetime:
     return max(job.book.updated_at, *(chapter.updated_at for chapter in job.chapters))
 
 
+MOST_NAME_BYTES = 200  # with an extension still less than any file system takes
+
+
 def file_name(title: str, extension: str) -> str:
     """The title as a file name that every system takes."""
     name = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title)
-    name = " ".join(name.split()).strip(". ")[:120].strip(". ")
+    name = " ".join(name.split()).strip(". ").encode()[:MOST_NAME_BYTES].decode(errors="ignore").strip(". ")
     return f"{name or 'book'}.{extension}"

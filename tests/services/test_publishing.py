@@ -171,6 +171,7 @@ async def test_a_character_that_no_font_has_is_named(publisher: Publisher, datab
 def test_a_file_name_keeps_the_title_and_drops_what_systems_refuse() -> None:
     assert file_name('Über "Wörter": a/b', "pdf") == "Über Wörter a b.pdf"
     assert file_name("...", "epub") == "book.epub"
+    assert file_name("漢" * 200, "pdf") == f"{'漢' * 66}.pdf"  # a name has 255 bytes
 
 
 class HeldPool(RenderPool):
