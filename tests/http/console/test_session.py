@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.http.conftest import PASSWORD, Api
@@ -65,6 +66,21 @@ async def test_signing_out_leaves_no_token_behind(page: BrowserPage, visitor: Ap
     await page.sees("An idea goes in")
     kept = await page.script("return JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
     assert "eyJ" not in kept
+
+
+@pytest.mark.parametrize("form", ["new", "picture"])
+async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPage, visitor: Api, form: str) -> None:
+    await sign_in(page, visitor)
+    await page.open(form)
+    await page.fill("Title", "My secret")
+
+    await page.open("account")
+    await page.press("Sign out")
+    await page.sees("An idea goes in")
+
+    await page.open(form)
+    await page.named("Sign in and go on")
+    assert await page.value("Title") == ""
 
 
 async def test_a_form_says_which_field_is_wrong(page: BrowserPage, visitor: Api) -> None:
