@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from bookgen.http.console.static import assets
 from tests.http.conftest import PASSWORD, Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
@@ -18,6 +19,30 @@ SPOILT = """
 const session = JSON.parse(sessionStorage.getItem("bookgen:session"));
 session.tokens.access = session.tokens.access.slice(0, -3) + "xyz";
 sessionStorage.setItem("bookgen:session", JSON.stringify(session));
+"""
+# What a GET answers to who asked, and what is known of its path to who has signed in while it was on its way.
+ANSWERED_TOO_LATE = """
+const [folder, path, username, password, done] = arguments;
+(async () => {
+  const { get, post, remembered } = await import(`${folder}/api.js`);
+  const session = await import(`${folder}/session.js`);
+  const other = await post("/auth/login/", { username, password });
+  const send = window.fetch;
+  let arrive;
+  window.fetch = async (url, asked) => {
+    const reply = await send(url, asked);
+    if (url.endsWith(path)) await new Promise((resolve) => (arrive = resolve));
+    return reply;
+  };
+  const answer = get(path);
+  while (!arrive) await new Promise((resolve) => setTimeout(resolve, 10));
+  session.signOut();
+  session.signIn(other, false);
+  arrive();
+  const { data } = await answer;
+  window.fetch = send;
+  done([data.title, remembered(path)?.title ?? null]);
+})();
 """
 
 
@@ -81,6 +106,16 @@ async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPag
     await page.open(form)
     await page.named("Sign in and go on")
     assert await page.value("Title") == ""
+
+
+async def test_an_answer_to_another_account_is_not_kept(page: BrowserPage, visitor: Api) -> None:
+    ada = await sign_in(page, visitor)
+    await visitor.as_new_account("bea")
+    path = f"/books/{(await ada.book())['id']}/"
+
+    kept = await page.wait_for(ANSWERED_TOO_LATE, f"/console/{assets().version}", path, "bea", PASSWORD)
+
+    assert kept == ["A Book", None]
 
 
 async def test_a_form_says_which_field_is_wrong(page: BrowserPage, visitor: Api) -> None:
