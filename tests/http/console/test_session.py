@@ -74,6 +74,18 @@ async def test_a_wrong_password_is_said_and_what_was_typed_stays(page: BrowserPa
     assert await page.value("E-mail address or username") == "ada"
 
 
+@pytest.mark.parametrize("name", ["@ada", "ada@example.com"])
+async def test_one_signs_in_by_username_or_address(page: BrowserPage, visitor: Api, name: str) -> None:
+    form = {"username": "@ada", "email": "ada@example.com", "password": PASSWORD}
+    assert (await visitor.post("/auth/register/", form)).status == 201
+    await page.open("signin")
+    await page.fill("E-mail address or username", name)
+    await page.fill("Password", PASSWORD)
+    await page.keys(Keys.ENTER)
+
+    await page.named("Account")
+
+
 async def test_tokens_are_kept_for_the_tab_alone_unless_the_reader_asks(page: BrowserPage, visitor: Api) -> None:
     await sign_in(page, visitor)
 
