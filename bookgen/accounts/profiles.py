@@ -31,8 +31,8 @@ class Profiles:
 
     # --- names and address --------------------------------------------------------------------------
 
-    async def update(self, account_id: int, changes: Mapping[str, Any]) -> Account:
-        """Change names and ask for an address.
+    async def update(self, account_id: int, changes: Mapping[str, Any]) -> tuple[Account, str | None]:
+        """Change names and ask for an address. The account, and the address that was mailed a link.
 
         Another address has to be fit for a new account. It is pending until the link mailed to it is followed, and
         the old one is mailed a link that takes the change back.
@@ -46,13 +46,14 @@ class Profiles:
                 sentence = "An account with this e-mail address exists."
                 raise InvalidInput(sentence, email=[sentence])
             after = await accounts.update_profile(connection, account_id, changes)
-            if moves and after.pending_email:
-                await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, after.pending_email, account_id)
+            asked = after.pending_email if moves else None
+            if asked:
+                await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, asked, account_id)
                 await mails.enqueue(connection, LinkPurpose.UNDO_EMAIL, after.email, account_id)
-                await history.record(connection, after, "email-asked", email=after.pending_email)
+                await history.record(connection, after, "email-asked", email=asked)
         if moves:
             self._wake_mail()
-        return after
+        return after, asked
 
     async def verify_email(self, uid: str, token: str, holder: int | None = None) -> bool:
         """Whether proving the address has ended the ways in that were set before.

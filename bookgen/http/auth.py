@@ -175,10 +175,10 @@ async def read_profile(request: web.Request) -> web.Response:
 @response_schema(shapes.UpdatedProfileSchema, 200)
 async def change_profile(request: web.Request) -> web.Response:
     changes = request[BODY]
-    account = await request.app[ACCOUNTS].profiles.update(request[ACCOUNT_ID], changes)
+    account, asked = await request.app[ACCOUNTS].profiles.update(request[ACCOUNT_ID], changes)
     message = "Your profile is saved."
-    if account.pending_email and account.pending_email == changes.get("email"):
-        message += f" A letter is on its way to {account.pending_email}: the address changes when its link is followed."
+    if asked:
+        message += f" A letter is on its way to {asked}: the address changes when its link is followed."
     return replies.json(shown(shapes.UpdatedProfileSchema, account, message=message))
 
 

@@ -95,6 +95,17 @@ async def test_a_new_address_is_pending_until_its_link_is_followed(door: Door) -
     assert (await door.post("/auth/login/", {"email": "ada@example.org", "password": PASSWORD}))[0] == 200
 
 
+@pytest.mark.parametrize("spelt", ["Ada@Example.ORG", "ada@bücher.example", "ada@xn--bcher-kva.example"])
+async def test_that_a_new_address_is_pending_is_said_however_it_is_spelt(door: Door, spelt: str) -> None:
+    token = await door.access("ada")
+
+    _, changed = await door.call("PATCH", "/auth/profile/", token=token, json={"email": spelt})
+    _, named = await door.call("PATCH", "/auth/profile/", token=token, json={"email": changed["email"]})
+
+    assert "A letter is on its way" in changed["message"]
+    assert "A letter is on its way" not in named["message"]
+
+
 async def test_an_address_that_came_from_google_may_be_sent_back(door: Door) -> None:
     token = await door.access("ada")
     await door.database.http.execute("UPDATE account SET email = 'ada.l@gmail.com'")

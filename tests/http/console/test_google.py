@@ -57,3 +57,23 @@ async def test_a_token_that_the_page_did_not_ask_for_signs_nobody_in(page: Brows
 
     await page.until("document.querySelector('h1')")
     assert await page.script("return sessionStorage.getItem('bookgen:session')") is None
+
+
+async def test_a_sign_in_that_the_service_refuses_is_said_where_one_signs_in(page: BrowserPage) -> None:
+    page.expected.append("401")
+    asked = await sent_to_google(page)
+
+    await page.visit(f"#access_token=nobody's&state={asked['state'][0]}")
+
+    await page.until("document.querySelector('[role=alert]')")
+    await page.named("E-mail address or username")
+    await page.press("Make an account")
+    assert "nobody's" not in await page.script("return location.href")
+
+
+async def test_who_turns_back_at_google_signs_in_another_way(page: BrowserPage) -> None:
+    asked = await sent_to_google(page)
+
+    await page.visit(f"#error=access_denied&state={asked['state'][0]}")
+
+    await page.named("E-mail address or username")

@@ -6,8 +6,10 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import pytest
 from selenium.webdriver.common.keys import Keys
 
+from bookgen.http.console.static import assets
 from tests.http.conftest import PASSWORD, Api
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
@@ -17,6 +19,30 @@ SPOILT = """
 const session = JSON.parse(sessionStorage.getItem("bookgen:session"));
 session.tokens.access = session.tokens.access.slice(0, -3) + "xyz";
 sessionStorage.setItem("bookgen:session", JSON.stringify(session));
+"""
+# What a GET answers to who asked, and what is known of its path to who has signed in while it was on its way.
+ANSWERED_TOO_LATE = """
+const [folder, path, username, password, done] = arguments;
+(async () => {
+  const { get, post, remembered } = await import(`${folder}/api.js`);
+  const session = await import(`${folder}/session.js`);
+  const other = await post("/auth/login/", { username, password });
+  const send = window.fetch;
+  let arrive;
+  window.fetch = async (url, asked) => {
+    const reply = await send(url, asked);
+    if (url.endsWith(path)) await new Promise((resolve) => (arrive = resolve));
+    return reply;
+  };
+  const answer = get(path);
+  while (!arrive) await new Promise((resolve) => setTimeout(resolve, 10));
+  session.signOut();
+  session.signIn(other, false);
+  arrive();
+  const { data } = await answer;
+  window.fetch = send;
+  done([data.title, remembered(path)?.title ?? null]);
+})();
 """
 
 
@@ -48,6 +74,18 @@ async def test_a_wrong_password_is_said_and_what_was_typed_stays(page: BrowserPa
     assert await page.value("E-mail address or username") == "ada"
 
 
+@pytest.mark.parametrize("name", ["@ada", "ada@example.com"])
+async def test_one_signs_in_by_username_or_address(page: BrowserPage, visitor: Api, name: str) -> None:
+    form = {"username": "@ada", "email": "ada@example.com", "password": PASSWORD}
+    assert (await visitor.post("/auth/register/", form)).status == 201
+    await page.open("signin")
+    await page.fill("E-mail address or username", name)
+    await page.fill("Password", PASSWORD)
+    await page.keys(Keys.ENTER)
+
+    await page.named("Account")
+
+
 async def test_tokens_are_kept_for_the_tab_alone_unless_the_reader_asks(page: BrowserPage, visitor: Api) -> None:
     await sign_in(page, visitor)
 
@@ -65,6 +103,31 @@ async def test_signing_out_leaves_no_token_behind(page: BrowserPage, visitor: Ap
     await page.sees("An idea goes in")
     kept = await page.script("return JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
     assert "eyJ" not in kept
+
+
+@pytest.mark.parametrize("form", ["new", "picture"])
+async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPage, visitor: Api, form: str) -> None:
+    await sign_in(page, visitor)
+    await page.open(form)
+    await page.fill("Title", "My secret")
+
+    await page.open("account")
+    await page.press("Sign out")
+    await page.sees("An idea goes in")
+
+    await page.open(form)
+    await page.named("Sign in and go on")
+    assert await page.value("Title") == ""
+
+
+async def test_an_answer_to_another_account_is_not_kept(page: BrowserPage, visitor: Api) -> None:
+    ada = await sign_in(page, visitor)
+    await visitor.as_new_account("bea")
+    path = f"/books/{(await ada.book())['id']}/"
+
+    kept = await page.wait_for(ANSWERED_TOO_LATE, f"/console/{assets().version}", path, "bea", PASSWORD)
+
+    assert kept == ["A Book", None]
 
 
 async def test_a_form_says_which_field_is_wrong(page: BrowserPage, visitor: Api) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import asyncpg
 import pytest
 
 from bookgen.errors import UpstreamAIError
@@ -115,6 +116,32 @@ async def test_a_run_that_failed_says_why_and_goes_on_when_told(
 
     await page.sees("400 words")
     await page.until("document.querySelector('.run .state')?.innerText.includes('Completed.')")
+
+
+async def test_a_book_that_was_written_too_often_goes_on_once_another_can_be_taken(
+    open_api: OpenApi, open_page: OpenPage, author: MoodyModel, pool: asyncpg.Pool
+) -> None:
+    service = await open_api(model=author, billing="on")
+    page = await open_page(service)
+    page.expected.append("402")
+    account = await sign_in(page, service)
+    book = await account.outlined()
+    await account.post(f"/books/{book['id']}/generate/")
+    await author.asked.wait()
+    await pool.execute("UPDATE hold SET words_before = -60000")  # three of the longest books of the plan
+    author.gate.set()
+    await account.until(book["id"], "error")
+
+    await page.open(f"books/{book['id']}")
+    await page.sees("This book was written several times over on what was paid for one.")
+    await page.misses("Your plan’s allowance is used up.")
+    await page.press("Try again")
+    await page.sees("No book is left in this period's allowance")
+    await page.named("See your plan")
+
+    await pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 2}' WHERE slug = 'free'""")
+    await page.press("Try again")
+    await account.until(book["id"], "completed")
 
 
 async def test_the_shelf_says_which_book_needs_its_author(page: BrowserPage, account: Api, author: MoodyModel) -> None:

@@ -35,6 +35,7 @@ export const remembered = (path) => known.get(path)?.data;
 /** Reads. The same object as before while the service says that nothing changed; `tag` names what was read. */
 export async function get(path, { wait = 0, signal: abort } = {}) {
   const before = known.get(path);
+  const asker = knownTo;
   const headers = {};
   if (before?.etag) headers["If-None-Match"] = before.etag;
   if (wait) headers.Prefer = `wait=${wait}`;
@@ -44,7 +45,7 @@ export async function get(path, { wait = 0, signal: abort } = {}) {
       if (reply.status === 304) return { data: before.data, tag: before.etag, waited: reply.headers.has("Preference-Applied") };
       const data = await reply.json();
       const tag = reply.headers.get("ETag");
-      known.set(path, { etag: tag, data });
+      if (asker === knownTo) known.set(path, { etag: tag, data });
       return { data, tag, waited: reply.headers.has("Preference-Applied") };
     } catch (error) {
       const seconds = error.status >= 500 ? BACKOFF_SECONDS[tries] : undefined;

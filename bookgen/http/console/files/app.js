@@ -121,5 +121,5 @@ function skip(event) {
 
 document.documentElement.dataset.theme = localStorage.getItem("bookgen:theme") ?? "";
 settings.refresh();
-await returned();
+returned();
 render(html`<${App} />`, document.querySelector("#app"));

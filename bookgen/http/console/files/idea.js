@@ -5,15 +5,13 @@ import { number } from "./format.js";
 import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
-import { current } from "./session.js";
+import { current, IDEA } from "./session.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { Field, Heading, Notice, Problem, useWork } from "./ui.js";
 
-const KEY = "bookgen:idea";
-
-export const keptIdea = () => JSON.parse(localStorage.getItem(KEY) ?? "{}");
-export const keepIdea = (idea) => localStorage.setItem(KEY, JSON.stringify(idea));
+export const keptIdea = () => JSON.parse(localStorage.getItem(IDEA) ?? "{}");
+export const keepIdea = (idea) => localStorage.setItem(IDEA, JSON.stringify(idea));
 
 const DEFAULTS = { title: "", description: "", chapter_count: 10, content_language: language(), trim_size: "6x9" };
 
@@ -30,7 +28,7 @@ export default function NewBook() {
   const { run, busy, error } = useWork(async () => {
     if (!session) return go("#/signin/new");
     const book = await post("/books/", asked(form));
-    localStorage.removeItem(KEY);
+    localStorage.removeItem(IDEA);
     return go(`#/books/${book.id}/outline`);
   });
   const most = options?.max_words ?? 500_000;

@@ -1,13 +1,13 @@
 // The outline: read, edited, reordered, reworked. Edits are kept on this device until the service has them.
 
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { cost, count, duration, inLanguage, words } from "./format.js";
 import { html, useEffect, useRef, useState } from "./hooks.js";
 import { go } from "./router.js";
 import { Produce } from "./produce.js";
 import { current } from "./session.js";
 import { isOutlined, isPictureBook } from "./spreads.js";
-import { Action, Check, Confirmed, Field, Heading, Notice, Problem, spoken, useWork } from "./ui.js";
+import { Action, Check, Confirmed, Field, Heading, Notice, Problem, Question, spoken, useWork } from "./ui.js";
 
 export default function Outline({ book, status, set, reload }) {
   const running = status?.generation_status === "running";
@@ -37,15 +37,24 @@ const ReadOnly = ({ book }) => html`
     <li key=${chapter.id}><b ...${inLanguage(book)}>${chapter.chapter_number}. ${chapter.title}</b><p ...${inLanguage(book)}>${chapter.summary}</p></li>`)}</ol>`;
 
 function Editor({ book, status, set, reload }) {
-  const { entries, edit, dirty, forget } = useEntries(book);
+  const { entries, entriesOver, edit, dirty, forget } = useEntries(book);
+  const [lost, ask] = useState(0); // written chapters that would go with the next save
   const [chosen, choose] = useState(() => new Set());
   const paused = status?.generation_status === "paused";
   const fixed = (entry) => paused && Boolean(book.chapters.find(({ id }) => id === entry.id)?.content);
-  const save = useWork(async () => {
-    set(await post(`/books/${book.id}/update-outline/`, { chapters: entries.map(wire), replace: true }));
+  // The list replaces what the service has, so that is read first: chapters may have been added or written meanwhile.
+  const send = async (agreed) => {
+    const { data: now } = await get(`/books/${book.id}/`);
+    set(now);
+    const list = entriesOver(now.chapters);
+    const going = now.chapters.filter(({ id, content }) => content && !list.some((entry) => entry.id === id)).length;
+    if (going > agreed) return ask(going);
+    set(await post(`/books/${book.id}/update-outline/`, { chapters: list.map(wire), replace: true }));
+    ask(0);
     forget();
-    spoken.set("The outline is saved.");
-  });
+    return spoken.set("The outline is saved.");
+  };
+  const save = useWork(() => send(0));
   const toggle = (id) => choose((old) => new Set(old.has(id) ? [...old].filter((one) => one !== id) : [...old, id]));
   const written = book.chapters.filter(({ content }) => content).length;
   return html`
@@ -64,7 +73,10 @@ function Editor({ book, status, set, reload }) {
           <button type="button" class="primary" aria-busy=${save.busy} onClick=${save.run}>Save the outline</button>
           <button type="button" onClick=${forget}>Undo the changes</button>
           <span class="quiet">Kept on this device until you save.</span>
-        </div>`
+        </div>
+        ${lost > 0 && html`
+          <${Question} title="Remove what is written?" yes="Remove and save" work=${() => send(lost)} onClose=${() => ask(0)}
+            text="${count(lost, "written chapter")} ${lost === 1 ? "is" : "are"} not in this outline any more. The text goes with the chapter, and so do its former texts." />`}`
       : html`
         ${chosen.size > 0 && html`<${Rework} book=${book} ids=${[...chosen]} set=${set} done=${() => choose(new Set())} />`}
         <div class="row">
@@ -169,15 +181,23 @@ const wire = ({ id, title, summary, target_word_count }) => ({
 
 /** The outline as it is being edited; what is not saved yet survives a reload. */
 function useEntries(book) {
-  const place = `bookgen:outline:${current.value.account.id}:${book.id}`;
-  const served = book.chapters.map(({ id, title, summary, target_word_count }) => ({ key: `c${id}`, id, title, summary, target_word_count }));
+  const place = `bookgen:outline-edit:${current.value.account.id}:${book.id}`;
   const [edited, show] = useState(() => JSON.parse(localStorage.getItem(place) ?? "null"));
-  // A chapter that the service no longer has would come back as a new one, which is what its author wants.
-  const ids = new Set(served.map(({ id }) => id));
-  const entries = edited?.map((entry) => (entry.id && !ids.has(entry.id) ? { ...entry, id: undefined } : entry)) ?? served;
+  const entriesOver = (chapters) => (edited ? merged(edited, chapters) : chapters.map(served));
   useEffect(() => {
     if (edited) localStorage.setItem(place, JSON.stringify(edited));
     else localStorage.removeItem(place);
   }, [edited, place]);
-  return { entries, edit: show, dirty: edited !== null, forget: () => show(null) };
+  const edit = (entries) => show({ entries, seen: book.chapters.map(({ id }) => id) });
+  return { entries: entriesOver(book.chapters), entriesOver, edit, dirty: edited !== null, forget: () => show(null) };
+}
+
+const served = ({ id, title, summary, target_word_count }) => ({ key: `c${id}`, id, title, summary, target_word_count });
+
+/** An edit over the chapters of today. `seen` are those that its author had before them, in the list or taken out. */
+function merged({ entries, seen }, chapters) {
+  const ids = new Set(chapters.map(({ id }) => id));
+  // A chapter that the service no longer has would come back as a new one, which is what its author wants.
+  const kept = entries.map((entry) => (entry.id && !ids.has(entry.id) ? { ...entry, id: undefined } : entry));
+  return [...kept, ...chapters.filter(({ id }) => !seen.includes(id)).map(served)];
 }

@@ -4,12 +4,11 @@ import { post } from "./api.js";
 import { html, useState } from "./hooks.js";
 import { language, languages } from "./idea.js";
 import { go } from "./router.js";
-import { current } from "./session.js";
+import { current, PICTURE } from "./session.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { Field, Heading, Problem, useWork } from "./ui.js";
 
-const KEY = "bookgen:picture";
 const AGES = { "0-3": "up to 3 years", "3-5": "3 to 5 years", "6-8": "6 to 8 years", "9-12": "9 to 12 years" };
 const PAGES = Array.from({ length: 17 }, (_, at) => 8 + 2 * at); // two for each spread
 const DEFAULTS = { title: "", age_range: "3-5", theme: "", characters: "", page_count: "24", content_language: language(), author_name: "" };
@@ -17,16 +16,16 @@ const DEFAULTS = { title: "", age_range: "3-5", theme: "", characters: "", page_
 export default function NewPictureBook() {
   const session = useSignal(current);
   const site = useSignal(settings);
-  const [form, fill] = useState(() => ({ ...DEFAULTS, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") }));
+  const [form, fill] = useState(() => ({ ...DEFAULTS, ...JSON.parse(localStorage.getItem(PICTURE) ?? "{}") }));
   const put = ({ target }) => {
     const next = { ...form, [target.name]: target.value };
     fill(next);
-    localStorage.setItem(KEY, JSON.stringify(next));
+    localStorage.setItem(PICTURE, JSON.stringify(next));
   };
   const { run, busy, error } = useWork(async () => {
     if (!session) return go("#/signin/new");
     const book = await post("/books/childrens/", asked(form));
-    localStorage.removeItem(KEY);
+    localStorage.removeItem(PICTURE);
     return go(`#/books/${book.id}/outline`);
   });
   const field = (name) => ({ name, value: form[name], onInput: put, wrong: error?.fields[name] });

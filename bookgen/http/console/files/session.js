@@ -5,6 +5,9 @@
 import { signal } from "./signal.js";
 
 const KEY = "bookgen:session";
+// Where a new book is kept while it is typed. A visitor types too, so no account is in the name: it goes with a sign-out.
+export const IDEA = "bookgen:idea";
+export const PICTURE = "bookgen:picture";
 
 export const current = signal(restored()); // null, or { account: { id, username, email, is_staff }, tokens, kept }
 export const ended = signal(false); // the service took the tokens back: ask for the password, keep everything else
@@ -18,7 +21,7 @@ export function signIn({ user, tokens }, kept) {
 export const renew = (tokens) => keep({ ...current.value, tokens });
 
 export function signOut() {
-  localStorage.removeItem(KEY);
+  for (const key of [KEY, IDEA, PICTURE]) localStorage.removeItem(key);
   sessionStorage.removeItem(KEY);
   ended.set(false);
   current.set(null);

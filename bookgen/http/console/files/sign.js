@@ -24,7 +24,7 @@ export default function Sign({ rest }) {
     <div class="narrow">
       <${Heading}>${isNew ? "Make an account" : "Sign in"}<//>
       ${isNew ? html`<${Register} />` : html`<${Login} forgot=${() => show("forgot")} />`}
-      ${site?.google_client_id && html`<${Google} client=${site.google_client_id} />`}
+      <${Google} client=${site?.google_client_id} />
       ${isNew
         ? html`<p class="quiet">You have an account? <button type="button" class="link" onClick=${() => show("login")}>Sign in</button></p>`
         : site?.registration_enabled !== false &&
@@ -35,7 +35,8 @@ export default function Sign({ rest }) {
 function Login({ forgot }) {
   const { run, busy, error } = useWork(async ({ target }) => {
     const { name, password, kept } = Object.fromEntries(new FormData(target));
-    await enter(post("/auth/login/", { [name.includes("@") ? "email" : "username"]: name, password }), kept === "on");
+    // A username may begin or end with an @, but one that looks like an address is the account's own.
+    await enter(post("/auth/login/", { [/.@./.test(name) ? "email" : "username"]: name, password }), kept === "on");
   });
   return html`
     <form onSubmit=${run}>
@@ -114,26 +115,38 @@ export function SignInAgain() {
     <//>`;
 }
 
+let granted = null; // the token that Google sent the reader back with, until it is used
+
 // By way of Google's own page, which sends the reader back here: no script of theirs ever runs in ours.
 function Google({ client }) {
-  const { run, error } = useWork(async () => {
+  const leave = useWork(async () => {
     const state = crypto.getRandomValues(new Uint32Array(4)).join("");
     sessionStorage.setItem(STATE, state);
     const asked = { client_id: client, redirect_uri: home(), response_type: "token", scope: "openid email profile", state };
     location.assign(`${GOOGLE}?${new URLSearchParams(asked)}`);
   });
-  return html`<p><button type="button" onClick=${run}>Sign in with Google</button></p><${Problem} error=${error} />`;
+  const back = useWork(async () => {
+    const token = granted;
+    granted = null;
+    await enter(post("/auth/google/", { access_token: token }), false);
+  });
+  useEffect(() => {
+    if (granted) back.run();
+  }, []);
+  return html`
+    ${client && html`<p><button type="button" aria-busy=${back.busy} onClick=${leave.run}>Sign in with Google</button></p>`}
+    <${Problem} error=${leave.error ?? back.error} />`;
 }
 
 const home = () => location.origin + location.pathname;
 
 /** Takes what Google put behind the #, if that is where the reader comes from. */
-export async function returned() {
+export function returned() {
   const told = new URLSearchParams(location.hash.slice(1));
   if (!told.has("state") || told.get("state") !== sessionStorage.getItem(STATE)) return;
   sessionStorage.removeItem(STATE);
-  instead("#/");
-  if (told.has("access_token")) await enter(post("/auth/google/", { access_token: told.get("access_token") }), false);
+  granted = told.get("access_token");
+  instead("#/signin");
 }
 
 async function enter(asked, kept) {

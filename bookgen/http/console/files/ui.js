@@ -105,14 +105,19 @@ export function Confirmed({ title, text, yes, work, children, kind = "", ...rest
   const close = () => ask(false);
   return html`
     <button type="button" class=${kind} ...${rest} onClick=${() => ask(true)}>${children}</button>
-    ${asking && html`
-      <${Dialog} title=${title} onClose=${close}>
-        <p>${text}</p>
-        <div class="row end">
-          <button type="button" onClick=${close}>Cancel</button>
-          <${Action} kind="primary" work=${async () => { await work(); close(); }}>${yes}<//>
-        </div>
-      <//>`}`;
+    ${asking && html`<${Question} title=${title} text=${text} yes=${yes} work=${async () => { await work(); close(); }} onClose=${close} />`}`;
+}
+
+/** The dialog that asks. A yes does the work, which closes it where nothing is left to ask. */
+export function Question({ title, text, yes, work, onClose }) {
+  return html`
+    <${Dialog} title=${title} onClose=${onClose}>
+      <p>${text}</p>
+      <div class="row end">
+        <button type="button" onClick=${onClose}>Cancel</button>
+        <${Action} kind="primary" work=${work}>${yes}<//>
+      </div>
+    <//>`;
 }
 
 export function Progress({ label, value }) {

@@ -85,7 +85,7 @@ function Controls({ book, status, reload }) {
 
 const ADVICE = {
   quota_exceeded: ["Your plan has no book left in this period.", "See your plan", "#/plan"],
-  QUOTA_EXCEEDED: ["Your plan’s allowance is used up.", "See your plan", "#/plan"],
+  QUOTA_EXCEEDED: ["“Try again” resumes it, if your plan or your credits have enough left.", "See your plan", "#/plan"],
   PLAN_UPGRADE_REQUIRED: ["This needs another plan.", "See the plans", "#/plan"],
 };
 

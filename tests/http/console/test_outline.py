@@ -1,0 +1,108 @@
+"""The outline edited in a browser: no written chapter goes with a save unless its author says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.http.conftest import Api
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
+
+QUESTION = "Remove what is written?"
+
+
+@pytest.fixture
+async def account(page: BrowserPage, visitor: Api) -> Api:
+    return await sign_in(page, visitor)
+
+
+@pytest.fixture
+async def book(page: BrowserPage, account: Api) -> dict[str, Any]:
+    """Of three chapters, of which the first is written; its outline is open."""
+    book = await account.outlined(chapter_count=3)
+    await account.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "It rained."})
+    await page.open(f"books/{book['id']}/outline")
+    await page.sees("Write the other 2 chapters")
+    return book
+
+
+async def stored(account: Api, book: dict[str, Any]) -> list[dict[str, Any]]:
+    return list((await account.get(f"/books/{book['id']}/")).body["chapters"])
+
+
+async def saved(page: BrowserPage) -> None:
+    await page.press("Save the outline")
+    await page.misses("Kept on this device until you save.")
+
+
+async def test_a_written_chapter_goes_only_when_its_author_says_so(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    await page.press("Remove chapter 1")
+    await page.press("Save the outline")
+    await page.sees(QUESTION)
+    await page.sees("1 written chapter is not in this outline any more.")
+    await page.press("Cancel")
+    assert len(await stored(account, book)) == 3
+
+    await page.press("Save the outline")
+    await page.press("Remove and save")
+
+    await page.misses("Kept on this device until you save.")
+    await page.misses(QUESTION)
+    assert [chapter["id"] for chapter in await stored(account, book)] == [one["id"] for one in book["chapters"][1:]]
+
+
+async def test_a_chapter_without_a_text_goes_unasked(page: BrowserPage, account: Api, book: dict[str, Any]) -> None:
+    await page.press("Remove chapter 2")
+    await saved(page)
+
+    assert len(await stored(account, book)) == 2
+
+
+async def test_a_chapter_that_was_written_meanwhile_is_asked_for(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    await page.press("Remove chapter 2")
+    await account.patch(f"/chapters/{book['chapters'][1]['id']}/", {"content": "It snowed."})
+
+    await page.press("Save the outline")
+
+    await page.sees("1 written chapter is not in this outline any more.")
+    assert len(await stored(account, book)) == 3
+
+
+@pytest.mark.parametrize("reloaded", [False, True])
+async def test_chapters_that_were_added_meanwhile_stay_with_their_texts(
+    page: BrowserPage, account: Api, book: dict[str, Any], reloaded: bool
+) -> None:
+    await page.press("Remove chapter 2")
+    added = {"chapters": [{"title": "Coda"}]}
+    coda = (await account.post(f"/books/{book['id']}/update-outline/", added)).body["chapters"][-1]
+    await account.patch(f"/chapters/{coda['id']}/", {"content": "The end."})
+    if reloaded:
+        await page.load(f"books/{book['id']}/outline")
+
+    await saved(page)
+
+    first, _, third = book["chapters"]
+    chapters = await stored(account, book)
+    assert [chapter["id"] for chapter in chapters] == [first["id"], third["id"], coda["id"]]
+    assert [chapter["content"] for chapter in chapters] == ["It rained.", "", "The end."]
+
+
+async def test_a_chapter_that_was_added_meanwhile_is_removed_like_any_other(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    await page.press("Move chapter 1 down")
+    await account.post(f"/books/{book['id']}/update-outline/", {"chapters": [{"title": "Coda"}]})
+    await page.load(f"books/{book['id']}/outline")
+    await page.tab_to("Remove chapter 4")
+    await page.keys(Keys.ENTER)
+
+    await saved(page)
+
+    assert len(await stored(account, book)) == 3
