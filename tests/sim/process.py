@@ -43,6 +43,7 @@ class SimulatedProcess(Owner):
         super().__init__(name)
         self.pid = pid
         self.asked: set[asyncio.Future[Any]] = set()
+        self._served: list[asyncio.Task[None]] = []  # one that ends with its process would complain, were it let go of
         self.draining = False
         self._frozen_at = self._thawed_at = -math.inf
         self._knew_others = False
@@ -156,7 +157,7 @@ class SimulatedProcess(Owner):
                 self._answer(reply, reply.set_result, result)
 
         with self._loop.acting_as(self):
-            self._loop.call_soon(lambda: self._loop.create_task(serve()))
+            self._loop.call_soon(lambda: self._served.append(self._loop.create_task(serve())))
         return reply
 
     def _answer(self, reply: asyncio.Future[Any], settle: Callable[[Any], None], outcome: Any) -> None:
