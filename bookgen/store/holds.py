@@ -11,10 +11,10 @@ from bookgen.store.rows import mapper
 
 _hold = mapper(Hold)
 
-WRITTEN = "SELECT coalesce(sum(words_written), 0) FROM run WHERE book_id ="
+WORDS = "coalesce(sum(words_written), 0) FROM run"
 
 HOLDS = f"""
-    SELECT h.*, l.words_per_book, coalesce(({WRITTEN} h.book_id)::bigint - h.words_before, 0) AS words_written
+    SELECT h.*, l.words_per_book, coalesce((SELECT {WORDS} WHERE book_id = h.book_id)::bigint - h.words_before, 0) AS words_written
       FROM hold h LEFT JOIN credit_lot l ON l.id = h.lot_id
 """
 
@@ -28,7 +28,7 @@ COUNT_IN_PERIOD = """
 
 ADD = f"""
     INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end, words_before)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, ({WRITTEN} $2))
+    VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT {WORDS} WHERE book_id = $2))
 """
 
 HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL WHERE id = $1"
