@@ -14,7 +14,8 @@ _hold = mapper(Hold)
 WORDS = "coalesce(sum(words_written), 0) FROM run"
 
 HOLDS = f"""
-    SELECT h.*, l.words_per_book, coalesce((SELECT {WORDS} WHERE book_id = h.book_id)::bigint - h.words_before, 0) AS words_written
+    SELECT h.*, l.words_per_book,
+           coalesce((SELECT {WORDS} WHERE book_id = h.book_id)::bigint - h.words_before, 0) AS words_written
       FROM hold h LEFT JOIN credit_lot l ON l.id = h.lot_id
 """
 
