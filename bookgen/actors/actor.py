@@ -61,7 +61,9 @@ class Actor(ABC):
         return self._task is None
 
     def tell(self, message: Any) -> None:
-        """Leaves a message. Never refused: what the actor's own work reports must not be lost."""
+        """Leaves a message. Never refused, since what the actor's own work reports must not be lost; one that has crashed
+        hears none any more.
+        """
         self._post(message, None)
 
     async def ask(self, message: Any, seconds: float = ANSWER_SECONDS) -> Any:
@@ -118,7 +120,7 @@ class Actor(ABC):
                 _answer(answer, result)
 
     def _give_up(self, error: Exception) -> None:
-        waiting, self._inbox, self._crashed = self._inbox or deque(), None, True
+        waiting, self._inbox, self._asked, self._crashed = self._inbox or deque(), None, 0, True
         for _, answer in waiting:
             if answer is not None:
                 _answer(answer, error=Unavailable())

@@ -175,7 +175,7 @@ class ChaptersInFlight:
     async def _require_allowed(self, run: Run, target_word_count: int) -> None:
         """PlanUpgradeRequired when the account keeps all that its plan allows: what is written stays, and no call is
         made for what there is no room for. QuotaExceeded when the book was written too often on what is held for
-        it. Without billing it is looked at when a run starts.
+        it. Without billing room is looked at when a run starts.
         """
         pool, quota = self._resources.pool, self._resources.quota
 

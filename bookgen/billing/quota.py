@@ -120,14 +120,15 @@ class Quota:
         await subscriptions.lock(connection, account_id)
         await wallet.settle(connection, account_id, self.now())
         hold = await holds.find_by_book(connection, book_id)
-        plan = await self.plan(connection, account_id)
-        if hold and _written_out(plan, hold, target_word_count):
-            await holds.leave_book(connection, hold.id)
-        elif hold and target_word_count <= _covered(plan, hold):
-            await holds.hand_to_run(connection, hold.id, run_id)
-            return hold.source
-        elif hold:
-            await holds.remove(connection, hold.id)
+        if hold:
+            plan = await self.plan(connection, account_id)
+            if _written_out(plan, hold, target_word_count):
+                await holds.leave_book(connection, hold.id)
+            elif target_word_count <= _covered(plan, hold):
+                await holds.hand_to_run(connection, hold.id, run_id)
+                return hold.source
+            else:
+                await holds.remove(connection, hold.id)
         funds = await self._funds(connection, account_id)
         self._require_source(funds, target_word_count)
         period = funds.standing.period

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from bookgen.store.database import DB
 
 # Held for as long as the run lasts, which may wait for its provider for a day.
-OF_ACTIVE_RUN = "image_hold.id IN (SELECT id FROM run WHERE status IN ('queued', 'running', 'paused'))"
+OF_ACTIVE_RUN = """
+    EXISTS (SELECT FROM run r WHERE r.id = image_hold.id AND r.status IN ('queued', 'running', 'paused'))"""
 
 # A run of a children's book holds one for each spread that it still has to make, for as long as it is active.
 HELD = f"""
