@@ -61,8 +61,9 @@ class Actor(ABC):
         return self._task is None
 
     def tell(self, message: Any) -> None:
-        """Leaves a message. Never refused, since what the actor's own work reports must not be lost; one that has crashed
-        hears none any more.
+        """Leaves a message. Never refused, since what the actor's own work reports must not be lost.
+
+        One that has crashed hears none any more.
         """
         self._post(message, None)
 

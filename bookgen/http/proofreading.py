@@ -59,14 +59,11 @@ async def read_report(request: web.Request) -> web.Response:
     )
 
 
-@docs(
-    "proofreading",
-    "Delete a report",
-    "One that is being made is called off; it counts as a check once a chapter of it was read.",
-)
+@docs("proofreading", "Delete a report", "One that is being made is called off.")
 @response_schema(None, 204)
 async def delete_report(request: web.Request) -> web.Response:
-    await request.app[PROOFREADING].delete(request[ACCOUNT_ID], path_id(request))
+    if not await reports.delete(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)):
+        raise errors.NotFound
     return replies.nothing()
 
 

@@ -5,7 +5,6 @@ A report itself is made by `actors/reports.py`; `services/corrections.py` puts w
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import hashlib
 import re
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, QuotaExceeded, must_exist
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, must_exist
 from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
 from bookgen.store import book_state, chapters, reports, suggestions
@@ -78,16 +77,6 @@ class Proofreading:
 
     async def find(self, account_id: int, report_id: int) -> Report:
         return must_exist(await reports.find(self._pool, account_id, report_id))
-
-    async def delete(self, account_id: int, report_id: int) -> None:
-        """Deletes the report. One that is called off after a chapter was read counts as made: it can be used by then.
-
-        NotFound.
-        """
-        async with self._pool.acquire() as connection, connection.transaction():
-            if must_exist(await reports.delete(connection, account_id, report_id)):
-                with contextlib.suppress(QuotaExceeded):  # of a smaller plan, or a period that began meanwhile
-                    await self._quota.spend(connection, account_id, Allowance.PROOFREADING_CHECKS)
 
     async def page(self, account_id: int, report_id: int, chosen: Filter, number: int) -> tuple[int, list[Suggestion]]:
         """How many suggestions are chosen, and those of a page, the most severe first. NotFound beyond the last."""

@@ -87,16 +87,14 @@ async def of_account(db: DB, account_id: int, book_id: int | None) -> list[Repor
 # The task of a production's report is the run, whose steps are its own.
 DELETE = """
     WITH gone AS (
-        DELETE FROM report WHERE account_id = $1 AND id = $2 RETURNING task, run_id, status, done
+        DELETE FROM report WHERE account_id = $1 AND id = $2 RETURNING task, run_id
     ), forgotten AS (DELETE FROM step WHERE run_id IN (SELECT task FROM gone WHERE gone.run_id IS NULL))
-    SELECT status IN ('pending', 'running') AND done > 0 FROM gone
+    SELECT true FROM gone
 """
 
 
-async def delete(db: DB, account_id: int, report_id: int) -> bool | None:
-    """Whether it was called off with chapters read; None when there is no such report."""
-    called_off: bool | None = await db.fetchval(DELETE, account_id, report_id)
-    return called_off
+async def delete(db: DB, account_id: int, report_id: int) -> bool:
+    return bool(await db.fetchval(DELETE, account_id, report_id))
 
 
 ACTIVE = "SELECT count(*) FROM report WHERE account_id = $1 AND status IN ('pending', 'running')"

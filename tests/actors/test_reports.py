@@ -143,20 +143,6 @@ async def test_a_deleted_report_is_called_off_and_costs_no_check(database: Datab
         assert used["proofreading_checks_used"] == 0
 
 
-async def test_a_report_that_is_called_off_after_a_chapter_was_read_counts_as_a_check(
-    database: Database, tmp_path: Path
-) -> None:
-    model = Proofreader()
-    async with serving(database, tmp_path, model=model) as visitor:
-        author, book_id = await author_of_a_book(visitor)
-        report = await one_chapter_read(author, model, book_id)
-
-        await author.delete(f"/proofreading-reports/{report['id']}/")
-
-        used = (await author.get("/auth/subscriptions/current/")).body["usage"]
-        assert used["proofreading_checks_used"] == 1
-
-
 async def test_no_reply_stays_of_a_report_that_failed_or_was_deleted(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
