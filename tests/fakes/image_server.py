@@ -18,7 +18,7 @@ import io
 from collections.abc import Awaitable, Callable
 from typing import Any, Self
 
-from aiohttp import web
+from aiohttp import BodyPartReader, web
 from PIL import Image, ImageDraw
 
 Answer = Callable[[dict[str, Any]], Awaitable[web.StreamResponse]]
@@ -113,10 +113,13 @@ class ImageServer:
     async def _edit(self, request: web.Request) -> web.StreamResponse:
         if not self.edits:
             return await status(404, "Not found")({})
-        form = await request.post()
-        body: dict[str, Any] = {name: value for name, value in form.items() if isinstance(value, str)}
-        files = [value for value in form.getall("image[]", []) if isinstance(value, web.FileField)]
-        body["image[]"] = [each.file.read() for each in files]
+        body: dict[str, Any] = {"image[]": []}
+        async for part in await request.multipart():  # not `post`, which leaves a file open where the caller goes away
+            assert isinstance(part, BodyPartReader)
+            if part.name == "image[]":
+                body["image[]"].append(bytes(await part.read(decode=True)))
+            else:
+                body[str(part.name)] = await part.text()
         return await self._answer(body)
 
     async def _answer(self, body: dict[str, Any]) -> web.StreamResponse:
