@@ -50,6 +50,11 @@ class Lease:
         """Whether who has no lease is dead: when the server's clock has jumped, nobody has one until it renews."""
         return now() >= self._settled_at
 
+    @property
+    def ends_at(self) -> float:
+        """When the lease ends by this process's clock, unless it is renewed; -inf before the first."""
+        return self._counts_from + FENCE_SECONDS
+
     async def take(self) -> None:
         """Gets a lease under this process's name. It can be repeated, also while another try is on its way."""
         started, boot_id = now(), self._resources.boot_id
@@ -69,6 +74,13 @@ class Lease:
         await self.renew()
 
     async def renew(self) -> None:
+        """Renews the lease, and once more where the answer came late: it counts from when it was asked for."""
+        asked = now()
+        await self._renew()
+        if now() - asked > RENEW_AGAIN_SECONDS:
+            await self._renew()
+
+    async def _renew(self) -> None:
         """Renews, or takes a new lease when this one is not known any more."""
         started, boot_id = now(), self._resources.boot_id
         renewal = await processes.renew(self._resources.lease_pool, boot_id, TTL_SECONDS)
@@ -102,7 +114,7 @@ class Lease:
         self._counts_from = started
         if self._fence:
             self._fence.cancel()
-        self._fence = asyncio.get_running_loop().call_at(started + FENCE_SECONDS, self._ran_out)
+        self._fence = asyncio.get_running_loop().call_at(self.ends_at, self._ran_out)
         self._resources.lapsed = False
 
     def _ran_out(self) -> None:

@@ -173,13 +173,12 @@ async def test_a_late_answer_does_not_shorten_the_lease_that_was_renewed_since(
     first = asyncio.create_task(process.lease.renew())
     await asyncio.sleep(0)
     await process.lease.renew()
-    assert process.lease._fence
-    due = process.lease._fence.when()
+    due = process.lease.ends_at
 
     late.set()
     await first
 
-    assert process.lease._fence.when() == due
+    assert process.lease.ends_at == due
 
 
 async def test_a_lease_that_was_taken_late_is_renewed_at_once(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,11 +194,30 @@ async def test_a_lease_that_was_taken_late_is_renewed_at_once(start: Start, monk
     process.lease._lost()
 
     def counts_from_the_answer() -> bool:
-        fence = process.lease._fence
-        return bool(answered and fence) and fence.when() >= answered[0] + lease.FENCE_SECONDS
+        return bool(answered) and process.lease.ends_at >= answered[0] + lease.FENCE_SECONDS
 
     async with asyncio.timeout(lease.RENEW_SECONDS / 2):  # the next renewal would be later
         await until(counts_from_the_answer)
+
+
+async def test_a_lease_that_was_renewed_late_is_renewed_once_more(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    renew, answered = processes.renew, list[float]()
+
+    async def told_late(*arguments: Any) -> Any:
+        renewal = await renew(*arguments)
+        await asyncio.sleep(0.05)
+        answered.append(asyncio.get_running_loop().time())
+        return renewal
+
+    monkeypatch.setattr(processes, "renew", told_late)
+    monkeypatch.setattr(lease, "RENEW_AGAIN_SECONDS", 0.01)
+
+    await process.lease.renew()
+
+    assert process.lease.ends_at >= answered[0] + lease.FENCE_SECONDS
 
 
 async def test_a_lease_that_is_taken_twice_at_once_is_one(start: Start, shelf: Shelf) -> None:

@@ -68,12 +68,8 @@ class SimulatedProcess(Owner):
         """
         if self.supervisor is None or not self._knew_others or self._loop.time() < self._thawed_at + STEP_SECONDS:
             return False
-        lease = self.supervisor.lease
-        return (
-            self.supervisor.resources.leased
-            and lease._fence is not None
-            and self._frozen_at < lease._fence.when() < self._thawed_at
-        )
+        ends_at = self.supervisor.lease.ends_at
+        return self.supervisor.resources.leased and self._frozen_at < ends_at < self._thawed_at
 
     @property
     def books(self) -> set[int]:
