@@ -26,8 +26,8 @@ log = structlog.get_logger(__name__)
 class RightsCache:
     """The rights of accounts that called lately, at most REMEMBERED_SECONDS old.
 
-    A block in this process is heeded at once. One that came from another process, such as the operator's
-    command, is found by `watch`, and so are runs that a blocked account still has, whoever started them.
+    A block comes from the operator's command, which is another process: `watch` finds it, and so it does the runs
+    that a blocked account still has, whoever started them.
     """
 
     def __init__(self, db: DB, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -49,18 +49,22 @@ class RightsCache:
         self._forgotten += 1
 
     async def watch(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Until cancelled: heed blocks from elsewhere, and tell of blocked accounts that have active runs."""
+        """Looks for blocks until it is cancelled; no failure ends it."""
         while True:
             try:
-                for account_id in await accounts.blocked_within(self._db, LOOK_BACK):
-                    self.forget(account_id)
-                for account_id in await accounts.blocked_with_runs(self._db):
-                    await on_blocked(account_id)
+                await self.look(on_blocked)
             except Unavailable as outage:
                 log.warning("blocked_accounts_not_read", reason=str(outage))
             except Exception:
                 log.exception("blocked_accounts_not_read")
             await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+    async def look(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
+        """Heeds the blocks of late, and tells of blocked accounts that have active runs."""
+        for account_id in await accounts.blocked_within(self._db, LOOK_BACK):
+            self.forget(account_id)
+        for account_id in await accounts.blocked_with_runs(self._db):
+            await on_blocked(account_id)
 
     async def _look_up(self, account_id: int) -> Rights | None:
         forgotten = self._forgotten

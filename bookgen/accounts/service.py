@@ -256,12 +256,6 @@ class Accounts:
             await guests.give_waiting(connection, account, datetime.now(UTC))
             return account
 
-    # --- blocking -----------------------------------------------------------------------------------
-
-    async def block(self, account_id: int, reason: str) -> None:
-        await accounts.block(self._db, account_id, reason)
-        self._rights.forget(account_id)
-
 
 def _entitled(claims: Claims, rights: Rights | None) -> int:
     """The claimed account's id, while its tokens are good. TokenInvalid, PermissionDenied."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
@@ -17,6 +18,7 @@ from bookgen.accounts.mailing import Mailing
 from bookgen.accounts.service import Accounts
 from bookgen.accounts.tokens import Tokens
 from bookgen.http.server import build_app
+from bookgen.store import accounts
 from bookgen.store.database import Database
 from tests.canaries import CANARY, watch
 from tests.composition import composed
@@ -36,6 +38,7 @@ class Door:
     mailing: Mailing
     outbox: Path
     client: TestClient[Any, Any]
+    have_runs: asyncio.Queue[int] = field(default_factory=asyncio.Queue)  # accounts that were blocked
 
     async def call(self, method: str, path: str, *, token: str | None = None, **call: Any) -> tuple[int, Any]:
         headers = {**call.pop("headers", {}), **({"Authorization": f"Bearer {token}"} if token else {})}
@@ -58,6 +61,11 @@ class Door:
     async def access(self, name: str = "ada") -> str:
         """Registers an account and gives its access token."""
         return cast(str, (await self.register(name))["tokens"]["access"])
+
+    async def block(self, account_id: int) -> None:
+        """What the operator's command does, and this process hears of."""
+        await accounts.block(self.database.http, account_id, "spam")
+        await self.rights.look(self.have_runs.put)
 
     async def letters(self) -> list[EmailMessage]:
         """Everything that was mailed so far, oldest first."""

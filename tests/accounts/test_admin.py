@@ -58,7 +58,7 @@ async def test_an_empty_service_has_an_overview_of_zeroes(door: Door) -> None:
 async def test_sums_are_of_everybody_and_of_each_model(door: Door) -> None:
     token = await staff(door)
     ada = (await door.register("ada"))["user"]["id"]
-    await door.accounts.block((await door.register("eve"))["user"]["id"], "spam")
+    await door.block((await door.register("eve"))["user"]["id"])
     await door.database.http.execute(
         """
         INSERT INTO model_call (account_id, stage, model, input_tokens, output_tokens, cache_write_tokens,

@@ -1,4 +1,4 @@
-"""Blocked accounts: out at once here, within seconds elsewhere, at every door."""
+"""Blocked accounts: out at every door of a process as soon as it hears of the block."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import asyncio
 from bookgen.accounts import blocking
 from bookgen.accounts.blocking import REMEMBERED_SECONDS, RightsCache
 from bookgen.store import accounts
-from tests.accounts.door import PASSWORD, Door, OpenDoor
+from tests.accounts.door import PASSWORD, Door
 
 
-async def test_a_block_shuts_every_door_of_this_process_at_once(door: Door) -> None:
+async def test_a_block_shuts_every_door(door: Door) -> None:
     body = await door.register("ada")
     tokens = body["tokens"]
     assert (await door.call("GET", "/auth/profile/", token=tokens["access"]))[0] == 200
 
-    await door.accounts.block(body["user"]["id"], "spam")
+    await door.block(body["user"]["id"])
 
     outcomes = [
         await door.call("GET", "/auth/profile/", token=tokens["access"]),
@@ -28,7 +28,7 @@ async def test_a_block_shuts_every_door_of_this_process_at_once(door: Door) -> N
 
 async def test_a_wrong_password_does_not_tell_that_an_account_is_blocked(door: Door) -> None:
     body = await door.register("ada")
-    await door.accounts.block(body["user"]["id"], "spam")
+    await door.block(body["user"]["id"])
 
     assert (await door.post("/auth/login/", {"username": "ada", "password": "wrong guess"}))[0] == 401
 
@@ -53,19 +53,18 @@ A_RUN = """
 """
 
 
-async def test_another_process_hears_of_a_block_and_ends_the_runs(open_door: OpenDoor) -> None:
-    here, elsewhere = await open_door(), await open_door()
-    body = await here.register("ada")
+async def test_a_process_that_watches_hears_of_a_block_and_ends_the_runs(door: Door) -> None:
+    body = await door.register("ada")
     token = body["tokens"]["access"]
-    assert (await here.call("GET", "/auth/profile/", token=token))[0] == 200
-    await here.database.http.execute(A_RUN, body["user"]["id"])
+    assert (await door.call("GET", "/auth/profile/", token=token))[0] == 200
+    await door.database.http.execute(A_RUN, body["user"]["id"])
     heard: asyncio.Queue[int] = asyncio.Queue()
 
-    await elsewhere.accounts.block(body["user"]["id"], "spam")
-    watching = asyncio.create_task(here.rights.watch(heard.put))
+    await accounts.block(door.database.http, body["user"]["id"], "spam")
+    watching = asyncio.create_task(door.rights.watch(heard.put))
 
     assert await heard.get() == body["user"]["id"]
-    assert (await here.call("GET", "/auth/profile/", token=token))[0] == 403
+    assert (await door.call("GET", "/auth/profile/", token=token))[0] == 403
     watching.cancel()
 
 
@@ -73,7 +72,7 @@ async def test_a_run_left_by_an_account_that_was_blocked_long_ago_is_found(door:
     blocked, free = [(await door.register(name))["user"]["id"] for name in ("ada", "bea")]
     for account_id in (blocked, free):
         await door.database.http.execute(A_RUN, account_id)
-    await door.accounts.block(blocked, "spam")
+    await door.block(blocked)
     await door.database.http.execute("UPDATE account SET blocked_at = blocked_at - interval '1 year'")
 
     assert await accounts.blocked_with_runs(door.database.http) == [blocked]

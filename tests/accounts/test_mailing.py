@@ -235,7 +235,7 @@ async def test_a_claim_whose_process_died_is_taken_over(door: Door) -> None:
 async def test_a_blocked_account_gets_no_letters(door: Door) -> None:
     body = await door.register("ada")
     await door.letters()
-    await door.accounts.block(body["user"]["id"], "spam")
+    await door.block(body["user"]["id"])
 
     await door.post("/auth/forgot-password/", {"email": "ada@example.com"})
 

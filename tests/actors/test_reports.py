@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most
         await asyncio.wait_for(before.asked.wait(), 30)  # the second chapter's call, which is never answered
 
     async with serving(database, tmp_path, model=after) as visitor:
-        again = Api(visitor.client, visitor.services, visitor.tokens, author.access, author.account_id)
+        again = replace(visitor, access=author.access, account_id=author.account_id)
         over = await ended(again, report["id"])
 
         assert (over["status"], over["counts"]["by_type"]) == ("completed", {"grammar": 1, "punctuation": 1})
@@ -82,7 +83,7 @@ async def test_a_process_that_stops_leaves_a_report_to_the_next(database: Databa
         assert (await author.get(f"/proofreading-reports/{report['id']}/")).body["status"] == "running"
 
     async with serving(database, tmp_path, model=after) as visitor:
-        again = Api(visitor.client, visitor.services, visitor.tokens, author.access, author.account_id)
+        again = replace(visitor, access=author.access, account_id=author.account_id)
         over = await ended(again, report["id"])
 
         assert (over["status"], before.calls, after.calls) == ("completed", 1, 1)

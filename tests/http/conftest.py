@@ -16,6 +16,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer, get_port_socket
 
+from bookgen.accounts.blocking import RightsCache
 from bookgen.accounts.tokens import Tokens
 from bookgen.http.edge.keys import Services
 from bookgen.http.edge.routing import Route
@@ -50,6 +51,7 @@ class Api:
     client: TestClient[Any, Any]
     services: Services
     tokens: Tokens
+    rights: RightsCache
     access: str | None = None
     account_id: int = 0
     extra: dict[str, str] = field(default_factory=dict)
@@ -92,14 +94,14 @@ class Api:
     async def as_new_account(self, name: str) -> Api:
         """The same service for somebody else."""
         form = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
-        reply = await Api(self.client, self.services, self.tokens).post("/auth/register/", form)
+        reply = await (await self.as_nobody()).post("/auth/register/", form)
         assert reply.status == 201, reply.body
         user, tokens = reply.body["user"], reply.body["tokens"]
         watch(tokens["refresh"])
-        return Api(self.client, self.services, self.tokens, watch(tokens["access"]), user["id"])
+        return replace(await self.as_nobody(), access=watch(tokens["access"]), account_id=user["id"])
 
     async def as_nobody(self) -> Api:
-        return Api(self.client, self.services, self.tokens)
+        return Api(self.client, self.services, self.tokens, self.rights)
 
     async def book(self, **fields: Any) -> dict[str, Any]:
         """A draft of two short chapters."""
@@ -212,4 +214,4 @@ async def serving(
         services = replace(service.services, site=replace(service.services.site, **site))
         await service.supervisor.start()
         async with TestClient(Server(build_app(services, routes), socket_factory=socket_factory)) as client:
-            yield Api(client, services, service.tokens)
+            yield Api(client, services, service.tokens, service.rights)

@@ -1,6 +1,7 @@
 """`Prefer: wait=N` on the status of a run."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ async def test_a_waiter_hears_of_a_chapter(api: Api, running: dict[str, Any], mo
 
 async def test_a_waiter_hears_of_what_another_process_did(api: Api, running: dict[str, Any], open_api: OpenApi) -> None:
     elsewhere = await open_api()
-    there = Api(elsewhere.client, elsewhere.services, elsewhere.tokens, api.access, api.account_id)
+    there = replace(elsewhere, access=api.access, account_id=api.account_id)
     waits = await waiter(there, running)
 
     assert (await steer(api, running, "pause")).status == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -37,7 +38,7 @@ async def test_a_kept_book_is_what_a_process_answers_that_keeps_none_whatever_wa
     api: Api, book: dict[str, Any], open_api: OpenApi, database: Database
 ) -> None:
     other = await open_api()
-    fresh = Api(other.client, other.services, other.tokens, api.access, api.account_id)
+    fresh = replace(other, access=api.access, account_id=api.account_id)
     path, chapter = f"/books/{book['id']}", f"/chapters/{book['chapters'][0]['id']}"
     ids = [{"id": each["id"]} for each in book["chapters"]]
     changes = [

@@ -9,6 +9,7 @@ import pytest
 from bookgen.limits import Budget, LimitClass, Limiter
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
+from bookgen.store import accounts
 from tests.http.conftest import Api, OpenApi
 
 READS = 50
@@ -104,8 +105,8 @@ async def test_whoever_may_not_read_is_refused_as_ever(api: Api, path: str) -> N
         "TOKEN_INVALID"
     )
 
-    assert api.account_id is not None
-    await api.services.accounts.block(api.account_id, "spam")
+    await accounts.block(api.services.database.http, api.account_id, "spam")
+    await api.rights.look(api.services.supervisor.end_runs)
 
     assert (await api.get(path)).status == 403
 

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -218,12 +219,12 @@ async def test_guessing_tokens_costs_the_address_its_budget(open_api: OpenApi) -
 
 async def test_expensive_budgets_are_shared_by_processes_and_survive_a_restart(open_api: OpenApi) -> None:
     first = await (await open_api(rate_expensive="3/hour")).as_new_account("ada")
-    second = Api((other := await open_api(rate_expensive="3/hour")).client, other.services, other.tokens, first.access)
+    second = replace(await open_api(rate_expensive="3/hour"), access=first.access)
     book = await first.book()
 
     replies = [await each.post(f"/books/{book['id']}/generate/") for each in (first, second, first, second)]
     third = await open_api(rate_expensive="3/hour")
-    after = await Api(third.client, third.services, third.tokens, first.access).post(f"/books/{book['id']}/generate/")
+    after = await replace(third, access=first.access).post(f"/books/{book['id']}/generate/")
 
     assert [reply.status for reply in replies] == [400, 400, 400, 429]
     assert [reply.headers["RateLimit-Remaining"] for reply in replies] == ["2", "1", "0", "0"]
@@ -233,7 +234,7 @@ async def test_expensive_budgets_are_shared_by_processes_and_survive_a_restart(o
 
 async def test_two_processes_never_hand_out_the_same_expensive_token(open_api: OpenApi) -> None:
     first = await (await open_api(rate_expensive="5/hour")).as_new_account("ada")
-    second = Api((other := await open_api(rate_expensive="5/hour")).client, other.services, other.tokens, first.access)
+    second = replace(await open_api(rate_expensive="5/hour"), access=first.access)
 
     replies = await asyncio.gather(*(each.post("/books/1/generate/") for each in (first, second) * 10))
 
