@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from bookgen.actors.messages import PhaseDone, WorkFailed, WorkHalted
 from bookgen.actors.resources import Save
-from bookgen.actors.work_in_flight import PhaseFailed, WorkInFlight
-from bookgen.errors import Conflict, InvalidInput, PlanUpgradeRequired, QuotaExceeded
+from bookgen.actors.work_in_flight import SPENT, PhaseFailed, WorkInFlight
+from bookgen.errors import Conflict, InvalidInput
 
-FORESEEN = (QuotaExceeded, PlanUpgradeRequired, PhaseFailed, InvalidInput, Conflict)
+FORESEEN = (*SPENT, PhaseFailed, InvalidInput, Conflict)
 
 
 @dataclass(frozen=True, slots=True)

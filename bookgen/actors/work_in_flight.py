@@ -43,6 +43,8 @@ CODES: Mapping[type[BookgenError], str] = {
     Conflict: "CONFLICT",
 }
 
+SPENT = (PlanUpgradeRequired, QuotaExceeded)  # what the plan or the hold allows; any work may meet it
+
 
 def code_of(error: BookgenError) -> str:
     return next(code for kind, code in CODES.items() if isinstance(error, kind))
@@ -91,7 +93,7 @@ class WorkInFlight(Generic[R]):
             if self.stalled:
                 return WorkFailed(self.run.epoch, self.run.call_no, stalled(self.run), spoilt=True)
             return WorkHalted(self.run.epoch, self.run.call_no)
-        except (PlanUpgradeRequired, QuotaExceeded) as error:
+        except SPENT as error:
             return self.failed(error)
         except UpstreamAIError as error:
             return self.failed(error, spoilt=self.steps.failed is None)

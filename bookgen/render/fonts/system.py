@@ -14,8 +14,9 @@ from bookgen.render.fonts.families import Source
 
 # What to tell somebody whose machine has none.
 ADVICE = (
-    "Take it out, or install a font that has it, on Debian and Ubuntu for example: apt install fonts-noto-core, "
-    "for Chinese, Japanese and Korean fonts-noto-cjk."
+    "Take it out, export EPUB or DOCX, whose reader has fonts of its own, or have a font that has it installed where "
+    "this service runs, on Debian and Ubuntu for example: apt install fonts-noto-core, for Chinese, Japanese and "
+    "Korean fonts-noto-cjk."
 )
 
 _FOLDERS = (
