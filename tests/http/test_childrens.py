@@ -386,6 +386,8 @@ async def test_a_run_that_is_paused_while_a_picture_is_painted_keeps_it_and_asks
     assert await images_used(api) == 4
 
 
+KEEPING = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'media'::regclass AND NOT granted)"
+GIVE_UP_KEEPING = "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE relation = 'media'::regclass AND NOT granted"
 PAID = "SELECT count(*) = 1 FROM model_call WHERE stage = 'illustration' AND images = 1"
 
 
@@ -411,9 +413,12 @@ async def test_a_picture_that_is_paid_for_is_entered_although_its_run_is_stopped
     async with api.services.database.http.acquire() as connection, connection.transaction():
         await connection.execute("LOCK TABLE media IN EXCLUSIVE MODE")
         await api.post(f"/books/{book['id']}/generate/")
-        await api.until_true("SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'media'::regclass AND NOT granted)")
+        await api.until_true(KEEPING)
 
-        await api.post(f"/books/{book['id']}/stop-generation/")
+        stopping = asyncio.create_task(api.post(f"/books/{book['id']}/stop-generation/"))
+        await api.until_true("SELECT count(DISTINCT pid) = 2 FROM pg_locks WHERE NOT granted")
+        await connection.execute(GIVE_UP_KEEPING)
+        await stopping
 
     await api.until_true(PAID)
 
