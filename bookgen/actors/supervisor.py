@@ -81,10 +81,11 @@ class Supervisor:
         """Takes a lease, takes over what nobody writes any more, and keeps doing so."""
         health = self.resources.health
         await health.through_outages(self.lease.take_and_renew)
+        # Before the rest, which needs a lease for as long as an outage keeps it from its end.
+        self._loops.append(spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)))
         await health.through_outages(self._restore)
         self.restored = True
-        self._loops = [
-            spawn(every(RENEW_SECONDS, self.lease.renew, self.resources, again=RENEW_AGAIN_SECONDS)),
+        self._loops += [
             spawn(every(SWEEP_SECONDS, self.sweep, self.resources)),
             spawn(every(LOOK_SECONDS, self._look, self.resources)),
             spawn(every(PRUNE_SECONDS, self._prune, self.resources)),

@@ -399,3 +399,24 @@ async def test_a_process_has_not_started_before_it_has_looked_at_the_runs_under_
 
     assert process.restored
     assert swept[:2] == [False, True]
+
+
+async def test_a_process_whose_lease_runs_out_while_it_starts_renews_it_and_starts(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, swept = Supervisor.sweep, []
+
+    async def run_out_at_first(supervisor: Supervisor) -> bool:
+        if not swept:
+            supervisor.lease._ran_out()
+        swept.append(await sweep(supervisor))
+        return swept[-1]
+
+    monkeypatch.setattr(Supervisor, "sweep", run_out_at_first)
+    monkeypatch.setattr("bookgen.actors.supervisor.RENEW_SECONDS", 0.01)
+
+    async with asyncio.timeout(10):
+        process = await start()
+
+    assert process.restored
+    assert swept[0] is False
