@@ -5,7 +5,6 @@ A report itself is made by `actors/reports.py`; `services/corrections.py` puts w
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -151,16 +150,36 @@ def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
     if not result.applied:
         raise Conflict("The suggestion is stale.")
     after = result.content
-    diff = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="", n=0)
     return Preview(
         before=suggestion.original_text,
         after=suggestion.suggested_text,
         context_before=_from_a_word(before[:start]),
         context_after=_to_a_word(before[end:]),
-        diff="\n".join(diff),
+        diff=_diff(before, start, end, suggestion.suggested_text),
         content_digest_before=_digest(before),
         content_digest_after=_digest(after),
     )
+
+
+def _diff(before: str, start: int, end: int, replacement: str) -> str:
+    """A unified diff without context. The change is known: to look for it would take minutes in some texts."""
+    first, last = before.rfind("\n", 0, start) + 1, before.find("\n", end)
+    last = len(before) if last < 0 else last
+    removed = before[first:last].split("\n")
+    added = f"{before[first:start]}{replacement}{before[end:last]}".split("\n")
+    number = before.count("\n", 0, first) + 1
+    lines = [
+        "--- before",
+        "+++ after",
+        f"@@ -{_range(number, removed)} +{_range(number, added)} @@",
+        *(f"-{line}" for line in removed),
+        *(f"+{line}" for line in added),
+    ]
+    return "\n".join(lines)
+
+
+def _range(number: int, lines: Sequence[str]) -> str:
+    return str(number) if len(lines) == 1 else f"{number},{len(lines)}"
 
 
 def _from_a_word(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from difflib import unified_diff
 from typing import Any
 
 import pytest
@@ -133,6 +134,8 @@ async def test_an_applied_suggestion_changes_its_span_and_is_kept_as_a_revision(
 
     assert (preview["before"], preview["after"]) == ("the the", "the")
     assert preview["context_before"].endswith("out over ")
+    before, after = FIRST.splitlines(), FIRST.replace("the the", "the").splitlines()
+    assert preview["diff"].splitlines() == list(unified_diff(before, after, "before", "after", lineterm="", n=0))
     assert applied["status"] == "applied"
     assert await content_of(author, book) == FIRST.replace("the the", "the")
     newest = (await author.get(f"/chapters/{book['chapters'][0]['id']}/revisions/")).body[0]

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 CERTAIN = 12  # characters: a quotation of this length that stands once, on one of its sides as before, is the same
 
 
 def find(content: str, quote: str, prefix: str = "", suffix: str = "") -> int | None:
     """The offset of `quote`, told from others like it by what stands before and after it; None in any doubt."""
-    places = list(_occurrences(content, quote))
-    exact = [place for place in places if _before(content, place, prefix) and _after(content, place, quote, suffix)]
-    if len(exact) == 1 and (prefix or suffix or len(places) == 1):
-        return exact[0]
-    if len(places) == 1 and len(quote) >= CERTAIN:
-        place, near, next_to = places[0], prefix[-CERTAIN:], suffix[:CERTAIN]
-        before = len(near) == CERTAIN and _before(content, place, near)
-        if before or (len(next_to) == CERTAIN and _after(content, place, quote, next_to)):
-            return place
-    return None
+    if not quote:
+        return None
+    place = _only(content, f"{prefix}{quote}{suffix}")
+    if place is not None:
+        return place + len(prefix)
+    if len(quote) < CERTAIN or (place := _only(content, quote)) is None:
+        return None
+    near, next_to = prefix[-CERTAIN:], suffix[:CERTAIN]
+    as_before = len(near) == CERTAIN and _before(content, place, near)
+    return place if as_before or (len(next_to) == CERTAIN and _after(content, place, quote, next_to)) else None
 
 
 def find_again(content: str, start: int, quote: str, prefix: str, suffix: str) -> int | None:
@@ -42,11 +40,10 @@ def moved(start: int, end: int, edit_start: int, edit_end: int, length: int) -> 
     return None
 
 
-def _occurrences(content: str, quote: str) -> Iterator[int]:
-    place = content.find(quote) if quote else -1
-    while place >= 0:
-        yield place
-        place = content.find(quote, place + 1)
+def _only(content: str, passage: str) -> int | None:
+    """Where the passage stands, if it does so once. A text may be full of it: no more than two are looked for."""
+    place = content.find(passage)
+    return place if place >= 0 and content.find(passage, place + 1) < 0 else None
 
 
 def _before(content: str, place: int, prefix: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from bookgen.models import Suggestion
 from bookgen.writing.proofreading import anchors
 from bookgen.writing.proofreading.correction import Correction, around
-from bookgen.writing.proofreading.structure import keeps_structure
+from bookgen.writing.proofreading.structure import MOST_READ, keeps_structure, paragraph
 
 
 @dataclass(slots=True)
@@ -39,12 +39,18 @@ def placed(suggestions: Sequence[Suggestion], content: str, content_version: int
 def applied(before: Placement, chosen: Collection[int]) -> Placement:
     """The text with the chosen suggestions applied.
 
-    What touches an applied one is stale, and so is a chosen one that would change more than words.
+    What touches an applied one is stale, and so is a chosen one that would change more than words. Those for which
+    too much would have to be read are left as they stand, for another time.
     """
+    left = MOST_READ
     after = Placement(before.content, list(before.standing), list(before.applied), list(before.stale))
     for each in sorted(before.standing, key=lambda suggestion: -suggestion.start_offset):
         if each.id not in chosen or each not in after.standing:
             continue
+        first, last = paragraph(after.content, each.start_offset, each.end_offset)
+        left -= last - first
+        if left < 0:
+            break
         after.standing.remove(each)
         if keeps_structure(after.content, each.start_offset, each.end_offset, each.suggested_text):
             _apply(after, each)

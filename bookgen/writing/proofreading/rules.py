@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bookgen.writing.proofreading import dashes, doubled, names, numbers, quotation, spacing, twice
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
-from bookgen.writing.proofreading.structure import keeps_structure
+from bookgen.writing.proofreading.structure import MOST_READ, keeps_structure, paragraph
 
 MOST = 500  # of a chapter: nobody decides on more, and the next report has the rest
 
@@ -33,11 +33,16 @@ def check(book: BookText, *, refrains: bool) -> dict[int, list[Correction]]:
 
 
 def _sound(book: BookText, found: Mapping[int, Iterable[Correction]]) -> dict[int, list[Correction]]:
-    return {
-        chapter_id: [
-            each
-            for each in corrections
-            if keeps_structure(book.texts[chapter_id].content, each.start, each.end, each.replacement)
-        ]
-        for chapter_id, corrections in found.items()
-    }
+    return {chapter_id: list(_kept(book.texts[chapter_id].content, each)) for chapter_id, each in found.items()}
+
+
+def _kept(content: str, corrections: Iterable[Correction]) -> Iterator[Correction]:
+    """Those that change only words, until too much was read for it."""
+    left = MOST_READ
+    for each in corrections:
+        first, last = paragraph(content, each.start, each.end)
+        left -= last - first
+        if left < 0:
+            return
+        if keeps_structure(content, each.start, each.end, each.replacement):
+            yield each

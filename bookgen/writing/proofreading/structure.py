@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+# A paragraph is read anew for each change of it, which takes five seconds for a million characters that are marks. So
+# much is the longest that is changed at all, and so much is read for the changes of a chapter at a time.
+LONGEST, MOST_READ = 100_000, 2_000_000
 _BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
 # What opens and never closes is looked for so far and no farther: else each of a hundred thousand searches to the end.
 # Code, addresses, HTML, notes' marks, escapes, scene breaks, and the marks that open a line.
@@ -34,22 +38,33 @@ def prose(text: str) -> str:
     return _NO_PROSE.sub(lambda match: "\0" * len(match[0]), text)
 
 
-def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
-    """Whether `replacement` can stand for `content[start:end]` and only words are changed by it."""
-    if "\n" in replacement or "\n" in content[start:end]:
-        return False
-    first = content.rfind("\n\n", 0, start) + 1
+def paragraph(content: str, start: int, end: int) -> tuple[int, int]:
+    """Where the paragraph begins and ends in which `content[start:end]` stands."""
     last = content.find("\n\n", end)
-    last = len(content) if last < 0 else last
+    return content.rfind("\n\n", 0, start) + 1, len(content) if last < 0 else last
+
+
+def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
+    """Whether `replacement` can stand for `content[start:end]` and only words are changed by it.
+
+    In a paragraph of more than LONGEST characters it never can.
+    """
+    first, last = paragraph(content, start, end)
+    if "\n" in replacement or "\n" in content[start:end] or last - first > LONGEST:
+        return False
     before, after = content[first:last], content[first:start] + replacement + content[end:last]
     if "\0" in prose(before)[start - first : end - first]:
         return False
     return not before.strip() or (bool(after.strip()) and _shape(before) == _shape(after))
 
 
-@lru_cache(maxsize=256)
-def _shape(block: str) -> tuple[object, ...]:
-    return tuple(_shapes(_markdown().parse(block)))
+@lru_cache(maxsize=16)  # a chapter's changes come from its end to its beginning, one paragraph after the other
+def _shape(block: str) -> bytes:
+    """A digest of the block's marks: they themselves would take eighty times the text's memory."""
+    marks = hashlib.sha256()
+    for each in _shapes(_markdown().parse(block)):
+        marks.update(repr(each).encode("utf-8", "surrogatepass"))
+    return marks.digest()
 
 
 @cache

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bookgen.writing.proofreading import anchors
 from bookgen.writing.proofreading.placing import applied, placed
+from bookgen.writing.proofreading.structure import LONGEST, MOST_READ
 from tests.writing.proofreading.judge import judged, suggestion
 
 CASES = 400  # `make anchors` judges a million
@@ -48,3 +51,39 @@ def test_a_change_that_would_break_the_markdown_is_stale() -> None:
     result = applied(placed([suggestion(1, content, 5, 12, "**quiet")], content, 1), {1})
 
     assert (result.content, result.stale) == (content, [1])
+
+
+def test_a_paragraph_that_takes_long_to_read_is_not_changed() -> None:
+    content = f"Teh end.\n\n{'*a* ' * (LONGEST // 4)}Teh end."
+    both = [suggestion(1, content, 0, 3, "The"), suggestion(2, content, len(content) - 8, len(content) - 5, "The")]
+
+    result = applied(placed(both, content, 1), {1, 2})
+
+    assert (result.applied, result.stale) == ([1], [2])
+    assert result.content == f"The{content[3:]}"
+
+
+def test_what_would_take_long_to_judge_is_left_for_another_time() -> None:
+    often = MOST_READ // LONGEST + 1
+    content = "Teh lamp. " * (LONGEST // 10)
+    many = [suggestion(number, content, number * 10, number * 10 + 3, "The") for number in range(often)]
+
+    once = applied(placed(many, content, 1), set(range(often)))
+    twice = applied(once, set(range(often)))
+
+    assert (len(once.applied), [each.id for each in once.standing], once.stale) == (often - 1, [0], [])
+    assert (len(twice.applied), twice.standing, twice.stale) == (often, [], [])
+
+
+def test_a_text_that_is_full_of_a_passage_is_not_looked_through_to_its_end() -> None:
+    class Text(str):
+        searches = 0
+
+        def find(self, *arguments: Any) -> int:
+            self.searches += 1
+            return str.find(self, *arguments)
+
+    text = Text("of " * 1000)
+
+    assert anchors.find(text, "of of of of of", "of ", " of") is None
+    assert text.searches == 4
