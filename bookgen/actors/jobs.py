@@ -19,6 +19,7 @@ from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
 from bookgen.billing import outlines
+from bookgen.billing.edits import require_paid_chapter
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, Unavailable, must_exist
 from bookgen.models import Allowance
 from bookgen.store import jobs
@@ -77,6 +78,8 @@ class Jobs:
             if await outlines.is_free(connection, standing, made, in_flight=in_flight):
                 return
             free = free if made >= free else 0  # the period's are used up: each that is in flight is an edit
+        else:
+            await require_paid_chapter(connection, quota, book_id, job.chapter_id)
         in_flight = await jobs.edits_in_flight(connection, account_id, free)
         await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight)
 

@@ -171,7 +171,7 @@ class Transactions:
         if Effect.RELEASE in effects:
             await quota.release_book(connection, run.book_id, wrote=state.wrote)
             await addons.release_use(connection, quota, run.account_id, run.id)
-            await image_holds.remove(connection, run.id)
+            await image_holds.remove(connection, run.account_id, run.id)
         if source or state.run is None or BOOK_STATUS[state.run.status] is not BOOK_STATUS[run.status]:
             await self._set_book_status(connection, state, run, source)
 

@@ -143,7 +143,11 @@ class Payments:
         changed = await self._running(customer, processor_id)
         if changed.tag != offer.tag:  # equal: it was changed already, and we died before we knew
             checkout_id, key = await self._note(account_id, offer)
-            changed = await fulfilment.gateway.change_plan(changed, offer, checkout=key)
+            try:
+                changed = await fulfilment.gateway.change_plan(changed, offer, checkout=key)
+            except Conflict:  # nothing of it comes any more
+                await payments.end_checkout(self._db, checkout_id, paid=False)
+                raise
             await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
         await fulfilment.refresh_customer(customer)
         if changed.tag != offer.tag:

@@ -44,7 +44,7 @@ class HeldImages:
 
     async def give_back(self, db: DB) -> None:
         """What was not consumed is free again."""
-        await image_holds.remove(db, self._id)
+        await image_holds.remove(db, self._account_id, self._id)
 
 
 async def require_images(connection: DB, quota: Quota, standing: Standing, book_id: int, images: int) -> None:
@@ -67,7 +67,7 @@ async def hold_images(database: Database, quota: Quota, account_id: int, images:
     """Sets so many images aside, or QuotaExceeded. What was held under the same id, by a process that died, is free."""
     async with database.http.acquire() as connection, connection.transaction():
         await subscriptions.lock(connection, account_id)
-        await image_holds.remove(connection, hold_id)
+        await image_holds.remove(connection, account_id, hold_id)
         standing = await quota.standing(connection, account_id)
         period = standing.period
         taken = await image_holds.held(connection, account_id, period.start)

@@ -6,6 +6,7 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.actors.messages import RewriteChapter
+from bookgen.billing.edits import MOST_UNPAID_WORDS
 from bookgen.http import chapters_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces
 from bookgen.http.edge import replies
@@ -84,7 +85,8 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @docs(
     "chapters",
     "Have the chapter written again",
-    "Synchronous. The former text is kept as a revision. Counts as an AI edit once it is there.",
+    "Synchronous. The former text is kept as a revision. Counts as an AI edit once it is there. Where books are "
+    f"paid for, 409 for a chapter of more than {MOST_UNPAID_WORDS:,} words whose book's generation was never started.",
 )
 @response_schema(shapes.ChapterSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)

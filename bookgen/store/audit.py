@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from bookgen.store.database import DB
@@ -17,6 +17,14 @@ async def record(
     connection: DB, *, actor: str, action: str, account_id: int, details: Mapping[str, Any], reason: str = ""
 ) -> None:
     await connection.execute(RECORD, actor, action, account_id, details, reason)
+
+
+COUNT = "SELECT count(*) FROM audit WHERE account_id = $1 AND action = $2 AND created_at > now() - $3::interval"
+
+
+async def count(db: DB, account_id: int, action: str, within: timedelta) -> int:
+    """How often it was done lately."""
+    return int(await db.fetchval(COUNT, account_id, action, within))
 
 
 @dataclass(frozen=True, slots=True)

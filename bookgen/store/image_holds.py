@@ -45,9 +45,12 @@ async def add(
     await db.execute(ADD, hold_id, account_id, images, start, end, seconds)
 
 
-REMOVE = f"DELETE FROM image_hold WHERE id = $1 OR (held_until <= now() AND NOT {OF_ACTIVE_RUN})"
+REMOVE = f"""
+    DELETE FROM image_hold
+     WHERE account_id = $1 AND (id = $2 OR (held_until <= now() AND NOT {OF_ACTIVE_RUN}))
+"""
 
 
-async def remove(db: DB, hold_id: UUID) -> None:
-    """This hold, and those that a dead process left."""
-    await db.execute(REMOVE, hold_id)
+async def remove(db: DB, account_id: int, hold_id: UUID) -> None:
+    """This hold, and those of the account that a dead process left."""
+    await db.execute(REMOVE, account_id, hold_id)

@@ -19,6 +19,13 @@ async def find(db: DB, key: str) -> bytes | None:
     return body
 
 
+EXISTS = "SELECT EXISTS (SELECT FROM media WHERE key = $1)"
+
+
+async def exists(db: DB, key: str) -> bool:
+    return bool(await db.fetchval(EXISTS, key))
+
+
 ADD = "INSERT INTO media (key, book_id, body, width, height) VALUES ($1, $2, $3, $4, $5)"
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bookgen.store.database import DB
 
+ROW = 1000  # bytes of a book or a chapter besides its texts: what else is known of it
+
 # The length of a long value is read from its header: no text and no picture is touched.
-BYTES_OF_BOOKS = """
+BYTES_OF_BOOKS = f"""
     SELECT coalesce(sum(octet_length(b.title) + octet_length(b.subtitle) + octet_length(b.description)
-                        + octet_length(b.style_notes) + c.bytes), 0)::bigint
+                        + octet_length(b.style_notes) + {ROW} + c.bytes), 0)::bigint
       FROM book b
      CROSS JOIN LATERAL (
-           SELECT coalesce(sum(octet_length(title) + octet_length(summary) + octet_length(content)), 0) AS bytes
+           SELECT coalesce(sum(octet_length(title) + octet_length(summary) + octet_length(content) + {ROW}), 0) AS bytes
              FROM chapter WHERE book_id = b.id) c
      WHERE b.account_id = $1 AND ($2::bigint IS NULL OR b.id = $2)
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -282,6 +283,20 @@ async def test_mandatory_verification_keeps_the_proven_address_while_another_is_
 
     assert (await door.post("/auth/login/", {"email": "ada@example.com", "password": PASSWORD}))[0] == 200
     assert (await door.post("/auth/token/refresh/", {"refresh": body["tokens"]["refresh"]}))[0] == 200
+
+
+async def test_an_address_is_told_of_five_changes_an_hour(door: Door) -> None:
+    token, passwords = await door.access("ada"), itertools.cycle([PASSWORD, NEW["new_password"]])
+    current = next(passwords)
+    for _ in range(7):
+        former, current = current, next(passwords)
+        change = {"current_password": former, "new_password": current}
+        assert (await door.post("/auth/change-password/", change, token=token))[0] == 200
+
+    told = [letter for letter in await door.letters() if "password was changed" in letter["Subject"]]
+
+    assert len(told) == 5
+    assert await door.database.http.fetchval("SELECT count(*) FROM audit WHERE action = 'password-changed'") == 7
 
 
 async def test_what_is_done_with_an_account_is_kept_and_its_owner_told(door: Door, google: GoogleServer) -> None:

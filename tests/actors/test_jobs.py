@@ -417,6 +417,25 @@ async def test_a_job_that_a_failover_brings_back_does_not_keep_the_book(
     await drafting
 
 
+async def test_a_long_chapter_of_a_book_that_nothing_paid_for_is_no_edit(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined(1)
+    chapter = await shelf.chapter_id(book, 1)
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 5001 WHERE id = $1", chapter)
+    model.free = True
+
+    with pytest.raises(Conflict, match="5,000 words"):
+        await supervisor.run_job(account, book, RewriteChapter(chapter, 1))
+    assert model.asked[book, 1] == 0
+
+    await supervisor.ask(account, book, Generate())
+    await shelf.until("SELECT status = 'completed' FROM run WHERE book_id = $1", book)
+    await supervisor.run_job(account, book, RewriteChapter(chapter, 1))
+
+    assert await shelf.value(EDITS_USED, account) == 1
+
+
 async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
     account = await shelf.account("free")
     first, second, third = [await shelf.book(account) for _ in range(3)]

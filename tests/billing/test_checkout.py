@@ -92,6 +92,20 @@ async def test_a_declined_change_leaves_the_plan_as_it_was(pool, quota, payments
     assert (await quota.plan(pool, account)).slug == "starter"
 
 
+@pytest.mark.parametrize("status", [400, 402])
+async def test_a_change_that_is_refused_leaves_no_checkout_open(
+    pool, payments, stripe, make_account, subscribe, status
+):
+    account = await make_account()
+    await subscribe(account)
+    stripe.wire.faults.extend([None, None, status])  # the subscription is read, the price found
+
+    with pytest.raises(Conflict):
+        await payments.buy_plan(account, "pro", "monthly", NOWHERE)
+
+    assert await pool.fetchval("SELECT count(*) FROM checkout WHERE status = 'open'") == 0
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

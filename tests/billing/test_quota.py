@@ -375,7 +375,7 @@ async def test_the_image_of_a_run_is_held_for_as_long_as_the_run_waits(pool, quo
         await quota.standing(pool, account),
     )
     await image_holds.add(pool, run, account, 1, standing.period.start, standing.period.end, -1.0)
-    await image_holds.remove(pool, uuid4())
+    await image_holds.remove(pool, account, uuid4())
 
     assert await image_holds.held(pool, account, standing.period.start) == 1
     await pool.execute("UPDATE run SET status = 'stopped'")

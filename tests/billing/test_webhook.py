@@ -313,6 +313,18 @@ async def test_a_subscription_to_a_plan_that_is_gone_is_said_to_be_one(pool, str
     assert [row["outcome"] for row in outcomes] == ["there is no plan starter"]
 
 
+async def test_a_subscription_that_cannot_be_read_hides_no_other(pool, quota, stripe, make_account, subscribe, deliver):
+    account = await make_account()
+    await subscribe(account)
+    (known,) = [each for each in stripe.objects.values() if each["object"] == "subscription"]
+    for name, change in {"sub_a": {"status": "hibernating"}, "sub_b": {"items": {"data": []}}}.items():
+        stripe.objects[name] = {**known, "id": name, **change}
+
+    await deliver()
+
+    assert (await quota.plan(pool, account)).slug == "starter"
+
+
 async def test_an_unknown_event_is_kept_and_answered(pool, payments, stripe):
     stripe._emit("customer.tax_id.created", {"id": "txi_1"})
 

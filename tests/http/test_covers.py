@@ -88,6 +88,8 @@ async def test_an_address_that_nobody_was_given_shows_nothing(api: Api) -> None:
     assert (await picture(api, f"{ROOT}/media/{'a' * 32}")).status == 404
     assert (await picture(api, f"{ROOT}/media/%27%20OR%201=1--")).status == 404
     assert (await picture(api, f"{ROOT}/media/a%00b")).status == 404
+    known = {"If-None-Match": f'"{"a" * 32}"'}
+    assert (await picture(api, f"{ROOT}/media/{'a' * 32}", **known)).status == 404
 
 
 async def test_a_selected_cover_is_the_books_and_another_takes_its_place(api: Api) -> None:

@@ -68,6 +68,14 @@ async def test_former_texts_count_by_their_bytes(small: Api, letter: str, letter
     assert 3 * 330_000 < await kept(small) <= MEGABYTE
 
 
+async def test_what_has_no_text_counts_as_well(small: Api) -> None:
+    book = await small.outlined(chapter_count=100, target_word_count=20_000)
+
+    copies = [await small.post(f"/books/{book['id']}/duplicate/") for _ in range(10)]
+
+    assert {copy.status for copy in copies} == {201, 402}
+
+
 async def test_of_copies_made_at_the_same_moment_only_those_are_kept_that_the_plan_holds(small: Api) -> None:
     book = await small.outlined()
     await save(small, book["chapters"][0]["id"], 300_000)

@@ -22,11 +22,13 @@ async def show(request: web.Request) -> web.Response:
     key = request.match_info["key"]
     if not _KEY.fullmatch(key):
         raise errors.NotFound
-    body = errors.must_exist(await media.find(request.app[DATABASE].http, key))
-    tag = f'"{key}"'
+    db, tag = request.app[DATABASE].http, f'"{key}"'
     headers = {"ETag": tag, "Cache-Control": _FOR_EVER, "Accept-Ranges": "bytes"}
     if tag in (each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")):
+        if not await media.exists(db, key):
+            raise errors.NotFound
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+    body = errors.must_exist(await media.find(db, key))
     headers["Content-Type"] = JPEG
     part = _part(request, len(body), tag)
     if part is None:
