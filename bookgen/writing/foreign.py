@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
 from bookgen.writing.language import primary
-from bookgen.writing.sentences import PARAGRAPHS_REMEMBERED
+from bookgen.writing.remembering import by_paragraph
 
 LEAST_LETTERS = 40  # fewer may be a name, a title or an exclamation
 LEAST_WORDS = 12
@@ -97,7 +96,7 @@ def mostly_foreign(text: str, tag: str) -> bool:
     return strange > sum(map(len, blocks)) / 2
 
 
-@lru_cache(maxsize=PARAGRAPHS_REMEMBERED)
+@by_paragraph
 def _is_in(code: str, paragraph: str) -> bool:
     letters = _in_all(_WORD, paragraph)
     weight = LETTERS_OF_A_CHARACTER if code in ("zh", "ja", "ko") else 1

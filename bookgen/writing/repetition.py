@@ -8,13 +8,13 @@ import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 
 from bookgen.writing import sentences
 from bookgen.writing.fingerprint import content_hash
 from bookgen.writing.flaw import Flaw, paragraphs
-from bookgen.writing.units import LONGEST_REMEMBERED, REMEMBERED, by_character, units
+from bookgen.writing.remembering import by_sentence
+from bookgen.writing.units import by_character, units
 
 SENTENCE_WORDS = 6  # a shorter sentence may well come twice
 PHRASE_WORDS = 8
@@ -79,13 +79,9 @@ def profile(content: str) -> Profile:
     )
 
 
+@by_sentence
 def _hashes(sentence: str) -> tuple[int | None, tuple[int, ...]]:
     """That of a sentence, None when it may well come twice, and those of its phrases."""
-    return _hashed(sentence) if len(sentence) <= LONGEST_REMEMBERED else _hashed.__wrapped__(sentence)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _hashed(sentence: str) -> tuple[int | None, tuple[int, ...]]:
     said = units(sentence)
     factor = 2 if by_character(said) else 1
     encoded = [unit.encode() for unit in said]

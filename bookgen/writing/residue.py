@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from bookgen.models import Chapter
 from bookgen.writing.flaw import Flaw, paragraphs, without_code
-from bookgen.writing.sentences import PARAGRAPHS_REMEMBERED, inside_quotation
+from bookgen.writing.remembering import by_paragraph
+from bookgen.writing.sentences import inside_quotation
 
 # In small letters, as it is searched in: to heed no case at every letter takes twice as long.
 _META = re.compile(
@@ -53,7 +53,7 @@ def residue(content: str, chapter: Chapter) -> list[Flaw]:
     return flaws + _headings(content, chapter)
 
 
-@lru_cache(maxsize=PARAGRAPHS_REMEMBERED)
+@by_paragraph
 def _meta_in(paragraph: str) -> str:
     """What the model says to its user; what people say to each other in the book is none of it."""
     if _META_ALONE.fullmatch(paragraph):
@@ -65,7 +65,7 @@ def _meta_in(paragraph: str) -> str:
     return next((paragraph[start:end] for start, end in found), "")
 
 
-@lru_cache(maxsize=PARAGRAPHS_REMEMBERED)
+@by_paragraph
 def _placeholder_in(paragraph: str) -> str:
     found = _PLACEHOLDER.search(paragraph)
     return found[0] if found else ""

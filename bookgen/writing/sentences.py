@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from bookgen.words import measure
+from bookgen.writing.remembering import by_paragraph
 
-PARAGRAPHS_REMEMBERED = 2_048  # of the chapters that are being judged: each rule asks for the same sentences
 _CLOSERS = "\"'”’“‘»«›‹)\\]】」』｣）］〉》*_\u200e\u200f\u202c\u2069"
 _GREEK = "\u0370-\u03ff\u1f00-\u1fff"
 _FULL = "。！？｡؟۔।॥։።။៕"
@@ -92,7 +91,7 @@ def last(text: str) -> str:
     return next(backwards(text), "")
 
 
-@lru_cache(maxsize=PARAGRAPHS_REMEMBERED)
+@by_paragraph
 def _of_paragraph(paragraph: str) -> tuple[str, ...]:
     found: list[str] = []
     start = 0
