@@ -71,6 +71,9 @@ class Reports:
             report = await reports.claim(self._resources.pool, owner, list(self._steps))
             if report is None:
                 return
+            if owner != self._resources.boot_id:  # claimed under a lease that was lost meanwhile
+                await reports.leave(self._resources.pool, report, owner)
+                continue
             work = Work(report.account_id, report.book_id, report.task, report.task)
             steps = self._steps[report.id] = StoredSteps(self._resources, work, replay=True)
             steps.closed = self._halted  # while it was claimed

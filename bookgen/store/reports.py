@@ -154,6 +154,14 @@ async def claim(db: DB, owner: UUID, in_flight: Sequence[int] = ()) -> ClaimedRe
 
 OWNED = "id = $1 AND owner = $2 AND epoch = $3 AND status = 'running'"
 
+LEAVE = f"UPDATE report SET owner = NULL, status = 'pending' WHERE {OWNED}"
+
+
+async def leave(db: DB, report: ClaimedReport, owner: UUID) -> None:
+    """Leaves the report to whoever claims it next."""
+    await db.execute(LEAVE, report.id, owner, report.epoch)
+
+
 LOCK_OWNED = f"SELECT done FROM report WHERE {OWNED} FOR UPDATE"
 
 

@@ -63,21 +63,13 @@ async def write_chapter(
     content, findings = await _mended(draft, content, steps)
     try:
         digest = await _digest(draft, content, steps)
-    except CallsHalted:
-        if _more_to_write(material, chapter):
-            raise
-        # Nobody will have to know of this chapter: a book that is paused here is finished all the same.
+    except CallsHalted:  # the chapter is written all the same; whoever needs to know of it sums it up then
         return ChapterDraft(content, count_words(content), None, tuple(findings), earlier)
     except UpstreamAIError:
         digest = None
     if digest is None:
         findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
     return ChapterDraft(content, count_words(content), digest, tuple(findings), earlier)
-
-
-def _more_to_write(material: Material, chapter: Chapter) -> bool:
-    later = (each for each in material.chapters if each.chapter_number > chapter.chapter_number)
-    return any(not each.content.strip() or each.rewrite_run is not None for each in later)
 
 
 async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from bookgen.actors.messages import Generate, Pause, Resume
+from bookgen.actors.messages import Command, Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
 from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.offline import OfflineModel
@@ -79,8 +79,9 @@ async def test_a_pause_between_the_calls_of_a_chapter_makes_none_and_loses_none(
     assert gated.asked["revise"]
 
 
-async def test_a_chapter_that_others_follow_is_not_finished_before_it_is_summed_up(
-    writer: Supervisor, gated: Gated, shelf: Shelf
+@pytest.mark.parametrize("goes_on", [(Resume(),), (Stop(), Generate())])
+async def test_a_chapter_that_others_follow_is_finished_before_it_is_summed_up(
+    writer: Supervisor, gated: Gated, shelf: Shelf, goes_on: tuple[Command, ...]
 ) -> None:
     account, book = await shelf.outlined(chapters=2)
     gated.held = "revise"
@@ -92,10 +93,13 @@ async def test_a_chapter_that_others_follow_is_not_finished_before_it_is_summed_
     await shelf.until("SELECT call_started_at IS NULL FROM run WHERE book_id = $1", book)
 
     assert (await shelf.run(book))["status"] == "paused"
-    assert await shelf.texts(book) == ["", ""]
-    await writer.ask(account, book, Resume())
+    assert [bool(text) for text in await shelf.texts(book)] == [True, False]
+    asked = gated.asked["chapter"]
+    for command in goes_on:
+        await writer.ask(account, book, command)
     await shelf.until_status(book, "completed")
-    assert await shelf.value("SELECT count(*) FROM digest") == 2
+    assert gated.asked["chapter"] == 2 * asked
+    assert await shelf.value("SELECT count(*) FROM digest") == gated.asked["digest"] == 2
     assert await shelf.value("SELECT count(*) FROM model_call") == gated.asked.total()
 
 

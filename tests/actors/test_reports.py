@@ -289,3 +289,28 @@ async def test_a_report_whose_claim_was_not_heard_is_claimed_again(database: Dat
         report_id = await database.http.fetchval("SELECT id FROM report")
 
         assert (await ended(author, report_id))["status"] == "completed"
+
+
+async def test_a_report_that_was_claimed_under_a_lease_that_was_lost_meanwhile_is_left_to_the_next_claim(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, claim = Proofreader(), store.claim
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        lease, owners = visitor.services.supervisor.lease, []
+
+        async def heard_late(pool: Any, owner: UUID, in_flight: Any) -> Any:
+            claimed = await claim(pool, owner, in_flight)
+            if claimed and not owners:
+                lease._lost()
+            if claimed:
+                owners.append(owner)
+            return claimed
+
+        monkeypatch.setattr(store, "claim", heard_late)
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+        over = await ended(author, report["id"])
+
+        assert over["status"] == "completed"
+        assert len(set(owners)) == 2
+        assert model.calls == 2
