@@ -78,13 +78,15 @@ class Payments:
 
     # --- buying -------------------------------------------------------------------------------------
 
-    async def buy_plan(self, account_id: int, slug: str, interval: str, urls: ReturnUrls) -> HostedCheckout | Upgraded:
+    async def buy_plan(
+        self, account_id: int, slug: str, interval: str | None, urls: ReturnUrls
+    ) -> HostedCheckout | Upgraded:
         plan = await plans.find(self._db, slug)
         if plan is None or not plan.is_active:
             raise InvalidInput(plan=["No such plan."])
         if plan.slug == FREE:
             raise InvalidInput(plan=["The free plan is not for sale."])
-        offer = plan_offer(plan, interval)
+        offer = plan_offer(plan, interval or "monthly")
         if offer is None:
             raise InvalidInput(interval=["This plan is not sold that way."])
         present = await subscriptions.find(self._db, account_id)
@@ -257,10 +259,11 @@ class Payments:
         return self._fulfilment
 
 
-def _is_on(present: Subscription, slug: str, interval: str) -> bool:
-    """Whether it is this very plan: billed by this interval, or given by the operator."""
+def _is_on(present: Subscription, slug: str, interval: str | None) -> bool:
+    """Whether it is this very plan: billed by this interval, if one is named, or given by the operator."""
     given = present.processor_id is None
-    return present.plan.slug == slug and (given or (is_live(present) and present.billing_interval == interval))
+    same = interval in (None, present.billing_interval)
+    return present.plan.slug == slug and (given or (is_live(present) and same))
 
 
 def _already(sentence: str, owned: Subscription | OwnedAddon) -> str:

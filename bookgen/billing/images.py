@@ -50,7 +50,7 @@ class HeldImages:
 async def require_images(connection: DB, quota: Quota, standing: Standing, book_id: int, images: int) -> None:
     """QuotaExceeded where a run of the book cannot make so many. An active run holds them by itself."""
     taken = await image_holds.held(connection, standing.account_id, standing.period.start, but_of=book_id)
-    await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken + images - 1)
+    await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken, amount=images)
 
 
 @asynccontextmanager
@@ -71,6 +71,6 @@ async def hold_images(database: Database, quota: Quota, account_id: int, images:
         standing = await quota.standing(connection, account_id)
         period = standing.period
         taken = await image_holds.held(connection, account_id, period.start)
-        await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken + images - 1)
+        await quota.require(connection, standing, Allowance.AI_IMAGES, in_flight=taken, amount=images)
         await image_holds.add(connection, hold_id, account_id, images, period.start, period.end, LONGEST_SECONDS)
     return HeldImages(hold_id, account_id, period)

@@ -178,12 +178,15 @@ class Quota:
             await holds.remove(connection, hold.id)
         await wallet.settle(connection, hold.account_id, self.now())
 
-    async def require(self, db: DB, standing: Standing, allowance: Allowance, *, in_flight: int) -> None:
-        """Refuses one more where the allowance has no room for it beside those in flight. Takes nothing: `spend` does,
-        in the transaction that brings what it pays for.
+    async def require(
+        self, db: DB, standing: Standing, allowance: Allowance, *, in_flight: int, amount: int = 1
+    ) -> None:
+        """Refuses so many more where the allowance has no room for them beside those in flight. Takes nothing: `spend`
+        does, in the transaction that brings what it pays for.
         """
         used = await self._used(db, standing, allowance)
-        if left(standing.plan.features.limit(allowance), used + in_flight) == 0:
+        room = left(standing.plan.features.limit(allowance), used + in_flight)
+        if room != UNLIMITED and room < amount:
             raise QuotaExceeded(SENTENCES[allowance], **self._exhausted(standing, allowance, used, in_flight))
 
     async def spend(self, db: DB, account_id: int, allowance: Allowance, amount: int = 1) -> None:

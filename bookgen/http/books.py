@@ -84,7 +84,7 @@ async def demo(_request: web.Request) -> web.Response:
 @grows
 async def create_book(request: web.Request) -> web.Response:
     db, account_id, new = request.app[DATABASE].http, request[ACCOUNT_ID], request[BODY]
-    new["target_word_count"] = new["target_word_count"] or await _default_words(request)
+    new["target_word_count"] = new.get("target_word_count") or await _default_words(request)
     new["author_name"] = new["author_name"] or await accounts.author_name(db, account_id)
     async with db.acquire() as connection:
         book = await editing.create_book(connection, request.app[QUOTA], account_id, new)

@@ -91,7 +91,6 @@ class BookCreationSchema(Body):
     target_word_count = Integer(
         minimum=1,
         maximum=MAX_WORDS,
-        load_default=None,
         metadata={"description": "Defaults to 20,000 or the caller's maximum, whichever is less."},
     )
     trim_size = fields.String(load_default=DEFAULT_TRIM, validate=choice(TRIMS))

@@ -75,7 +75,7 @@ async def read_creation_options(request: web.Request) -> web.Response:
 async def checkout(request: web.Request) -> web.Response:
     body = request[BODY]
     bought = await request.app[PAYMENTS].buy_plan(
-        request[ACCOUNT_ID], body["plan"], body["interval"], return_urls(body)
+        request[ACCOUNT_ID], body["plan"], body.get("interval"), return_urls(body)
     )
     if isinstance(bought, Upgraded):
         return replies.json({"upgraded": True, "redirect_url": bought.redirect_url})

@@ -61,7 +61,7 @@ class BookCreationOptionsSchema(Schema):
 
 class PlanCheckoutSchema(CheckoutSchema):
     plan = String(100, minimum=1, required=True, metadata={"example": "starter"})
-    interval = fields.String(load_default="monthly", validate=choice(INTERVALS))
+    interval = fields.String(validate=choice(INTERVALS), metadata={"description": "Monthly where it is not named."})
 
 
 class PlanCheckoutResultSchema(Schema):

@@ -70,6 +70,19 @@ async def test_the_newest_twenty_invoices_are_listed_and_no_draft(payments, stri
     assert newest["id"] not in {invoice.id for invoice in listed}
 
 
+async def test_the_plan_one_is_on_is_not_changed_to_an_interval_that_was_not_named(
+    pool, payments, make_account, subscribe
+):
+    account = await make_account()
+    await subscribe(account)
+    await payments.buy_plan(account, "starter", "yearly", NOWHERE)
+
+    with pytest.raises(Conflict, match="already"):
+        await payments.buy_plan(account, "starter", None, NOWHERE)
+
+    assert (await subscriptions.find(pool, account)).billing_interval == "yearly"
+
+
 async def test_flipping_the_interval_opens_no_fresh_allowance(pool, quota, payments, make_account, subscribe):
     account = await make_account()
     await subscribe(account)

@@ -355,6 +355,9 @@ async def test_what_is_in_flight_counts_on_what_is_left(pool, quota, make_accoun
 
     assert refused.value.details["used"] == 3
     assert refused.value.details["remaining"] == 0
+    with pytest.raises(QuotaExceeded) as one_is_left:
+        await quota.require(pool, standing, Allowance.AI_EDITS, in_flight=1, amount=2)
+    assert one_is_left.value.details["remaining"] == 1
 
 
 async def test_a_run_may_make_the_images_that_are_left_and_not_one_more(pool, quota, make_account, make_book):
