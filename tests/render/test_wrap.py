@@ -58,6 +58,16 @@ def test_the_barcode_is_read_back_from_the_sheet(isbn: str, make: Make) -> None:
     assert [code.text for code in codes] == ["9783161484100"]
 
 
+@pytest.mark.parametrize("marked", [False, True])
+def test_the_mark_of_a_plan_that_has_one_stands_on_the_back(marked: bool, make: Make) -> None:
+    sheet = write_wrap(make("A line.", watermark=marked), 200, ExportSettings(isbn="978-3-16-148410-0"))
+
+    text = pypdfium2.PdfDocument(sheet)[0].get_textpage().get_text_range()
+
+    assert ("Made with bookgen" in text) is marked
+    assert zxingcpp.read_barcodes(raster(sheet))
+
+
 def test_without_an_isbn_its_box_is_left_white(make: Make) -> None:
     sheet = raster(write_wrap(make("A line."), 200, ExportSettings()))
     scale = sheet.width / (2 * 6 + 200 * PAGE["white"] + 0.25)

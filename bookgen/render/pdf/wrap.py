@@ -32,6 +32,7 @@ BARCODE_BOX = tuple(side * INCH for side in _RULES["barcode"])
 _BARCODE_GAP = _RULES["barcode_gap"] * INCH
 _PIXEL = INCH / 300
 _BLURB_LEAD = 1.4
+_MARK_SIZE = 9.0
 _SENTENCE = re.compile(r".+?(?:[.!?…]['\"’”»)]*\s+|[。！？][」』”]*|$)", re.DOTALL)
 
 
@@ -129,7 +130,7 @@ class _Wrap:
         self._texts.append((line, x, top, size, True))
 
     def _set_back(self) -> None:
-        """The description above, the lower right corner free for the barcode."""
+        """The description above, the mark of a plan that has one below, the lower right corner for the barcode."""
         text = self._manuscript.description or self._manuscript.subtitle
         measure = self._trim_width - 2 * SAFE - 0.25 * INCH
         top = BLEED + self._height - SAFE
@@ -139,6 +140,10 @@ class _Wrap:
         for line in lines:
             self._texts.append((line, self._back + SAFE, y, size, False))
             y -= size * _BLURB_LEAD
+        if mark := self._manuscript.watermark:
+            line = self._setter.line(mark, _MARK_SIZE, measure, Align.START)
+            line.x = 0.0
+            self._texts.append((line, self._back + SAFE, BLEED + SAFE, _MARK_SIZE, False))
         self._set_barcode(self._back + self._trim_width - _BARCODE_GAP - BARCODE_BOX[0], BLEED + _BARCODE_GAP)
 
     def _set_barcode(self, x: float, y: float) -> None:
