@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AppliedSuggestions:
-    """What came of applying several suggestions: how many were applied or stale, and the chapters that changed."""
+    """What came of applying several suggestions: how many were applied, how many are stale, by now or since before, and
+    the chapters that changed.
+    """
 
     applied: int
     stale: int
@@ -42,13 +44,15 @@ class Corrections:
     async def apply(self, account_id: int, report_id: int, chosen: Callable[[Suggestion], bool]) -> AppliedSuggestions:
         """Applies the chosen ones that are pending, a chapter in one transaction; the former text is kept."""
         by_chapter: defaultdict[int, set[int]] = defaultdict(set)
-        for each in await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None):
-            if each.status is SuggestionStatus.PENDING and chosen(each):
+        stale = 0
+        for each in filter(chosen, await suggestions.page(self._pool, account_id, report_id, EVERYTHING, limit=None)):
+            stale += each.status is SuggestionStatus.STALE
+            if each.status is SuggestionStatus.PENDING:
                 by_chapter[each.chapter_id].add(each.id)
         done = [await self._apply(account_id, chapter_id, ids) for chapter_id, ids in sorted(by_chapter.items())]
         changed = [chapter_id for chapter_id, result in zip(sorted(by_chapter), done, strict=True) if result.applied]
         wanted = {each for ids in by_chapter.values() for each in ids}
-        stale = sum(len(wanted.intersection(result.stale)) for result in done)
+        stale += sum(len(wanted.intersection(result.stale)) for result in done)
         return AppliedSuggestions(sum(len(result.applied) for result in done), stale, changed)
 
     async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:

@@ -194,6 +194,20 @@ async def test_a_suggestion_whose_text_is_gone_is_stale_and_changes_nothing(auth
     assert await suggestions(author, report, "?status=pending") == []
 
 
+@pytest.mark.parametrize("looked_at", [False, True])
+async def test_many_that_are_stale_are_counted_whether_or_not_somebody_has_looked_at_them(
+    author: Api, book: dict[str, Any], looked_at: bool
+) -> None:
+    report = await reported(author, book)
+    await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": "All anew."})
+    if looked_at:
+        await suggestions(author, report)
+
+    outcome = (await author.post(f"/proofreading-reports/{report['id']}/apply/", {"severity": ["major", "minor"]})).body
+
+    assert (outcome["applied"], outcome["stale"], outcome["chapters"]) == (0, 2, [])
+
+
 async def test_an_edit_before_a_suggestion_moves_it(author: Api, book: dict[str, Any]) -> None:
     report = await reported(author, book)
     await author.patch(f"/chapters/{book['chapters'][0]['id']}/", {"content": f"A new beginning.\n\n{FIRST}"})
