@@ -45,6 +45,11 @@ def path_of(row: str, api_book: dict[str, Any]) -> str:
     return path.replace("{id}", str(api_book["chapters"][0]["id"] if path.startswith("/chapters/") else api_book["id"]))
 
 
+def is_there(row: str) -> bool:
+    """Whether the book has what the path names: nothing else is looked at where it has not."""
+    return "{id}" not in row or row.split(" ")[1].startswith(("/books/", "/chapters/"))
+
+
 async def sent(api: Api, row: str, path: str, raw: bytes, content_type: str = "application/json") -> Any:
     return await api.call(row.split(" ")[0], path, data=io.BytesIO(raw), headers={"Content-Type": content_type})
 
@@ -55,7 +60,7 @@ async def book(api: Api) -> dict[str, Any]:
 
 
 async def test_what_is_no_json_object_is_refused_under_non_field_errors(api: Api, book: dict[str, Any]) -> None:
-    for row in BODIES:
+    for row in filter(is_there, BODIES):
         path = path_of(row, book)
         for what, raw in NO_OBJECTS.items():
             reply = await sent(api, row, path, raw)

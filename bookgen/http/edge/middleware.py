@@ -12,12 +12,14 @@ from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
+from bookgen.errors import InvalidInput, NotFound
 from bookgen.http.edge import access_log, admission, bodies, conditional, errors, headers, unmatched
 from bookgen.http.edge.contract import Endpoint
-from bookgen.http.edge.keys import ACCOUNT_ID, BODY, LINES, QUERY, REQUEST_ID, SITE, SUPERVISOR
-from bookgen.http.edge.routing import Handler
+from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, LINES, QUERY, REQUEST_ID, SITE, SUPERVISOR
+from bookgen.http.edge.routing import Handler, Route, path_id
 from bookgen.http.edge.schemas import load
 from bookgen.limits import LimitClass
+from bookgen.store.access import OWNS, owns
 
 TABLE: web.AppKey[Mapping[web.AbstractRoute, Endpoint]] = web.AppKey("table")
 
@@ -43,7 +45,11 @@ async def edge(request: web.Request, handler: Handler) -> web.StreamResponse:
             if endpoint.grows:
                 admission.require_disk(app)
             async with _turn(request, endpoint):
-                await _validate(request, endpoint)
+                try:
+                    await _validate(request, endpoint)
+                except InvalidInput:
+                    await _require_own(request, endpoint.route)
+                    raise
                 response = await handler(request)
             if endpoint.conditional:
                 response = conditional.unless_known(request, response)
@@ -83,6 +89,15 @@ async def _validate(request: web.Request, endpoint: Endpoint) -> None:
         request[BODY] = load(endpoint.body, await bodies.read_object(request))
     else:
         bodies.refuse_large(request)
+
+
+async def _require_own(request: web.Request, route: Route) -> None:
+    """NotFound for what is another account's: whatever it sends, it hears nothing else of it."""
+    _, collection, *rest = route.path.split("/")
+    if collection not in OWNS or "{id}" not in rest:
+        return
+    if not await owns(request.app[DATABASE].http, request[ACCOUNT_ID], collection, path_id(request)):
+        raise NotFound
 
 
 def _refusal(request: web.Request, error: Exception) -> web.Response:
