@@ -112,6 +112,12 @@ class Limiter:
         buckets[caller] = (tokens, now)
         return budget.verdict(tokens, allowed=allowed)
 
+    def give_back(self, name: str, caller: int | str, budget: Budget) -> None:
+        """Puts back a token that was taken from a bucket."""
+        buckets = self._buckets[name]
+        if bucket := buckets.get(caller):
+            buckets[caller] = (min(float(budget.capacity), bucket[0] + 1), bucket[1])
+
     def peek(self, limit_class: LimitClass, caller: int | str) -> Verdict:
         """The caller's bucket as it is, nothing taken."""
         budget = self.budgets[limit_class]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 from aiohttp import web
@@ -23,7 +25,7 @@ from bookgen.models import Account
 from bookgen.store import accounts
 from bookgen.store.accounts import LoginCandidate
 
-# One account may be tried as often as one address may try, but in five times as long.
+# One account's password may be guessed as often as one address may try, but in five times as long.
 GUESS_WINDOWS = 5
 
 
@@ -59,8 +61,8 @@ async def login(request: web.Request) -> web.Response:
     body = request[BODY]
     service, caller = request.app[ACCOUNTS], _caller(request)
     attempt = await service.attempt(email=body.get("email"), username=body.get("username"), caller=caller)
-    _bound_guesses(request, attempt.candidate)
-    result = await service.login(attempt, body["password"], caller)
+    with _one_guess(request, attempt.candidate):
+        result = await service.login(attempt, body["password"], caller)
     return await _signed_in(request, result)
 
 
@@ -153,8 +155,8 @@ async def undo_email(request: web.Request) -> web.Response:
 async def change_password(request: web.Request) -> web.Response:
     account_id, body = request[ACCOUNT_ID], request[BODY]
     candidate = await accounts.candidate_by_id(request.app[DATABASE].http, account_id, _caller(request).origin)
-    _bound_guesses(request, candidate)
-    await request.app[ACCOUNTS].profiles.change_password(account_id, body["current_password"], body["new_password"])
+    with _one_guess(request, candidate):
+        await request.app[ACCOUNTS].profiles.change_password(account_id, body["current_password"], body["new_password"])
     return replies.json({"message": "Your password is changed."})
 
 
@@ -218,8 +220,10 @@ async def _holder(request: web.Request) -> int | None:
     return await request.app[ACCOUNTS].holder(token) if scheme == "Bearer" else None
 
 
-def _bound_guesses(request: web.Request, candidate: LoginCandidate) -> None:
-    """Takes one of the tries at a password, wherever they come from and however the name is spelt.
+@contextlib.contextmanager
+def _one_guess(request: web.Request, candidate: LoginCandidate) -> Iterator[None]:
+    """Takes one of the guesses at a password, wherever they come from and however the name is spelt. What ends well was
+    none.
 
     Where the account has signed in from before has tries of its own, so that strangers lock no owner out. Names that
     nobody has are counted apart, so that many of them push no account out of the limiter's memory.
@@ -227,10 +231,12 @@ def _bound_guesses(request: web.Request, candidate: LoginCandidate) -> None:
     limiter = request.app[LIMITER]
     per_address = limiter.budgets[LimitClass.AUTH]
     budget = Budget(per_address.capacity, per_address.seconds * GUESS_WINDOWS)
-    if candidate.account is None:
-        verdict = limiter.take_from("guesses at nobody", hashlib.sha256(candidate.name.encode()).hexdigest(), budget)
-    else:
-        verdict = limiter.take_from("guesses", f"{candidate.account.id} {candidate.known_origin or ''}", budget)
+    name, guessed = "guesses at nobody", hashlib.sha256(candidate.name.encode()).hexdigest()
+    if candidate.account is not None:
+        name, guessed = "guesses", f"{candidate.account.id} {candidate.known_origin or ''}"
+    verdict = limiter.take_from(name, guessed, budget)
     if not verdict.allowed:
         request[VERDICT] = verdict
         raise verdict.refusal("login", "Too many tries at this password.")
+    yield
+    limiter.give_back(name, guessed, budget)

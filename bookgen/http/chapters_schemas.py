@@ -13,7 +13,7 @@ from bookgen.models import Chapter, ChapterStatus, RevisionOrigin
 
 # Half of the largest body: a chapter of a hundred thousand words fits.
 MAX_CONTENT = 1_000_000
-MAX_CHAPTER_WORDS = 100_000
+MAX_CHAPTER_WORDS = 500_000
 
 
 class ChapterChangesSchema(Body):

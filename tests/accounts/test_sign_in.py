@@ -193,6 +193,24 @@ async def test_guesses_at_one_account_from_many_addresses_are_stopped(open_door:
     assert 4 * 3600 < details["reset_seconds"] <= 5 * 3600  # an address has them all again within an hour
 
 
+async def test_whoever_knows_the_password_has_no_end_of_tries(open_door: OpenDoor) -> None:
+    door = await open_door(rate_auth="2/minute", trusted_proxies="127.0.0.0/8")
+    await door.register("ada", headers={"X-Forwarded-For": "203.0.113.9"})
+
+    statuses = [
+        (
+            await door.post(
+                "/auth/login/",
+                {"username": "ada", "password": PASSWORD},
+                headers={"X-Forwarded-For": f"198.51.100.{number}"},
+            )
+        )[0]
+        for number in range(8)
+    ]
+
+    assert statuses == [200] * 8
+
+
 async def guess(door: Door, address: str, **name: str) -> int:
     body = {**name, "password": "a wrong guess"}
     return (await door.post("/auth/login/", body, headers={"X-Forwarded-For": address}))[0]
