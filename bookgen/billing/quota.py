@@ -21,7 +21,7 @@ EARLIER_PERIODS = 6
 # times the words of its longest book. It would pay for any number of books otherwise.
 TIMES_WRITTEN = 3
 WRITTEN_OUT = "This book was written several times over on what was paid for one. Resume takes another book."
-
+HELD = "What is left of this period's allowance is set aside for books that were started, and no credit pays."
 SENTENCES = {
     Allowance.BOOKS: "No book is left in this period's allowance, and no credit covers this book.",
     Allowance.AI_IMAGES: "Not enough images are left in this period's allowance.",
@@ -212,7 +212,8 @@ class Quota:
             raise self._too_long(funds, words)
         details = self._exhausted(funds.standing, Allowance.BOOKS, funds.books_used, funds.books_held)
         upgrade = {"url": self.upgrade_url, "plan": plan.slug, "credits_url": self.credits_url}
-        raise BookQuotaExceeded(SENTENCES[Allowance.BOOKS], **details, upgrade=upgrade)
+        sentence = HELD if funds.books_held else SENTENCES[Allowance.BOOKS]
+        raise BookQuotaExceeded(sentence, **details, upgrade=upgrade)
 
     def _too_long(self, funds: Funds, words: int) -> PlanUpgradeRequired:
         allowed = max(funds.standing.plan.features.max_word_count_per_book, funds.max_words)

@@ -61,6 +61,7 @@ async def test_of_two_starts_for_the_last_allowance_one_wins(make_account, make_
 
     refused = [result for result in results if isinstance(result, BookQuotaExceeded)]
     assert len(refused) == 7
+    assert "set aside for books that were started" in str(refused[0])
     assert refused[0].details == {
         "quota_type": "books",
         "limit": 1,

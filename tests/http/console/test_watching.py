@@ -136,7 +136,7 @@ async def test_a_book_that_was_written_too_often_goes_on_once_another_can_be_tak
     await page.sees("This book was written several times over on what was paid for one.")
     await page.misses("Your plan’s allowance is used up.")
     await page.press("Try again")
-    await page.sees("No book is left in this period's allowance")
+    await page.sees("What is left of this period's allowance is set aside for books that were started")
     await page.named("See your plan")
 
     await pool.execute("""UPDATE plan SET features = features || '{"books_per_month": 2}' WHERE slug = 'free'""")
