@@ -26,8 +26,8 @@ log = structlog.get_logger(__name__)
 class RightsCache:
     """The rights of accounts that called lately, at most REMEMBERED_SECONDS old.
 
-    A block comes from the operator's command, which is another process: `watch` finds it, and so it does the runs
-    that a blocked account still has, whoever started them.
+    A block comes from the operator's command, which is another process: `watch` finds it, and the runs that a
+    blocked account still has, whoever started them.
     """
 
     def __init__(self, db: DB, *, clock: Callable[[], float] = time.monotonic) -> None:

@@ -24,7 +24,7 @@ from bookgen.errors import (
     TokenInvalid,
     Unauthenticated,
 )
-from bookgen.models import Account, LinkPurpose, Notice
+from bookgen.models import Account, LinkPurpose
 from bookgen.providers.google import GooglePerson, GoogleSignIn
 from bookgen.store import accounts, bans, mails
 from bookgen.store.accounts import LoginCandidate, NewAccount, Rights
@@ -195,9 +195,7 @@ class Accounts:
         self._require_verified(account)
         async with self._db.acquire() as connection, connection.transaction():
             new = await accounts.record_origin(connection, account.id, caller.origin)
-            await history.record(connection, account, "signed-in", by=way, **caller.origin)
-            if new:
-                await mails.enqueue(connection, Notice.NEW_SIGN_IN, account.email, account.id, by=way)
+            await history.record_sign_in(connection, account, way, caller.origin, new=new)
         if new:
             self._wake_mail()
         signed_in_at = max(began, account.tokens_valid_from.timestamp())

@@ -86,10 +86,10 @@ class Payments:
             raise InvalidInput(plan=["No such plan."])
         if plan.slug == FREE:
             raise InvalidInput(plan=["The free plan is not for sale."])
-        offer = plan_offer(plan, interval or "monthly")
+        present = await subscriptions.find(self._db, account_id)
+        offer = plan_offer(plan, interval or _interval_of(present))
         if offer is None:
             raise InvalidInput(interval=["This plan is not sold that way."])
-        present = await subscriptions.find(self._db, account_id)
         if present and _is_on(present, slug, interval):
             raise Conflict(_already("You are on this plan", present))
         if present is None or not is_live(present):
@@ -151,6 +151,8 @@ class Payments:
                 await payments.end_checkout(self._db, checkout_id, paid=False)
                 raise
             await payments.end_checkout(self._db, checkout_id, paid=changed.tag == offer.tag)
+            if changed.tag == offer.tag and changed.cancel_at_period_end:
+                await fulfilment.gateway.keep(changed)
         await fulfilment.refresh_customer(customer)
         if changed.tag != offer.tag:
             raise Conflict("The payment was not completed, so the plan is as it was.", payment_url=changed.payment_url)
@@ -257,6 +259,11 @@ class Payments:
         if self._fulfilment is None:
             raise PaymentsNotConfigured
         return self._fulfilment
+
+
+def _interval_of(present: Subscription | None) -> str:
+    """What one pays by now: an interval that is not named is to change nothing."""
+    return (present and is_live(present) and present.billing_interval) or "monthly"
 
 
 def _is_on(present: Subscription, slug: str, interval: str | None) -> bool:

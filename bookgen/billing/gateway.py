@@ -109,13 +109,13 @@ class Gateway:
             "payment_behavior": "pending_if_incomplete",
             "expand": ["latest_invoice"],
         }
-        changed = processor.subscription(
+        return processor.subscription(
             await self._call("subscriptions.update", subscription.id, params, key=f"change:{checkout}")
         )
-        if changed.tag == offer.tag and changed.cancel_at_period_end:
-            # Whoever buys another plan wants to keep it; the first call may not say so as well.
-            await self._call("subscriptions.update", subscription.id, {"cancel_at_period_end": False})
-        return changed
+
+    async def keep(self, subscription: ProcessorSubscription) -> None:
+        """Has it renewed, as whoever buys another plan wants it. The call that changes it may not say so as well."""
+        await self._call("subscriptions.update", subscription.id, {"cancel_at_period_end": False})
 
     async def portal_url(self, customer: str, return_url: str) -> str:
         params = {"customer": customer, "return_url": return_url, "configuration": await self.portal()}
@@ -277,12 +277,16 @@ class Gateway:
 
 
 def _read_one_by_one(listed: Iterable[processor.Object]) -> Iterator[ProcessorSubscription]:
-    """One that cannot be read, of a kind that we do not know yet, is left out: the others are to count."""
+    """One that cannot be read and names nothing of ours is left out; Unavailable where it does."""
     for each in listed:
         try:
             yield processor.subscription(each)
-        except (KeyError, IndexError, TypeError, ValueError):
+        except (KeyError, IndexError, TypeError, ValueError) as error:
             log.exception("subscription_unreadable", subscription_id=each.get("id"), status=each.get("status"))
+            if processor.names_ours(each):
+                raise Unavailable(
+                    "The payment processor tells of a subscription that this server can't read."
+                ) from error
 
 
 class Refused(Conflict):

@@ -144,6 +144,12 @@ def subscription(found: Object) -> ProcessorSubscription:
     )
 
 
+def names_ours(found: Object) -> bool:
+    """Whether something that we sell is named by a subscription, whatever else of it can be read."""
+    items = (found.get("items") or {}).get("data") or []
+    return any(((each.get("price") or {}).get("metadata") or {}).get("bookgen") for each in items)
+
+
 def unpaid_since(renewals: Iterable[Object]) -> datetime | None:
     """When the oldest of the newest invoices that nobody paid was made; `renewals` are the newest first."""
     unpaid = list(takewhile(lambda each: each["status"] in UNPAID, renewals))

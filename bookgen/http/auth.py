@@ -222,8 +222,8 @@ async def _holder(request: web.Request) -> int | None:
 
 @contextlib.contextmanager
 def _one_guess(request: web.Request, candidate: LoginCandidate) -> Iterator[None]:
-    """Takes one of the guesses at a password, wherever they come from and however the name is spelt. What ends well was
-    none.
+    """Takes one of the guesses at a password, wherever they come from and however the name is spelt. The right one
+    gives it back.
 
     Where the account has signed in from before has tries of its own, so that strangers lock no owner out. Names that
     nobody has are counted apart, so that many of them push no account out of the limiter's memory.

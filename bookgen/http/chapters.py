@@ -85,8 +85,8 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @docs(
     "chapters",
     "Have the chapter written again",
-    "Synchronous. The former text is kept as a revision. Counts as an AI edit once it is there. Where books are "
-    f"paid for, 409 for a chapter of more than {MOST_UNPAID_WORDS:,} words whose book's generation was never started.",
+    "Synchronous. The former text is kept as a revision. Counts as an AI edit once it is there. Where books are paid "
+    f"for, 409 for a chapter of more than {MOST_UNPAID_WORDS:,} words before a generation has written any of the book.",
 )
 @response_schema(shapes.ChapterSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)

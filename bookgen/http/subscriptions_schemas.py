@@ -61,7 +61,10 @@ class BookCreationOptionsSchema(Schema):
 
 class PlanCheckoutSchema(CheckoutSchema):
     plan = String(100, minimum=1, required=True, metadata={"example": "starter"})
-    interval = fields.String(validate=choice(INTERVALS), metadata={"description": "Monthly where it is not named."})
+    interval = fields.String(
+        validate=choice(INTERVALS),
+        metadata={"description": "Where it is not named, that of the present subscription, else monthly."},
+    )
 
 
 class PlanCheckoutResultSchema(Schema):

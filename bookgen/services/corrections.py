@@ -49,7 +49,7 @@ class Corrections:
             stale += each.status is SuggestionStatus.STALE
             if each.status is SuggestionStatus.PENDING:
                 by_chapter[each.chapter_id].add(each.id)
-        done = [await self._apply(account_id, chapter_id, ids) for chapter_id, ids in sorted(by_chapter.items())]
+        done = [await self._apply_all(account_id, chapter_id, ids) for chapter_id, ids in sorted(by_chapter.items())]
         changed = [chapter_id for chapter_id, result in zip(sorted(by_chapter), done, strict=True) if result.applied]
         wanted = {each for ids in by_chapter.values() for each in ids}
         stale += sum(len(wanted.intersection(result.stale)) for result in done)
@@ -64,6 +64,20 @@ class Corrections:
     async def place(self, account_id: int, chapter_id: int) -> None:
         """Finds the chapter's pending suggestions again in a text that has changed since."""
         await self._apply(account_id, chapter_id, ())
+
+    async def _apply_all(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
+        """Applies them in as many transactions as it takes to judge them; the last one's placement, and what came of
+        all."""
+        done = Placement("")
+        while chosen:
+            result = await self._apply(account_id, chapter_id, chosen)
+            done.applied += result.applied
+            done.stale += result.stale
+            left = {each.id for each in result.standing}.intersection(chosen)
+            if len(left) == len(chosen):
+                break
+            chosen = left
+        return done
 
     async def _apply(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
         async with self._pool.acquire() as connection, connection.transaction():

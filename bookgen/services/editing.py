@@ -192,7 +192,7 @@ def _length(texts: Mapping[str, Any]) -> int:
 
 
 def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
-    return sum(len(each.title) + len(each.summary) for each in outline)
+    return sum(len(each.title) + len(each.summary) + storage.ROW for each in outline)
 
 
 async def _count_words(text: str) -> int:

@@ -145,11 +145,12 @@ def _wanted(have_text: Mapping[int, bool], chapter_ids: Sequence[int] | None) ->
 
 
 def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
-    start, end, before = suggestion.start_offset, suggestion.end_offset, chapter.content
-    result = applied(placed([suggestion], before, chapter.content_version), {suggestion.id})
+    before = chapter.content
+    found = placed([suggestion], before, chapter.content_version)
+    result = applied(found, {suggestion.id})
     if not result.applied:
         raise Conflict("The suggestion is stale.")
-    after = result.content
+    start, end, after = found.standing[0].start_offset, found.standing[0].end_offset, result.content
     return Preview(
         before=suggestion.original_text,
         after=suggestion.suggested_text,
@@ -162,24 +163,12 @@ def _preview(suggestion: Suggestion, chapter: Chapter) -> Preview:
 
 
 def _diff(before: str, start: int, end: int, replacement: str) -> str:
-    """A unified diff without context. The change is known: to look for it would take minutes in some texts."""
+    """A unified diff without context of a change within a line: to look for it would take minutes in some texts."""
     first, last = before.rfind("\n", 0, start) + 1, before.find("\n", end)
     last = len(before) if last < 0 else last
-    removed = before[first:last].split("\n")
-    added = f"{before[first:start]}{replacement}{before[end:last]}".split("\n")
     number = before.count("\n", 0, first) + 1
-    lines = [
-        "--- before",
-        "+++ after",
-        f"@@ -{_range(number, removed)} +{_range(number, added)} @@",
-        *(f"-{line}" for line in removed),
-        *(f"+{line}" for line in added),
-    ]
-    return "\n".join(lines)
-
-
-def _range(number: int, lines: Sequence[str]) -> str:
-    return str(number) if len(lines) == 1 else f"{number},{len(lines)}"
+    removed, added = before[first:last], f"{before[first:start]}{replacement}{before[end:last]}"
+    return f"--- before\n+++ after\n@@ -{number} +{number} @@\n-{removed}\n+{added}"
 
 
 def _from_a_word(text: str) -> str:

@@ -19,12 +19,15 @@ async def record(
     await connection.execute(RECORD, actor, action, account_id, details, reason)
 
 
-COUNT = "SELECT count(*) FROM audit WHERE account_id = $1 AND action = $2 AND created_at > now() - $3::interval"
+COUNT = """
+    SELECT count(*) FROM audit
+     WHERE account_id = $1 AND action = $2 AND created_at > now() - $3::interval AND details @> $4
+"""
 
 
-async def count(db: DB, account_id: int, action: str, within: timedelta) -> int:
-    """How often it was done lately."""
-    return int(await db.fetchval(COUNT, account_id, action, within))
+async def count(db: DB, account_id: int, action: str, within: timedelta, details: Mapping[str, Any]) -> int:
+    """How often it was done lately, with these details among others."""
+    return int(await db.fetchval(COUNT, account_id, action, within, details))
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,16 +65,6 @@ async def find_by_run(db: DB, run_id: UUID) -> Hold | None:
     return row and _hold(row)
 
 
-WAS_PAID = """
-    SELECT EXISTS (SELECT FROM hold WHERE book_id = $1) OR EXISTS (SELECT FROM consumption WHERE book_id = $1)
-"""
-
-
-async def was_paid(db: DB, book_id: int) -> bool:
-    """Whether anything is set aside for the book, or was used."""
-    return bool(await db.fetchval(WAS_PAID, book_id))
-
-
 async def count_in_period(db: DB, account_id: int, period_start: datetime) -> int:
     count: int = await db.fetchval(COUNT_IN_PERIOD, account_id, period_start)
     return count

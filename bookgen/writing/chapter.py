@@ -51,7 +51,8 @@ class UnusableText(UpstreamAIError):
 async def write_chapter(
     material: Material, chapter_number: int, steps: Steps, on_words: Callable[[int], None] | None = None
 ) -> ChapterDraft:
-    """The chapter as its outline asks for it, close to its budget, with what later chapters must know of it.
+    """The chapter as its outline asks for it, close to its budget, with what later chapters must know of it, unless its
+    run was paused before that was asked for.
 
     A chapter that has a text is written afresh. `on_words` is told the words written so far. The number of
     calls is bounded whatever the model answers.

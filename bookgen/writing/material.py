@@ -68,7 +68,8 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class ChapterDraft:
-    """A chapter's text. `earlier`: digests that had to be made of earlier chapters, whose texts had changed.
+    """A chapter's text; without `digest` where none could be made. `earlier`: digests that had to be made of earlier
+    chapters, whose texts had changed or which had none.
 
     Of a spread also what is to be painted for it, and the `plan` of the book if it had to be made first.
     """

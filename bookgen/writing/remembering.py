@@ -7,25 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from typing import ParamSpec, TypeVar
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def by_sentence(find: Callable[..., R]) -> Callable[..., R]:
+def by_sentence(find: Callable[P, R]) -> Callable[P, R]:
     return _remembered(find, most=4_096, longest=400)
 
 
-def by_paragraph(find: Callable[..., R]) -> Callable[..., R]:
+def by_paragraph(find: Callable[P, R]) -> Callable[P, R]:
     return _remembered(find, most=2_048, longest=5_000)
 
 
-def _remembered(find: Callable[..., R], *, most: int, longest: int) -> Callable[..., R]:
+def _remembered(find: Callable[P, R], *, most: int, longest: int) -> Callable[P, R]:
     """Remembers what was found in the `most` newest texts of no more than `longest` characters."""
     known = lru_cache(maxsize=most)(find)
 
     @wraps(find)
-    def found(*arguments: Any) -> R:
-        return known(*arguments) if len(arguments[-1]) <= longest else find(*arguments)
+    def found(*args: P.args, **kwargs: P.kwargs) -> R:
+        return known(*args) if len(str(args[-1])) <= longest else find(*args, **kwargs)
 
     return found

@@ -211,6 +211,16 @@ async def test_whoever_knows_the_password_has_no_end_of_tries(open_door: OpenDoo
     assert statuses == [200] * 8
 
 
+async def test_an_address_is_told_of_five_new_sign_ins_an_hour(open_door: OpenDoor) -> None:
+    door = await open_door(trusted_proxies="127.0.0.0/8")
+    await door.register("ada", headers={"X-Forwarded-For": "203.0.113.9"})
+    for number in range(8):
+        stranger = {"X-Forwarded-For": f"198.51.{number}.1"}
+        assert (await door.post("/auth/login/", {"username": "ada", "password": PASSWORD}, headers=stranger))[0] == 200
+
+    assert len([letter for letter in await door.letters() if "sign-in from a new place" in letter["Subject"]]) == 5
+
+
 async def guess(door: Door, address: str, **name: str) -> int:
     body = {**name, "password": "a wrong guess"}
     return (await door.post("/auth/login/", body, headers={"X-Forwarded-For": address}))[0]

@@ -317,10 +317,25 @@ async def test_a_subscription_that_cannot_be_read_hides_no_other(pool, quota, st
     account = await make_account()
     await subscribe(account)
     (known,) = [each for each in stripe.objects.values() if each["object"] == "subscription"]
-    for name, change in {"sub_a": {"status": "hibernating"}, "sub_b": {"items": {"data": []}}}.items():
-        stripe.objects[name] = {**known, "id": name, **change}
+    stripe.objects["sub_a"] = {**known, "id": "sub_a", "status": "hibernating", "items": {"data": []}}
 
     await deliver()
+
+    assert (await quota.plan(pool, account)).slug == "starter"
+
+
+async def test_a_subscription_of_ours_that_cannot_be_read_changes_nothing_and_is_told_again(
+    pool, quota, stripe, make_account, subscribe, deliver
+):
+    account = await make_account()
+    await subscribe(account)
+    await deliver()
+    (known,) = [each for each in stripe.objects.values() if each["object"] == "subscription"]
+    known["status"] = "hibernating"
+    stripe._emit("customer.subscription.updated", known)
+
+    with pytest.raises(Unavailable):
+        await deliver()
 
     assert (await quota.plan(pool, account)).slug == "starter"
 

@@ -92,7 +92,7 @@ async def _validate(request: web.Request, endpoint: Endpoint) -> None:
 
 
 async def _require_own(request: web.Request, route: Route) -> None:
-    """NotFound for what is another account's: whatever it sends, it hears nothing else of it."""
+    """NotFound for what is another account's, whatever is wrong with the body or the query."""
     _, collection, *rest = route.path.split("/")
     if collection not in OWNS or "{id}" not in rest:
         return

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from bookgen.models import Suggestion
 from bookgen.writing.proofreading import anchors
 from bookgen.writing.proofreading.correction import Correction, around
-from bookgen.writing.proofreading.structure import MOST_READ, keeps_structure, paragraph
+from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure
 
 
 @dataclass(slots=True)
@@ -42,15 +42,13 @@ def applied(before: Placement, chosen: Collection[int]) -> Placement:
     What touches an applied one is stale, and so is a chosen one that would change more than words. Those for which
     too much would have to be read are left as they stand, for another time.
     """
-    left = MOST_READ
+    budget = ReadingBudget()
     after = Placement(before.content, list(before.standing), list(before.applied), list(before.stale))
     for each in sorted(before.standing, key=lambda suggestion: -suggestion.start_offset):
         if each.id not in chosen or each not in after.standing:
             continue
-        first, last = paragraph(after.content, each.start_offset, each.end_offset)
-        left -= last - first
-        if left < 0:
-            break
+        if not budget.pays_for(after.content, each.start_offset, each.end_offset):
+            continue
         after.standing.remove(each)
         if keeps_structure(after.content, each.start_offset, each.end_offset, each.suggested_text):
             _apply(after, each)

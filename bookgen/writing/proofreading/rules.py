@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from bookgen.writing.proofreading import dashes, doubled, names, numbers, quotation, spacing, twice
 from bookgen.writing.proofreading.book import BookText
 from bookgen.writing.proofreading.correction import Correction
-from bookgen.writing.proofreading.structure import MOST_READ, keeps_structure, paragraph
+from bookgen.writing.proofreading.structure import ReadingBudget, keeps_structure
 
-MOST = 500  # of a chapter: nobody decides on more, and the next report has the rest
+MOST = 500  # of a chapter: nobody decides on more, and the next report has the rest once these are applied
 
 _RULES = (
     doubled.corrections,
@@ -37,12 +37,10 @@ def _sound(book: BookText, found: Mapping[int, Iterable[Correction]]) -> dict[in
 
 
 def _kept(content: str, corrections: Iterable[Correction]) -> Iterator[Correction]:
-    """Those that change only words, until too much was read for it."""
-    left = MOST_READ
+    """Those that change only words, as far as it can be judged."""
+    budget = ReadingBudget()
     for each in corrections:
-        first, last = paragraph(content, each.start, each.end)
-        left -= last - first
-        if left < 0:
-            return
-        if keeps_structure(content, each.start, each.end, each.replacement):
+        if budget.pays_for(content, each.start, each.end) and keeps_structure(
+            content, each.start, each.end, each.replacement
+        ):
             yield each

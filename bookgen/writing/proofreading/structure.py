@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# A paragraph is read anew for each change of it, which takes five seconds for a million characters that are marks. So
-# much is the longest that is changed at all, and so much is read for the changes of a chapter at a time.
+# A paragraph is read anew for each change of it, which takes five seconds for a million characters that are marks: the
+# longest that is changed at all, and what is read at a time for the changes of one text.
 LONGEST, MOST_READ = 100_000, 2_000_000
 _BLOCK = re.compile(r"(?:[^\n]|\n(?![ \t]*\n))+")
 # What opens and never closes is looked for so far and no farther: else each of a hundred thousand searches to the end.
@@ -44,6 +44,22 @@ def paragraph(content: str, start: int, end: int) -> tuple[int, int]:
     return content.rfind("\n\n", 0, start) + 1, len(content) if last < 0 else last
 
 
+class ReadingBudget:
+    """How much may still be read of a text to judge changes of it."""
+
+    def __init__(self) -> None:
+        self._left = MOST_READ
+
+    def pays_for(self, content: str, start: int, end: int) -> bool:
+        """Whether a change of `content[start:end]` may be judged; if so, it is counted. The longest are not read."""
+        first, last = paragraph(content, start, end)
+        cost = last - first if last - first <= LONGEST else 0
+        if cost > self._left:
+            return False
+        self._left -= cost
+        return True
+
+
 def keeps_structure(content: str, start: int, end: int, replacement: str) -> bool:
     """Whether `replacement` can stand for `content[start:end]` and only words are changed by it.
 
@@ -58,7 +74,7 @@ def keeps_structure(content: str, start: int, end: int, replacement: str) -> boo
     return not before.strip() or (bool(after.strip()) and _shape(before) == _shape(after))
 
 
-@lru_cache(maxsize=16)  # a chapter's changes come from its end to its beginning, one paragraph after the other
+@lru_cache(maxsize=16)  # changes of one paragraph are mostly judged one after the other
 def _shape(block: str) -> bytes:
     """A digest of the block's marks: they themselves would take eighty times the text's memory."""
     marks = hashlib.sha256()

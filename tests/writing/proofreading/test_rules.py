@@ -11,6 +11,7 @@ from bookgen.words import count_words
 from bookgen.writing.proofreading import english, rules
 from bookgen.writing.proofreading.book import BookText, ChapterText
 from bookgen.writing.proofreading.correction import Correction
+from bookgen.writing.proofreading.structure import LONGEST, MOST_READ
 
 DEMO = Path(__file__).parents[3] / "bookgen/http/demo"
 
@@ -28,6 +29,12 @@ def test_the_demo_book_has_nothing_to_be_said_about() -> None:
     book = text_of(*(file.read_text() for file in sorted(DEMO.glob("*.md"))))
 
     assert not any(rules.check(book, refrains=False).values())
+
+
+def test_what_stands_beside_a_paragraph_that_is_too_long_is_judged_all_the_same() -> None:
+    line = "She saw the the light.\n"
+    assert found(f"{line}{'x' * LONGEST}\n\n{line}") == [("the the", "the")]
+    assert len(found(f"{line * 30}{'x' * (LONGEST - 1000)}\n\n{line}")) == MOST_READ // LONGEST + 1
 
 
 @pytest.mark.parametrize("tag", ["en", "de", "fr", "es"])

@@ -141,7 +141,7 @@ function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
           <div>
             <div class="row top">
               <${Field} label="Title" maxlength="200" value=${entry.title} onInput=${change("title")} ...${inLanguage(book)} />
-              <${Field} class="short" label="Words" type="number" min="1" max="100000" value=${entry.target_word_count ?? ""} onInput=${change("target_word_count")} />
+              <${Field} class="short" label="Words" type="number" min="1" max="500000" value=${entry.target_word_count ?? ""} onInput=${change("target_word_count")} />
             </div>
             <${Field} as="textarea" class="grows" label="What happens" rows="2" maxlength="5000" value=${entry.summary} onInput=${change("summary")} ...${inLanguage(book)} />
           </div>`}
