@@ -19,7 +19,7 @@ from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
 from bookgen.billing import outlines
-from bookgen.billing.edits import require_paid_chapter
+from bookgen.billing.edits import require_paid
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, Unavailable, must_exist
 from bookgen.models import Allowance
 from bookgen.store import jobs
@@ -78,8 +78,6 @@ class Jobs:
             if await outlines.is_free(connection, standing, made, in_flight=in_flight):
                 return
             free = free if made >= free else 0  # the period's are used up: each that is in flight is an edit
-        else:
-            await require_paid_chapter(connection, quota, book_id, job.chapter_id)
         in_flight = await jobs.edits_in_flight(connection, account_id, free)
         await quota.require(connection, standing, Allowance.AI_EDITS, in_flight=in_flight)
 
@@ -123,20 +121,20 @@ class Jobs:
         return save
 
     async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps) -> Save:
-        seen = must_exist(next((c.content_version for c in material.chapters if c.id == job.chapter_id), None))
-        draft = await self._resources.writing.write_chapter(material, job.chapter_number, steps)
+        resources, book = self._resources, material.book
+        chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
+        await require_paid(resources.pool, resources.quota, book.id, chapter.target_word_count)
+        draft = await resources.writing.write_chapter(material, job.chapter_number, steps)
         quality = [{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings]
 
         async def save(connection: asyncpg.Connection) -> None:
-            quota, account_id = self._resources.quota, material.book.account_id
-            await quota.spend(connection, account_id, Allowance.AI_EDITS)
-            await quota.count_words(connection, account_id, draft.word_count)
-            await store.keep_digests(connection, material.book.id, draft.earlier)
+            await resources.quota.spend(connection, book.account_id, Allowance.AI_EDITS)
+            await resources.quota.count_words(connection, book.account_id, draft.word_count)
+            await store.keep_digests(connection, book.id, draft.earlier)
             if draft.plan:
-                await store.write_plan(connection, material.book.id, draft.plan.bible, numbered(draft.plan.chapters))
-            await store.rewrite(
-                connection, job.chapter_id, seen, draft.content, draft.word_count, quality, draft.digest
-            )
+                await store.write_plan(connection, book.id, draft.plan.bible, numbered(draft.plan.chapters))
+            seen, words = chapter.content_version, draft.word_count
+            await store.rewrite(connection, chapter.id, seen, draft.content, words, quality, draft.digest)
 
         return save
 

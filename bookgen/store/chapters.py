@@ -235,14 +235,6 @@ REBUDGET = """
 """
 
 
-BUDGET = "SELECT target_word_count FROM chapter WHERE id = $1"
-
-
-async def budget(db: DB, chapter_id: int) -> int:
-    """Words; 0 where there is no such chapter."""
-    return await db.fetchval(BUDGET, chapter_id) or 0
-
-
 async def rebudget(db: DB, book_id: int, target_word_count: int) -> None:
     """Makes the budgets sum to the book's new target; only chapters that are not written yet give or take."""
     await db.execute(REBUDGET, book_id, target_word_count)
