@@ -80,11 +80,10 @@ async def on_host(db: DB, host: str, boot_id: UUID) -> list[LivingProcess]:
     return [LivingProcess(**row) for row in await db.fetch(ON_HOST, host, boot_id)]
 
 
-# A dead process is kept while runs in progress name it, because its `probation` says which run its crash is charged to,
-# and for a day: after a jump of the server's clock those that live look as if they had been dead for hours.
+# A dead process is kept while runs in progress name it, because its `probation` says which run its crash is charged to.
 PRUNE = """
     DELETE FROM process p
-     WHERE p.lease_until < now() - interval '1 day'
+     WHERE p.lease_until < now() - interval '1 minute'
        AND NOT EXISTS (SELECT FROM run r WHERE r.owner = p.boot_id AND r.status IN ('queued', 'running', 'paused'))
 """
 
