@@ -15,5 +15,5 @@ async def require_paid(db: DB, quota: Quota, book_id: int, words: int) -> None:
     if quota.billing and words > MOST_UNPAID_WORDS and not await runs.have_written(db, book_id):
         raise Conflict(
             f"A chapter of more than {MOST_UNPAID_WORDS:,} words can be written again once the book's generation has "
-            "written some of it. Start it, or give the chapter a smaller target_word_count."
+            "written some of it. Start it, or give the chapter fewer words."
         )

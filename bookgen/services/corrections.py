@@ -49,11 +49,9 @@ class Corrections:
             stale += each.status is SuggestionStatus.STALE
             if each.status is SuggestionStatus.PENDING:
                 by_chapter[each.chapter_id].add(each.id)
-        done = [await self._apply_all(account_id, chapter_id, ids) for chapter_id, ids in sorted(by_chapter.items())]
-        changed = [chapter_id for chapter_id, result in zip(sorted(by_chapter), done, strict=True) if result.applied]
-        wanted = {each for ids in by_chapter.values() for each in ids}
-        stale += sum(len(wanted.intersection(result.stale)) for result in done)
-        return AppliedSuggestions(sum(len(result.applied) for result in done), stale, changed)
+        done = {chapter: await self._apply_all(account_id, chapter, ids) for chapter, ids in sorted(by_chapter.items())}
+        applied, found_stale = sum(a for a, _ in done.values()), sum(s for _, s in done.values())
+        return AppliedSuggestions(applied, stale + found_stale, [chapter for chapter, (a, _) in done.items() if a])
 
     async def apply_safe_of_run(self, account_id: int, run_id: UUID) -> None:
         """Applies what is safe of the report that a production has made, if it has. It can be repeated."""
@@ -65,19 +63,18 @@ class Corrections:
         """Finds the chapter's pending suggestions again in a text that has changed since."""
         await self._apply(account_id, chapter_id, ())
 
-    async def _apply_all(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
-        """Applies them in as many transactions as it takes to judge them; the last one's placement, and what came of
-        all."""
-        done = Placement("")
+    async def _apply_all(self, account_id: int, chapter_id: int, chosen: set[int]) -> tuple[int, int]:
+        """Applies them in as many transactions as it takes to judge them: how many were applied, how many are stale."""
+        applied = stale = 0
         while chosen:
             result = await self._apply(account_id, chapter_id, chosen)
-            done.applied += result.applied
-            done.stale += result.stale
-            left = {each.id for each in result.standing}.intersection(chosen)
-            if len(left) == len(chosen):
+            applied += len(result.applied)
+            stale += len(chosen.intersection(result.stale))
+            left = chosen.intersection(each.id for each in result.standing)
+            if left == chosen:
                 break
             chosen = left
-        return done
+        return applied, stale
 
     async def _apply(self, account_id: int, chapter_id: int, chosen: Collection[int]) -> Placement:
         async with self._pool.acquire() as connection, connection.transaction():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,10 +23,10 @@ def by_paragraph(find: Callable[P, R]) -> Callable[P, R]:
 
 def _remembered(find: Callable[P, R], *, most: int, longest: int) -> Callable[P, R]:
     """Remembers what was found in the `most` newest texts of no more than `longest` characters."""
-    known = lru_cache(maxsize=most)(find)
+    known = cast(Callable[P, R], lru_cache(maxsize=most)(find))
 
     @wraps(find)
     def found(*args: P.args, **kwargs: P.kwargs) -> R:
-        return known(*args) if len(str(args[-1])) <= longest else find(*args, **kwargs)
+        return (known if len(str(args[-1])) <= longest else find)(*args, **kwargs)
 
     return found

@@ -19,10 +19,12 @@ from bookgen.http.edge.keys import ACCOUNT_ID, BODY, DATABASE, LINES, QUERY, REQ
 from bookgen.http.edge.routing import Handler, Route, path_id
 from bookgen.http.edge.schemas import load
 from bookgen.limits import LimitClass
-from bookgen.store.access import OWNS, owns
+from bookgen.store.access import owns
 
 TABLE: web.AppKey[Mapping[web.AbstractRoute, Endpoint]] = web.AppKey("table")
 
+# What a path's `{id}` names, by the collection that it stands in.
+TABLE_OF = {"books": "book", "chapters": "chapter", "illustrations": "illustration", "proofreading-reports": "report"}
 SAFE = ("GET", "HEAD")  # methods that change nothing
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PROCESS = secrets.token_hex(5)
@@ -94,9 +96,10 @@ async def _validate(request: web.Request, endpoint: Endpoint) -> None:
 async def _require_own(request: web.Request, route: Route) -> None:
     """NotFound for what is another account's, whatever is wrong with the body or the query."""
     _, collection, *rest = route.path.split("/")
-    if collection not in OWNS or "{id}" not in rest:
+    table = TABLE_OF.get(collection)
+    if table is None or "{id}" not in rest:
         return
-    if not await owns(request.app[DATABASE].http, request[ACCOUNT_ID], collection, path_id(request)):
+    if not await owns(request.app[DATABASE].http, request[ACCOUNT_ID], table, path_id(request)):
         raise NotFound
 
 
