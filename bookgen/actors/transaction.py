@@ -22,7 +22,7 @@ from bookgen.billing.addons import AUTOMATED_PRODUCTION, CHILDRENS_BOOK
 from bookgen.billing.images import require_images
 from bookgen.billing.storage import require_room
 from bookgen.errors import Conflict, NotFound, QuotaExceeded, Unavailable, must_exist
-from bookgen.models import Allowance, BookKind, BookStatus, FundingSource, Run, RunMode, RunStatus
+from bookgen.models import Allowance, BookKind, BookStatus, FundingSource, Run, RunMode, RunPhase, RunStatus
 from bookgen.store import (
     book_state,
     books,
@@ -196,8 +196,8 @@ class Transactions:
         status = BOOK_STATUS[run.status]
         if status is BookStatus.OUTLINE and not state.chapters:
             status = BookStatus.DRAFT
-        # The files of a production are ready as of the book's last change: its completion is none.
-        touch = not (status is BookStatus.COMPLETED and run.mode is RunMode.AUTOMATED)
+        # The files of a production are ready as of the book's last change: nothing is one that comes after them.
+        touch = run.phase is not RunPhase.FILES
         await books.set_status(connection, run.book_id, status, source, touch=touch)
 
     async def _settle_rows(self, connection: asyncpg.Connection, run: Run, effects: frozenset[Effect]) -> None:

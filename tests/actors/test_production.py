@@ -271,6 +271,23 @@ async def test_a_phase_that_fails_ends_the_run_as_an_error_that_resume_mends(
     assert model.asked[author.book, 1] == 1
 
 
+async def test_a_run_that_fails_over_its_files_and_goes_on_changes_no_book(
+    supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea
+) -> None:
+    studio.failures["files"] = Conflict("It failed.")
+    files = studio.hold("files")
+    await author.ask(supervisor)
+    await studio.until_asked("files")
+    changed = await shelf.value("SELECT updated_at FROM book WHERE id = $1", author.book)
+
+    files.set()
+    await shelf.until_status(author.book, "error")
+    await author.ask(supervisor, Resume())
+    await shelf.until_status(author.book, "completed")
+
+    assert await shelf.value("SELECT updated_at FROM book WHERE id = $1", author.book) == changed
+
+
 async def test_a_cover_for_which_there_is_no_room_is_not_painted_again(
     supervisor: Supervisor, studio: Studio, author: Idea, shelf: Shelf
 ) -> None:
