@@ -44,11 +44,17 @@ class Lease:
         self._fence: asyncio.TimerHandle | None = None
         self._former: UUID | None = None
         self._settled_at = self._counts_from = -math.inf
+        self._held_from = math.inf
 
     @property
     def tells_the_dead(self) -> bool:
         """Whether who has no lease is dead: when the server's clock has jumped, nobody has one until it renews."""
         return now() >= self._settled_at
+
+    @property
+    def forgets_the_dead(self) -> bool:
+        """Whether rows of the dead may go: it has seen no jump for a whole lease, in which all that live renewed."""
+        return now() >= self._held_from + TTL_SECONDS
 
     @property
     def ends_at(self) -> float:
@@ -66,6 +72,7 @@ class Lease:
             self._former = None
         if boot_id == self._resources.boot_id:
             self._set_fence(started)
+            self._held_from = started
             self._resources.leased = True
 
     async def take_and_renew(self) -> None:
@@ -92,6 +99,7 @@ class Lease:
             await self.take()
             return
         if renewal.overdue:
+            self._held_from = started
             self._settled_at = started + SETTLE_SECONDS
         self._limits.count_others(renewal.others)
         self._set_fence(started)
@@ -132,7 +140,7 @@ class Lease:
         """
         log.warning("lease_lost", boot_id=str(self._resources.boot_id))
         self._former, self._resources.boot_id = self._resources.boot_id, uuid4()
-        self._resources.leased = False
+        self._resources.leased, self._held_from = False, math.inf
         for actor in self._registry:
             actor.lose()
         self._chapters.quarantine.clear()

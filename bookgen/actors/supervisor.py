@@ -113,7 +113,8 @@ class Supervisor:
         return True
 
     async def _prune(self) -> None:
-        await processes.prune(self.resources.pool)
+        if self.lease.forgets_the_dead:
+            await processes.prune(self.resources.pool, self.resources.boot_id)
         await reservations.prune(self.resources.pool)
 
     async def _look(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import uuid
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,8 @@ from bookgen.store.runs import Begun
 from tests import virtual_time
 
 from .conftest import BeginRun, Model, Shelf, Start, until
+
+KNOWN = "SELECT EXISTS (SELECT FROM process WHERE boot_id = $1)"
 
 
 async def test_a_chapter_begun_under_a_lease_that_is_lost_is_not_asked_for(
@@ -259,6 +262,45 @@ async def test_after_a_jump_of_the_servers_clock_nothing_is_claimed_from_who_has
 
     assert (untouched["owner"], untouched["epoch"]) == (owner.resources.boot_id, 1)
     assert (await shelf.run(book))["owner"] == other.resources.boot_id
+
+
+async def test_who_came_after_a_jump_of_the_servers_clock_forgets_no_process_that_lives(
+    start: Start, shelf: Shelf
+) -> None:
+    owner = await start()
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 hour'")
+    newcomer = await start()
+
+    await newcomer._prune()
+
+    assert await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
+    newcomer.lease._held_from = -math.inf  # the owner has had its time
+    await newcomer._prune()
+    assert not await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
+
+
+async def test_who_saw_a_jump_of_the_servers_clock_forgets_no_process_that_lives(start: Start, shelf: Shelf) -> None:
+    owner, other = await start(), await start()
+    other.lease._held_from = -math.inf
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 hour'")
+
+    await other._prune()
+    await other.lease.renew()
+    await other._prune()
+
+    assert await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
+
+
+async def test_who_has_lost_its_lease_forgets_no_process_before_it_has_held_another(start: Start, shelf: Shelf) -> None:
+    owner, other = await start(), await start()
+    other.lease._held_from = -math.inf
+    other.lease._lost()
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 hour'")
+    await processes.register(shelf.pool, other.resources.boot_id, "here", 1, "", lease.TTL_SECONDS)
+
+    await other._prune()
+
+    assert await shelf.pool.fetchval(KNOWN, owner.resources.boot_id)
 
 
 async def test_a_dead_process_of_this_machine_needs_no_waiting(start: Start, model: Model, shelf: Shelf) -> None:

@@ -23,6 +23,13 @@ RUN = """
 """
 
 
+async def living(pool: asyncpg.Pool) -> UUID:
+    """A process that has a lease."""
+    boot_id = uuid4()
+    await processes.register(pool, boot_id, "here", 2, "", 30)
+    return boot_id
+
+
 async def died(pool: asyncpg.Pool, status: str) -> UUID:
     """A process that is gone, and the run that it had."""
     boot_id = uuid4()
@@ -35,14 +42,23 @@ async def died(pool: asyncpg.Pool, status: str) -> UUID:
 async def test_a_dead_process_is_forgotten_once_its_runs_are_over(pool: asyncpg.Pool, status: str) -> None:
     await died(pool, status)
 
-    await processes.prune(pool)
+    await processes.prune(pool, await living(pool))
 
-    assert await pool.fetchval("SELECT count(*) FROM process") == 0
+    assert await pool.fetchval("SELECT count(*) FROM process WHERE pid = 1") == 0
 
 
 async def test_a_dead_process_is_known_until_its_run_is_taken_over(pool: asyncpg.Pool) -> None:
     boot_id = await died(pool, "running")
 
-    await processes.prune(pool)
+    await processes.prune(pool, await living(pool))
 
-    assert await pool.fetchval("SELECT boot_id FROM process") == boot_id
+    assert await pool.fetchval("SELECT boot_id FROM process WHERE pid = 1") == boot_id
+
+
+async def test_a_process_whose_lease_has_run_out_forgets_no_other(pool: asyncpg.Pool) -> None:
+    boot_id, asker = await died(pool, "completed"), await living(pool)
+    await processes.expire(pool, asker)
+
+    await processes.prune(pool, asker)
+
+    assert await pool.fetchval("SELECT boot_id FROM process WHERE pid = 1") == boot_id
