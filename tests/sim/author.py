@@ -95,6 +95,7 @@ class SimulatedAuthor:
         self._promised: dict[int, tuple[str, str]] = {}
         self._loose: defaultdict[int, dict[asyncio.Future[Any], str]] = defaultdict(dict)  # what each asked for
         self._doubt: defaultdict[int, float] = defaultdict(float)
+        self._saved_late: set[int] = set()  # chapters of which a save was not heard of: a partition may yet deliver it
         self._written = self._forgotten = 0
 
     async def run(self, until: float, between: float) -> None:
@@ -204,8 +205,11 @@ class SimulatedAuthor:
         self._trace("author", self._account, "edits", chapter, text)
         self.cleared[book] += not text
         # A rewrite that was asked for before has not read these words, and is not to replace them.
-        surely = set(self._loose[book].values()) <= {RewriteChapter.__name__}
-        if await self._ask(book, "edit", edit) is True and surely and forgotten == self._forgotten:
+        surely = set(self._loose[book].values()) <= {RewriteChapter.__name__} and chapter not in self._saved_late
+        answer = await self._ask(book, "edit", edit)
+        if isinstance(answer, Unavailable | ProcessEnded):
+            self._saved_late.add(chapter)
+        if answer is True and surely and forgotten == self._forgotten:
             self.happened["edit done"] += 1
             self.words[chapter] = AuthorsWords(book, chapter, number, text)
 
