@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-SECONDS_UNTIL_TRIED_AGAIN = 3600.0
+# Until one more is tried again. It doubles each time, since every call that is tried waits for others to end.
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 60.0, 3600.0
 
 
 @dataclass(eq=False, slots=True)
@@ -16,12 +18,12 @@ class Slot:
 
     slots: Slots
     beyond: bool
-    ended: int  # calls that had ended when it began
-    streams: bool = False
+    began: float
+    first_word: float | None = None
 
     def answered(self) -> None:
         """Notes that the first word of the reply is here."""
-        self.streams = True
+        self.first_word = _now()
         self.slots.saw(self)
 
 
@@ -32,14 +34,14 @@ class Slots:
         self._most, self._shown = most, 0 if learns else most
         self._processes = 1
         self._in_use: set[Slot] = set()
-        self._ended = 0
-        self._full_until = 0.0
+        self._last_reply = (-math.inf, -math.inf)  # when its first word came, and its end
+        self._full_until, self._pause = 0.0, FIRST_PAUSE_SECONDS
         self._freed = asyncio.Event()
 
     @property
     def limit(self) -> int:
         """The calls that may go out at once now."""
-        full = asyncio.get_running_loop().time() < self._full_until
+        full = _now() < self._full_until
         return min(max(self._shown + (not full), 1), max(self._most // self._processes, 1))
 
     def allow(self, calls: int) -> None:
@@ -58,18 +60,34 @@ class Slots:
         while len(self._in_use) >= self.limit:
             self._freed.clear()
             await self._freed.wait()
-        slot = Slot(self, len(self._in_use) >= self._shown, self._ended)
+        slot = Slot(self, len(self._in_use) >= self._shown, _now())
         self._in_use.add(slot)
         try:
             yield slot
         finally:
             self._in_use.discard(slot)
-            self._ended += 1
+            if slot.first_word is not None:
+                self._last_reply = slot.first_word, _now()
             self._freed.set()
 
     def saw(self, slot: Slot) -> None:
         """Learns from a first word: with it, so many replies stream at once."""
-        self._shown = max(self._shown, sum(each.streams for each in self._in_use))
-        if slot.beyond and self._ended > slot.ended and len(self._in_use) <= self._shown:
-            self._full_until = asyncio.get_running_loop().time() + SECONDS_UNTIL_TRIED_AGAIN
+        together = sum(each.first_word is not None for each in self._in_use)
+        if together > self._shown:
+            self._shown, self._pause = together, FIRST_PAUSE_SECONDS
+        elif slot.beyond and len(self._in_use) <= self._shown and self._had_to_wait(slot):
+            self._full_until = _now() + self._pause
+            self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
         self._freed.set()
+
+    def _had_to_wait(self, slot: Slot) -> bool:
+        """Whether the call waited mostly while another reply was told, and was answered after its end.
+
+        Where two begin together and their replies are short, either may end before the other's first word.
+        """
+        first_word, ended = self._last_reply
+        return 2 * (ended - max(first_word, slot.began)) > _now() - slot.began
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 from bookgen.providers.slots import Slots
+from tests import virtual_time
 from tests.providers.calls import chapter_request
 from tests.providers.test_registry import build_text_model, settings
 
@@ -39,16 +40,38 @@ async def test_it_starts_with_one_call_and_adds_one_while_replies_stream_togethe
     assert limits == [1, 2, 3, 4, 4]
 
 
-async def test_a_call_that_had_to_wait_for_another_to_end_shows_how_many_slots_there_are() -> None:
-    slots = Slots(16, learns=True)
+async def two_calls(slots: Slots, *, told: float, after: float) -> None:
+    """The reply of one is told for so many seconds while the other waits, whose first word comes `after` its end."""
     calls = HeldCalls(slots)
     (await calls.begin()).answered()
     second = await calls.begin()
-
+    await asyncio.sleep(told)
     await calls.end()
+    await asyncio.sleep(after)
     second.answered()
+    await calls.end()
 
-    assert slots.limit == 1
+
+def test_a_call_that_had_to_wait_for_another_to_end_shows_how_many_slots_there_are() -> None:
+    async def scenario() -> list[int]:
+        slots, limits = Slots(16, learns=True), []
+        for pause in (60, 120):
+            await two_calls(slots, told=20, after=1)
+            for seconds in (pause - 1, 1):
+                await asyncio.sleep(seconds)
+                limits.append(slots.limit)
+        return limits
+
+    assert virtual_time.run(scenario()) == [1, 2, 1, 2]
+
+
+def test_a_short_reply_that_ends_before_the_next_ones_first_word_shows_nothing() -> None:
+    async def scenario() -> int:
+        slots = Slots(16, learns=True)
+        await two_calls(slots, told=0.01, after=0.4)
+        return slots.limit
+
+    assert virtual_time.run(scenario()) == 2
 
 
 async def test_a_set_number_is_kept() -> None:
