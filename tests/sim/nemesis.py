@@ -311,17 +311,22 @@ class Nemesis:
     def _freeze(self, process: SimulatedProcess, seconds: float) -> None:
         if process.frozen:
             return
-        self._hit(process, seconds)
-        self.doubtful.add(process.pid)
+        self._silence(process, seconds)
         process.freeze()
         with self._loop.acting_as(self._loop.world):
             self._loop.call_later(seconds, process.thaw)
         self._lasts(seconds)
 
-    def _part(self, process: SimulatedProcess, seconds: float) -> None:
-        """From the database, and what is on its way there from its end."""
+    def _silence(self, process: SimulatedProcess, seconds: float) -> None:
+        """Others take it for dead whose lease runs out meanwhile, and no sooner does it say that it lives."""
         self._hit(process, seconds)
         self.doubtful.add(process.pid)
+        if seconds > LEASE_SECONDS - RENEW_SECONDS:
+            self.killed.update(process.books)
+
+    def _part(self, process: SimulatedProcess, seconds: float) -> None:
+        """From the database, and what is on its way there from its end."""
+        self._silence(process, seconds)
         now, (since, until) = self._loop.time(), self._away.get(process, (0.0, 0.0))
         self._away[process] = since if until > now else now, max(until, now + seconds)
         self._lasts(seconds)
