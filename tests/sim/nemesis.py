@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from bookgen.actors.lease import RENEW_SECONDS
+from bookgen.actors.notifications import ANSWER_SECONDS, PROBE_SECONDS
 from tests.sim import wire
 from tests.sim.loop import Owner, SimulatedLoop
 from tests.sim.network import Mishap, Network
@@ -292,7 +293,7 @@ class Nemesis:
                 self._drain(process, fault)
             case "deaf", SimulatedProcess():
                 self._note("deaf", process)
-                self._lasts(RENEW_SECONDS)  # until then it does not know of a process that comes meanwhile
+                self._lasts(PROBE_SECONDS + ANSWER_SECONDS)  # until then it hears late of a process that comes
                 self._network.deafen(process)
 
     def kill(self, process: SimulatedProcess, *, charged: bool = True) -> None:
