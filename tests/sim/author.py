@@ -95,7 +95,7 @@ class SimulatedAuthor:
         self._promised: dict[int, tuple[str, str]] = {}
         self._loose: defaultdict[int, dict[asyncio.Future[Any], str]] = defaultdict(dict)  # what each asked for
         self._doubt: defaultdict[int, float] = defaultdict(float)
-        self._saved_late: set[int] = set()  # chapters of which a save was not heard of: a partition may yet deliver it
+        self._in_doubt: set[int] = set()  # chapters that an unheard save or outline may yet change, after a partition
         self._written = self._forgotten = 0
 
     async def run(self, until: float, between: float) -> None:
@@ -164,6 +164,8 @@ class SimulatedAuthor:
         ask = self._ask(book, name, lambda p: lambda: p.supervisor.run_job(self._account, book, job), patience)
         answer = await ask
         self.happened[f"{name} done"] += answer is None
+        if isinstance(answer, Unavailable | ProcessEnded) and not isinstance(job, RewriteChapter):
+            self._in_doubt.update(int(chapter) for chapter, _ in chapters)
         over = answer is None or isinstance(answer, UpstreamAIError)
         if over and not self._loose[book] and self._loop.time() >= self._doubt[book] and self._postgres.rows(JOB, book):
             self.findings.append(f"{name} is over, and book {book} is still kept for it")
@@ -205,10 +207,10 @@ class SimulatedAuthor:
         self._trace("author", self._account, "edits", chapter, text)
         self.cleared[book] += not text
         # A rewrite that was asked for before has not read these words, and is not to replace them.
-        surely = set(self._loose[book].values()) <= {RewriteChapter.__name__} and chapter not in self._saved_late
+        surely = set(self._loose[book].values()) <= {RewriteChapter.__name__} and chapter not in self._in_doubt
         answer = await self._ask(book, "edit", edit)
         if isinstance(answer, Unavailable | ProcessEnded):
-            self._saved_late.add(chapter)
+            self._in_doubt.add(chapter)
         if answer is True and surely and forgotten == self._forgotten:
             self.happened["edit done"] += 1
             self.words[chapter] = AuthorsWords(book, chapter, number, text)
