@@ -51,7 +51,7 @@ def _simulate(chosen: argparse.Namespace) -> int:
             failed += [verdict] if verdict.findings else []
             happened += verdict.happened
         for verdict in failed if chosen.faults is None else ():
-            _explain(verdict, fewest_faults(workers, verdict), chosen.short)
+            _explain(verdict, fewest_faults(workers, verdict), _variant(chosen))
     if chosen.table:
         print("\n".join(table(happened)))
     print(f"{len(seeds)} schedules in {time.perf_counter() - began:.0f} s, {len(failed)} failed")
@@ -108,14 +108,19 @@ def _show(verdict: ScheduleVerdict, verbose: bool) -> None:
     sys.stdout.flush()
 
 
-def _explain(verdict: ScheduleVerdict, faults: list[int], short: bool) -> None:
+def _variant(chosen: argparse.Namespace) -> str:
+    """The options under which a seed goes the same way again."""
+    flags = "".join(f" --{name}" for name in ("memory", "short", "held") if getattr(chosen, name))
+    return f"{flags} --against {chosen.against}" if chosen.against else flags
+
+
+def _explain(verdict: ScheduleVerdict, faults: list[int], variant: str) -> None:
     """The faults that it takes, the commit, and the line that shows it again."""
     print(f"seed {verdict.seed} at {_commit()}: {verdict.findings[0]}")
     for number in faults:
         print(f"    fault {number}: {verdict.faults[number]}")
     chosen = ",".join(map(str, faults)) or ","
-    size = " --short" if short else ""
-    print(f"    python -m tests.sim{size} --tell --seed {verdict.seed} --faults {chosen}", flush=True)
+    print(f"    python -m tests.sim{variant} --tell --seed {verdict.seed} --faults {chosen}", flush=True)
 
 
 def _commit() -> str:

@@ -380,14 +380,18 @@ class Nemesis:
     async def _lock(self, fault: PlannedFault) -> None:
         """Somebody from outside holds a row locked: an operator, a dump, a report."""
         account = self._accounts[fault.who % len(self._accounts)]
-        where = {"account_slot": f"account_id = {account}", "run": f"account_id = {account}", "process": "true"}
+        rows = {  # in an order: which of them it gets before it waits is not for the heap to say
+            "account_slot": f"account_id = {account}",
+            "run": f"account_id = {account} ORDER BY id",
+            "process": "true ORDER BY boot_id",
+        }
         self._note(f"lock {fault.detail}", None, account)
         if fault.detail == "process":  # none renews its lease meanwhile
             self.doubtful.update(process.pid for process in self._processes())
             self.claimed_around += fault.seconds > SHORT_SECONDS
         session = self._outsider()
         await self._ask(session, "BEGIN")
-        await self._ask(session, f"SELECT 1 FROM {fault.detail} WHERE {where[fault.detail]} FOR UPDATE")
+        await self._ask(session, f"SELECT 1 FROM {fault.detail} WHERE {rows[fault.detail]} FOR UPDATE")
         await asyncio.sleep(min(fault.seconds, 25.0))
         self._network.postgres.end(session)
 
