@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -88,7 +88,7 @@ class Limiter:
         self.budgets = budgets
         self._max_callers = max_callers
         self._clock = clock
-        self._buckets: dict[str, OrderedDict[int | str, tuple[float, float]]] = {}
+        self._buckets: defaultdict[str, OrderedDict[int | str, tuple[float, float]]] = defaultdict(OrderedDict)
 
     def take(self, limit_class: LimitClass, caller: int | str) -> Verdict:
         """Takes one token from the caller's bucket, if one is left."""
@@ -97,7 +97,7 @@ class Limiter:
     def take_from(self, name: str, caller: int | str, budget: Budget) -> Verdict:
         """The same for a bucket with a name and a budget of its own, such as the log-ins of one e-mail."""
         now = self._clock()
-        buckets = self._buckets.setdefault(name, OrderedDict())
+        buckets = self._buckets[name]
         bucket = buckets.get(caller)
         if bucket is None:
             tokens = float(budget.capacity)
@@ -121,7 +121,7 @@ class Limiter:
     def peek(self, limit_class: LimitClass, caller: int | str) -> Verdict:
         """The caller's bucket as it is, nothing taken."""
         budget = self.budgets[limit_class]
-        bucket = self._buckets[limit_class].get(caller) if limit_class in self._buckets else None
+        bucket = self._buckets[limit_class].get(caller)
         if bucket is None:
             return budget.verdict(budget.capacity)
         return budget.verdict(budget.refilled(bucket[0], self._clock() - bucket[1]))

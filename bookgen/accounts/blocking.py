@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
@@ -17,23 +18,35 @@ from bookgen.store.database import DB
 
 REMEMBERED_SECONDS = 20.0
 REMEMBERED_ACCOUNTS = 50_000
+RENEWED_SECONDS = 60.0  # after the last call: many poll less often than every REMEMBERED_SECONDS
+MOST_READS = 500  # in one statement
 LOOK_EVERY_SECONDS = 5.0
 LOOK_BACK = timedelta(minutes=2)
 
 log = structlog.get_logger(__name__)
 
 
+@dataclass(slots=True)
+class RememberedRights:
+    """The rights of an account as they were read, until when they are believed, and when it last called."""
+
+    rights: Rights
+    until: float
+    called_at: float
+
+
 class RightsCache:
     """The rights of accounts that called lately, at most REMEMBERED_SECONDS old.
 
     A block comes from the operator's command, which is another process: `watch` finds it, and the runs that a
-    blocked account still has, whoever started them.
+    blocked account still has, whoever started them. It also reads the rights of those who go on calling before they
+    are too old, hundreds in a statement, so that a caller who polls costs none of its own.
     """
 
     def __init__(self, db: DB, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._db = db
         self._clock = clock
-        self._known: OrderedDict[int, tuple[float, Rights]] = OrderedDict()
+        self._known: OrderedDict[int, RememberedRights] = OrderedDict()
         self._forgotten = 0
 
     async def of(self, account_id: int) -> Rights | None:
@@ -41,18 +54,22 @@ class RightsCache:
 
     def known(self, account_id: int) -> Rights | None:
         """What is remembered, and not too old."""
-        known = self._known.get(account_id)
-        return known[1] if known is not None and known[0] > self._clock() else None
+        known, now = self._known.get(account_id), self._clock()
+        if known is None or known.until <= now:
+            return None
+        known.called_at = now
+        return known.rights
 
     def forget(self, account_id: int) -> None:
         self._known.pop(account_id, None)
         self._forgotten += 1
 
     async def watch(self, on_blocked: Callable[[int], Awaitable[None]]) -> None:
-        """Looks for blocks until it is cancelled; no failure ends it."""
+        """Looks for blocks and renews what is remembered until it is cancelled; no failure ends it."""
         while True:
             try:
                 await self.look(on_blocked)
+                await self.renew()
             except Unavailable as outage:
                 log.warning("blocked_accounts_not_read", reason=str(outage))
             except Exception:
@@ -66,12 +83,28 @@ class RightsCache:
         for account_id in await accounts.blocked_with_runs(self._db):
             await on_blocked(account_id)
 
+    async def renew(self) -> None:
+        """Reads the rights anew that would be too old before long, of accounts that called in RENEWED_SECONDS."""
+        now = self._clock()
+        old = [
+            (account_id, known)
+            for account_id, known in self._known.items()
+            if known.until < now + 2 * LOOK_EVERY_SECONDS and known.called_at > now - RENEWED_SECONDS
+        ]
+        for start in range(0, len(old), MOST_READS):
+            batch, now = old[start : start + MOST_READS], self._clock()
+            found = await accounts.rights(self._db, [account_id for account_id, _ in batch])
+            for account_id, known in batch:
+                if rights := found.get(account_id):
+                    # What was forgotten meanwhile is found by nobody any more.
+                    known.rights, known.until = rights, now + REMEMBERED_SECONDS
+
     async def _look_up(self, account_id: int) -> Rights | None:
-        forgotten = self._forgotten
-        rights = await accounts.rights(self._db, account_id)
+        forgotten, now = self._forgotten, self._clock()
+        rights = (await accounts.rights(self._db, [account_id])).get(account_id)
         # A row read before somebody was blocked must not be remembered after it.
         if rights is not None and forgotten == self._forgotten:
-            self._known[account_id] = (self._clock() + REMEMBERED_SECONDS, rights)
+            self._known[account_id] = RememberedRights(rights, now + REMEMBERED_SECONDS, now)
             self._known.move_to_end(account_id)
             if len(self._known) > REMEMBERED_ACCOUNTS:
                 self._known.popitem(last=False)

@@ -85,6 +85,8 @@ class Statuses:
 
     def _outage(self, run: Run) -> Outage | None:
         """That of the model which the run asks, if it asks one."""
+        if not (self._resources.outage or self._resources.outage_of_pictures):
+            return None
         if run.phase is RunPhase.COVER or self._chapters.awaits_picture(run):
             return self._resources.outage_of_pictures
         return self._resources.outage if run.phase in status.BY_MODEL else None

@@ -147,13 +147,14 @@ async def first_free_username(db: DB, suggestions: Iterator[str]) -> str:
 
 
 RIGHTS = """
-    SELECT is_staff, blocked_at IS NOT NULL AS blocked, tokens_valid_from FROM account WHERE id = $1
+    SELECT id, is_staff, blocked_at IS NOT NULL AS blocked, tokens_valid_from FROM account WHERE id = ANY($1::bigint[])
 """
 
 
-async def rights(db: DB, account_id: int) -> Rights | None:
-    row = await db.fetchrow(RIGHTS, account_id)
-    return row and Rights(**row)
+async def rights(db: DB, account_ids: list[int]) -> dict[int, Rights]:
+    """Those of the accounts that there are, by id."""
+    rows = await db.fetch(RIGHTS, account_ids)
+    return {row["id"]: Rights(row["is_staff"], row["blocked"], row["tokens_valid_from"]) for row in rows}
 
 
 # Another address than the account's own only waits to be confirmed; the own one may be spelt anew at once.

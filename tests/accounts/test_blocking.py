@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from bookgen.accounts import blocking
 from bookgen.accounts.blocking import REMEMBERED_SECONDS, RightsCache
 from bookgen.store import accounts
@@ -96,16 +98,43 @@ async def test_a_standing_is_believed_for_less_than_half_a_minute(door: Door) ->
     assert after.blocked
 
 
-async def test_a_standing_read_before_the_block_is_not_kept_after_it(door: Door) -> None:
-    account_id = (await door.register("ada"))["user"]["id"]
-    rights = RightsCache(door.database.http)
+async def test_who_goes_on_calling_is_read_anew_before_its_standing_is_too_old(door: Door) -> None:
+    calling, gone = [(await door.register(name))["user"]["id"] for name in ("ada", "bea")]
+    now = 1000.0
+    rights = RightsCache(door.database.http, clock=lambda: now)
+    for account_id in (calling, gone):
+        await rights.of(account_id)
+
+    for _ in range(20):  # a call every fifteen seconds
+        for _ in range(3):
+            now += blocking.LOOK_EVERY_SECONDS
+            await rights.renew()
+        assert rights.known(calling)
+
+    assert rights.known(gone) is None
+    await accounts.block(door.database.http, calling, "from elsewhere")
+    now += REMEMBERED_SECONDS - blocking.LOOK_EVERY_SECONDS
+    await rights.renew()
+    renewed = rights.known(calling)
+    assert renewed is not None
+    assert renewed.blocked
+
+
+@pytest.mark.parametrize("way", ["of", "renew"])
+async def test_a_standing_read_before_the_block_is_not_kept_after_it(door: Door, way: str) -> None:
+    account_id, now = (await door.register("ada"))["user"]["id"], 1000.0
+    rights = RightsCache(door.database.http, clock=lambda: now)
+    if way == "renew":
+        await rights.of(account_id)
+        now += REMEMBERED_SECONDS - blocking.LOOK_EVERY_SECONDS
     async with door.database.http.acquire() as connection, connection.transaction():
         await connection.execute("LOCK TABLE account")
-        reading = asyncio.create_task(rights.of(account_id))
+        reading = asyncio.create_task(rights.of(account_id) if way == "of" else rights.renew())
         while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
             await connection.execute("SELECT pg_sleep(0.001)")
         rights.forget(account_id)
     await reading
+    assert rights.known(account_id) is None
     await accounts.block(door.database.http, account_id, "spam")
 
     after = await rights.of(account_id)

@@ -23,38 +23,35 @@ UNLESS_SAID = {
 
 
 def add_to(response: web.StreamResponse, request: web.BaseRequest, app: web.Application) -> None:
-    headers = of_answer(request, app)
+    headers = of_site(app[SITE]) | of_request(request, app)
     for name in UNLESS_SAID:
         if name in response.headers:
             del headers[name]
     response.headers.extend(headers)
 
 
-def of_answer(request: web.BaseRequest, app: web.Application) -> dict[str, str]:
-    """The headers of an answer that says none of them otherwise."""
+def of_site(site: Site) -> dict[str, str]:
+    """The same for every answer of this process that says none of them otherwise."""
+    headers = ALWAYS | UNLESS_SAID
+    if site.secure:
+        headers["Strict-Transport-Security"] = "max-age=31536000"
+    if site.deprecation:
+        headers.update(site.deprecation.headers())
+    return headers
+
+
+def of_request(request: web.BaseRequest, app: web.Application) -> dict[str, str]:
+    """What tells an answer from those of other requests: its id, the caller's budget, and whose page may read it."""
     site = app[SITE]
     verdict = request.get(VERDICT) or app[LIMITER].peek(
         LimitClass.PUBLIC, address_bucket(clients.address(request, app))
     )
     headers = {
-        **ALWAYS,
-        **UNLESS_SAID,
         "X-Request-Id": request[REQUEST_ID],
         "RateLimit-Limit": str(verdict.limit),
         "RateLimit-Remaining": str(verdict.remaining),
         "RateLimit-Reset": str(verdict.reset),
     }
-    if site.secure or site.deprecation or site.allowed_origins:
-        headers |= _of_site(request, site)
-    return headers
-
-
-def _of_site(request: web.BaseRequest, site: Site) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    if site.secure:
-        headers["Strict-Transport-Security"] = "max-age=31536000"
-    if site.deprecation:
-        headers.update(site.deprecation.headers())
     if site.allowed_origins:
         headers.update(cors.headers(request.headers.get("Origin"), site.allowed_origins))
     return headers
