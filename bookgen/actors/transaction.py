@@ -151,7 +151,7 @@ class Transactions:
         else:
             run = await runs.save(connection, run, to_tail=Effect.TO_TAIL in effects)
         await self._settle_quota(connection, state, run, effects)
-        await self._settle_rows(connection, run, effects)
+        await self._settle_rows(connection, state, run, effects)
         if run.owner not in (None, self._resources.boot_id):
             await notifications.notify(connection, run.book_id)
         promoted = await self._promote(connection, run.account_id) if Effect.PROMOTE in effects else None
@@ -200,9 +200,11 @@ class Transactions:
         touch = run.phase is not RunPhase.FILES
         await books.set_status(connection, run.book_id, status, source, touch=touch)
 
-    async def _settle_rows(self, connection: asyncpg.Connection, run: Run, effects: frozenset[Effect]) -> None:
+    async def _settle_rows(
+        self, connection: asyncpg.Connection, state: BookState, run: Run, effects: frozenset[Effect]
+    ) -> None:
         failed: int | None = run.failure["chapter_number"] if run.failure else None
-        if Effect.HOLD in effects:
+        if Effect.HOLD in effects and state.job_row:
             await jobs.call_off(connection, run.book_id)
         if Effect.REWRITE in effects:
             await chapters.mark_for_rewrite(connection, run.book_id, run.id)

@@ -113,10 +113,10 @@ class Quota:
         BookQuotaExceeded; PlanUpgradeRequired.
         """
         account_id = standing.account_id
-        if pays_for_any(standing.plan, target_word_count) and await holds.find_by_book(connection, book_id) is None:
+        if pays_for_any(standing.plan, target_word_count):
             source, period = FundingSource.SUBSCRIPTION, standing.period
-            await holds.add(connection, account_id, book_id, run_id, source, None, period.start, period.end)
-            return source
+            if await holds.add(connection, account_id, book_id, run_id, source, None, period.start, period.end):
+                return source
         await subscriptions.lock(connection, account_id)
         await wallet.settle(connection, account_id, self.now())
         hold = await holds.find_by_book(connection, book_id)
@@ -135,7 +135,8 @@ class Quota:
         lot = None if funds.plan_pays(target_word_count) else funds.lot_that_pays(target_word_count)
         source = FundingSource.CREDITS if lot else FundingSource.SUBSCRIPTION
         lot_id = lot.id if lot else None
-        await holds.add(connection, account_id, book_id, run_id, source, lot_id, period.start, period.end)
+        if not await holds.add(connection, account_id, book_id, run_id, source, lot_id, period.start, period.end):
+            raise RuntimeError(f"book {book_id} has a hold that nobody has seen")
         return source
 
     async def require_words_left(self, db: DB, standing: Standing, run_id: UUID, target_word_count: int) -> None:

@@ -22,6 +22,8 @@ from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.text import (
+    CALL_SECONDS,
+    Bounded,
     CallsHalted,
     Limited,
     Outage,
@@ -31,7 +33,6 @@ from bookgen.providers.text import (
     TextReply,
     TextRequest,
     Timed,
-    bound_of,
     paid_for,
 )
 from bookgen.providers.window import DoesNotFit
@@ -95,6 +96,7 @@ class RetryingModel:
         self._gate = BusyGate()
         self._waits = waits
         self._timed = provider if isinstance(provider, Timed) else None  # to find it out costs more than to ask it
+        self._bounded = provider if isinstance(provider, Bounded) else None
         self._limited = provider if follows and isinstance(provider, Limited) else None
         self._calls = 0
         self.outage: Outage | None = None  # while a call waits for its end
@@ -120,7 +122,7 @@ class RetryingModel:
 
     @property
     def call_seconds(self) -> float:
-        return bound_of(self._provider)
+        return self._bounded.call_seconds if self._bounded else CALL_SECONDS
 
     async def close(self) -> None:
         await self._provider.close()

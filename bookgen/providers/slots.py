@@ -23,8 +23,9 @@ class Slot:
 
     def answered(self) -> None:
         """Notes that the first word of the reply is here."""
-        self.first_word = _now()
-        self.slots.saw(self)
+        if self.first_word is None:
+            self.first_word = _now()
+            self.slots.saw(self)
 
 
 class Slots:
@@ -33,7 +34,7 @@ class Slots:
     def __init__(self, most: int, *, learns: bool) -> None:
         self._most, self._shown = most, 0 if learns else most
         self._processes = 1
-        self._in_use: set[Slot] = set()
+        self._in_use = self._told = 0  # calls, and those of them whose reply has begun
         self._last_reply = (-math.inf, -math.inf)  # when its first word came, and its end
         self._full_until, self._pause = 0.0, FIRST_PAUSE_SECONDS
         self._freed = asyncio.Event()
@@ -57,25 +58,26 @@ class Slots:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[Slot]:
-        while len(self._in_use) >= self.limit:
+        while self._in_use >= self.limit:
             self._freed.clear()
             await self._freed.wait()
-        slot = Slot(self, len(self._in_use) >= self._shown, _now())
-        self._in_use.add(slot)
+        slot = Slot(self, self._in_use >= self._shown, _now())
+        self._in_use += 1
         try:
             yield slot
         finally:
-            self._in_use.discard(slot)
+            self._in_use -= 1
             if slot.first_word is not None:
+                self._told -= 1
                 self._last_reply = slot.first_word, _now()
             self._freed.set()
 
     def saw(self, slot: Slot) -> None:
         """Learns from a first word: with it, so many replies stream at once."""
-        together = sum(each.first_word is not None for each in self._in_use)
-        if together > self._shown:
-            self._shown, self._pause = together, FIRST_PAUSE_SECONDS
-        elif slot.beyond and len(self._in_use) <= self._shown and self._had_to_wait(slot):
+        self._told += 1
+        if self._told > self._shown:
+            self._shown, self._pause = self._told, FIRST_PAUSE_SECONDS
+        elif slot.beyond and self._in_use <= self._shown and self._had_to_wait(slot):
             self._full_until = _now() + self._pause
             self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
         self._freed.set()

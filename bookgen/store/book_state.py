@@ -22,7 +22,7 @@ class BookState:
     `written` chapters have content, `todo` have none or wait to be replaced by `run`. `wrote` says that a
     run wrote chapters, or had calls that are charged, since the book was last completed. `slot_free`: no other run
     of the account is running, waiting or finishing a call. `owner_alive`: the process that owns the run still renews
-    its lease.
+    its lease. `job`: what a process that lives makes of the book outside a run; `job_row` is left of a dead one's, too.
     """
 
     target_word_count: int
@@ -35,6 +35,7 @@ class BookState:
     slot_free: bool
     owner_alive: bool
     job: str | None
+    job_row: bool
 
 
 _state = mapper(
@@ -64,7 +65,8 @@ BOOK_STATE = f"""
                (SELECT j.kind FROM book_job j JOIN process p ON p.boot_id = j.owner AND p.lease_until > now()
                  WHERE j.book_id = b.id),
                (SELECT 'proofreading report' FROM report JOIN process p ON p.boot_id = owner AND p.lease_until > now()
-                 WHERE report.book_id = b.id AND report.status = 'running')) AS job
+                 WHERE report.book_id = b.id AND report.status = 'running')) AS job,
+           EXISTS (SELECT FROM book_job WHERE book_id = b.id) AS job_row
       FROM book b
       LEFT JOIN LATERAL (SELECT * FROM run WHERE book_id = b.id ORDER BY queue_seq DESC LIMIT 1) AS newest ON true
      CROSS JOIN LATERAL (

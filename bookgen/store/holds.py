@@ -30,6 +30,8 @@ COUNT_IN_PERIOD = """
 ADD = f"""
     INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end, words_before)
     VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT {WORDS} WHERE book_id = $2))
+    ON CONFLICT (book_id) DO NOTHING
+    RETURNING true
 """
 
 HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL WHERE id = $1"
@@ -79,8 +81,10 @@ async def add(
     lot_id: int | None,
     period_start: datetime,
     period_end: datetime,
-) -> None:
-    await connection.execute(ADD, account_id, book_id, run_id, source, lot_id, period_start, period_end)
+) -> bool:
+    """Whether the book had no hold; nothing is added to one that has."""
+    told = (account_id, book_id, run_id, source, lot_id, period_start, period_end)
+    return bool(await connection.fetchval(ADD, *told))
 
 
 async def hand_to_run(connection: DB, hold_id: int, run_id: UUID) -> None:

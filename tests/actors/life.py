@@ -274,7 +274,7 @@ class LifeInMemory:
         written = sum(bool(text) for text in shelved.texts)
         return BookState(
             target_word_count=100, kind=BookKind.PROSE, run=shelved.run, chapters=CHAPTERS, written=written,
-            todo=len(shelved.todo), wrote=written > 0, slot_free=not busy, owner_alive=True, job=None,
+            todo=len(shelved.todo), wrote=written > 0, slot_free=not busy, owner_alive=True, job=None, job_row=False,
         )  # fmt: skip
 
     def _fresh(self) -> Run:

@@ -82,7 +82,7 @@ def a_run(status: RunStatus, crash_count: int = 0) -> Run:
 def a_state(run: Run, todo: int, *, slot_free: bool) -> BookState:
     return BookState(
         target_word_count=100, kind=BookKind.PROSE, run=run, chapters=2, written=2 - todo, todo=todo, wrote=False,
-        slot_free=slot_free, owner_alive=True, job=None,
+        slot_free=slot_free, owner_alive=True, job=None, job_row=False,
     )  # fmt: skip
 
 
