@@ -417,6 +417,22 @@ async def test_a_job_that_a_failover_brings_back_does_not_keep_the_book(
     await drafting
 
 
+async def test_a_run_calls_off_the_job_of_a_process_that_is_thought_dead(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined()
+    drafting = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
+    await model.wait_until_asked(book, 0)
+    await shelf.pool.execute("UPDATE process SET lease_until = now() - interval '1 minute'")
+
+    await supervisor.ask(account, book, Generate())
+
+    model.answer(book, 0)
+    with pytest.raises(Conflict, match="another process"):
+        await drafting
+    assert not await shelf.value("SELECT count(*) FROM book_job")
+
+
 async def test_a_long_chapter_of_a_book_that_nothing_paid_for_is_no_edit(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
