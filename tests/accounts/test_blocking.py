@@ -98,17 +98,21 @@ async def test_a_standing_is_believed_for_less_than_half_a_minute(door: Door) ->
     assert after.blocked
 
 
-async def test_who_goes_on_calling_is_read_anew_before_its_standing_is_too_old(door: Door) -> None:
-    calling, gone = [(await door.register(name))["user"]["id"] for name in ("ada", "bea")]
+async def test_who_goes_on_calling_is_read_anew_before_its_standing_is_too_old(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocking, "MOST_READS", 1)  # more than one statement takes
+    gone, calling, other = [(await door.register(name))["user"]["id"] for name in ("ada", "bea", "cleo")]
     now = 1000.0
     rights = RightsCache(door.database.http, clock=lambda: now)
-    for account_id in (calling, gone):
+    for account_id in (gone, calling, other):
         await rights.of(account_id)
 
-    for _ in range(20):  # a call every fifteen seconds
+    for _ in range(20):  # a call every fifteen seconds, of the other every five
         for _ in range(3):
             now += blocking.LOOK_EVERY_SECONDS
             await rights.renew()
+            assert rights.known(other)
         assert rights.known(calling)
 
     assert rights.known(gone) is None
