@@ -89,6 +89,7 @@ def build_runner(app: web.Application) -> web.AppRunner:
     return BoundedRunner(
         app,
         access_log=None,
+        auto_decompress=False,  # aiohttp would unpack gigabytes on the loop, also of a body that is refused
         keepalive_timeout=KEEPALIVE_SECONDS,
         lingering_time=LINGERING_SECONDS,
         shutdown_timeout=SHUTDOWN_SECONDS,

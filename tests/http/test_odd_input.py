@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
 from typing import Any
 
 import pytest
+from aiohttp.compression_utils import ZLibDecompressor
 
 from tests.http.conftest import PREFIX, Api, OpenApi
 from tests.http.document import DOCUMENT
@@ -175,6 +177,30 @@ async def test_a_body_that_is_not_encoded_as_it_says_breaks_nothing(
 
     assert re.match(rb"HTTP/1\.[01] (400|200)" if path == "/auth/logout/" else rb"HTTP/1\.[01] 400", answer)
     assert "Traceback" not in log_lines.getvalue()
+
+
+@pytest.mark.parametrize("path", ["/auth/login/", "/auth/logout/", "/webhooks/stripe/", "/nowhere/"])
+async def test_a_packed_body_is_never_unpacked(visitor: Api, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    unpacked: list[object] = []
+
+    def unpack(*given: object, **_: object) -> bytes:
+        unpacked.append(given)
+        raise ValueError
+
+    monkeypatch.setattr(ZLibDecompressor, "decompress_sync", unpack)
+    packed = gzip.compress(b"0" * 64_000_000)
+
+    answer = await visitor.raw(
+        f"POST {PREFIX}{path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"Content-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n".encode()
+        + packed
+    )
+
+    expected = {"/auth/logout/": 200, "/nowhere/": 404}.get(path, 400)
+    assert answer.startswith(f"HTTP/1.1 {expected}".encode())
+    assert not unpacked
+    if expected == 400:
+        assert b"Send the body without a Content-Encoding." in answer
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "abc", "", "1.5", "1e2", "\0", "9" * 400, "１０", "true", "5&limit=x"])

@@ -16,7 +16,9 @@ READ_SECONDS = 15.0
 
 
 async def read(request: web.Request) -> bytes:
-    """The raw body, at most MAX_BYTES."""
+    """The raw body, at most MAX_BYTES, as it was sent: a small one may unpack to gigabytes."""
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise InvalidInput(non_field_errors=["Send the body without a Content-Encoding."])
     refuse_large(request)
     try:
         async with asyncio.timeout(READ_SECONDS):
@@ -26,7 +28,7 @@ async def read(request: web.Request) -> bytes:
     except web.HTTPRequestEntityTooLarge:
         raise PayloadTooLarge(limit_bytes=MAX_BYTES) from None
     except web.RequestPayloadError:
-        raise InvalidInput(non_field_errors=["The request body is not encoded as its headers say."]) from None
+        raise InvalidInput(non_field_errors=["The request body does not end as its headers say."]) from None
 
 
 def refuse_large(request: web.Request) -> None:
