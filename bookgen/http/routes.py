@@ -44,7 +44,7 @@ ACCOUNT: tuple[Route, ...] = (
     Route("POST", "/auth/logout/", auth.logout, PUBLIC, public=True),
     Route("POST", "/auth/forgot-password/", auth.forgot_password, AUTH, public=True),
     Route("POST", "/auth/reset-password/{uid}/{token}/", auth.reset_password, AUTH, public=True),
-    Route("GET", "/auth/verify-email/{uid}/{token}/", auth.verify_email, PUBLIC, public=True),
+    Route("GET", "/auth/verify-email/{uid}/{token}/", auth.verify_email, PUBLIC, public=True, once=True),
     Route("POST", "/auth/undo-email/{uid}/{token}/", auth.undo_email, AUTH, public=True),
     Route("GET", "/auth/profile/", auth.read_profile, READ, cookie=True),
     Route("PATCH", "/auth/profile/", auth.change_profile, WRITE),

@@ -118,5 +118,5 @@ def _provide(app: web.Application, services: Services) -> None:
 def _bind(app: web.Application, prefix: str, route: Route) -> Iterable[web.AbstractRoute]:
     path = prefix + route.pattern
     yield app.router.add_route(route.method, path, route.handler)
-    if route.method == "GET":
+    if route.method == "GET" and not route.once:
         yield app.router.add_route("HEAD", path, route.handler)

@@ -9,7 +9,7 @@ import pytest
 from bookgen.accounts.tokens import encode_uid
 from bookgen.models import LinkPurpose
 from bookgen.store import mails
-from tests.accounts.door import PASSWORD, Door, OpenDoor
+from tests.accounts.door import API, PASSWORD, Door, OpenDoor
 
 NEW = {"new_password": "another fine password"}
 
@@ -37,6 +37,16 @@ async def test_the_registration_letter_verifies_the_address(door: Door) -> None:
 
     assert (status, set(body)) == (200, {"message"})
     assert (await door.call("GET", "/auth/profile/", token=token))[1]["email_verified"] is True
+
+
+async def test_a_look_whether_a_link_is_there_does_not_use_it_up(door: Door) -> None:
+    await door.access("ada")
+    link = await door.link("verify-email")
+
+    async with door.client.head(API + link) as looked:
+        assert (looked.status, looked.headers["Allow"]) == (405, "GET")
+
+    assert (await door.call("GET", link))[0] == 200
 
 
 async def test_mandatory_verification_keeps_an_account_out_until_it_followed_the_link(open_door: OpenDoor) -> None:

@@ -22,6 +22,7 @@ class Route:
 
     `limit` None: not counted. `public`: no token. `cookie`: the session cookie is accepted as well.
     `quiet`: polled so often that its successes are counted but not logged. `gate`: what the plan decides.
+    `once`: a GET that uses something up, so that none who only looks whether it is there may ask by HEAD.
     """
 
     method: str
@@ -32,6 +33,7 @@ class Route:
     cookie: bool = False
     quiet: bool = False
     gate: str | None = None
+    once: bool = False
 
     @property
     def pattern(self) -> str:
