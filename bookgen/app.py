@@ -242,7 +242,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         )
     payments = build_payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
-    passwords = overrides.get("passwords") or Passwords()
+    passwords = overrides.get("passwords") or Passwords(threads=config.sizes.password_threads)
     closing.callback(passwords.close)
     tokens = Tokens(reveal(config.secret_key) or kept_secret(config.data_dir / "secret.key"))
     rights = RightsCache(database.http)

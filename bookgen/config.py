@@ -99,6 +99,7 @@ class Sizes:
     chapters_at_once: int
     run_connections: int
     http_connections: int
+    password_threads: int
 
 
 class Config(BaseSettings):
@@ -256,6 +257,7 @@ class Config(BaseSettings):
             chapters_at_once=self.chapters_at_once or min(32 * cores, 256),
             run_connections=self.database_pool or min(4 * cores, 16),
             http_connections=self.http_pool or min(8 * cores, 32),
+            password_threads=min(max(cores - 1, 1), 2),  # of two cores, log-ins leave one to the rest
         )
 
     @property

@@ -24,7 +24,7 @@ def test_without_any_setting_the_defaults_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cores", "sizes"), [(1, Sizes(32, 4, 8)), (2, Sizes(64, 8, 16)), (64, Sizes(256, 16, 32))], ids=str
+    ("cores", "sizes"), [(1, Sizes(32, 4, 8, 1)), (2, Sizes(64, 8, 16, 1)), (64, Sizes(256, 16, 32, 2))], ids=str
 )
 def test_how_much_a_process_does_at_once_follows_the_machine(
     monkeypatch: pytest.MonkeyPatch, cores: int, sizes: Sizes
@@ -38,7 +38,8 @@ def test_how_much_a_process_does_at_once_can_be_set(monkeypatch: pytest.MonkeyPa
     for name, value in {"CHAPTERS_AT_ONCE": "5", "DATABASE_POOL": "3", "HTTP_POOL": "7"}.items():
         monkeypatch.setenv(f"BOOKGEN_{name}", value)
 
-    assert config.load().sizes == Sizes(chapters_at_once=5, run_connections=3, http_connections=7)
+    sizes = config.load().sizes
+    assert (sizes.chapters_at_once, sizes.run_connections, sizes.http_connections) == (5, 3, 7)
 
 
 def test_a_config_can_not_be_changed() -> None:

@@ -30,11 +30,12 @@ class Passwords:
     """Hashes and checks passwords off the event loop.
 
     The defaults are OWASP's minimum for argon2id: 19 MiB and some 50 ms a hash, so that a flood of
-    logins fills a short queue and is told to come back, instead of filling the memory.
+    logins fills a short queue and is told to come back, instead of filling the memory. `threads`:
+    how many are hashed at once.
     """
 
     def __init__(
-        self, *, time_cost: int = 2, memory_kib: int = 19_456, threads: int = 2, max_waiting: int = 64
+        self, *, time_cost: int = 2, memory_kib: int = 19_456, threads: int = 1, max_waiting: int = 64
     ) -> None:
         self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=1)
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="password", initializer=_give_way)

@@ -84,7 +84,7 @@ async def _create(args: Namespace, database: Database) -> None:
         raise InvalidInput(f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters.")
     email = signup.valid_email(args.email)
     require_uncommon("password", password, args.username or "", email)
-    hashing = Passwords(threads=1)
+    hashing = Passwords()
     password_hash = await hashing.hash(password)
     hashing.close()
     async with database.http.acquire() as connection, connection.transaction():

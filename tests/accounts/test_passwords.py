@@ -51,7 +51,7 @@ async def test_a_hash_of_other_parameters_is_outdated(passwords: Passwords) -> N
 
 
 async def test_more_than_the_queue_holds_is_told_to_come_back() -> None:
-    passwords = Passwords(time_cost=1, memory_kib=8, threads=1, max_waiting=3)
+    passwords = Passwords(time_cost=1, memory_kib=8, max_waiting=3)
 
     outcomes = await asyncio.gather(*(passwords.hash("hush") for _ in range(10)), return_exceptions=True)
 
