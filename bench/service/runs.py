@@ -92,7 +92,7 @@ class BookWriter:
         """Books with an outline and no text, and the account of each."""
         prefix = f"w{time.monotonic_ns()}-"
         rows = await self.database.fetch(BOOKS, prefix, shape.books, shape.chapters, shape.words)
-        await self.database.execute("ANALYZE")
+        await self.database.execute(data.ANALYZE)
         return [(row["id"], row["account_id"]) for row in rows]
 
     async def write(self, shape: BookSizes) -> WrittenBooks:

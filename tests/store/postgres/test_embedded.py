@@ -339,6 +339,14 @@ async def test_a_running_server_holds_the_claim_on_its_cluster(server: EmbeddedP
         fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has batch processes")
+async def test_a_backend_does_not_push_the_event_loop_off_its_core(server: EmbeddedPostgres) -> None:
+    connection = await asyncpg.connect(await server.start())
+
+    assert os.sched_getscheduler(connection.get_server_pid()) == os.SCHED_BATCH
+    await connection.close()
+
+
 async def test_the_servers_log_holds_no_statement_of_ours(server: EmbeddedPostgres, tmp_path: Path) -> None:
     dsn = await server.start()
 
