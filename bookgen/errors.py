@@ -21,10 +21,11 @@ BookgenError
 ├── PayloadTooLarge
 ├── Unavailable                  database or payment processor not reachable; try again
 │   ├── RenderingFailed          a file or a picture could not be made now
-│   │   └── RenderTimeout        … took longer than it may
+│   │   └── RenderTimeout        … took longer than it may, or more memory
 │   ├── ProofreadingFailed       a book could not be read by the proofreader's rules now
 │   └── CallerLeft               nobody hears the answer
 ├── UpstreamAIError              the model provider failed, timed out or refused
+│   └── CostCapReached           … is not asked: what may be spent on it is spent
 └── StartupError                 a setting or the environment does not let the service start
 """
 

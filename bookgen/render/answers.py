@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from bookgen.errors import InvalidInput
+from bookgen.errors import InvalidInput, RenderTimeout
 from bookgen.render.cover.job import FinishedCover, FinishedPicture
 from bookgen.render.model import Picture
 
@@ -30,6 +30,7 @@ class JobOutcome(StrEnum):
     DONE = "done"
     REFUSED = "refused"  # what was asked for can't be made: `about` is an InvalidInput
     FAILED = "failed"  # a bug: `about` has its traceback
+    EXHAUSTED = "exhausted"  # it needs more memory than a worker may have
 
 
 class UnreadableAnswer(EOFError):
@@ -94,8 +95,10 @@ def failed(traceback: str) -> WorkerAnswer:
 
 
 def result_of(answer: WorkerAnswer) -> Result:
-    """What was made. InvalidInput where it could not be, RuntimeError where the renderer failed."""
+    """What was made. InvalidInput or RenderTimeout where it could not be, RuntimeError where the renderer failed."""
     about = answer.about
+    if answer.outcome is JobOutcome.EXHAUSTED:
+        raise RenderTimeout("The export needs more memory than there is for it, and was given up.", retry_after=30)
     if answer.outcome is JobOutcome.FAILED:
         raise RuntimeError(f"the renderer failed:\n{about['traceback']}")
     if answer.outcome is JobOutcome.REFUSED:

@@ -15,7 +15,7 @@ import structlog
 
 from bookgen import processes
 from bookgen.errors import RenderingFailed, RenderTimeout
-from bookgen.render.answers import LENGTH, WorkerAnswer, receive, result_of
+from bookgen.render.answers import LENGTH, JobOutcome, WorkerAnswer, receive, result_of
 from bookgen.render.turns import AT_ONCE, AccountTurns
 
 log = structlog.get_logger(__name__)
@@ -27,7 +27,7 @@ WAITING = 32
 
 
 class RenderPool:
-    """As many workers as there is work for, at most one a core but one more than an account has jobs at once.
+    """As many workers as there is work for, at most one a core and four, but one more than an account has jobs at once.
 
     The rest waits in a bounded queue, first come, first served: since each account has two places in it at most, no
     account's jobs go before another's next one for long.
@@ -134,7 +134,7 @@ class Worker:
         await self._stdin.drain()
         answer = await receive(self._stdout.readexactly)
         self.jobs += 1
-        self.usable = True
+        self.usable = answer.outcome is not JobOutcome.EXHAUSTED  # what filled it may still be there
         return answer
 
     async def kill(self) -> None:

@@ -37,6 +37,8 @@ def _answer(perform: Any, job: Any) -> WorkerAnswer:
         return done(perform(job))
     except InvalidInput as error:
         return refused(error)
+    except MemoryError:
+        return WorkerAnswer(JobOutcome.EXHAUSTED)
     except Exception:
         return failed(traceback.format_exc())
 

@@ -180,7 +180,7 @@ class Publisher:
 
     def _refuse_hopeless(self, job: Job) -> None:
         if self._hopeless.get((job.book.id, job.kind)) == _changed(job):
-            raise Conflict("Making this file took too long before. Change the book, for instance its longest chapter.")
+            raise Conflict("Making this file took too long, or too much memory. Shorten the book's longest chapter.")
 
     def _remember_hopeless(self, job: Job) -> None:
         self._hopeless[job.book.id, job.kind] = _changed(job)

@@ -16,7 +16,7 @@ import pytest
 
 from bench.render import corpus
 from bookgen import processes
-from bookgen.errors import InvalidInput, RenderingFailed
+from bookgen.errors import InvalidInput, RenderingFailed, RenderTimeout
 from bookgen.processes import STEPS_BACK
 from bookgen.render.job import Job
 from bookgen.render.pool import RenderPool
@@ -48,6 +48,15 @@ async def pool() -> AsyncIterator[RenderPool]:
 @dataclass(frozen=True)
 class Broken:
     """No job at all: the worker fails on it, as it would on a bug of ours."""
+
+
+@dataclass(frozen=True)
+class Vast:
+    """A job that takes all the memory that there is."""
+
+    @property
+    def book(self) -> bytes:
+        return bytes(1 << 40)
 
 
 async def test_a_worker_renders_one_job_after_the_other(pool: RenderPool) -> None:
@@ -109,6 +118,18 @@ async def test_a_bug_in_a_worker_is_an_error_and_not_its_end(pool: RenderPool) -
         await pool.run(Broken())
 
     assert (await pool.run(job())).startswith(b"PK")
+
+
+async def test_a_job_that_needs_more_memory_than_there_is_is_given_up_and_its_worker_replaced(pool: RenderPool) -> None:
+    await pool.run(job())
+    (before,) = pool._idle
+
+    with pytest.raises(RenderTimeout, match="memory"):
+        await pool.run(Vast())
+
+    assert (await pool.run(job())).startswith(b"PK")
+    (after,) = pool._idle
+    assert after.pid != before.pid
 
 
 async def test_what_a_worker_refuses_is_refused_here(pool: RenderPool) -> None:

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from bookgen.errors import Unavailable
-from bookgen.render.turns import AccountTurns
+from bookgen.errors import RenderTimeout, Unavailable
+from bookgen.render.turns import REMEMBERED_SECONDS, AccountTurns
 
 GREEDY, CALM = 1, 2
 
@@ -77,3 +77,39 @@ async def test_an_account_that_is_gone_leaves_nothing_behind(work: HeldJobs) -> 
     await asyncio.gather(*done, return_exceptions=True)
 
     assert work._turns._lines == {}
+
+
+class HandSetClock:
+    """Seconds that pass when they are set."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_accounts_whose_files_took_too_long_share_one_turn_for_a_while() -> None:
+    clock = HandSetClock()
+    turns = AccountTurns(at_once=2, waiting=3, clock=clock)
+    for account_id in (1, 2, 3):
+        with pytest.raises(RenderTimeout):
+            async with turns.of(account_id):
+                raise RenderTimeout
+    work = HeldJobs(turns)
+
+    tasks = [work.start(account_id, number) for account_id in (1, 2, 3, 4) for number in range(2)]
+    await settled()
+    assert work.begun == [(1, 0), (4, 0), (4, 1)]
+    for end in work.ends.values():
+        end.set()
+    await asyncio.gather(*tasks)
+
+    clock.now = REMEMBERED_SECONDS
+    later = HeldJobs(turns)
+    tasks = [later.start(account_id, 0) for account_id in (1, 2, 3)]
+    await settled()
+    assert len(later.begun) == 3
+    for end in later.ends.values():
+        end.set()
+    await asyncio.gather(*tasks)
