@@ -55,12 +55,13 @@ async def require_images(connection: DB, quota: Quota, standing: Standing, book_
 
 @asynccontextmanager
 async def held_images(database: Database, quota: Quota, account_id: int, images: int) -> AsyncIterator[HeldImages]:
-    """Sets so many images aside, or QuotaExceeded; what was not consumed within is given back."""
+    """Sets so many images aside, or QuotaExceeded. Within, they are consumed; whatever fails there gives them back."""
     held = await hold_images(database, quota, account_id, images, uuid4())
     try:
         yield held
-    finally:
+    except BaseException:
         await held.give_back(database.http)
+        raise
 
 
 async def hold_images(database: Database, quota: Quota, account_id: int, images: int, hold_id: UUID) -> HeldImages:

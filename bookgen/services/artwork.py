@@ -121,6 +121,7 @@ class Artwork:
                 must_exist(await books.lock(connection, account_id, book_id))
                 await held.consume(connection, len(made))
                 kept = [await _keep_cover(connection, book_id, each, prompt) for each in made]
+                await books.touch(connection, book_id)
                 await require_stored(connection, self._quota, account_id)
                 return kept
 
@@ -193,6 +194,7 @@ class Artwork:
                     position=0 if book.kind is BookKind.CHILDRENS else (chapter.content.strip().count("\n\n") + 1) // 2,
                     **size,
                 )
+                await books.touch(connection, book.id)
                 await require_stored(connection, self._quota, account_id)
                 return kept
 
@@ -249,8 +251,10 @@ class Artwork:
         reply = await self._painted(self._images, work, asked, LANDSCAPE)
         return await self._finished(work, ReceivedJob(reply.data), reply)
 
-    async def _drawn(self, work: _Work, job: CoverJob | PictureJob | ReceivedJob) -> FinishedCover | FinishedPicture:
-        """A run waits for a worker: its picture may be paid for."""
+    async def _drawn(
+        self, work: _Work, job: CoverJob | PictureJob | ReceivedJob, *, paid: bool = False
+    ) -> FinishedCover | FinishedPicture:
+        """A run waits for a worker, and so does a picture that is paid for."""
         waited = 0
         while True:
             try:
@@ -258,7 +262,7 @@ class Artwork:
                     return cast(FinishedCover | FinishedPicture, await self._pool.run(job))
             except RenderingFailed as busy:
                 waited += 1
-                if work.run_id is None or isinstance(busy, RenderTimeout):
+                if (work.run_id is None and not paid) or isinstance(busy, RenderTimeout):
                     raise
                 if waited == MOST_WAITS:
                     raise RenderTimeout(str(busy)) from busy
@@ -288,7 +292,7 @@ class Artwork:
         """What came from outside, looked at and made anew in a worker process."""
         work.paid += reply.spent
         try:
-            return _Made(await self._drawn(work, job))
+            return _Made(await self._drawn(work, job, paid=True))
         except InvalidInput as error:
             if "image" not in error.details:
                 raise
@@ -304,7 +308,8 @@ class Artwork:
                 await asyncio.shield(self._charge(work))
         made = [each for each in outcomes if isinstance(each, _Made)]
         failures = [each for each in outcomes if isinstance(each, BaseException)]
-        unforeseen = next((each for each in failures if not isinstance(each, UpstreamAIError)), None)
+        foreseen = (UpstreamAIError, RenderingFailed)
+        unforeseen = next((each for each in failures if not isinstance(each, foreseen)), None)
         if unforeseen is not None or not made:
             raise unforeseen or failures[0]
         return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from bookgen.errors import InvalidInput, Unavailable, UpstreamAIError
+from bookgen.errors import InvalidInput, RenderTimeout, Unavailable, UpstreamAIError
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageRequest, Painted, Spent
 from bookgen.providers.text import CallBudget, Halt, Outage, Patient, paid_for
@@ -89,6 +89,8 @@ class Painter:
                 async with self._pool.turn(request.account_id):
                     finished: FinishedPicture = await self._pool.run(job)
                     return finished
+            except RenderTimeout:
+                break  # it would take as long again
             except Unavailable as busy:
                 await asyncio.sleep(busy.retry_after or 1)
         number = request.chapter_number

@@ -183,9 +183,11 @@ async def add_chapters(connection: asyncpg.Connection, book_id: int, plans: Sequ
 
 REWRITE = """
     WITH former AS (
-        SELECT content, word_count, content <> '' AS held, content_version = $5 AS same
+        SELECT book_id, content, word_count, content <> '' AS held, content_version = $5 AS same
           FROM chapter WHERE id = $1
            FOR UPDATE
+    ), touched AS (
+        UPDATE book SET updated_at = now() FROM former WHERE book.id = former.book_id
     ), revised AS (
         INSERT INTO chapter_revision (chapter_id, origin, content, word_count)
         SELECT $1, CASE WHEN same THEN 'regenerate' ELSE 'model' END,

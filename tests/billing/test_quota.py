@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from bookgen.billing.images import require_images
+from bookgen.billing.images import held_images, require_images
 from bookgen.billing.quota import Quota
 from bookgen.billing.storage import require_stored
 from bookgen.errors import BookQuotaExceeded, PlanUpgradeRequired, QuotaExceeded
@@ -359,6 +359,17 @@ async def test_what_is_in_flight_counts_on_what_is_left(pool, quota, make_accoun
     with pytest.raises(QuotaExceeded) as one_is_left:
         await quota.require(pool, standing, Allowance.AI_EDITS, in_flight=1, amount=2)
     assert one_is_left.value.details["remaining"] == 1
+
+
+async def test_images_that_are_counted_succeed_whatever_becomes_of_their_hold(database, quota, make_account):
+    account = await make_account()
+
+    async with held_images(database, quota, account, 1) as held:
+        await held.consume(database.http, 1)
+        await database.http.execute("ALTER TABLE image_hold RENAME TO image_hold_elsewhere")
+
+    await database.http.execute("ALTER TABLE image_hold_elsewhere RENAME TO image_hold")
+    assert await database.http.fetchval("SELECT count(*) FROM image_hold") == 0
 
 
 async def test_a_run_may_make_the_images_that_are_left_and_not_one_more(pool, quota, make_account, make_book):

@@ -11,6 +11,10 @@ import pypdfium2
 import pytest
 from PIL import Image
 
+from bookgen.providers.access import Access
+from bookgen.providers.registry import ModelSettings, build_image_model
+from bookgen.render import turns
+from tests.fakes.image_server import ImageServer
 from tests.http.conftest import Api, OpenApi
 
 ROOT = "http://books.example"
@@ -60,6 +64,38 @@ async def test_a_cover_is_a_jpeg_of_1600_by_2560_with_a_thumbnail(api: Api) -> N
     with Image.open(io.BytesIO((await picture(api, cover["thumbnail_url"])).raw)) as image:
         assert image.size == (400, 640)
     assert (cover["width"], cover["height"]) == (1600, 2560)
+
+
+async def test_what_is_made_again_moves_its_book_up(api: Api) -> None:
+    book, other = await api.outlined(), await api.outlined()
+    chapter = f"/chapters/{book['chapters'][0]['id']}"
+    await api.patch(f"{chapter}/", {"content": "It was a cold morning."})
+
+    for path, body in [
+        (f"{chapter}/regenerate/", None),
+        (f"/books/{book['id']}/generate-cover/", {"count": 1}),
+        (f"{chapter}/generate-image/", {}),
+    ]:
+        await api.patch(f"/books/{other['id']}/", {"subtitle": path})
+        assert (await api.post(path, body)).status == 200
+        assert [each["id"] for each in (await api.get("/books/")).body] == [book["id"], other["id"]]
+
+
+async def test_a_picture_that_is_paid_for_waits_until_there_is_a_worker_for_it(
+    open_api: OpenApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "WAITING_SECONDS", 0.1)
+    async with ImageServer() as server:
+        images = build_image_model(
+            "openai:gpt-image-2.5-flare", ModelSettings(access={"openai": Access("key", server.url)})
+        )
+        api = await (await open_api(images=images)).as_new_account("ada")
+        monkeypatch.setattr(api.services.artwork._pool, "_accounts", turns.AccountTurns(at_once=1, waiting=0))
+        book = await api.book()
+
+        made = await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})
+
+    assert (made.status, len(made.body["covers"])) == (200, 2)
 
 
 async def test_a_picture_may_be_kept_for_ever_and_asked_for_in_part(api: Api) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from dataclasses import replace
 
 import pytest
@@ -135,6 +136,19 @@ def test_a_picture_from_outside_is_made_anew_and_what_is_none_is_refused() -> No
     assert (kept.picture.width, kept.picture.height) == (400, 400)
     with pytest.raises(InvalidInput):
         keep_picture(ReceivedJob(b"<svg/>" * 100))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_a_picture_whose_metadata_nobody_can_read_is_as_good_as_another(kind: str) -> None:
+    orientation, date = (0x0112, 3, 1, 6), (0x0132, 11, 1, 0x3FC00000)  # the date is a number, which none is
+    tags = b"".join(struct.pack("<HHII", *tag) for tag in (orientation, date))
+    told = io.BytesIO()
+    with Image.open(io.BytesIO(red_picture(400, 300).data)) as painted:
+        painted.save(told, kind, exif=b"Exif\0\0" + struct.pack("<2sHIH", b"II", 42, 8, 2) + tags + bytes(4))
+
+    kept = keep_picture(ReceivedJob(told.getvalue()))
+
+    assert (kept.picture.width, kept.picture.height) == (400, 300)
 
 
 def test_the_character_sheet_shows_the_hero_three_times() -> None:
