@@ -63,9 +63,11 @@ class Mailing:
     async def deliver_due(self) -> int:
         """Send one batch of what is due; how many letters that was."""
         due = await mails.claim(self._db, BATCH, LEASE)
-        async with asyncio.TaskGroup() as sending:
-            for mail in due:
-                sending.create_task(self._deliver(mail))
+        # One that fails cuts off no other in the middle: its recipient might get it twice.
+        outcomes = await asyncio.gather(*map(self._deliver, due), return_exceptions=True)
+        for outcome in outcomes:
+            if outcome is not None:
+                raise outcome
         return len(due)
 
     async def _wait(self) -> None:

@@ -38,20 +38,22 @@ class Profiles:
         the old one is mailed a link that takes the change back.
         """
         before = await self.find(account_id)
-        moves = "email" in changes and changes["email"].lower() != before.email.lower()
-        if moves:
-            changes = {**changes, "email": signup.personal_email(changes["email"])}
+        moves = False
+        if changes.get("email", before.email) != before.email:
+            email = signup.valid_email(changes["email"])
+            moves = email.lower() != before.email.lower()
+            changes = {**changes, "email": signup.personal_email(email) if moves else email}
         async with self._db.acquire() as connection, connection.transaction():
             if moves and not await addresses.is_free(connection, account_id, changes["email"]):
                 sentence = "An account with this e-mail address exists."
                 raise InvalidInput(sentence, email=[sentence])
             after = await accounts.update_profile(connection, account_id, changes)
-            asked = after.pending_email if moves else None
+            asked = changes["email"] if moves and after.pending_email == changes["email"] else None
             if asked:
                 await mails.enqueue(connection, LinkPurpose.VERIFY_EMAIL, asked, account_id)
                 await mails.enqueue(connection, LinkPurpose.UNDO_EMAIL, after.email, account_id)
                 await history.record(connection, after, "email-asked", email=asked)
-        if moves:
+        if asked:
             self._wake_mail()
         return after, asked
 

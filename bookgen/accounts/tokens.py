@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -18,6 +19,7 @@ from bookgen.errors import TokenExpired, TokenInvalid
 
 ALGORITHM = "HS256"
 MAX_TOKEN_CHARACTERS = 4096
+_FORM = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)  # its parts are decoded leniently, so that `=` would pass
 MAX_ID = 2**63 - 1
 YEAR_SECONDS = 365 * 24 * 3600
 
@@ -118,7 +120,7 @@ class Tokens:
 
 
 def _decode(token: str, key: bytes) -> Claims:
-    if len(token) > MAX_TOKEN_CHARACTERS or not token.isascii():
+    if len(token) > MAX_TOKEN_CHARACTERS or not _FORM.fullmatch(token):
         raise TokenInvalid
     try:
         payload = jwt.decode(

@@ -11,6 +11,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Any, cast
 
+import asyncpg
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 from structlog.testing import capture_logs
@@ -172,6 +173,40 @@ async def test_a_letter_that_could_not_be_sent_is_tried_again_later(door: Door) 
     assert len(mailer.taken) == 1
     assert await waiting(door) == 0
     assert await door.database.http.fetchval("SELECT count(*) FROM link") == 1
+
+
+class UntilBoth:
+    """Takes a letter once two are being sent; the second is still on its way when the table of letters is gone."""
+
+    def __init__(self, db: asyncpg.Pool) -> None:
+        self._db = db
+        self._begun = 0
+        self._both, self._gone = asyncio.Event(), asyncio.Event()
+        self.taken: list[Letter] = []
+
+    async def send(self, letter: Letter) -> None:
+        self._begun += 1
+        if self._begun == 1:
+            await self._both.wait()
+            await self._db.execute("ALTER TABLE mail RENAME TO mail_elsewhere")
+            self._gone.set()
+        else:
+            self._both.set()
+            await self._gone.wait()
+            await self._db.execute("SELECT pg_sleep(0.2)")
+        self.taken.append(letter)
+
+
+async def test_a_letter_that_can_not_be_crossed_off_cuts_off_no_other(door: Door) -> None:
+    await door.register("ada")
+    await door.register("bea")
+    mailer = UntilBoth(door.database.http)
+
+    with pytest.raises(asyncpg.UndefinedTableError):
+        await mailing(door, mailer).deliver_due()
+
+    assert {letter.recipient for letter in mailer.taken} == {"ada@example.com", "bea@example.com"}
+    await door.database.http.execute("ALTER TABLE mail_elsewhere RENAME TO mail")
 
 
 async def test_a_letter_nobody_takes_is_given_up_in_the_end(door: Door) -> None:

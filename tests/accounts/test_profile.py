@@ -116,6 +116,28 @@ async def test_an_address_that_came_from_google_may_be_sent_back(door: Door) -> 
     assert (same[0], other[0]) == (200, 400)
 
 
+async def test_the_own_address_is_spelt_anew_at_once_whatever_else_is_pending(door: Door) -> None:
+    token = await door.access("ada")
+    await door.database.http.execute("UPDATE account SET email = 'ada@gmail.com'")
+    await door.call("PATCH", "/auth/profile/", token=token, json={"email": "ada@example.org"})
+    letters = len(await door.letters())
+
+    _, changed = await door.call("PATCH", "/auth/profile/", token=token, json={"email": "ada@googlemail.com"})
+
+    assert changed["email"] == "ada@googlemail.com"
+    assert "A letter is on its way" not in changed["message"]
+    assert len(await door.letters()) == letters
+
+
+async def test_no_letter_that_looks_like_another_is_part_of_an_address(door: Door) -> None:
+    token = await door.access("kim")
+
+    status, _ = await door.call("PATCH", "/auth/profile/", token=token, json={"email": "\N{KELVIN SIGN}im@example.com"})
+
+    assert status == 400
+    assert (await door.call("GET", "/auth/profile/", token=token))[1]["email"] == "kim@example.com"
+
+
 async def test_the_same_address_in_other_letters_stays_verified(door: Door) -> None:
     token = await door.access("ada")
     await door.call("GET", await door.link("verify-email"))

@@ -101,6 +101,7 @@ ATTACKS = {
     "a byte that is no text": "\udcff" + forged(claims()),
     "deep header": f"{encoded(b'[' * 2900)}.e30.AAAA",
     "long number in header": f"{encoded(b'1' * 3000)}.e30.AAAA",
+    "padded": forged(claims()) + "=",
     "payload is a list": forged([1, 2]),
     "payload changed": ".".join(
         part if place != 1 else encoded(claims(user_id=8)) for place, part in enumerate(forged(claims()).split("."))
