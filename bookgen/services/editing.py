@@ -97,7 +97,7 @@ async def change_book(
         if existing and target != book.target_word_count:
             await chapters.rebudget(connection, book_id, target)
         await books.save(connection, book, changes)
-        if _length(changes) > _length({name: getattr(book, name) for name in changes}):
+        if _bytes(changes) > _bytes({name: getattr(book, name) for name in changes}):
             await require_stored(connection, quota, account_id)
 
 
@@ -187,12 +187,12 @@ async def _require_budgets(connection: Connection, quota: Quota, account_id: int
         await quota.require_words(connection, account_id, book_id, words)
 
 
-def _length(texts: Mapping[str, Any]) -> int:
-    return sum(len(value) for value in texts.values() if isinstance(value, str))
+def _bytes(texts: Mapping[str, Any]) -> int:
+    return sum(len(value.encode()) for value in texts.values() if isinstance(value, str))
 
 
 def _described(outline: Iterable[Chapter | RevisedChapter]) -> int:
-    return sum(len(each.title) + len(each.summary) + storage.ROW for each in outline)
+    return sum(_bytes({"title": each.title, "summary": each.summary}) + storage.ROW for each in outline)
 
 
 async def _count_words(text: str) -> int:

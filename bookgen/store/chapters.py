@@ -160,7 +160,7 @@ SAVE = f"""
       FROM changed f
      WHERE c.id = f.id
     RETURNING {COLUMNS.replace("c.content,", "CASE WHEN $7 IS NULL THEN c.content ELSE '' END AS content,")},
-              f.rewritten AND $7 <> '' OR length(c.summary) > length(f.summary) AS grown,
+              f.rewritten AND $7 <> '' OR octet_length(c.summary) > octet_length(f.summary) AS grown,
               EXISTS (SELECT FROM illustration i WHERE i.chapter_id = c.id) AS illustrated
 """
 

@@ -68,6 +68,25 @@ async def test_former_texts_count_by_their_bytes(small: Api, letter: str, letter
     assert 3 * 330_000 < await kept(small) <= MEGABYTE
 
 
+async def test_summaries_that_are_spelt_in_longer_letters_grow(small: Api) -> None:
+    book = await small.outlined()
+    chapter = book["chapters"][0]["id"]
+    plain = {"id": chapter, "summary": "a" * 1_000}
+    outline = f"/books/{book['id']}/update-outline/"
+    assert (await small.post(outline, {"chapters": [plain]})).status == 200
+    assert (await save(small, chapter, MEGABYTE - await kept(small) - 100)).status == 200
+
+    longer = {"summary": "\N{SLIGHTLY SMILING FACE}" * 1_000}
+    refused = [
+        await small.post(outline, {"chapters": [plain | longer]}),
+        await small.patch(f"/chapters/{chapter}/", longer),
+        await small.patch(f"/books/{book['id']}/", {"description": longer["summary"]}),
+    ]
+
+    assert [reply.status for reply in refused] == [402, 402, 402]
+    assert await kept(small) <= MEGABYTE
+
+
 async def test_what_has_no_text_counts_as_well(small: Api) -> None:
     book = await small.outlined(chapter_count=100, target_word_count=20_000)
 
