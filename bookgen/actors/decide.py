@@ -173,10 +173,10 @@ def _phase_done(state: BookState, message: PhaseDone) -> Decision:
         return Decision(run)
     if (run.epoch, run.call_no) != (message.epoch, message.call_no):
         return Decision(run)
-    remark = message.remark or run.remark
-    done = replace(run, call_started_at=None, crash_count=0, total=message.chapters or run.total, remark=remark)
-    decision = _phase_over(state, done)
     overtaken = run.phase is RunPhase.OUTLINE and state.chapters > 0  # the author has made one meanwhile
+    total = state.chapters if overtaken else message.chapters or run.total
+    remark = message.remark or run.remark
+    decision = _phase_over(state, replace(run, call_started_at=None, crash_count=0, total=total, remark=remark))
     return decision if overtaken else replace(decision, effects=decision.effects | {Effect.SAVE})
 
 

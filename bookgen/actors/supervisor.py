@@ -225,7 +225,7 @@ class Supervisor:
         self.registry.clear()
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
-                await asyncio.gather(*self.resources.entries.tasks)
+                await asyncio.gather(*self.resources.entries.tasks, return_exceptions=True)
                 await runs.release(self.resources.pool, self.resources.boot_id)
                 await reports.release(self.resources.pool, self.resources.boot_id)
                 await self.lease.give_up()

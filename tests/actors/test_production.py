@@ -400,6 +400,24 @@ async def test_an_outline_that_its_author_made_meanwhile_is_not_replaced(
     assert [row["title"] for row in titles] == ["Mine"]
 
 
+async def test_the_total_is_that_of_the_outline_which_its_author_made_meanwhile(
+    supervisor: Supervisor, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
+) -> None:
+    held = hold(RunPhase.OUTLINE)
+    await author.ask(supervisor)
+    await held.reached()
+    await author.ask(supervisor, Pause())
+
+    await shelf.pool.execute(
+        "INSERT INTO chapter (book_id, chapter_number, title, target_word_count) VALUES ($1, 1, 'Mine', 500)",
+        author.book,
+    )
+    held.let_go()
+    await shelf.until("SELECT phase = 'chapters' FROM run WHERE book_id = $1", author.book)
+
+    assert await shelf.value("SELECT total FROM run") == 1
+
+
 async def test_a_chapter_that_is_added_while_the_cover_is_made_is_written_too(
     supervisor: Supervisor, studio: Studio, shelf: Shelf, author: Idea, hold: Callable[[RunPhase], HeldPhase]
 ) -> None:

@@ -30,10 +30,6 @@ class ProcessEnded(Exception):
     """The process ended before it answered."""
 
 
-class NoAnswer(Exception):
-    """The caller has waited long enough. What was asked may still be done."""
-
-
 class SimulatedProcess(Owner):
     """`asked` are the requests that are not answered yet: the caller's side of each."""
 
