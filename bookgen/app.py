@@ -240,6 +240,12 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
             what="What is bought is paid for and not given: no event of the payment processor can be believed.",
             to_do="Set STRIPE_WEBHOOK_SECRET, which bookgen payments sync --apply prints.",
         )
+    if config.billing_enabled and not config.stripe_secret_key:
+        log.warning(
+            "nothing_can_be_bought",
+            what="Billing is on without a key of the payment processor: plans count, and none can be paid for.",
+            to_do="Set STRIPE_SECRET_KEY, or BOOKGEN_BILLING=off.",
+        )
     payments = build_payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
     passwords = overrides.get("passwords") or Passwords(threads=config.sizes.password_threads)

@@ -72,6 +72,7 @@ Url = Annotated[
     AfterValidator(lambda url: url.rstrip("/")),
 ]
 Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$"), AfterValidator(_with_sound_port)]
+ApiKey = Annotated[SecretStr, _matching(r"^[!-~]*\Z")]  # what a header can carry
 Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
 Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 PROVIDERS = ("anthropic", "openai")  # of text; each has NAME_API_KEY and NAME_BASE_URL
@@ -164,9 +165,13 @@ class Config(BaseSettings):
     fallback_model: FallbackName = setting(
         "", f"{', '.join(_MODELS)} or offline", "Used when the first model refuses or stays away."
     )
-    anthropic_api_key: SecretStr | None = setting(None, "a key", "Anthropic's key.")
+    anthropic_api_key: ApiKey | None = setting(
+        None, "a key without blanks, of ASCII letters, digits and signs", "Anthropic's key."
+    )
     anthropic_base_url: Url | None = setting(None, "an http(s) URL", "Another Anthropic server.")
-    openai_api_key: SecretStr | None = setting(None, "a key", "OpenAI's key.")
+    openai_api_key: ApiKey | None = setting(
+        None, "a key without blanks, of ASCII letters, digits and signs", "OpenAI's key."
+    )
     openai_base_url: Url | None = setting(None, "an http(s) URL", "Another OpenAI server, also a local one.")
     model_timeout: float = setting(
         180.0,

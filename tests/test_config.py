@@ -85,6 +85,11 @@ def test_a_config_can_not_be_changed() -> None:
             "BOOKGEN_SMTP_URL takes smtp[s]://user:password@host:port, without TLS only with ?tls=off, "
             "not what it was given.",
         ),
+        (
+            "OPENAI_API_KEY",
+            "sk-clé",
+            "OPENAI_API_KEY takes a key without blanks, of ASCII letters, digits and signs, not what it was given.",
+        ),
         ("BOOKGEN_MAIL_FROM", "the books", "BOOKGEN_MAIL_FROM takes an e-mail address, not 'the books'."),
         ("BOOKGEN_BOOK_COST_CAP", "-1", "BOOKGEN_BOOK_COST_CAP takes an amount like 12.50, not '-1'."),
         ("BOOKGEN_PROT", "1", "BOOKGEN_PROT is not a setting. Did you mean BOOKGEN_PORT?"),

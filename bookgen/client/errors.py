@@ -1,4 +1,4 @@
-"""What the client raises: one class for each code of the contract, read from whatever shape a refusal has."""
+"""What the client raises: a class for each code that a caller may act on, read from whatever shape a refusal has."""
 
 from __future__ import annotations
 

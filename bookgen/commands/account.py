@@ -6,6 +6,7 @@ import getpass
 import os
 import secrets
 import socket
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -19,7 +20,7 @@ from bookgen.accounts import signup
 from bookgen.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords, require_uncommon
 from bookgen.app import open_database
 from bookgen.billing import credits
-from bookgen.billing.standing import is_live
+from bookgen.billing.standing import is_live, standard_plan
 from bookgen.commands import passwords
 from bookgen.errors import Conflict, InvalidInput, NotFound
 from bookgen.models import Account, CreditKind
@@ -62,8 +63,12 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 async def run(options: Namespace) -> int:
-    async with open_database(config.load()) as database:
+    settings = config.load()
+    async with open_database(settings) as database:
         await options.account_action(options, database)
+    if options.account_command in ("list", "set-plan") and not settings.billing_enabled:
+        plan = standard_plan(billing=False)
+        print(f"Billing is off: until it is on, every account has what the plan {plan} grants.", file=sys.stderr)
     return 0
 
 

@@ -7,6 +7,8 @@ import asyncio
 import contextlib
 import gc
 import importlib
+import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -28,7 +30,41 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = sys.argv[1:] if arguments is None else arguments
+    _meet_any_terminal()
+    try:
+        try:
+            return _called([_typed(each) for each in (sys.argv[1:] if arguments is None else arguments)])
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads any further, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _meet_any_terminal() -> None:
+    """What it has no letters for is shown as `?`, and what a shell has closed leads nowhere."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(OSError):  # what it leads to has changed since it was opened
+                stream.reconfigure(errors="replace")
+
+
+def _typed(argument: str) -> str:
+    """Where the terminal is said to know ASCII alone, UTF-8 is typed all the same."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(argument).decode(errors="replace")
+    return argument
+
+
+def _called(given: Sequence[str]) -> int:
     gc.disable()  # what is imported stays: the collector need not walk it while it comes, nor ever after
     try:
         options = parser(next(iter(given), "")).parse_args(given)

@@ -20,8 +20,7 @@ REMEDIES = {
     "UPSTREAM_AI_ERROR": "Try once more.",
     "CONNECTION_LOST": "Call the same once more: what is there is not made again.",
     "SERVICE_UNAVAILABLE": "Call the same once more in a minute.",
-    "UNAUTHENTICATED": "Start `bookgen mcp` again.",
-}
+} | dict.fromkeys(("AUTHENTICATION_REQUIRED", "TOKEN_EXPIRED", "TOKEN_INVALID"), "Start `bookgen mcp` again.")
 
 
 def explained(tool: Callable[P, Awaitable[Any]]) -> Callable[P, Awaitable[Any]]:

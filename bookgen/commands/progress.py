@@ -42,13 +42,16 @@ class Lines:
 
     @contextlib.contextmanager
     def following(self) -> Iterator[Callable[[Status], None]]:
-        told: set[str] = set()
+        told = {""}
 
         def show(status: Status) -> None:
-            line = f"{status['completed_chapters']} of {status['total_chapters']} chapters, {_words(status)}"
+            line = f"{status['completed_chapters']} of {_count(status['total_chapters'])}, {_words(status)}"
             if line not in told:
                 told.add(line)
                 self.say(f"{line}{_time_left(status)}")
+            if (waits := _waits(status)) not in told:
+                told.add(waits)
+                self.say(waits)
 
         yield show
 
@@ -78,10 +81,10 @@ class Terminal(Lines):
     """The same words, with a bar that moves while the book is written."""
 
     def __init__(self) -> None:
-        self._console = Console(highlight=False)
+        self._console = Console(highlight=False, emoji=False)
 
     def say(self, text: str) -> None:
-        self._console.print(escape(text))
+        self._console.print(escape(text), soft_wrap=True)  # a path can be copied whole
 
     def picture(self, path: Path) -> None:
         show_picture(self._console, path)
@@ -113,11 +116,16 @@ class Terminal(Lines):
 
 def _now(status: Status) -> str:
     current = status.get("current_chapter")
-    waits = str(status["status_message"]).startswith("Waiting")
-    if status["generation_status"] == "running" and current and not waits:
+    if status["generation_status"] == "running" and current and not _waits(status):
         titles = {chapter["chapter_number"]: chapter["title"] for chapter in status["outline"]}
         return escape(f"Chapter {current} of {status['total_chapters']}: {titles.get(current, '')[:40]}")
     return escape(str(status["status_message"]))
+
+
+def _waits(status: Status) -> str:
+    """What the run waits for, if it does: its turn, or a model that is away."""
+    message = str(status["status_message"])
+    return message if message.startswith("Waiting") else ""
 
 
 def _finding(finding: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.composition import settings
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
 from tests.http.conftest import Api, open_api, visitor
-from tests.service import ROOT, run
+from tests.service import ROOT, environment, run
 
 __all__ = ["open_api", "visitor"]
 
@@ -78,6 +79,12 @@ async def test_a_database_that_can_not_be_reached_stops_it(tmp_path: Path, comma
     assert "hush" not in line
 
 
+async def test_a_url_whose_password_is_not_quoted_shows_nothing_of_it(tmp_path: Path) -> None:
+    line = await refused(tmp_path, "migrate", BOOKGEN_DATABASE_URL="postgresql://ada:hu@sh:hush@127.0.0.1/books")
+
+    assert line == "BOOKGEN_DATABASE_URL can't be read: in a password @ : / are written %40 %3A %2F."
+
+
 async def test_a_wrong_database_password_is_said(tmp_path: Path, dsn: str) -> None:
     line = await refused(tmp_path, "serve", BOOKGEN_DATABASE_URL=dsn.replace("bookgen:", "bookgen:x"))
 
@@ -130,6 +137,47 @@ def test_every_command_says_what_it_takes(name: str, capsys: pytest.CaptureFixtu
 
     assert ended.value.code == 0
     assert f"usage: bookgen {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("billing", "said"), [("off", "Billing is off: "), ("on", "")])
+async def test_the_list_of_accounts_says_when_its_plans_do_not_count(
+    tmp_path: Path, dsn: str, billing: str, said: str
+) -> None:
+    code, listed, complained = await run(
+        tmp_path, "account", "list", BOOKGEN_DATABASE_URL=dsn, BOOKGEN_BILLING=billing, STRIPE_SECRET_KEY="sk_test_1"
+    )
+
+    assert (code, listed.count("\n")) == (0, 1)
+    assert complained.startswith(said)
+    assert bool(complained) == bool(said)
+
+
+def test_a_reader_that_has_left_is_no_error(tmp_path: Path, dsn: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "bookgen", "account", "list"],
+        env=environment(tmp_path, BOOKGEN_DATABASE_URL=dsn, BOOKGEN_BILLING="on"),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+    )
+
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_a_terminal_that_is_said_to_know_ascii_alone_breaks_nothing(tmp_path: Path, dsn: str) -> None:
+    of_ascii = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "bookgen", "account", "create", "ada@example.com", "--username", "Żółć"],
+        env=environment(tmp_path, BOOKGEN_DATABASE_URL=dsn) | of_ascii,
+        capture_output=True,
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b"username ????" in ended.stdout
 
 
 async def test_check_says_ok_of_every_part_that_works(tmp_path: Path, dsn: str) -> None:

@@ -36,6 +36,15 @@ def test_nothing_is_said_twice(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
+def test_what_a_run_waits_for_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    away = "Waiting for the model since 08:00 UTC: it answered 500."
+    with Lines().following() as show:
+        for message in ("Writing chapter 4", away, away, "Writing chapter 4"):
+            show(status(status_message=message))
+
+    assert capsys.readouterr().out.splitlines()[1:] == [away]
+
+
 def test_a_book_of_an_unknown_price_shows_no_cost(capsys: pytest.CaptureFixture[str]) -> None:
     chapters = [{"chapter_number": 1, "title": "One"}]
     book = {"title": "T", "chapters": chapters, "target_word_count": 5000, "estimated_seconds": 5400}

@@ -64,11 +64,13 @@ async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
             if asyncio.get_running_loop().time() > deadline:
                 raise StartupError(f"{_name(url)} does not finish starting.") from error
             await asyncio.sleep(1)
-        except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             reason = str(error) or type(error).__name__
             if "unsupported startup parameter" in reason:
                 raise _behind_a_pooler(setting, url) from error
             raise StartupError(f"{setting}: {_name(url)} can't be reached: {reason}") from error
+        except ValueError as error:  # which quotes what may be a piece of the password
+            raise StartupError(f"{setting} can't be read: in a password @ : / are written %40 %3A %2F.") from error
     try:
         version = connection.get_server_version().major
         bound = await connection.fetchval("SHOW lock_timeout")
