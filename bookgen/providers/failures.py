@@ -5,6 +5,7 @@ Both SDKs are made by the same generator and name things alike, so one reading s
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -131,13 +132,20 @@ def _of_event(error: Exception, detail: str) -> CallFailed:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date."""
-    exact, usual = headers.get("retry-after-ms"), headers.get("retry-after")
+    exact, usual = _number(headers.get("retry-after-ms", "")), headers.get("retry-after", "")
+    if exact is not None:
+        return exact / 1000
+    seconds = _number(usual)
+    return _seconds_until(usual) if seconds is None else seconds
+
+
+def _number(text: str) -> float | None:
+    """What is not negative; None for what is no number, or none that can be waited for."""
     try:
-        if exact is not None:
-            return max(float(exact) / 1000, 0.0)
-        return max(float(usual), 0.0) if usual is not None else None
+        number = float(text)
     except ValueError:
-        return _seconds_until(usual or "")
+        return None
+    return max(number, 0.0) if math.isfinite(number) else None
 
 
 def _seconds_until(date: str) -> float | None:

@@ -278,14 +278,16 @@ class Database:
                 if statement_cache:
                     await pooler.require_prepared_statements(dsn)
         how: Any = {"pooled": pooled, "statement_cache": statement_cache}
-        http = await open_pool(dsn, size=http_connections, silence=HTTP_SILENCE_SECONDS, **how)
+        pools: list[Pool] = []
         try:
-            runs = await open_pool(dsn, size=run_connections, patience=30.0, **how)
-            lease = await open_pool(direct_dsn, size=LEASE_CONNECTIONS, patience=30.0, warm=0)
+            pools.append(await open_pool(dsn, size=http_connections, silence=HTTP_SILENCE_SECONDS, **how))
+            pools.append(await open_pool(dsn, size=run_connections, patience=30.0, **how))
+            pools.append(await open_pool(direct_dsn, size=LEASE_CONNECTIONS, patience=30.0, warm=0))
         except BaseException:
-            http.terminate()
+            for pool in pools:
+                pool.terminate()
             raise
-        return cls(direct_dsn, http, runs, lease)
+        return cls(direct_dsn, *pools)
 
     async def close(self, *, patience: float = 5.0) -> None:
         """Give connections in use `patience` seconds to come home, then cut them."""

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 
-from bookgen.errors import UpstreamAIError
+from bookgen.errors import Unavailable, UpstreamAIError
 from bookgen.providers.text import Block, CallBudget, Message, Spent, StopReason, TextModel, TextRequest
 from bookgen.support.ledger import Ledger
 from bookgen.support.retrieval import Passage, PassageIndex, passages_of
@@ -87,7 +87,7 @@ class Support:
         if self._model and by_model and self._may_ask_model():
             try:
                 return await self._from_model(self._model, question, history, found or self._index.first(PASSAGES))
-            except (UpstreamAIError, TimeoutError):
+            except (UpstreamAIError, Unavailable, TimeoutError):
                 pass
         return _from_passages(question, found, self._index)
 

@@ -11,6 +11,7 @@ import pytest
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.deadlines import Deadlines
+from bookgen.providers.failures import retry_after
 from bookgen.providers.fallback import FallbackModel
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
@@ -245,3 +246,22 @@ async def test_a_server_that_tells_no_usage_is_counted_by_length(server, make) -
     assert reply.usage.output_tokens == pytest.approx(len(reply.text) / 4, rel=0.05)
     assert reply.usage.input_tokens > 0
     await model.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ({"retry-after": "3"}, 3),
+        ({"retry-after": "-3"}, 0),
+        ({"retry-after-ms": "1500", "retry-after": "3"}, 1.5),
+        ({"retry-after-ms": "soon", "retry-after": "3"}, 3),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+    ids=str,
+)
+def test_how_long_a_provider_asks_to_wait(said: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(said) == seconds

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from bookgen.errors import UpstreamAIError
+from bookgen.errors import Unavailable, UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import StopReason, TextReply
 from bookgen.support.assistant import Support
@@ -98,7 +98,17 @@ async def test_a_question_that_no_document_answers_is_said_to_be_so(passages):
     assert answer.sources
 
 
-@pytest.mark.parametrize("model", [AssistantModel(None), AssistantModel("No.", StopReason.REFUSAL), AssistantModel("")])
+class WithoutDatabase(AssistantModel):
+    """A model whose call can't be reserved."""
+
+    async def complete(self, _request):
+        raise Unavailable
+
+
+FAILING = [AssistantModel(None), AssistantModel("No.", StopReason.REFUSAL), AssistantModel(""), WithoutDatabase()]
+
+
+@pytest.mark.parametrize("model", FAILING)
 async def test_when_the_model_fails_the_passages_still_answer(passages, model):
     answer = await Support(PassageIndex(passages), model).ask("pause a run")
 
