@@ -64,10 +64,11 @@ def test_lines_of_libraries_are_redacted_as_well(log_lines: io.StringIO) -> None
     assert json.loads(log_lines.getvalue())["level"] == "warning"
 
 
-def test_the_line_of_a_request_has_its_fields_and_hides_a_token_that_its_caller_named_it_after(
-    log_lines: io.StringIO,
+@pytest.mark.parametrize("secret", [JWT, f"sk-ant-{CANARY}", f"pk_live_{CANARY}", f"whsec_{CANARY}"])
+def test_the_line_of_a_request_has_its_fields_and_hides_a_secret_that_its_caller_named_it_after(
+    log_lines: io.StringIO, secret: str
 ) -> None:
-    telemetry.log_request(JWT, {"method": "GET", "route": "/books/", "status": 200, "ms": 1.5, "account_id": 7})
+    telemetry.log_request(secret, {"method": "GET", "route": "/books/", "status": 200, "ms": 1.5, "account_id": 7})
 
     line = json.loads(log_lines.getvalue())
     assert line.pop("timestamp").endswith("Z")

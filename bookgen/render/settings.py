@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from bookgen.errors import InvalidInput
@@ -49,8 +49,6 @@ CHOICES = {
 }
 RANGES = {"font_size": (8.0, 18.0), "line_spacing": (1.0, 2.0)}
 LONGEST = {"dedication": 1_000, "copyright_text": 5_000, "isbn": 20, "publisher": 200}
-
-_DEFAULTS = asdict(ExportSettings())
 
 
 def parse_settings(raw: Mapping[str, Any]) -> ExportSettings:
