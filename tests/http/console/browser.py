@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import shutil
 import tempfile
@@ -13,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from selenium import webdriver
-from selenium.common.exceptions import JavascriptException
+from selenium.common.exceptions import JavascriptException, StaleElementReferenceException
 from selenium.webdriver.common.keys import Keys
 
 from tests.checkers import AXE
@@ -128,6 +129,10 @@ class BrowserPage:
     async def sees(self, text: str) -> None:
         await self.until("document.body.innerText.includes(values[0])", text)
 
+    async def heads(self, title: str) -> None:
+        """The view of that title is open, and has the focus."""
+        await self.until("document.title === `${values[0]} · bookgen`", title)
+
     async def misses(self, text: str) -> None:
         await self.until("!document.body.innerText.includes(values[0])", text)
 
@@ -151,8 +156,10 @@ class BrowserPage:
         return str(await self.script("return document.body.innerText"))
 
     async def keys(self, *keys: str) -> None:
-        """To whatever has the focus."""
-        await self._do(lambda: self.driver.switch_to.active_element.send_keys(*keys))
+        """To whatever has the focus, also where the page replaces it between the look at it and the keys."""
+        while True:
+            with contextlib.suppress(StaleElementReferenceException):
+                return await self._do(lambda: self.driver.switch_to.active_element.send_keys(*keys))
 
     async def tab_to(self, name: str) -> None:
         """As far as it takes, from where the focus is."""

@@ -96,11 +96,11 @@ async def test_a_visitor_reads_the_sample_book(page: BrowserPage, visitor: Api) 
     demo = (await visitor.get("/books/demo/")).body
 
     await page.press("Read a sample book first")
-    await page.sees(demo["title"])
+    await page.heads(demo["title"])
     await page.press("Read it")
-    await page.sees(demo["chapters"][0]["title"])
+    await page.heads(demo["chapters"][0]["title"])
     await page.keys("j")
-    await page.sees(demo["chapters"][1]["title"])
+    await page.heads(demo["chapters"][1]["title"])
 
 
 async def _files(folder: Path, number: int) -> list[Path]:
