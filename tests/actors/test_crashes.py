@@ -441,6 +441,7 @@ async def test_a_stored_reply_is_not_paid_for_again(start: Start, model: Model, 
     await supervisor.ask(account, book, Pause())
     model.poison.clear()
     supervisor.registry.find((account, book)).cancel()
+    await shelf.until("SELECT EXISTS (SELECT FROM step)")
     await shelf.pool.execute("UPDATE run SET call_started_at = NULL")
 
     await supervisor.ask(account, book, Resume())
