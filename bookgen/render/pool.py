@@ -23,27 +23,35 @@ log = structlog.get_logger(__name__)
 MEMORY = 2 * 1024**3
 TIMEOUT = 60.0
 JOBS_A_WORKER = 200  # then it is replaced, so that no leak grows for ever
-WAITING = 32
+WAITING = 256  # jobs of a hundred accounts and more; a minute's work for two cores
+WAITING_BYTES = 256 * 1024**2
 
 
 class RenderPool:
     """As many workers as there is work for, at most one a core and four, but one more than an account has jobs at once.
 
-    The rest waits in a bounded queue, first come, first served: since each account has two places in it at most, no
-    account's jobs go before another's next one for long.
+    The rest waits in a queue that is bounded in jobs and in bytes, first come, first served: since each account has two
+    places in it at most, no account's jobs go before another's next one for long.
     The first job starts the first: a service that renders nothing has none of their memory.
     """
 
     def __init__(
-        self, *, workers: int = 0, timeout: float = TIMEOUT, waiting: int = WAITING, memory: int = MEMORY
+        self,
+        *,
+        workers: int = 0,
+        timeout: float = TIMEOUT,
+        waiting: int = WAITING,
+        waiting_bytes: int = WAITING_BYTES,
+        memory: int = MEMORY,
     ) -> None:
         self._size = workers or max(AT_ONCE + 1, min(4, os.cpu_count() or 1))
         self._timeout = timeout
         self._waiting = waiting
+        self._waiting_bytes = waiting_bytes
         self._memory = memory
         self._turns = asyncio.Semaphore(self._size)
         self._accounts = AccountTurns()
-        self._queued = 0
+        self._queued = self._queued_bytes = 0
         self._idle: list[Worker] = []
         self._busy: set[Worker] = set()
 
@@ -62,17 +70,20 @@ class RenderPool:
 
         RenderingFailed when too many wait already, RenderTimeout when it takes too long, InvalidInput.
         """
-        if self._queued >= self._waiting + self._size:
+        data = await asyncio.to_thread(pickle.dumps, job, pickle.HIGHEST_PROTOCOL)
+        places, room = self._waiting + self._size, self._waiting_bytes - self._queued_bytes
+        if self._queued >= places or (self._turns.locked() and len(data) > room):
             raise RenderingFailed("Too many exports are waiting. Try again in a moment.", retry_after=5)
         self._queued += 1
+        self._queued_bytes += len(data)
         try:
             async with self._turns:
-                return await self._run(job)
+                return await self._run(data)
         finally:
             self._queued -= 1
+            self._queued_bytes -= len(data)
 
-    async def _run(self, job: Any) -> Any:
-        data = await asyncio.to_thread(pickle.dumps, job, pickle.HIGHEST_PROTOCOL)
+    async def _run(self, data: bytes) -> Any:
         worker: Worker | None = None
         try:
             async with asyncio.timeout(self._timeout):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -80,13 +81,35 @@ def test_a_worker_whose_parent_ended_while_it_started_ends_without_a_word() -> N
 
 async def test_a_full_queue_refuses_at_once(pool: RenderPool) -> None:
     running = [asyncio.ensure_future(pool.run(job())) for _ in range(2)]
-    await asyncio.sleep(0)
+    await queued(pool, 2)
 
     with pytest.raises(RenderingFailed) as refused:
         await pool.run(job())
 
     assert refused.value.retry_after == 5
     assert len(await asyncio.gather(*running)) == 2
+
+
+async def test_a_queue_of_large_books_is_full_before_one_of_small_ones() -> None:
+    size = len(pickle.dumps(job(), pickle.HIGHEST_PROTOCOL))
+    pool = RenderPool(workers=1, waiting_bytes=2 * size)
+    try:
+        running = [asyncio.ensure_future(pool.run(job())) for _ in range(2)]
+        await queued(pool, 2)
+
+        with pytest.raises(RenderingFailed, match="Too many exports are waiting"):
+            await pool.run(job())
+
+        assert len(await asyncio.gather(*running)) == 2
+        assert (pool._queued, pool._queued_bytes) == (0, 0)
+    finally:
+        await pool.close()
+
+
+async def queued(pool: RenderPool, jobs: int) -> None:
+    async with asyncio.timeout(10):
+        while pool._queued < jobs:  # noqa: ASYNC110 (the signal is the state of the pool)
+            await asyncio.sleep(0.001)
 
 
 async def test_a_job_that_takes_too_long_is_given_up_and_its_worker_replaced() -> None:
