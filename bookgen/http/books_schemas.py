@@ -45,9 +45,9 @@ LANGUAGES = {
     "hi": "हिन्दी",
 }
 
-# RFC 5646: the language, its extended form, script, region, variants, extensions, private use.
+# RFC 5646: the language, its extended form, script, region, variants, extensions, private use, in capitals or not.
 LANGUAGE_TAG = (
-    f"({'|'.join(LANGUAGES)})"
+    f"({'|'.join(''.join(f'[{letter.upper()}{letter}]' for letter in tag) for tag in LANGUAGES)})"
     "(-[A-Za-z]{3})?(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3})){0,3}"
     "(-[0-9A-WYZa-wyz](-[A-Za-z0-9]{2,8}){1,3}){0,2}(-[Xx](-[A-Za-z0-9]{1,8}){1,3})?"
 )
@@ -61,7 +61,7 @@ GENRES = (
 
 
 class Language(fields.String):
-    """The tag of a language that a book may be written in."""
+    """The tag of a language that a book may be written in; the language itself is kept in small letters."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -75,6 +75,10 @@ class Language(fields.String):
                 "pattern": f"^{LANGUAGE_TAG}$",  # as JSON Schema writes it
             },
         )
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        language, dash, rest = str(super()._deserialize(value, attr, data, **kwargs)).partition("-")
+        return f"{language.lower() if language.isascii() else language}{dash}{rest}"
 
 
 class BookCreationSchema(Body):

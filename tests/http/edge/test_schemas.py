@@ -130,5 +130,10 @@ def test_a_language_may_have_a_region_or_script(tag: str) -> None:
     assert load(BookCreationSchema(), {"title": "A", "content_language": tag})["content_language"] == tag
 
 
+@pytest.mark.parametrize(("tag", "kept"), [("EN", "en"), ("De-AT", "de-AT"), ("ZH-Hant", "zh-Hant")])
+def test_a_language_is_the_same_in_capitals(tag: str, kept: str) -> None:
+    assert load(BookCreationSchema(), {"title": "A", "content_language": tag})["content_language"] == kept
+
+
 def test_changes_fill_in_no_defaults() -> None:
     assert load(BookChangesSchema(), {"genre": "Essay"}) == {"genre": "Essay"}
