@@ -86,7 +86,7 @@ def valid_username(text: str, email: str) -> str:
         raise _unfit("username", "A username is 3 to 150 letters, digits and the characters . _ @ + -")
     if misleads(name):
         raise _unfit("username", "This username has letters that look like those of another alphabet.")
-    if re.search(r".@.", name) and _mailbox(name) != _mailbox(email):
+    if re.search(r".@.+\..", name) and _mailbox(name) != _mailbox(email):
         raise _unfit("username", "A username that is an e-mail address has to be your own.")
     return name
 
