@@ -13,7 +13,7 @@ MOST_SECONDS = 60
 MOST_OF_AN_ACCOUNT = 32
 MOST_IN_ALL = 4_000
 
-_WAIT = re.compile(r'\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(?:;.*)?', re.I)
+_WAIT = re.compile(r'\s*wait\s*=\s*"?([0-9]{1,9})[0-9]*"?\s*(?:;.*)?', re.I)
 
 
 class Waiters:
