@@ -103,7 +103,7 @@ class Payments:
         offer = addon_offer(addon, billing_type)
         if offer is None:
             raise InvalidInput(billing_type=["This add-on is not sold that way."])
-        if billing_type == "monthly" and (owned := await self._monthly(account_id, slug)):
+        if owned := await self._monthly(account_id, slug):
             raise Conflict(_already("You own this add-on", owned))
         return await self._open_session(account_id, offer, urls)
 

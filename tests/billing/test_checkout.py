@@ -359,14 +359,17 @@ async def test_an_addon_by_use_has_the_uses_that_were_paid(pool, quota, payments
     assert (owned.addon.slug, owned.billing_type, owned.bought, owned.taken) == ("childrens-book", "per_use", 2, 0)
 
 
-async def test_an_addon_owned_by_the_month_is_not_sold_twice(pool, payments, stripe, make_account, deliver):
+@pytest.mark.parametrize("billing_type", ["monthly", "per_use"])
+async def test_an_addon_owned_by_the_month_is_not_sold_again(
+    pool, payments, stripe, make_account, deliver, billing_type
+):
     account = await make_account()
     session = await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
     stripe.pay(session.session_id)
     await deliver()
 
     with pytest.raises(Conflict):
-        await payments.buy_addon(account, "automated-production", "monthly", NOWHERE)
+        await payments.buy_addon(account, "automated-production", billing_type, NOWHERE)
     assert (await subscriptions.find(pool, account)).plan.slug == "free"
 
 
