@@ -38,7 +38,7 @@ class OutboxMailer:
         name = letter.message_id.strip("<>").partition("@")[0] + ".eml"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            unfinished = self._folder / f".{name}"
+            unfinished = self._folder / f".{name}.part"  # no .eml before it is whole
             # The links in it open accounts: for the owner's eyes only, from the first byte on.
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(message(letter, self._sender).as_bytes())

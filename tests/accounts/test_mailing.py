@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Any, cast
 
 import asyncpg
@@ -145,6 +146,21 @@ async def test_the_outbox_holds_private_files_that_are_whole(door: Door) -> None
     assert letters[0]["Subject"] == "Verify your e-mail address (bookgen)"
     assert letters[0]["Message-ID"].endswith("@books.example>")
     assert re.search(rb"^http://books\.example/verify-email/\w+/[\w-]{43}/\r?$", file.read_bytes(), re.MULTILINE)
+
+
+async def test_a_letter_looks_like_one_only_once_it_is_whole(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Path] = []
+    replace = Path.replace
+
+    def look_and_replace(unfinished: Path, target: Path) -> Path:
+        seen.extend(unfinished.parent.glob("*.eml"))
+        return replace(unfinished, target)
+
+    monkeypatch.setattr(Path, "replace", look_and_replace)
+    await door.register("ada")
+
+    assert len(await door.letters()) == 1
+    assert seen == []
 
 
 async def test_a_rolled_back_registration_mails_nothing(door: Door) -> None:
