@@ -267,7 +267,8 @@ def _protect_written(existing: Sequence[Chapter], revised: Sequence[RevisedChapt
     for chapter in existing:
         in_flight = run.call_started_at is not None and chapter.chapter_number == run.current_chapter
         if (chapter.content or in_flight) and chapter.id not in left_alone:
-            raise Conflict(f"Chapter {chapter.chapter_number} is written already; only chapters to come can change.")
+            state = "written already" if chapter.content else "being finished"
+            raise Conflict(f"Chapter {chapter.chapter_number} is {state}; only chapters to come can change.")
 
 
 async def _save_outline(connection: Connection, book: Book, revised: Sequence[RevisedChapter]) -> None:

@@ -167,6 +167,7 @@ async def test_a_paused_book_can_be_steered_in_what_is_to_come(open_api: OpenApi
 
     assert (ahead.status, titles(ahead.body)[2:]) == (200, ["Another end", "Coda"])
     assert (behind.status, behind.code) == (409, "CONFLICT")
+    assert behind.body["error"]["message"] == "Chapter 1 is being finished; only chapters to come can change."
     assert (done["completed_chapters"], done["total_chapters"]) == (4, 4)
 
 
