@@ -120,7 +120,7 @@ class Artwork:
             async with db.acquire() as connection, held.bringing(connection, len(made)):
                 must_exist(await books.lock(connection, account_id, book_id))
                 await held.consume(connection, len(made))
-                kept = [await _keep_cover(connection, book_id, each, prompt) for each in made]
+                kept = [await _keep_cover(connection, book_id, each, style, prompt) for each in made]
                 await books.touch(connection, book_id)
                 await require_stored(connection, self._quota, account_id)
                 return kept
@@ -151,7 +151,7 @@ class Artwork:
             if await books.lock(connection, account_id, book_id) is None or await covers.selected(connection, book_id):
                 await held.give_back(connection)  # its author was faster
                 return
-            cover = await _keep_cover(connection, book_id, made, "")
+            cover = await _keep_cover(connection, book_id, made, "", "")
             await covers.select(connection, book_id, cover.id)
             await books.touch(connection, book_id)
             await held.consume(connection, 1)
@@ -341,13 +341,14 @@ class Artwork:
         return Copy(book.title, book.subtitle, author, book.content_language)
 
 
-async def _keep_cover(connection: DB, book_id: int, made: _Made, prompt: str) -> Cover:
+async def _keep_cover(connection: DB, book_id: int, made: _Made, style: str, prompt: str) -> Cover:
+    """`style` and `prompt` as they were asked for; without a style its name is that of the design."""
     finished: FinishedCover = made.file
     picture, small = finished.picture, finished.thumbnail
     return await covers.add(
         connection,
         book_id,
-        style=finished.style,
+        style=style or finished.style,
         prompt=prompt,
         image_key=await media.add(connection, book_id, picture.data, picture.width, picture.height),
         thumbnail_key=await media.add(connection, book_id, small.data, small.width, small.height),

@@ -304,6 +304,14 @@ async def test_a_style_that_names_a_design_is_followed(api: Api) -> None:
     assert cover["style"] == "botanical"
 
 
+async def test_a_cover_tells_the_style_and_the_prompt_that_were_asked_for(api: Api) -> None:
+    book, asked = await api.book(), {"style": "Woodcut, two colours", "prompt": "a pier at dawn"}
+
+    made = (await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2, **asked})).body["covers"]
+
+    assert [(cover["style"], cover["prompt"]) for cover in made] == [(asked["style"], asked["prompt"])] * 2
+
+
 async def test_further_covers_are_other_designs_than_the_first(api: Api) -> None:
     book = await api.book()
 
