@@ -80,8 +80,8 @@ class Calls:
 
     async def login(self, login: str, password: str) -> JSON:
         """`login` is an e-mail address or a username."""
-        # A username may begin or end with an @, but one that looks like an address is the account's own.
-        field = "email" if re.search(r".@.", login) else "username"
+        # A username may have an @, but one that can be an address is the account's own.
+        field = "email" if re.search(r".@.+\..", login) else "username"
         answer = await self._json("POST", "/auth/login/", {field: login, "password": password})
         self._keep(answer["tokens"])
         return dict(answer["user"])

@@ -35,8 +35,8 @@ export default function Sign({ rest }) {
 function Login({ forgot }) {
   const { run, busy, error } = useWork(async ({ target }) => {
     const { name, password, kept } = Object.fromEntries(new FormData(target));
-    // A username may begin or end with an @, but one that looks like an address is the account's own.
-    await enter(post("/auth/login/", { [/.@./.test(name) ? "email" : "username"]: name, password }), kept === "on");
+    // A username may have an @, but one that can be an address is the account's own.
+    await enter(post("/auth/login/", { [/.@.+\../.test(name) ? "email" : "username"]: name, password }), kept === "on");
   });
   return html`
     <form onSubmit=${run}>
