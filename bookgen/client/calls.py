@@ -1,4 +1,4 @@
-"""The calls of the API, one method each, with the contract's retries.
+"""The calls of the API, a method for each that is made most and one for all others, with the contract's retries.
 
 What may be tried again is tried again as the contract says: an expired token is refreshed once, a full rate limit and
 an unavailable service are waited for, a failed model call or server is tried three times.
@@ -63,6 +63,10 @@ class Calls:
     ) -> None:
         if self._session is not None:
             await self._session.close()
+
+    async def call(self, method: str, path: str, body: JSON | None = None) -> Any:
+        """Any call of the API that answers JSON, by its path: `call("POST", f"/books/{book_id}/duplicate/")`."""
+        return await self._json(method, path, body)
 
     async def public_settings(self) -> JSON:
         """What the server offers: models, languages, trim sizes, features."""

@@ -19,7 +19,7 @@ from bookgen.client.calls import Calls
 
 
 class Client(Calls):
-    """Every call of the API, and the account's books. Use it as an async context manager."""
+    """The calls of the API, and the account's books. Use it as an async context manager."""
 
     def __init__(self, server: str, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         super().__init__(server, pause=pause)

@@ -54,6 +54,10 @@ class SyncClient:
         """`login` is an e-mail address or a username."""
         return self._runner.run(self._client.login(login, password))
 
+    def call(self, method: str, path: str, body: JSON | None = None) -> Any:
+        """Any call of the API that answers JSON, by its path: `call("POST", f"/books/{book_id}/duplicate/")`."""
+        return self._runner.run(self._client.call(method, path, body))
+
 
 class SyncBooks:
     """The account's books."""

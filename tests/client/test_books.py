@@ -70,6 +70,19 @@ async def test_a_book_is_produced_in_one_call_and_not_again(visitor: Api) -> Non
     assert (first, covers) == (second, 1)
 
 
+async def test_a_script_makes_any_call_by_its_path(visitor: Api) -> None:
+    def script() -> list[str]:
+        with SyncClient(address(visitor)) as client:
+            client.register("ada", "ada@example.com", PASSWORD)
+            book = client.books.create("The Salt Road")
+            client.call("PATCH", f"/books/{book.id}/", {"title": "The Silk Road"})
+            client.call("POST", f"/books/{book.id}/duplicate/")
+            assert client.call("DELETE", f"/books/{book.id}/") == {}
+            return [each["title"] for each in client.call("GET", "/books/")]
+
+    assert await asyncio.to_thread(script) == ["The Silk Road"]
+
+
 async def test_a_script_without_a_loop_does_the_same(visitor: Api, tmp_path: Path) -> None:
     def script() -> list[str]:
         with SyncClient(address(visitor)) as client:
