@@ -69,3 +69,22 @@ async def test_a_payment_that_failed_says_for_how_long_the_plan_is_kept(shop: Ap
     await page.open("plan")
 
     await page.sees("The last payment failed. The plan is kept for 7 days")
+
+
+async def test_what_is_known_of_a_book_is_changed_when_no_other_book_can_be_made(
+    shop: Api, open_page: OpenPage
+) -> None:
+    page = await open_page(shop)
+    account = await sign_in(page, shop)
+    book = await account.written(title="The Salt Road")
+    assert (await account.get("/auth/subscriptions/book-creation-options/")).body["max_words"] == 0
+
+    await page.open("new")
+    await page.sees("no book left in this period, and there are no credits. See your plan")
+    await page.misses("At most 0")
+    await page.open(f"books/{book['id']}/details")
+    await page.fill("Title", "The Salt Roads")
+    await page.press("Save")
+
+    await page.named("Saved")
+    assert (await account.get(f"/books/{book['id']}/")).body["title"] == "The Salt Roads"

@@ -14,6 +14,8 @@ const FIELDS = ["title", "subtitle", "author_name", "genre", "target_audience", 
 export default function Details({ book, set }) {
   const site = useSignal(settings);
   const { data: options } = useResource("/auth/subscriptions/book-creation-options/");
+  // A book that is longer than the plan allows by now keeps its length.
+  const most = options?.max_words ? Math.max(options.max_words, book.target_word_count) : undefined;
   const names = book.chapters.length ? FIELDS : [...FIELDS, "chapter_count"];
   const [form, fill] = useState(() => Object.fromEntries(names.map((name) => [name, book[name]])));
   const { run, busy, error } = useWork(async () => {
@@ -27,7 +29,7 @@ export default function Details({ book, set }) {
     <${Heading}>Details<//>
     <form onSubmit=${run}>
       <${BookFields} form=${form} put=${({ target }) => fill({ ...form, [target.name]: target.value })} site=${site} wrong=${error?.fields ?? {}}
-        most=${options?.max_words ?? 500_000} outlined=${book.chapters.length > 0} />
+        most=${most} outlined=${book.chapters.length > 0} />
       <${Problem} error=${error} />
       <button class="primary" aria-busy=${busy} disabled=${!changed}>${changed ? "Save" : "Saved"}</button>
     </form>

@@ -31,13 +31,13 @@ export default function NewBook() {
     localStorage.removeItem(IDEA);
     return go(`#/books/${book.id}/outline`);
   });
-  const most = options?.max_words ?? 500_000;
-  const length = Number(form.target_word_count) || Math.min(20_000, most);
+  const most = options?.max_words || undefined; // 0 where no book can be made
+  const length = Number(form.target_word_count) || usual(most);
   return html`
     <div class="narrow wide">
       <${Heading}>A new book<//>
       <p><a href="#/picture">A picture book for children instead</a></p>
-      ${options && !options.can_create && html`<${Notice} kind="bad"><p>Your plan has no book left in this period, and there are no credits.
+      ${options && !options.can_create && html`<${Notice} kind="bad"><p>Your plan has no book left in this period, and there are no credits.${" "}
         <a href="#/plan">See your plan</a></p><//>`}
       <form onSubmit=${run}>
         <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}} most=${most} />
@@ -50,7 +50,9 @@ export default function NewBook() {
     </div>`;
 }
 
-/** The fields that a book is made of, for a new one and for one that is changed. */
+const usual = (most = Infinity) => Math.min(20_000, most);
+
+/** The fields that a book is made of, for a new one and for one that is changed; `most` words, where that is known. */
 export function BookFields({ form, put, site, wrong, most, outlined = false }) {
   const field = (name) => ({ name, value: form[name] ?? "", onInput: put, wrong: wrong[name] });
   return html`
@@ -59,8 +61,8 @@ export function BookFields({ form, put, site, wrong, most, outlined = false }) {
       hint="The more you say, the more the book is yours: people, places, what happens, how it ends." />
     <div class="columns">
       ${!outlined && html`<${Field} label="Chapters" type="number" min="1" max="100" required ...${field("chapter_count")} />`}
-      <${Field} label="Words in all" type="number" min="1" max=${most} placeholder=${Math.min(20_000, most)} ...${field("target_word_count")}
-        hint="At most ${number(most)}." />
+      <${Field} label="Words in all" type="number" min="1" max=${most} placeholder=${usual(most)} ...${field("target_word_count")}
+        hint=${most && `At most ${number(most)}.`} />
       <${Field} as="select" label="Language" ...${field("content_language")}>${languages(site, form.content_language)}<//>
     </div>
     <details open=${Boolean(form.genre || form.target_audience || form.style_notes)}>
