@@ -19,10 +19,13 @@ class MoodyModel(HeldModel):
     """Writes when the test lets it, or fails in the second chapter."""
 
     fails = False
+    denied = ""  # what the provider says of any call, whatever is asked
 
     async def complete(self, request: TextRequest) -> TextReply:
         if self.fails and request.chapter_number == 2 and request.stage not in ("outline", "rework"):
-            raise UpstreamAIError("The provider is away.", stage=request.stage, chapter_number=2, retryable=True)
+            raise UpstreamAIError(
+                self.denied or "The provider is away.", stage=request.stage, chapter_number=2, retryable=not self.denied
+            )
         return await super().complete(request)
 
 
@@ -116,6 +119,40 @@ async def test_a_run_that_failed_says_why_and_goes_on_when_told(
 
     await page.sees("400 words")
     await page.until("document.querySelector('.run .state')?.innerText.includes('Completed.')")
+
+
+async def test_what_only_the_operator_can_put_right_is_not_blamed_on_the_book(
+    page: BrowserPage, account: Api, author: MoodyModel
+) -> None:
+    author.fails, author.denied = True, "The model provider does not accept this server's key."
+    author.gate.set()
+    book = await account.outlined()
+    await account.post(f"/books/{book['id']}/generate/")
+    await account.until(book["id"], "error")
+
+    await page.open(f"books/{book['id']}")
+
+    await page.sees(author.denied)
+    await page.sees("Only whoever runs this service can put this right")
+    await page.misses("Change the outline")
+    await page.named("Write on")
+
+
+async def test_a_run_that_goes_on_tells_the_words_of_all_chapters_that_it_tells(
+    page: BrowserPage, account: Api, author: MoodyModel
+) -> None:
+    author.fails, author.denied = True, "The model refused to write this."
+    author.gate.set()
+    book = await account.outlined()
+    for _ in range(2):
+        await account.post(f"/books/{book['id']}/generate/")
+        await account.until(book["id"], "error")
+
+    await page.open(f"books/{book['id']}")
+
+    await page.sees("1 of 2")
+    words = (await account.get(f"/books/{book['id']}/")).body["word_count"]
+    await page.until("document.querySelector('.facts').innerText.includes(values[0])", f"Words\n{words}")
 
 
 async def test_a_book_that_was_written_too_often_goes_on_once_another_can_be_taken(

@@ -42,7 +42,7 @@ function Run({ book, status, reload }) {
       ${status.mode === "automated" && !waits && html`<${Phases} status=${status} />`}
       <dl class="facts">
         <div><dt>Chapters</dt><dd>${number(status.completed_chapters)} of ${number(status.total_chapters)}</dd></div>
-        <div><dt>Words</dt><dd>${number(status.words_written)}</dd></div>
+        <div><dt>Words</dt><dd>${number(written(book, status))}</dd></div>
         ${is === "running" && !waits && html`<div><dt>Time left</dt><dd>${status.estimated_seconds_remaining == null ? "known after the first chapter" : duration(status.estimated_seconds_remaining)}</dd></div>`}
         <div><dt>Cost so far</dt><dd>${spent(book.usage)}</dd></div>
       </dl>
@@ -52,6 +52,9 @@ function Run({ book, status, reload }) {
       ${is === "running" && html`<p class="quiet">You may close this page: the writing goes on. Last change ${since(status.updated_at)}.</p>`}
     </section>`;
 }
+
+// A run that goes on counts its own words alone, but all chapters that are there.
+const written = (book, { mode, words_written }) => (mode === "continue" ? Math.max(book.word_count, words_written) : words_written);
 
 const said = (status) => (status.generation_status === "error" ? `Stopped by a failure after ${number(status.completed_chapters)} of ${count(status.total_chapters, "chapter")}.` : status.status_message);
 
@@ -87,11 +90,17 @@ const ADVICE = {
   quota_exceeded: ["Your plan has no book left in this period.", "See your plan", "#/plan"],
   QUOTA_EXCEEDED: ["“Try again” resumes it, if your plan or your credits have enough left.", "See your plan", "#/plan"],
   PLAN_UPGRADE_REQUIRED: ["This needs another plan.", "See the plans", "#/plan"],
+  COST_CAP_REACHED: ["Nothing is lost. “Try again” goes on as soon as there is room: on the next day if it is the cap of a day, or once whoever runs this service has raised it."],
 };
+const OPERATORS = ["Nothing is wrong with the book, and nothing is lost. Only whoever runs this service can put this right; “Write on” goes on then."];
+
+/** A key, a credit, a model's name or its window: the call fails whatever the book says. */
+const isOperators = (failure) => failure?.retryable === false && /^The model( provider|'s context window)/.test(failure.message);
 
 function Failed({ book, status, reload }) {
   const { failure } = status;
-  const [text, name, link] = ADVICE[failure?.code] ?? [];
+  const denied = isOperators(failure);
+  const [text, name, link] = ADVICE[failure?.code] ?? (denied ? OPERATORS : []);
   return html`
     <${Notice} kind="bad">
       <p><b>Why:</b> ${failure?.message ?? "The reason is not known."}</p>
@@ -100,7 +109,7 @@ function Failed({ book, status, reload }) {
         : "The same call would fail again. Change what it trips over (often the summary of the chapter, or the idea) and write on.")}</p>
       <div class="row">
         <${Command} book=${book} name=${failure?.retryable ? "resume-generation" : starting(status)} reload=${reload} kind="primary">${failure?.retryable ? "Try again" : "Write on"}<//>
-        ${failure?.retryable === false && html`<a href="#/books/${book.id}/outline">Change the outline</a>`}
+        ${failure?.retryable === false && !denied && html`<a href="#/books/${book.id}/outline">Change the outline</a>`}
         ${link && html`<a href=${link}>${name}</a>`}
       </div>
     <//>`;
