@@ -10,9 +10,9 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from bookgen.http.console.static import assets
-from tests.http.conftest import PASSWORD, Api
+from tests.http.conftest import PASSWORD, Api, OpenApi
 from tests.http.console.browser import BrowserPage
-from tests.http.console.conftest import sign_in
+from tests.http.console.conftest import OpenPage, sign_in
 from tests.service import ServiceProcess
 
 SPOILT = """
@@ -118,6 +118,42 @@ async def test_signing_out_leaves_no_idea_to_whoever_comes_next(page: BrowserPag
     await page.open(form)
     await page.named("Sign in and go on")
     assert await page.value("Title") == ""
+
+
+@pytest.mark.parametrize("form", ["new", "picture"])
+async def test_who_makes_an_account_for_what_was_typed_returns_to_it(page: BrowserPage, form: str) -> None:
+    await page.open(form)
+    await page.fill("Title", "The Salt Road")
+    await page.press("Sign in and go on")
+    for field, text in (("Username", "ada"), ("E-mail address", "ada@example.com"), ("Password", PASSWORD)):
+        await page.fill(field, text)
+    await page.keys(Keys.ENTER)
+
+    await page.named("Make the draft")
+    assert await page.script("return location.hash") == f"#/{form}"
+    assert await page.value("Title") == "The Salt Road"
+
+
+async def test_the_way_to_the_sign_in_leads_there_from_a_new_account(page: BrowserPage) -> None:
+    await page.open("signin/new")
+    await page.sees("Make an account")
+
+    await page.press("Sign in")
+
+    await page.named("E-mail address or username")
+
+
+async def test_who_has_to_verify_an_address_is_told_which_and_what_to_do_without_a_letter(
+    open_api: OpenApi, open_page: OpenPage
+) -> None:
+    page = await open_page(await open_api(email_verification="mandatory"))
+    await page.open("signin/new")
+    for field, text in (("Username", "ada"), ("E-mail address", "ada@exmaple.com"), ("Password", PASSWORD)):
+        await page.fill(field, text)
+    await page.keys(Keys.ENTER)
+
+    await page.sees("It went to ada@exmaple.com.")
+    await page.sees("Nothing came?")
 
 
 async def test_an_answer_to_another_account_is_not_kept(page: BrowserPage, visitor: Api) -> None:

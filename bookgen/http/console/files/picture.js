@@ -23,7 +23,7 @@ export default function NewPictureBook() {
     localStorage.setItem(PICTURE, JSON.stringify(next));
   };
   const { run, busy, error } = useWork(async () => {
-    if (!session) return go("#/signin/new");
+    if (!session) return go("#/signin/picture");
     const book = await post("/books/childrens/", asked(form));
     localStorage.removeItem(PICTURE);
     return go(`#/books/${book.id}/outline`);

@@ -10,13 +10,17 @@ import { Check, Dialog, Field, Heading, Notice, Problem, useWork } from "./ui.js
 
 const GOOGLE = "https://accounts.google.com/o/oauth2/v2/auth";
 const STATE = "bookgen:google-state";
+const FORMS = new Set(["new", "picture"]);
 
-export default function Sign({ rest }) {
-  const [tab, show] = useState(rest[0] === "new" ? "register" : "login");
+/** `to`: the form that asked for an account, `new` or `picture`, to which its author returns. */
+export default function Sign({ rest: [to] }) {
+  const asked = FORMS.has(to) ? "register" : "login";
+  const [tab, show] = useState(asked);
   const session = useSignal(current);
   const site = useSignal(settings);
+  useEffect(() => show(asked), [asked]);
   useEffect(() => {
-    if (session) instead(rest[0] === "new" ? "#/new" : "#/");
+    if (session) instead(FORMS.has(to) ? `#/${to}` : "#/");
   }, [session]);
   if (tab === "forgot") return html`<${Forgot} back=${() => show("login")} />`;
   const isNew = tab === "register";
@@ -50,14 +54,18 @@ function Login({ forgot }) {
 }
 
 function Register() {
-  const [message, say] = useState("");
+  const [sent, tell] = useState(null);
   const { run, busy, error } = useWork(async ({ target }) => {
     const { kept, ...form } = Object.fromEntries(new FormData(target));
     const reply = await post("/auth/register/", form);
     if (reply.tokens) await enter(reply, kept === "on");
-    else say(reply.message);
+    else tell({ message: reply.message, to: form.email });
   });
-  if (message) return html`<${Notice}><p role="status">${message}</p><//>`;
+  if (sent) {
+    return html`
+      <${Notice}><p role="status">${sent.message} It went to <b>${sent.to}</b>.</p><//>
+      <p>Nothing came? Look among the unwanted mail. “Forgot the password?” where you sign in sends another link; if the address is mistyped, make another account.</p>`;
+  }
   const wrong = error?.fields ?? {};
   return html`
     <form onSubmit=${run}>
