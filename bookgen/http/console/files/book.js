@@ -30,7 +30,7 @@ export default function BookView({ rest: [id, part, ...rest] }) {
   return html`
     ${name !== "chapters" && name !== "preview" && html`<${Head} book=${told} name=${name} />`}
     <${Problem} error=${error?.status ? error : null} />
-    <${Part} key=${name} load=${PARTS[name][1]} given=${View} />`;
+    <${Part} key=${`${name} ${book.id}`} load=${PARTS[name][1]} given=${View} />`;
 }
 
 /** What is shown where the address names no part. Who watches the writing goes on watching it when it has ended. */

@@ -1,8 +1,9 @@
 // What is known of a book, changed; the book copied or deleted.
 
 import { patch, post, remove } from "./api.js";
-import { html, useState } from "./hooks.js";
+import { html } from "./hooks.js";
 import { asked, BookFields } from "./idea.js";
+import { useKept } from "./kept.js";
 import { useResource } from "./live.js";
 import { go } from "./router.js";
 import { useSignal } from "./signal.js";
@@ -17,21 +18,24 @@ export default function Details({ book, set }) {
   // A book that is longer than the plan allows by now keeps its length.
   const most = options?.max_words ? Math.max(options.max_words, book.target_word_count) : undefined;
   const names = book.chapters.length ? FIELDS : [...FIELDS, "chapter_count"];
-  const [form, fill] = useState(() => Object.fromEntries(names.map((name) => [name, book[name]])));
+  const [edits, edit] = useKept("details-edit", book);
+  const form = { ...Object.fromEntries(names.map((name) => [name, book[name]])), ...edits };
+  const put = ({ target }) => edit({ ...edits, [target.name]: target.value });
+  const changed = names.filter((name) => String(form[name]) !== String(book[name]));
   const { run, busy, error } = useWork(async () => {
-    const cleared = Object.fromEntries(names.filter((name) => form[name] === "").map((name) => [name, ""]));
-    const { target_word_count: none, ...texts } = cleared;
-    set(await patch(`/books/${book.id}/`, { ...texts, ...asked(form) }));
+    const { target_word_count: none, ...cleared } = Object.fromEntries(changed.filter((name) => form[name] === "").map((name) => [name, ""]));
+    set(await patch(`/books/${book.id}/`, { ...cleared, ...asked(Object.fromEntries(changed.map((name) => [name, form[name]]))) }));
+    edit(null);
     spoken.set("Saved.");
   });
-  const changed = names.some((name) => String(form[name]) !== String(book[name]));
   return html`
     <${Heading}>Details<//>
     <form onSubmit=${run}>
-      <${BookFields} form=${form} put=${({ target }) => fill({ ...form, [target.name]: target.value })} site=${site} wrong=${error?.fields ?? {}}
+      <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}}
         most=${most} outlined=${book.chapters.length > 0} />
       <${Problem} error=${error} />
-      <button class="primary" aria-busy=${busy} disabled=${!changed}>${changed ? "Save" : "Saved"}</button>
+      <div class="row"><button class="primary" aria-busy=${busy} disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
+        ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo the changes</button><span class="quiet">Kept on this device until you save.</span>`}</div>
     </form>
     <h2>The whole book</h2>
     <div class="row">

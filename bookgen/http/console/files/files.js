@@ -1,7 +1,8 @@
 // The book as a file: which formats the plan gives, how it shall look, and the download.
 
 import { file } from "./api.js";
-import { html, useState } from "./hooks.js";
+import { html } from "./hooks.js";
+import { useKept } from "./kept.js";
 import { useResource } from "./live.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
@@ -29,15 +30,23 @@ const CHOICES = {
   chapter_starts: ["Chapters begin", { right: "on a right-hand page", any: "on any page" }],
   profile: ["Profile", { digital: "Screen", print: "Press" }],
 };
+// For the press alone.
+const PAPERS = { white: "White", cream: "Cream" };
+const PRESS = { color: "Pages in colour", bleed: "With bleed, to be trimmed" };
+const NUMBERS = {
+  font_size: ["Size of type, points", 8, 18, 0.5],
+  line_spacing: ["Line spacing", 1, 2, 0.05],
+};
 const TEXTS = { dedication: ["Dedication", 1000], copyright_text: ["Copyright notice", 5000], isbn: ["ISBN", 20], publisher: ["Publisher", 200] };
 
 export default function Files({ book }) {
   const site = useSignal(settings);
   const { data: user } = useResource("/auth/profile/");
-  const [chosen, choose] = useState({});
+  const [chosen, choose] = useKept("files-look", book);
   const features = user?.subscription?.plan.features;
   const allowed = features?.export_formats ?? ["pdf"];
   const put = (name, value) => choose({ ...chosen, [name]: value });
+  const load = (format, more) => () => download(`/books/${book.id}/${format}/`, { ...wanted(chosen), ...more });
   return html`
     <${Heading}>Files<//>
     ${features?.watermark && html`<${Notice}><p>Files of your plan carry a small “Made with bookgen”. <a href="#/plan">See the other plans</a></p><//>`}
@@ -47,37 +56,44 @@ export default function Files({ book }) {
         <li key=${format} class="card">
           <h2>${name}</h2><p class="quiet">${use}</p>
           ${allowed.includes(format)
-            ? html`<${Action} kind="primary" busy="Making the file …" aria-label="Download as ${name}" work=${() => download(`/books/${book.id}/export_${format}/`, chosen)}>Download<//>`
+            ? html`<${Action} kind="primary" busy="Making the file …" aria-label="Download as ${name}" work=${load(`export_${format}`)}>Download<//>
+                ${format === "pdf" && chosen?.profile === "print" && html`<p><${Action} busy="Making the file …" work=${load("export_pdf", { cover_wrap: true })}>Download the cover for the press<//></p>`}`
             : html`<p>Not in your plan. <a href="#/plan">See the plans</a></p>`}
         </li>`)}
     </ul>
     <p class="row"><a class="button" href="#/books/${book.id}/preview">Turn the pages</a>
-      <${Action} busy="Making the preview …" work=${() => download(`/books/${book.id}/preview_pdf/`, chosen)}>Preview as PDF, ten pages<//></p>
-    <details>
+      <${Action} busy="Making the preview …" work=${load("preview_pdf")}>Preview as PDF, ten pages<//></p>
+    <details open=${chosen !== null}>
       <summary>How the files look</summary>
-      ${site && html`<${Looks} defaults=${site.export_settings} chosen=${chosen} put=${put} />`}
+      ${site && html`<${Looks} defaults=${site.export_settings} chosen=${chosen ?? {}} put=${put} />`}
+      ${chosen && html`<p class="row"><button type="button" onClick=${() => choose(null)}>Back to the usual look</button><span class="quiet">Kept on this device.</span></p>`}
     </details>`;
 }
 
 function Looks({ defaults, chosen, put }) {
+  const isForThePress = chosen.profile === "print";
   const value = (name) => chosen[name] ?? defaults[name];
   return html`
     <div class="columns">
-      ${Object.entries(CHOICES).map(([name, [label, options]]) => html`
+      ${Object.entries({ ...CHOICES, ...(isForThePress && { paper: ["Paper", PAPERS] }) }).map(([name, [label, options]]) => html`
         <${Field} as="select" label=${label} value=${value(name)} onChange=${(event) => put(name, event.target.value)}>
           ${Object.entries(options).map(([key, text]) => html`<option value=${key} selected=${key === value(name)}>${text}</option>`)}<//>`)}
-      <${Field} label="Size of type, points" type="number" min="8" max="18" step="0.5" placeholder="by page size" value=${chosen.font_size ?? ""}
-        onInput=${(event) => put("font_size", event.target.value ? Number(event.target.value) : null)} />
-      <${Field} label="Line spacing" type="number" min="1" max="2" step="0.05" value=${value("line_spacing")} onInput=${(event) => put("line_spacing", Number(event.target.value))} />
+      ${Object.entries(NUMBERS).map(([name, [label, min, max, step]]) => html`
+        <${Field} label=${label} type="number" min=${min} max=${max} step=${step} placeholder=${defaults[name] ?? "by page size"} value=${chosen[name] ?? ""}
+          hint="${min} to ${max}" onInput=${(event) => put(name, event.target.value)} />`)}
     </div>
     <fieldset class="checks"><legend>With</legend>
-      ${Object.entries(SWITCHES).map(([name, label]) => html`<${Check} label=${label} checked=${value(name)} onChange=${(event) => put(name, event.target.checked)} />`)}
+      ${Object.entries({ ...SWITCHES, ...(isForThePress && PRESS) }).map(([name, label]) => html`<${Check} label=${label} checked=${value(name)} onChange=${(event) => put(name, event.target.checked)} />`)}
     </fieldset>
     <div class="columns">
       ${Object.entries(TEXTS).map(([name, [label, most]]) => html`
         <${Field} label=${label} maxlength=${most} dir="auto" value=${value(name)} onInput=${(event) => put(name, event.target.value)} />`)}
     </div>`;
 }
+
+/** What is chosen as the service takes it: numbers as numbers, nothing for what was left empty. */
+const wanted = (chosen) =>
+  Object.fromEntries(Object.entries(chosen ?? {}).filter(([name, value]) => !(name in NUMBERS && value === "")).map(([name, value]) => [name, name in NUMBERS ? Number(value) : value]));
 
 async function download(path, chosen) {
   const { name, blob } = await file(path, { settings: chosen });

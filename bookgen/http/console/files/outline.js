@@ -2,10 +2,10 @@
 
 import { get, post } from "./api.js";
 import { cost, count, duration, inLanguage, words } from "./format.js";
-import { html, useEffect, useRef, useState } from "./hooks.js";
+import { html, useRef, useState } from "./hooks.js";
+import { useKept } from "./kept.js";
 import { go } from "./router.js";
 import { Produce } from "./produce.js";
-import { current } from "./session.js";
 import { isOutlined, isPictureBook } from "./spreads.js";
 import { Action, Check, Confirmed, Field, Heading, Notice, Problem, Question, spoken, useWork } from "./ui.js";
 
@@ -181,13 +181,8 @@ const wire = ({ id, title, summary, target_word_count }) => ({
 
 /** The outline as it is being edited; what is not saved yet survives a reload. */
 function useEntries(book) {
-  const place = `bookgen:outline-edit:${current.value.account.id}:${book.id}`;
-  const [edited, show] = useState(() => JSON.parse(localStorage.getItem(place) ?? "null"));
+  const [edited, show] = useKept("outline-edit", book);
   const entriesOver = (chapters) => (edited ? merged(edited, chapters) : chapters.map(served));
-  useEffect(() => {
-    if (edited) localStorage.setItem(place, JSON.stringify(edited));
-    else localStorage.removeItem(place);
-  }, [edited, place]);
   const edit = (entries) => show({ entries, seen: book.chapters.map(({ id }) => id) });
   return { entries: entriesOver(book.chapters), entriesOver, edit, dirty: edited !== null, forget: () => show(null) };
 }

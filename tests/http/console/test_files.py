@@ -1,0 +1,94 @@
+"""What is known of a book and how its files look: typed, left, found again, and taken away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.http.conftest import Api
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
+
+# Keeps the settings of each export that is asked for.
+HEARD = """
+window.asked = [];
+const send = window.fetch;
+window.fetch = (url, told) => {
+  if (url.includes("export_")) window.asked.push(JSON.parse(told.body).settings);
+  return send(url, told);
+};
+"""
+
+
+@pytest.fixture
+async def account(page: BrowserPage, visitor: Api) -> Api:
+    return await sign_in(page, visitor)
+
+
+@pytest.fixture
+async def book(account: Api) -> dict[str, Any]:
+    return await account.written(title="The Salt Road")
+
+
+async def test_what_is_typed_of_a_book_is_there_again_until_it_is_saved(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    await page.open(f"books/{book['id']}/details")
+    await page.fill("Title", "The Salt Roads")
+    await page.open(f"books/{book['id']}/files")
+    await page.load(f"books/{book['id']}/details")
+
+    await page.sees("Kept on this device until you save.")
+    assert await page.value("Title") == "The Salt Roads"
+    await account.patch(f"/books/{book['id']}/", {"subtitle": "Changed elsewhere"})
+    await page.press("Save")
+    await page.named("Saved")
+
+    saved = (await account.get(f"/books/{book['id']}/")).body
+    assert (saved["title"], saved["subtitle"]) == ("The Salt Roads", "Changed elsewhere")
+    assert "details-edit" not in await page.script("return JSON.stringify(localStorage)")
+
+
+async def test_what_is_typed_of_a_book_is_undone(page: BrowserPage, book: dict[str, Any]) -> None:
+    await page.open(f"books/{book['id']}/details")
+    await page.fill("Title", "The Salt Roads")
+
+    await page.press("Undo the changes")
+
+    await page.named("Saved")
+    assert await page.value("Title") == "The Salt Road"
+
+
+async def test_how_the_files_look_is_kept(page: BrowserPage, book: dict[str, Any], tmp_path: Path) -> None:
+    await page.downloads_to(tmp_path)
+    await page.open(f"books/{book['id']}/files")
+    await page.press("How the files look")
+    await page.fill("Dedication", "For Ada")
+    await page.fill("Line spacing", "1.5")
+    await page.fill("Size of type, points", "12")
+    await page.fill("Size of type, points", "")
+
+    await page.load(f"books/{book['id']}/files")
+    await page.script(HEARD)
+    await page.press("Download as PDF")
+
+    await page.until("window.asked.length === 1")
+    assert await page.script("return window.asked[0]") == {"dedication": "For Ada", "line_spacing": 1.5}
+
+
+async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: dict[str, Any], tmp_path: Path) -> None:
+    await page.downloads_to(tmp_path)
+    await page.open(f"books/{book['id']}/files")
+    await page.press("How the files look")
+    profile = await page.named("Profile")
+    await page.script("arguments[0].value = 'print'; arguments[0].dispatchEvent(new Event('change'))", profile)
+    await page.named("Paper")
+    await page.named("With bleed, to be trimmed")
+
+    await page.script(HEARD)
+    await page.press("Download the cover for the press")
+
+    await page.until("window.asked.length === 1")
+    assert await page.script("return window.asked[0]") == {"profile": "print", "cover_wrap": True}
