@@ -88,3 +88,35 @@ async def test_what_is_known_of_a_book_is_changed_when_no_other_book_can_be_made
 
     await page.named("Saved")
     assert (await account.get(f"/books/{book['id']}/")).body["title"] == "The Salt Roads"
+
+
+async def test_whoever_pays_already_is_asked_before_a_change_is_charged(
+    shop: Api, stripe: FakeStripe, open_page: OpenPage
+) -> None:
+    page = await open_page(shop)
+    account = await sign_in(page, shop)
+    await page.open("plan")
+    await bought(page, shop, stripe, "Choose Starter")
+
+    await page.press("Choose Pro")
+    await page.sees("charged or credited now")
+    await page.press("Cancel")
+    await page.misses("Change to Pro?")
+    assert stripe.events == []
+    await page.press("Choose Pro")
+    await page.press("Change the plan")
+
+    await page.sees("0 of 20")
+    await page.misses("Change to Pro?")
+    assert (await account.get("/auth/profile/")).body["subscription"]["plan"]["slug"] == "pro"
+
+
+async def test_axe_finds_nothing_where_billing_is_on(shop: Api, open_page: OpenPage) -> None:
+    page = await open_page(shop)
+    await sign_in(page, shop)
+    await page.open("plan")
+    await page.named("Choose Starter")
+    await page.until("document.querySelector('meter')")
+    await page.named("$19.00 a month, Automated production")
+
+    assert await page.findings() == []

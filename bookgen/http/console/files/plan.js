@@ -7,7 +7,7 @@ import { html, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
-import { Action, Heading, Notice, Waiting } from "./ui.js";
+import { Action, Confirmed, Heading, Notice, spoken, Waiting } from "./ui.js";
 
 const UNLIMITED = -1;
 const METERS = [
@@ -19,7 +19,7 @@ const METERS = [
 
 export default function Plan() {
   const billing = useSignal(settings)?.billing_enabled;
-  const { data: now, error } = useResource("/auth/subscriptions/current/");
+  const { data: now, error, reload } = useResource("/auth/subscriptions/current/");
   const { data: plans } = useResource(billing ? "/auth/subscriptions/plans/" : null);
   const { data: wallet } = useResource(billing ? "/auth/credits/balance/" : null);
   const { data: packages } = useResource(billing ? "/auth/credits/packages/" : null);
@@ -35,7 +35,7 @@ export default function Plan() {
       <dl class="facts">${METERS.map(([used, limit, name]) => html`<${Meter} key=${used} name=${name} used=${now.usage[used]} limit=${now.limits[limit]} />`)}</dl>
       ${billing && now.plan.slug !== "free" && html`<${Action} work=${async () => leave((await post("/auth/subscriptions/portal/")).url)}>Card, bills and cancelling<//>`}
     </section>
-    ${plans && html`<${Plans} plans=${plans} now=${now} />`}
+    ${plans && html`<${Plans} plans=${plans} now=${now} reload=${reload} />`}
     ${packages && html`<${Credits} packages=${packages} wallet=${wallet} />`}
     ${addons?.length > 0 && html`<${Addons} addons=${addons} owned=${owned ?? []} />`}
     ${billing && html`<${Invoices} />`}`;
@@ -43,17 +43,26 @@ export default function Plan() {
 
 function Meter({ name, used, limit }) {
   const told = limit === UNLIMITED ? `${number(used)}, no limit` : `${number(used)} of ${number(limit)}`;
-  return html`<div><dt>${name}</dt><dd>${told}</dd>${limit > 0 && html`<meter min="0" max=${limit} value=${used} aria-label=${name}></meter>`}</div>`;
+  return html`<div><dt>${name}</dt><dd>${told}${limit > 0 && html`<meter min="0" max=${limit} value=${used} aria-label=${name}></meter>`}</dd></div>`;
 }
 
-function Plans({ plans, now }) {
+function Plans({ plans, now, reload }) {
   const [interval, pick] = useState("monthly");
   const yearly = interval === "yearly";
   const sold = plans.filter(({ slug }) => slug !== "free");
   const buy = (plan) => async () => {
     const bought = await post("/auth/subscriptions/checkout/", { plan: plan.slug, interval });
-    leave(bought.url ?? bought.redirect_url);
+    if (!bought.upgraded) return leave(bought.url);
+    await reload();
+    return spoken.set(`Your plan is ${plan.name} now.`);
   };
+  const cost = (plan) => price(yearly ? plan.price_yearly : plan.price_monthly);
+  const per = yearly ? "a year" : "a month";
+  // Whoever pays already is charged at once, on no page but this.
+  const choice = (plan) => (now.plan.slug === "free"
+    ? html`<${Action} kind="primary" aria-label="Choose ${plan.name}" work=${buy(plan)}>Choose<//>`
+    : html`<${Confirmed} kind="primary" aria-label="Choose ${plan.name}" title="Change to ${plan.name}?" yes="Change the plan" work=${buy(plan)}
+        text="${plan.name} is ${cost(plan)} ${per}. The plan changes at once, and what differs for the rest of this period is charged or credited now.">Choose<//>`);
   return html`
     <h2>Plans</h2>
     <fieldset class="checks"><legend class="unseen">Paid</legend>
@@ -63,14 +72,14 @@ function Plans({ plans, now }) {
       ${sold.map((plan) => html`
         <li key=${plan.id} class="card">
           <h3>${plan.name}</h3>
-          <p><b>${price(yearly ? plan.price_yearly : plan.price_monthly)}</b> <span class="quiet">${yearly ? "a year" : "a month"}</span></p>
+          <p><b>${cost(plan)}</b> <span class="quiet">${per}</span></p>
           <p class="quiet">${plan.description}</p>
           <ul>
             <li>${count(plan.features.books_per_month, "book")} a month, up to ${words(plan.features.max_word_count_per_book)} each</li>
             ${plan.features.max_stored_mb > 0 && html`<li>${number(plan.features.max_stored_mb)} MB of text and pictures</li>`}
             <li>${plan.features.export_formats.map((format) => format.toUpperCase()).join(", ")}${plan.features.watermark ? ", with a watermark" : ""}</li>
           </ul>
-          ${plan.slug === now.plan.slug ? html`<p><b>Your plan</b></p>` : html`<${Action} kind="primary" aria-label="Choose ${plan.name}" work=${buy(plan)}>Choose<//>`}
+          ${plan.slug === now.plan.slug ? html`<p><b>Your plan</b></p>` : choice(plan)}
         </li>`)}
     </ul>`;
 }
@@ -104,8 +113,8 @@ function Addons({ addons, owned }) {
           ${has(addon)
             ? html`<p><b>Yours</b></p>`
             : html`<div class="row">
-                ${addon.price_monthly && html`<${Action} aria-label="${addon.name}, monthly" work=${buy(addon, "monthly")}>${price(addon.price_monthly)} a month<//>`}
-                ${addon.price_per_use && html`<${Action} aria-label="${addon.name}, one use" work=${buy(addon, "per_use")}>${price(addon.price_per_use)} a use<//>`}
+                ${addon.price_monthly && html`<${Action} aria-label="${price(addon.price_monthly)} a month, ${addon.name}" work=${buy(addon, "monthly")}>${price(addon.price_monthly)} a month<//>`}
+                ${addon.price_per_use && html`<${Action} aria-label="${price(addon.price_per_use)} a use, ${addon.name}" work=${buy(addon, "per_use")}>${price(addon.price_per_use)} a use<//>`}
               </div>`}
         </li>`)}
     </ul>`;
