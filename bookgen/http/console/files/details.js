@@ -23,6 +23,7 @@ export default function Details({ book, set }) {
   const put = ({ target }) => edit({ ...edits, [target.name]: target.value });
   const changed = names.filter((name) => String(form[name]) !== String(book[name]));
   const { run, busy, error } = useWork(async () => {
+    if (changed.length === 0) return;
     const { target_word_count: none, ...cleared } = Object.fromEntries(changed.filter((name) => form[name] === "").map((name) => [name, ""]));
     set(await patch(`/books/${book.id}/`, { ...cleared, ...asked(Object.fromEntries(changed.map((name) => [name, form[name]]))) }));
     edit(null);
@@ -34,7 +35,7 @@ export default function Details({ book, set }) {
       <${BookFields} form=${form} put=${put} site=${site} wrong=${error?.fields ?? {}}
         most=${most} outlined=${book.chapters.length > 0} />
       <${Problem} error=${error} />
-      <div class="row"><button class="primary" aria-busy=${busy} disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
+      <div class="row"><button class="primary" aria-busy=${busy} aria-disabled=${changed.length === 0}>${changed.length ? "Save" : "Saved"}</button>
         ${changed.length > 0 && html`<button type="button" onClick=${() => edit(null)}>Undo the changes</button><span class="quiet">Kept on this device until you save.</span>`}</div>
     </form>
     <h2>The whole book</h2>

@@ -6,7 +6,7 @@ import { Draft } from "./draft.js";
 import { count, inLanguage, since } from "./format.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./hooks.js";
 import { current } from "./session.js";
-import { Action, Notice } from "./ui.js";
+import { Action, Notice, off } from "./ui.js";
 
 export function Editor({ book, chapter, read, write, left }) {
   const draft = useDraft(chapter, read, write, left);
@@ -27,7 +27,7 @@ export function Editor({ book, chapter, read, write, left }) {
     <div class="row between sticky">
       <span class="state ${draft.state}" role="status">${said(draft)}</span>
       <span class="row"><span class="quiet">${count(rough(draft.text), "word")}</span>
-        <button type="button" class="primary" disabled=${!draft.dirty || draft.state === "gone"} onClick=${() => draft.save()}>Save</button></span>
+        <button type="button" class="primary" onClick=${() => draft.save()} ...${off(!draft.dirty || draft.state === "gone")}>Save</button></span>
     </div>`;
 }
 

@@ -7,7 +7,7 @@ import { useKept } from "./kept.js";
 import { go } from "./router.js";
 import { Produce } from "./produce.js";
 import { isOutlined, isPictureBook } from "./spreads.js";
-import { Action, Check, Confirmed, Field, Heading, Notice, Problem, Question, spoken, useWork } from "./ui.js";
+import { Action, Check, Confirmed, Field, Heading, Notice, off, Problem, Question, spoken, useWork } from "./ui.js";
 
 export default function Outline({ book, status, set, reload }) {
   const running = status?.generation_status === "running";
@@ -37,7 +37,13 @@ const ReadOnly = ({ book }) => html`
     <li key=${chapter.id}><b ...${inLanguage(book)}>${chapter.chapter_number}. ${chapter.title}</b><p ...${inLanguage(book)}>${chapter.summary}</p></li>`)}</ol>`;
 
 function Editor({ book, status, set, reload }) {
-  const { entries, entriesOver, edit, dirty, forget } = useEntries(book);
+  const { entries, entriesOver, edit, dirty, forget: drop } = useEntries(book);
+  const list = useRef();
+  const next = useRef();
+  const forget = () => {
+    drop();
+    requestAnimationFrame(() => next.current?.focus());
+  };
   const [lost, ask] = useState(0); // written chapters that would go with the next save
   const [chosen, choose] = useState(() => new Set());
   const paused = status?.generation_status === "paused";
@@ -46,26 +52,30 @@ function Editor({ book, status, set, reload }) {
   const send = async (agreed) => {
     const { data: now } = await get(`/books/${book.id}/`);
     set(now);
-    const list = entriesOver(now.chapters);
-    const going = now.chapters.filter(({ id, content }) => content && !list.some((entry) => entry.id === id)).length;
+    const all = entriesOver(now.chapters);
+    const going = now.chapters.filter(({ id, content }) => content && !all.some((entry) => entry.id === id)).length;
     if (going > agreed) return ask(going);
-    set(await post(`/books/${book.id}/update-outline/`, { chapters: list.map(wire), replace: true }));
+    set(await post(`/books/${book.id}/update-outline/`, { chapters: all.map(wire), replace: true }));
     ask(0);
     forget();
     return spoken.set("The outline is saved.");
   };
   const save = useWork(() => send(0));
   const toggle = (id) => choose((old) => new Set(old.has(id) ? [...old].filter((one) => one !== id) : [...old, id]));
+  const add = () => {
+    edit([...entries, fresh()]);
+    requestAnimationFrame(() => list.current.lastElementChild.querySelector("input").focus());
+  };
   const written = book.chapters.filter(({ content }) => content).length;
   return html`
     <${Heading}>Outline<//>
     ${paused && html`<${Notice}><p>Writing is paused: chapters that are not written yet can be changed. <a href="#/books/${book.id}/writing">To the writing</a></p><//>`}
-    <ol class="plain outline">
+    <ol class="plain outline" ref=${list}>
       ${entries.map((entry, at) => html`
         <${Entry} key=${entry.key} entry=${entry} at=${at} entries=${entries} edit=${edit} book=${book} fixed=${fixed(entry)}
           chosen=${chosen.has(entry.id)} toggle=${entry.id && !dirty ? () => toggle(entry.id) : null} />`)}
     </ol>
-    <p><button type="button" onClick=${() => edit([...entries, fresh()])} disabled=${entries.length >= 100}>Add a chapter</button></p>
+    <p><button type="button" onClick=${add} ...${off(entries.length >= 100)}>Add a chapter</button></p>
     <${Problem} error=${save.error} />
     ${dirty
       ? html`
@@ -79,7 +89,7 @@ function Editor({ book, status, set, reload }) {
             text="${count(lost, "written chapter")} ${lost === 1 ? "is" : "are"} not in this outline any more. The text goes with the chapter, and so do its former texts." />`}`
       : html`
         ${chosen.size > 0 && html`<${Rework} book=${book} ids=${[...chosen]} set=${set} done=${() => choose(new Set())} />`}
-        <div class="row">
+        <div class="row" ref=${next} tabindex="-1">
           ${!paused && html`<${Start} book=${book} written=${written} reload=${reload} />`}
           ${!paused && html`
             <${Confirmed} title="Draft the outline anew?" yes="Draft it anew" text=${written
@@ -126,6 +136,13 @@ function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
     const focused = document.activeElement;
     requestAnimationFrame(() => item.current?.contains(focused) && focused.focus());
   };
+  // The next one comes to its place; after the last one, the one before.
+  const remove = () => {
+    const there = item.current.nextElementSibling ?? item.current.previousElementSibling;
+    edit(entries.filter((one) => one !== entry));
+    spoken.set(`Chapter ${at + 1} is removed.`);
+    requestAnimationFrame(() => there.querySelector("button:last-child").focus());
+  };
   const keys = (event) => {
     if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown") || fixed) return;
     event.preventDefault();
@@ -147,10 +164,9 @@ function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
           </div>`}
       <div class="row tight">
         ${toggle && html`<${Check} label="Rework" aria-label="Rework ${name}" checked=${chosen} onChange=${toggle} />`}
-        <button type="button" class="icon" aria-label="Move ${name} up" disabled=${at === 0 || fixed} onClick=${() => move(-1)}>↑</button>
-        <button type="button" class="icon" aria-label="Move ${name} down" disabled=${at === entries.length - 1 || fixed} onClick=${() => move(1)}>↓</button>
-        <button type="button" class="icon" aria-label="Remove ${name}" disabled=${entries.length === 1 || fixed}
-          onClick=${() => edit(entries.filter((one) => one !== entry))}>×</button>
+        <button type="button" class="icon" aria-label="Move ${name} up" onClick=${() => move(-1)} ...${off(at === 0 || fixed)}>↑</button>
+        <button type="button" class="icon" aria-label="Move ${name} down" onClick=${() => move(1)} ...${off(at === entries.length - 1 || fixed)}>↓</button>
+        <button type="button" class="icon" aria-label="Remove ${name}" onClick=${remove} ...${off(entries.length === 1 || fixed)}>×</button>
       </div>
     </li>`;
 }

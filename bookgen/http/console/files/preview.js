@@ -4,7 +4,7 @@ import { number } from "./format.js";
 import { html, useEffect, useKeys, useMemo, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { markup } from "./markup.js";
-import { Heading, Waiting } from "./ui.js";
+import { Heading, off, Waiting } from "./ui.js";
 
 const WIDE = matchMedia("(min-width: 60rem)");
 
@@ -32,9 +32,9 @@ export default function Preview({ book }) {
       ? html`<${Waiting} error=${error}>Setting the pages …<//>`
       : html`
         <div class="row center">
-          <button type="button" onClick=${() => to(at - step)} disabled=${at === 0}>Back</button>
+          <button type="button" onClick=${() => to(at - step)} ...${off(at === 0)}>Back</button>
           <span role="status">${shown.filter(Boolean).length > 1 ? "Pages" : "Page"} ${shown.filter(Boolean).map((page) => number(page.number)).join(" and ")} of ${number(data.page_count)}</span>
-          <button type="button" onClick=${() => to(at + step)} disabled=${first + step > last}>Turn</button>
+          <button type="button" onClick=${() => to(at + step)} ...${off(first + step > last)}>Turn</button>
         </div>
         <div class="spread" dir=${/^(ar|he)/.test(book.content_language) ? "rtl" : "ltr"}>
           ${shown.map((page, side) => html`<div class="leaf" key=${page?.number ?? `none${side}`} lang=${book.content_language}>${page && html`<${Leaf} page=${page} />`}</div>`)}

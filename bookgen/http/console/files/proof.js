@@ -2,9 +2,9 @@
 
 import { get, post, remove } from "./api.js";
 import { count, inLanguage, number, time } from "./format.js";
-import { html, useEffect, useKeys, useRef, useState } from "./hooks.js";
+import { html, useEffect, useKeys, useLayoutEffect, useRef, useState } from "./hooks.js";
 import { useResource } from "./live.js";
-import { Action, Confirmed, Field, Heading, Notice, Progress, spoken, useWork, Problem, Waiting } from "./ui.js";
+import { Action, Confirmed, Field, Heading, Notice, off, Progress, spoken, useWork, Problem, Waiting } from "./ui.js";
 
 const OPEN = new Set(["pending", "running"]);
 const SEVERITIES = ["critical", "major", "minor", "info"];
@@ -78,6 +78,7 @@ function Suggestions({ book, report, reload }) {
     if (page > 1) turn(1);
     await after();
   };
+  if (data.count === 0 && !severity) return html`<p class="left" role="status" data-left="0">Nothing is left to decide.</p>`;
   return html`
     <div class="row between">
       <p class="left" role="status" data-left=${data.count}>${data.count ? `${count(data.count, "suggestion")} left. ${number(index + 1 + (page - 1) * 20)} is shown.` : "Nothing is left to decide."}</p>
@@ -89,8 +90,8 @@ function Suggestions({ book, report, reload }) {
         <${Confirmed} title="Apply the ${number(safe.count)} safe ones?" yes="Apply them" text="Spelling and punctuation, and no word more. Every chapter’s text of today is kept as a former text." work=${inBulk({ safe: true })}>Apply the safe ones<//></p>`}
     ${all[index] && html`<${Suggestion} key=${all[index].id} book=${book} report=${report} one=${all[index]} apply=${apply} dismiss=${dismiss} />`}
     <div class="row">
-      <button type="button" disabled=${index <= 0} onClick=${() => go(index - 1)}>Before</button>
-      <button type="button" disabled=${index >= all.length - 1} onClick=${() => go(index + 1)}>Next</button>
+      <button type="button" onClick=${() => go(index - 1)} ...${off(index <= 0)}>Before</button>
+      <button type="button" onClick=${() => go(index + 1)} ...${off(index >= all.length - 1)}>Next</button>
       ${data.previous && html`<button type="button" onClick=${() => { turn(page - 1); go(0); }}>Page before</button>`}
       ${data.next && html`<button type="button" onClick=${() => { turn(page + 1); go(0); }}>Next page</button>`}
       ${severity && data.count > 1 && html`<${Confirmed} title="Apply all ${severity} suggestions?" yes="Apply them" text="${count(data.count, "change")}. Every chapter’s text of today is kept as a former text." work=${inBulk({ severity: [severity] })}>Apply all ${severity}<//>`}
@@ -105,10 +106,14 @@ function Suggestion({ book, report, one, apply, dismiss }) {
     get(`/proofreading-reports/${report.id}/suggestions/${one.id}/preview/`).then(({ data }) => show(data), () => show({}));
     card.current.scrollIntoView({ block: "nearest" });
   }, []);
+  useLayoutEffect(() => {
+    // The one before went with the button that decided it.
+    if (document.activeElement === document.body) card.current.focus({ preventScroll: true });
+  }, []);
   const before = shown?.before ?? one.original_text;
   const after = shown?.after ?? one.suggested_text;
   return html`
-    <article class="card suggestion" ref=${card} aria-live="polite">
+    <article class="card suggestion" ref=${card} tabindex="-1" aria-live="polite">
       <p class="quiet">${one.severity}, ${one.type} · <a href="#/books/${book.id}/chapters/${one.chapter}">Chapter ${one.chapter_number}</a></p>
       <p class="reading-line" ...${inLanguage(book)}>${inOneLine(shown?.context_before)}<del>${inOneLine(before)}</del> <ins>${inOneLine(after)}</ins>${inOneLine(shown?.context_after)}</p>
       <p>${one.explanation}</p>

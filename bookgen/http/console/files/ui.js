@@ -1,6 +1,7 @@
 // What every view is made of: buttons that do something, fields, notices, dialogs, progress.
 
 import { html, useEffect, useId, useRef, useState } from "./hooks.js";
+import { toPlace } from "./router.js";
 import { signal, useSignal } from "./signal.js";
 
 export const spoken = signal(""); // what a screen reader says next, without the focus going there
@@ -13,6 +14,16 @@ export function Action({ work, children, kind = "", busy: busyWords = "One momen
       <button type="button" class=${kind} aria-busy=${busy} ...${rest} onClick=${run}>${busy ? busyWords : children}</button>
       <${Problem} error=${error} />
     </span>`;
+}
+
+/** What a button is told that can't be pressed just now. One that were disabled would lose the focus. */
+export const off = (is) => is && { "aria-disabled": "true", onClick: null };
+
+/** Once the view is drawn anew: who was at something that is gone by then goes on from the heading. */
+function keepPlace() {
+  setTimeout(() => {
+    if (document.activeElement === document.body) document.querySelector("main h1")?.focus({ preventScroll: true });
+  });
 }
 
 /** `run` does the work once at a time; `error` is what became of the last try. */
@@ -34,6 +45,7 @@ export function useWork(work) {
     }
     going.current = false;
     if (mounted.current) show({ busy: false, error });
+    keepPlace();
   };
   return { run, ...state };
 }
@@ -90,7 +102,10 @@ export function Dialog({ title, onClose, closable = true, children }) {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current.showModal();
-    return () => before?.focus?.();
+    return () => {
+      before?.focus?.();
+      keepPlace();
+    };
   }, []);
   return html`
     <dialog ref=${dialog} aria-labelledby=${id} onCancel=${(event) => { event.preventDefault(); if (closable) onClose(); }}>
@@ -134,7 +149,7 @@ export function Heading({ children, title }) {
   useEffect(() => {
     if (document.querySelector("dialog[open]")) return;
     heading.current.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    toPlace();
   }, []);
   return html`<h1 tabindex="-1" ref=${heading}>${children}</h1>`;
 }
