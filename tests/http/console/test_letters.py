@@ -50,7 +50,23 @@ async def test_who_follows_the_link_of_a_new_address_signed_in_stays_so(
 
     await page.sees("Your e-mail address is verified.")
     await page.misses("Ask for a new password")
+    await page.press("To the books")
+    await page.until("location.hash === '#/'")
     assert (await account.get("/auth/profile/")).body["email"] == "ada@example.org"
+
+
+async def test_who_has_verified_an_address_elsewhere_signs_in_next(
+    page: BrowserPage, visitor: Api, database: Database, tmp_path: Path
+) -> None:
+    account = await visitor.as_new_account("ada")
+    await account.patch("/auth/profile/", {"email": "ada@example.org"})
+    await page.visit(await mailed(database, tmp_path))
+    await page.press("Verify my address")
+    await page.sees("Your e-mail address is verified.")
+
+    await page.keys(Keys.ENTER)  # the way on has the focus
+
+    await page.named("E-mail address or username")
 
 
 async def mailed(database: Database, folder: Path) -> str:

@@ -106,3 +106,15 @@ async def test_a_chapter_that_was_added_meanwhile_is_removed_like_any_other(
     await saved(page)
 
     assert len(await stored(account, book)) == 3
+
+
+async def test_a_book_that_was_deleted_elsewhere_is_said_to_be_gone(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    page.expected.append("404")
+    await account.delete(f"/books/{book['id']}/")
+
+    await page.open("new")
+    await page.open(f"books/{book['id']}/outline")
+
+    await page.sees("This isn’t here any more")

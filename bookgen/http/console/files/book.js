@@ -5,7 +5,7 @@ import { isActive } from "./shelf.js";
 import { inLanguage, words } from "./format.js";
 import { useResource, useStatus } from "./live.js";
 import { Cover } from "./tile.js";
-import { spoken, Problem, Waiting } from "./ui.js";
+import { spoken, Waiting } from "./ui.js";
 
 const PARTS = {
   outline: ["Outline", () => import("./outline.js")],
@@ -29,7 +29,7 @@ export default function BookView({ rest: [id, part, ...rest] }) {
   const View = { book: told, status: told.generation_progress, reload, set, rest };
   return html`
     ${name !== "chapters" && name !== "preview" && html`<${Head} book=${told} name=${name} />`}
-    <${Problem} error=${error?.status ? error : null} />
+    ${error?.status > 0 && html`<${Waiting} error=${error} />`}
     <${Part} key=${`${name} ${book.id}`} load=${PARTS[name][1]} given=${View} />`;
 }
 

@@ -6,7 +6,7 @@ const form = document.querySelector("form");
 const output = document.querySelector("[role=status]");
 
 document.documentElement.dataset.theme = localStorage.getItem("bookgen:theme") ?? "";
-if (home) addWayHome();
+const way = home ? addWayHome() : null;
 form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
@@ -28,8 +28,12 @@ async function follow() {
     return;
   }
   form.hidden = true;
-  if (body.tokens && home) await enter(body);
-  else output.textContent = body.message ?? `You are signed in as ${body.user.username}. Your access token: ${body.tokens.access}`;
+  if (body.tokens && home) return enter(body);
+  if (way) {
+    way.href = `${home}#/signin`; // who is signed in goes on from there to the books
+    way.focus();
+  }
+  output.textContent = body.message ?? `You are signed in as ${body.user.username}. Your access token: ${body.tokens.access}`;
 }
 
 // Who follows the link of a new address signed in keeps the password.
@@ -52,4 +56,5 @@ function addWayHome() {
   const line = document.createElement("p");
   line.append(link);
   document.querySelector(".narrow").append(line);
+  return link;
 }
