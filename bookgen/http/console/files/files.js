@@ -56,8 +56,9 @@ export default function Files({ book }) {
         <li key=${format} class="card">
           <h2>${name}</h2><p class="quiet">${use}</p>
           ${allowed.includes(format)
-            ? html`<${Action} kind="primary" busy="Making the file …" aria-label="Download as ${name}" work=${load(`export_${format}`)}>Download<//>
-                ${format === "pdf" && chosen?.profile === "print" && html`<p><${Action} busy="Making the file …" work=${load("export_pdf", { cover_wrap: true })}>Download the cover for the press<//></p>`}`
+            ? html`
+              <div class="row"><${Action} kind="primary" busy="Making the file …" aria-label="Download as ${name}" work=${load(`export_${format}`)}>Download<//>
+                ${format === "pdf" && chosen?.profile === "print" && html`<${Action} busy="Making the file …" work=${load("export_pdf", { cover_wrap: true })}>Download the cover for the press<//>`}</div>`
             : html`<p>Not in your plan. <a href="#/plan">See the plans</a></p>`}
         </li>`)}
     </ul>
