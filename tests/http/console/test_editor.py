@@ -21,6 +21,11 @@ UNREACHABLE = ("ERR_INTERNET_DISCONNECTED", "ERR_CONNECTION_REFUSED", "Failed to
 
 RANDOM = (Path(__file__).parent / "sequences.js").read_text("utf-8")
 
+IN_SIGHT = """
+const { top, bottom } = document.activeElement.getBoundingClientRect();
+return top >= 0 && bottom <= innerHeight;
+"""
+
 
 @pytest.fixture
 async def page(open_page: OpenPage, visitor: Api) -> BrowserPage:
@@ -96,6 +101,24 @@ async def test_a_chapter_that_changed_elsewhere_is_shown_as_two_texts(
     await page.press("Go on with mine")
     await page.sees("Saved.")
     assert await stored(account, chapter) == "It snowed."
+
+
+async def test_whoever_is_far_down_a_long_text_is_led_to_the_question(
+    page: BrowserPage, account: Api, chapter: dict[str, Any]
+) -> None:
+    long = "It snowed.\n\n" * 200
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": long})
+    await page.load((await page.script("return location.hash")).removeprefix("#/"))
+    area = await page.named(FIELD)
+    await page.script("arguments[0].focus(); arguments[0].setSelectionRange(1e6, 1e6); scrollTo(0, 1e6)", area)
+    await page.keys("It hailed.")
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": f"It rained.\n\n{long}"})
+
+    await page.press("Save")
+
+    await page.sees("changed elsewhere")
+    await page.until("document.activeElement?.matches('[tabindex]')")
+    assert await page.script(IN_SIGHT)
 
 
 async def test_the_text_that_was_not_chosen_is_kept_aside(

@@ -92,6 +92,35 @@ async def test_a_production_tells_its_phase_and_goes_on_as_one_after_a_stop(
     assert (status["generation_status"], status["mode"]) == ("running", "automated")
 
 
+# Tells of a book that is written what is told while it is proofread.
+PROOFREAD = """
+const send = window.fetch;
+window.fetch = async (url, told) => {
+  const reply = await send(url, told);
+  if (reply.status !== 200 || !/\\/books\\/\\d+\\/(generation-status\\/)?$/.test(url)) return reply;
+  const body = await reply.json();
+  Object.assign(body.generation_progress ?? body, {
+    generation_status: "running", mode: "automated", estimated_seconds_remaining: null,
+    status_message: "Proofreading the book. All 2 chapters are written.",
+  });
+  return new Response(JSON.stringify(body), { headers: reply.headers });
+};
+"""
+
+
+async def test_no_time_is_promised_after_a_chapter_that_has_come(open_page: OpenPage, open_api: OpenApi) -> None:
+    api = await open_api()
+    page = await open_page(api)
+    book = await (await sign_in(page, api)).written()
+    await page.script(PROOFREAD)
+
+    await page.open(f"books/{book['id']}/writing")
+
+    await page.sees("Proofreading the book.")
+    await page.sees("2 of 2")
+    await page.misses("known after the first chapter")
+
+
 def test_the_page_knows_the_phases_by_what_the_status_says() -> None:
     told = re.findall(r'\["[A-Z]\w+", "([a-z ]+)"\]', assets().files["produce.js"].plain.decode())
 

@@ -39,15 +39,18 @@ function said({ state, error, full, dirty }) {
   return "Saved.";
 }
 
+/** It comes in the place of a text that may be long: the reader is led to the question. */
 function Conflict({ draft, language }) {
+  const question = useRef();
+  useLayoutEffect(() => question.current.focus(), []);
   return html`
-    <${Notice} kind="bad">
+    <div ref=${question} tabindex="-1"><${Notice} kind="bad">
       <p role="alert"><b>This chapter was changed elsewhere while you edited it.</b> Both texts are here; neither is lost, whichever you go on with.</p>
       <div class="row">
         <${Action} kind="primary" work=${() => draft.choose(true)}>Go on with mine<//>
         <${Action} work=${() => draft.choose(false)}>Go on with the other<//>
       </div>
-    <//>
+    <//></div>
     <${TwoTexts} left=${draft.theirs} right=${draft.text} leftName="The other text" rightName="Mine" language=${language} />`;
 }
 

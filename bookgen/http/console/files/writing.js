@@ -43,7 +43,7 @@ function Run({ book, status, reload }) {
       <dl class="facts">
         <div><dt>Chapters</dt><dd>${number(status.completed_chapters)} of ${number(status.total_chapters)}</dd></div>
         <div><dt>Words</dt><dd>${number(written(book, status))}</dd></div>
-        ${is === "running" && !waits && html`<div><dt>Time left</dt><dd>${status.estimated_seconds_remaining == null ? "known after the first chapter" : duration(status.estimated_seconds_remaining)}</dd></div>`}
+        ${is === "running" && !waits && left(status) && html`<div><dt>Time left</dt><dd>${left(status)}</dd></div>`}
         <div><dt>Cost so far</dt><dd>${spent(book.usage)}</dd></div>
       </dl>
       ${waits && html`<p>One book of an account is written at a time, in the order in which they were started. <a href="#/">See which</a></p>`}
@@ -51,6 +51,12 @@ function Run({ book, status, reload }) {
       <${Controls} book=${book} status=${status} reload=${reload} />
       ${is === "running" && html`<p class="quiet">You may close this page: the writing goes on. Last change ${since(status.updated_at)}.</p>`}
     </section>`;
+}
+
+/** Nothing where it is not known for another reason than that there is no chapter to judge by. */
+function left({ estimated_seconds_remaining: seconds, completed_chapters: finished }) {
+  if (seconds != null) return duration(seconds);
+  return finished ? null : "known after the first chapter";
 }
 
 // A run that goes on counts its own words alone, but all chapters that are there.
