@@ -18,8 +18,7 @@ from bookgen.actors.outlining import count_outline, drafted
 from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
-from bookgen.billing import outlines
-from bookgen.billing.edits import require_paid
+from bookgen.billing import edits, outlines
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, Unavailable, must_exist
 from bookgen.models import Allowance
 from bookgen.store import jobs
@@ -123,12 +122,13 @@ class Jobs:
     async def _rewrite(self, material: Material, job: RewriteChapter, steps: StoredSteps) -> Save:
         resources, book = self._resources, material.book
         chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
-        await require_paid(resources.pool, resources.quota, book.id, chapter.target_word_count)
+        told = resources.quota, book.account_id, book.id, chapter.target_word_count
+        await edits.require(resources.pool, *told)
         draft = await resources.writing.write_chapter(material, job.chapter_number, steps)
         quality = [{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings]
 
         async def save(connection: asyncpg.Connection) -> None:
-            await resources.quota.spend(connection, book.account_id, Allowance.AI_EDITS)
+            await edits.spend(connection, *told)
             await resources.quota.count_words(connection, book.account_id, draft.word_count)
             await store.keep_digests(connection, book.id, draft.earlier)
             if draft.plan:

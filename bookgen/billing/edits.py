@@ -1,19 +1,59 @@
-"""AI edits: one writes a chapter again. What no run has paid for is edited in small pieces."""
+"""AI edits: each writes some words of a chapter again. What nothing has paid for is edited in small pieces."""
 
 from __future__ import annotations
 
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict
-from bookgen.store import runs
+from bookgen.billing.standing import Standing
+from bookgen.errors import QuotaExceeded
+from bookgen.models import UNLIMITED, Allowance
+from bookgen.store import holds, usage
 from bookgen.store.database import DB
 
-MOST_UNPAID_WORDS = 5000  # else drafts, which cost nothing, would be whole books of one long chapter each
+WORDS_OF_AN_EDIT = 5000  # a longer chapter is several edits, or one would be a whole book
+# Drafts cost nothing: all of them together are no book that no allowance has paid for.
+UNPAID_PART = 4  # of the words of the plan's longest book, a period
+UNPAID_WORDS = "unpaid_words"  # the `quota_type` of that bound
+UNPAID = (
+    "Nothing has paid for this book yet, and AI edits write no more than {limit:,} words of such books a period. "
+    "Generate the book, or give the chapter fewer words."
+)
 
 
-async def require_paid(db: DB, quota: Quota, book_id: int, words: int) -> None:
-    """Conflict for a chapter of so many words in a book of which no run has written anything, so that none was paid."""
-    if quota.billing and words > MOST_UNPAID_WORDS and not await runs.have_written(db, book_id):
-        raise Conflict(
-            f"A chapter of more than {MOST_UNPAID_WORDS:,} words can be written again once the book's generation has "
-            "written some of it. Start it, or give the chapter fewer words."
-        )
+async def require(db: DB, quota: Quota, account_id: int, book_id: int, words: int) -> None:
+    """Refuses a rewrite of a chapter of so many words for which too little is left. Takes nothing. QuotaExceeded."""
+    standing = await quota.standing(db, account_id)
+    await quota.require(db, standing, Allowance.AI_EDITS, in_flight=0, amount=_edits(words))
+    limit = await _unpaid_limit(db, quota, standing, book_id)
+    if limit != UNLIMITED and await _had(db, standing) + words > limit:
+        raise await _unpaid(db, quota, standing, limit)
+
+
+async def spend(connection: DB, quota: Quota, account_id: int, book_id: int, words: int) -> None:
+    """Counts it, in the transaction that brings the text, or refuses and counts nothing. QuotaExceeded."""
+    standing = await quota.standing(connection, account_id)
+    period, limit = standing.period, await _unpaid_limit(connection, quota, standing, book_id)
+    if limit != UNLIMITED and not await usage.spend_unpaid_words(
+        connection, account_id, period.start, period.end, limit, words
+    ):
+        raise await _unpaid(connection, quota, standing, limit)
+    await quota.spend(connection, account_id, Allowance.AI_EDITS, _edits(words))
+
+
+def _edits(words: int) -> int:
+    return max(1, -(-words // WORDS_OF_AN_EDIT))
+
+
+async def _unpaid_limit(db: DB, quota: Quota, standing: Standing, book_id: int) -> int:
+    features = standing.plan.features
+    if features.books_per_month == UNLIMITED or await holds.pays_for(db, standing.account_id, book_id, quota.now()):
+        return UNLIMITED
+    return features.max_word_count_per_book // UNPAID_PART
+
+
+async def _had(db: DB, standing: Standing) -> int:
+    return await usage.unpaid_words(db, standing.account_id, standing.period.start)
+
+
+async def _unpaid(db: DB, quota: Quota, standing: Standing, limit: int) -> QuotaExceeded:
+    details = quota.exhausted(standing, UNPAID_WORDS, limit, await _had(db, standing))
+    return QuotaExceeded(UNPAID.format(limit=limit), **details)

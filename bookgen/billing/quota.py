@@ -25,7 +25,7 @@ HELD = "What is left of this period's allowance is set aside for books that were
 SENTENCES = {
     Allowance.BOOKS: "No book is left in this period's allowance, and no credit covers this book.",
     Allowance.AI_IMAGES: "Not enough images are left in this period's allowance.",
-    Allowance.AI_EDITS: "No AI edit is left in this period's allowance.",
+    Allowance.AI_EDITS: "Not enough AI edits are left in this period's allowance.",
     Allowance.PROOFREADING_CHECKS: "No proofreading check is left in this period's allowance.",
 }
 
@@ -224,9 +224,12 @@ class Quota:
         return PlanUpgradeRequired(sentence, requested=words, max_allowed=allowed, upgrade_url=self.upgrade_url)
 
     def _exhausted(self, standing: Standing, allowance: Allowance, used: int, held: int) -> dict[str, object]:
-        limit = standing.plan.features.limit(allowance)
+        return self.exhausted(standing, allowance, standing.plan.features.limit(allowance), used, held)
+
+    def exhausted(self, standing: Standing, quota_type: str, limit: int, used: int, held: int = 0) -> dict[str, object]:
+        """What is told of an allowance, or of another bound on a period, that has too little left."""
         return {
-            "quota_type": str(allowance),
+            "quota_type": str(quota_type),
             "limit": limit,
             "used": used,
             "remaining": left(limit, used + held),

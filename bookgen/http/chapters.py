@@ -6,7 +6,7 @@ from aiohttp import web
 
 from bookgen import errors
 from bookgen.actors.messages import RewriteChapter
-from bookgen.billing.edits import MOST_UNPAID_WORDS
+from bookgen.billing.edits import UNPAID_WORDS, WORDS_OF_AN_EDIT
 from bookgen.http import chapters_schemas as shapes
 from bookgen.http.answers.chapter_pieces import in_pieces
 from bookgen.http.edge import replies
@@ -85,8 +85,10 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
 @docs(
     "chapters",
     "Have the chapter written again",
-    "Synchronous. The former text is kept as a revision. Counts as an AI edit once it is there. Where books are paid "
-    f"for, 409 for a chapter of more than {MOST_UNPAID_WORDS:,} words before a generation has written any of the book.",
+    "Synchronous. The former text is kept as a revision. Once it is there it counts as an AI edit for each "
+    f"{WORDS_OF_AN_EDIT:,} words, or part of them, that the chapter is to have. In books that no generation has been "
+    "paid for, all of yours together, no more is written a period than a quarter of the words of the plan's longest "
+    f"book; beyond it 429, with the `quota_type` `{UNPAID_WORDS}`.",
 )
 @response_schema(shapes.ChapterSchema)
 @refuses(errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded, errors.UpstreamAIError)

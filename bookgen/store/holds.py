@@ -49,6 +49,12 @@ REMOVE_EXPIRED = """
        AND (kept_until <= $2 OR (book_id IS NULL AND kept_until IS NULL AND period_end <= $2))
 """
 
+# A run that completed, or what is set aside for one that has not; of what was kept until now nothing is set aside.
+PAYS_FOR = """
+    SELECT EXISTS (SELECT FROM consumption WHERE account_id = $1 AND book_id = $2)
+        OR EXISTS (SELECT FROM hold WHERE book_id = $2 AND (kept_until IS NULL OR kept_until > $3))
+"""
+
 CONSUME = """
     INSERT INTO consumption (run_id, account_id, book_id, source, lot_id, period_start, words)
     VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -107,6 +113,11 @@ async def remove(connection: DB, hold_id: int) -> None:
 
 async def remove_expired(connection: DB, account_id: int, now: datetime) -> None:
     await connection.execute(REMOVE_EXPIRED, account_id, now)
+
+
+async def pays_for(db: DB, account_id: int, book_id: int, now: datetime) -> bool:
+    """Whether an allowance or a credit has paid for the book, or is set aside for it."""
+    return bool(await db.fetchval(PAYS_FOR, account_id, book_id, now))
 
 
 async def consume(

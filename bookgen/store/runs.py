@@ -68,14 +68,6 @@ async def newest(db: DB, book_id: int) -> Run | None:
     return row and run_of(row)
 
 
-HAVE_WRITTEN = "SELECT EXISTS (SELECT FROM run WHERE book_id = $1 AND words_written > 0)"
-
-
-async def have_written(db: DB, book_id: int) -> bool:
-    """Whether any run has written some of the book."""
-    return bool(await db.fetchval(HAVE_WRITTEN, book_id))
-
-
 # Steered: what `actors.decide` decides
 
 INSERT = """

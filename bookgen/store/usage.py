@@ -35,6 +35,8 @@ SPEND_EDITS = _spending("ai_edits_used")
 
 SPEND_CHECKS = _spending("proofreading_checks_used")
 
+SPEND_UNPAID_WORDS = _spending("unpaid_words")
+
 SPEND = {
     Allowance.AI_IMAGES: SPEND_IMAGES,
     Allowance.AI_EDITS: SPEND_EDITS,
@@ -65,6 +67,19 @@ COUNT_FREE_OUTLINE = """
 
 async def count_free_outline(db: DB, account_id: int, start: datetime, end: datetime) -> None:
     await db.execute(COUNT_FREE_OUTLINE, account_id, start, end)
+
+
+UNPAID_WORDS = "SELECT unpaid_words FROM usage_period WHERE account_id = $1 AND period_start = $2"
+
+
+async def unpaid_words(db: DB, account_id: int, start: datetime) -> int:
+    """How many words of the period were written in books that nothing had paid for."""
+    return int(await db.fetchval(UNPAID_WORDS, account_id, start) or 0)
+
+
+async def spend_unpaid_words(db: DB, account_id: int, start: datetime, end: datetime, limit: int, words: int) -> bool:
+    """Whether the limit allowed it."""
+    return bool(await db.fetchval(SPEND_UNPAID_WORDS, account_id, start, end, limit, words))
 
 
 async def find(db: DB, account_id: int, start: datetime, end: datetime) -> UsagePeriod:

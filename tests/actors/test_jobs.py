@@ -433,23 +433,66 @@ async def test_a_run_calls_off_the_job_of_a_process_that_is_thought_dead(
     assert not await shelf.value("SELECT count(*) FROM book_job")
 
 
-async def test_a_long_chapter_of_a_book_that_nothing_paid_for_is_no_edit(
+async def test_books_that_nothing_paid_for_are_edited_in_small_pieces_whatever_their_number(
     supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:
-    account, book = await shelf.outlined(1)
-    chapter = await shelf.chapter_id(book, 1)
-    await shelf.pool.execute("UPDATE chapter SET target_word_count = 5001 WHERE id = $1", chapter)
+    account = await shelf.account("free")
+    first, second, third = [await shelf.book(account, chapters=1) for _ in range(3)]
+    jobs = {book: RewriteChapter(await shelf.chapter_id(book, 1), 1) for book in (first, second, third)}
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 2500")
     model.free = True
 
-    with pytest.raises(Conflict, match="5,000 words"):
-        await supervisor.run_job(account, book, RewriteChapter(chapter, 1))
-    assert model.asked[book, 1] == 0
+    await supervisor.run_job(account, first, jobs[first])
+    model.free = False
+    at_once = [asyncio.create_task(supervisor.run_job(account, book, jobs[book])) for book in (first, second, third)]
+    await asyncio.gather(
+        *(model.wait_until_asked(book, 1, calls) for book, calls in ((first, 2), (second, 1), (third, 1)))
+    )
+    for book in (first, second, third):
+        model.answer(book, 1)
+    ended = await asyncio.gather(*at_once, return_exceptions=True)
 
+    refused = [each for each in ended if isinstance(each, QuotaExceeded)]
+    assert len(refused) == 2
+    assert {name: refused[0].details[name] for name in ("quota_type", "limit", "used", "remaining")} == {
+        "quota_type": "unpaid_words",
+        "limit": 5000,
+        "used": 5000,
+        "remaining": 0,
+    }
+    assert await shelf.value(EDITS_USED, account) == 2
+    model.free = True
+    with pytest.raises(QuotaExceeded, match="5,000 words"):
+        await supervisor.run_job(account, second, jobs[second])
+    assert model.asked[second, 1] == 1
+
+    await supervisor.ask(account, first, Generate())
+    await shelf.until("SELECT status = 'completed' FROM run WHERE book_id = $1", first)
+    await supervisor.run_job(account, first, jobs[first])
+
+    assert await shelf.value(EDITS_USED, account) == 3
+
+
+async def test_a_long_chapter_written_again_is_several_edits(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account = await shelf.account("free")
+    book = await shelf.book(account, chapters=1)
+    job = RewriteChapter(await shelf.chapter_id(book, 1), 1)
+    model.free = True
     await supervisor.ask(account, book, Generate())
     await shelf.until("SELECT status = 'completed' FROM run WHERE book_id = $1", book)
-    await supervisor.run_job(account, book, RewriteChapter(chapter, 1))
 
-    assert await shelf.value(EDITS_USED, account) == 1
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 15001")
+    await supervisor.run_job(account, book, job)
+    with pytest.raises(QuotaExceeded) as refused:
+        await supervisor.run_job(account, book, job)
+
+    assert (refused.value.details["used"], refused.value.details["remaining"]) == (4, 1)
+    assert await shelf.value(EDITS_USED, account) == 4
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 5000")
+    await supervisor.run_job(account, book, job)
+    assert await shelf.value(EDITS_USED, account) == 5
 
 
 async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:

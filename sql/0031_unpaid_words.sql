@@ -1,0 +1,2 @@
+-- How many words the account had written this period, by AI edits, in books that nothing had paid for.
+ALTER TABLE usage_period ADD COLUMN unpaid_words integer NOT NULL DEFAULT 0 CHECK (unpaid_words >= 0);
