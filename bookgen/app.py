@@ -266,6 +266,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         wake_mail=mailing.wake,
         rights=rights,
     )
+    reports = supervisor.reports
     services = Services(
         database=database,
         supervisor=supervisor,
@@ -273,7 +274,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         quota=quota,
         payments=payments,
         publisher=publisher,
-        proofreading=Proofreading(database.http, quota, corrections, supervisor.reports.wake),
+        proofreading=Proofreading(database.http, quota, corrections, reports.wake, reports.call_off),
         artwork=artwork,
         support=Support.over(documents(), f"{public_url}/api/v1/docs/", model, Ledger(database.http, _price, caps.day)),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),

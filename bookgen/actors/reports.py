@@ -59,6 +59,11 @@ class Reports:
             except Exception:
                 log.exception("reports_not_claimed")
 
+    def call_off(self, report_id: int) -> None:
+        """Lets the call in flight for a report that is deleted finish; it asks for no other."""
+        if steps := self._steps.get(report_id):
+            steps.closed = True
+
     def halt(self) -> None:
         """Lets calls in flight finish; no other call and no other report begins."""
         self._halted = True

@@ -32,6 +32,7 @@ from bookgen.store import (
     jobs,
     material,
     notifications,
+    reports,
     runs,
     slots,
     steps,
@@ -112,6 +113,8 @@ class Transactions:
                 raise Conflict("A run of this book has just been started. Delete it again.")
             with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep the book
                 await self._count_job(connection, account_id, book_id, state.job)
+                if await reports.begun_of_book(connection, book_id):
+                    await self._resources.quota.spend(connection, account_id, Allowance.PROOFREADING_CHECKS)
             await material.delete_book(connection, account_id, book_id)
 
     async def _count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:

@@ -59,11 +59,14 @@ async def read_report(request: web.Request) -> web.Response:
     )
 
 
-@docs("proofreading", "Delete a report", "One that is being made is called off.")
+@docs(
+    "proofreading",
+    "Delete a report",
+    "One that is being made is called off, and counts as a check once some of it is read.",
+)
 @response_schema(None, 204)
 async def delete_report(request: web.Request) -> web.Response:
-    if not await reports.delete(request.app[DATABASE].http, request[ACCOUNT_ID], path_id(request)):
-        raise errors.NotFound
+    await request.app[PROOFREADING].delete(request[ACCOUNT_ID], path_id(request))
     return replies.nothing()
 
 

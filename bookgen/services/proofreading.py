@@ -5,6 +5,7 @@ A report itself is made by `actors/reports.py`; `services/corrections.py` puts w
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bookgen.billing.quota import Quota
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, must_exist
+from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, QuotaExceeded, must_exist
 from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
 from bookgen.store import book_state, chapters, reports, suggestions
@@ -45,12 +46,21 @@ class Preview:
 
 
 class Proofreading:
-    """Reports and suggestions of one database; `wake` tells whoever makes the reports that there is one to make."""
+    """Reports and suggestions of one database. `wake` and `call_off` tell whoever makes the reports that there is one
+    to make, and that one is not wanted any more."""
 
-    def __init__(self, pool: Pool, quota: Quota, corrections: Corrections, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        quota: Quota,
+        corrections: Corrections,
+        wake: Callable[[], None],
+        call_off: Callable[[int], None],
+    ) -> None:
         self._pool = pool
         self._quota = quota
         self._wake = wake
+        self._call_off = call_off
         self._corrections = corrections
 
     async def start(self, account_id: int, book_id: int, chapter_ids: Sequence[int] | None) -> Report:
@@ -76,6 +86,14 @@ class Proofreading:
 
     async def find(self, account_id: int, report_id: int) -> Report:
         return must_exist(await reports.find(self._pool, account_id, report_id))
+
+    async def delete(self, account_id: int, report_id: int) -> None:
+        """One that is begun counts as it would have at its end: what it has told may be applied by now. NotFound."""
+        async with self._pool.acquire() as connection, connection.transaction():
+            if must_exist(await reports.delete(connection, account_id, report_id)):
+                with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep it
+                    await self._quota.spend(connection, account_id, Allowance.PROOFREADING_CHECKS)
+        self._call_off(report_id)
 
     async def page(self, account_id: int, report_id: int, chosen: Filter, number: int) -> tuple[int, list[Suggestion]]:
         """How many suggestions are chosen, and those of a page, the most severe first. NotFound beyond the last."""

@@ -84,17 +84,32 @@ async def of_account(db: DB, account_id: int, book_id: int | None) -> list[Repor
     return [_report(row) for row in await db.fetch(OF_ACCOUNT, account_id, book_id)]
 
 
+# One that is not finished, although some of it is read or paid for.
+BEGUN = """r.status IN ('pending', 'running')
+            AND (r.done > 0 OR EXISTS (SELECT FROM model_call c
+                                        WHERE c.run_id = r.task AND c.cost_micros IS DISTINCT FROM 0))"""
+
 # The task of a production's report is the run, whose steps are its own.
-DELETE = """
+DELETE = f"""
     WITH gone AS (
-        DELETE FROM report WHERE account_id = $1 AND id = $2 RETURNING task, run_id
+        DELETE FROM report r WHERE r.account_id = $1 AND r.id = $2 RETURNING r.task, r.run_id, {BEGUN} AS begun
     ), forgotten AS (DELETE FROM step WHERE run_id IN (SELECT task FROM gone WHERE gone.run_id IS NULL))
-    SELECT true FROM gone
+    SELECT begun FROM gone
 """
 
 
-async def delete(db: DB, account_id: int, report_id: int) -> bool:
-    return bool(await db.fetchval(DELETE, account_id, report_id))
+async def delete(db: DB, account_id: int, report_id: int) -> bool | None:
+    """Whether it was begun and not finished; None when there is none."""
+    begun: bool | None = await db.fetchval(DELETE, account_id, report_id)
+    return begun
+
+
+BEGUN_OF_BOOK = f"SELECT EXISTS (SELECT FROM report r WHERE r.book_id = $1 AND {BEGUN})"
+
+
+async def begun_of_book(db: DB, book_id: int) -> bool:
+    """Whether a report of the book is begun and not finished."""
+    return bool(await db.fetchval(BEGUN_OF_BOOK, book_id))
 
 
 ACTIVE = "SELECT count(*) FROM report WHERE account_id = $1 AND status IN ('pending', 'running')"

@@ -127,7 +127,7 @@ async def test_a_chapter_that_is_edited_before_it_is_read_is_read_as_it_is(datab
         assert all(content[each["start"] : each["end"]] == each["original_text"] for each in found)
 
 
-async def test_a_deleted_report_is_called_off_and_costs_no_check(database: Database, tmp_path: Path) -> None:
+async def test_a_report_deleted_before_any_of_it_is_read_costs_no_check(database: Database, tmp_path: Path) -> None:
     model = Proofreader()
     async with serving(database, tmp_path, model=model) as visitor:
         author, book_id = await author_of_a_book(visitor)
@@ -142,6 +142,45 @@ async def test_a_deleted_report_is_called_off_and_costs_no_check(database: Datab
         assert model.calls == 1
         used = (await author.get("/auth/subscriptions/current/")).body["usage"]
         assert used["proofreading_checks_used"] == 0
+
+
+@pytest.mark.parametrize("what", ["report", "book"])
+async def test_a_report_deleted_with_what_it_has_suggested_counts_as_a_check(
+    database: Database, tmp_path: Path, what: str
+) -> None:
+    model = Proofreader()
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        report = await one_chapter_read(author, model, book_id)
+        found = (await author.get(f"/proofreading-reports/{report['id']}/suggestions/")).body["count"]
+
+        path = f"/proofreading-reports/{report['id']}/" if what == "report" else f"/books/{book_id}/"
+        assert (await author.delete(path)).status == 204
+        model.may_answer.set()
+        await asyncio.gather(*visitor.services.supervisor.reports.tasks)
+
+        used = (await author.get("/auth/subscriptions/current/")).body["usage"]
+        assert found > 0
+        assert used["proofreading_checks_used"] == 1
+
+
+async def test_a_deleted_report_asks_for_no_more_of_the_chapter_that_is_read(
+    database: Database, tmp_path: Path
+) -> None:
+    model = Proofreader()
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        first, _ = (await author.get(f"/books/{book_id}/")).body["chapters"]
+        await author.patch(f"/chapters/{first['id']}/", {"content": "It was of no use to anybody.\n\n" * 3000})
+        model.may_answer.clear()
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+        await asyncio.wait_for(model.asked.wait(), 60)
+
+        await author.delete(f"/proofreading-reports/{report['id']}/")
+        model.may_answer.set()
+        await asyncio.gather(*visitor.services.supervisor.reports.tasks)
+
+        assert model.calls == 1
 
 
 async def test_no_reply_stays_of_a_report_that_failed_or_was_deleted(database: Database, tmp_path: Path) -> None:

@@ -174,11 +174,10 @@ class SimulatedAuthor:
         def start(process: SimulatedProcess) -> Callable[[], Awaitable[Any]]:
             async def ask() -> None:
                 assert process.database is not None
-                wake = process.supervisor.reports.wake
+                made = process.supervisor.reports
                 corrections: Any = None  # of suggestions, of which there are none
-                await Proofreading(process.database.http, process.quota, corrections, wake).start(
-                    self._account, book, None
-                )
+                service = Proofreading(process.database.http, process.quota, corrections, made.wake, made.call_off)
+                await service.start(self._account, book, None)
 
             return ask
 
