@@ -7,6 +7,7 @@ under the same lock that a run is accepted under. It ends by itself, whether or 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -18,8 +19,17 @@ from bookgen.actors.outlining import count_outline, drafted
 from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StoredSteps, Work
 from bookgen.actors.transaction import Transactions
-from bookgen.billing import edits, outlines
-from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, Unavailable, must_exist
+from bookgen.billing import edits, failures, outlines
+from bookgen.errors import (
+    Conflict,
+    GenerationInProgress,
+    InvalidInput,
+    NotFound,
+    QuotaExceeded,
+    Unavailable,
+    UpstreamAIError,
+    must_exist,
+)
 from bookgen.models import Allowance
 from bookgen.store import jobs
 from bookgen.store import material as store
@@ -86,11 +96,25 @@ class Jobs:
             steps = StoredSteps(self._resources, Work(account_id, book_id, uuid4()), replay=False)
             try:
                 save = await self._work(material, job, steps)
+            except UpstreamAIError:
+                if steps.paid:
+                    await self._count_failed(account_id, book_id, KINDS[type(job)])
+                raise
             finally:
                 await steps.settle()
             await self._save(account_id, book_id, boot_id, save)
         finally:
             await asyncio.shield(spawn(self._end(book_id, boot_id)))
+
+    async def _count_failed(self, account_id: int, book_id: int, kind: str) -> None:
+        async def attempt() -> None:
+            async with self._transactions.locked(account_id, book_id) as (connection, _):
+                if not await failures.is_free(connection, self._resources.quota, account_id):
+                    with contextlib.suppress(QuotaExceeded):  # by what was in flight beside it
+                        await self._transactions.count_job(connection, account_id, book_id, kind)
+
+        with contextlib.suppress(NotFound):  # it counted when its book was deleted
+            await self._resources.health.through_outages(attempt)
 
     async def _end(self, book_id: int, boot_id: UUID) -> None:
         pool = self._resources.pool

@@ -87,6 +87,7 @@ class StoredSteps:
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None
         self.awaits_picture = False
+        self.paid = False  # any of its calls, whatever came of it
 
     @property
     def book_id(self) -> int:
@@ -199,6 +200,7 @@ class StoredSteps:
     def asked(self, stage: str, chapter_number: int | None, spent: Sequence[Spent]) -> Asked:
         price = self._resources.price
         calls = tuple(PaidCall(each.model, each.usage, price(each.model, each.usage), each.call_id) for each in spent)
+        self.paid = self.paid or any(call.cost_micros != 0 for call in calls)
         work = self._work
         return Asked(work.account_id, work.book_id, work.run_id, stage, chapter_number, calls)
 

@@ -112,13 +112,16 @@ class Transactions:
             if state.run and state.run.status.active:
                 raise Conflict("A run of this book has just been started. Delete it again.")
             with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile, which is no reason to keep the book
-                await self._count_job(connection, account_id, book_id, state.job)
+                await self.count_job(connection, account_id, book_id, state.job)
                 if await reports.begun_of_book(connection, book_id):
                     await self._resources.quota.spend(connection, account_id, Allowance.PROOFREADING_CHECKS)
             await material.delete_book(connection, account_id, book_id)
 
-    async def _count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:
-        """The job of a book that is deleted goes on and is paid for: it counts as it would have at its end."""
+    async def count_job(self, connection: asyncpg.Connection, account_id: int, book_id: int, job: str | None) -> None:
+        """One that brings nothing and is paid for, as of a book that is deleted: it counts as it would have at its end.
+
+        QuotaExceeded.
+        """
         if job == "outline":
             await count_outline(self._resources, connection, account_id, book_id)
         elif job == "chapter":

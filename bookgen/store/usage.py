@@ -37,6 +37,8 @@ SPEND_CHECKS = _spending("proofreading_checks_used")
 
 SPEND_UNPAID_WORDS = _spending("unpaid_words")
 
+SPEND_FAILED_JOBS = _spending("failed_jobs")
+
 SPEND = {
     Allowance.AI_IMAGES: SPEND_IMAGES,
     Allowance.AI_EDITS: SPEND_EDITS,
@@ -80,6 +82,11 @@ async def unpaid_words(db: DB, account_id: int, start: datetime) -> int:
 async def spend_unpaid_words(db: DB, account_id: int, start: datetime, end: datetime, limit: int, words: int) -> bool:
     """Whether the limit allowed it."""
     return bool(await db.fetchval(SPEND_UNPAID_WORDS, account_id, start, end, limit, words))
+
+
+async def spend_failed_jobs(db: DB, account_id: int, start: datetime, end: datetime, limit: int, jobs: int) -> bool:
+    """Whether the limit allowed it."""
+    return bool(await db.fetchval(SPEND_FAILED_JOBS, account_id, start, end, limit, jobs))
 
 
 async def find(db: DB, account_id: int, start: datetime, end: datetime) -> UsagePeriod:

@@ -20,7 +20,8 @@ from bookgen.errors import (
     Unavailable,
     UpstreamAIError,
 )
-from bookgen.models import Allowance
+from bookgen.models import Allowance, Usage
+from bookgen.providers.text import Spent
 from bookgen.services import editing
 from bookgen.store import revisions
 from bookgen.store.database import Database
@@ -493,6 +494,31 @@ async def test_a_long_chapter_written_again_is_several_edits(
     await shelf.pool.execute("UPDATE chapter SET target_word_count = 5000")
     await supervisor.run_job(account, book, job)
     assert await shelf.value(EDITS_USED, account) == 5
+
+
+@pytest.mark.parametrize(
+    ("failed", "paid", "counted"),
+    [(0, True, (1, 0)), (10, True, (10, 1)), (10, False, (10, 0))],
+    ids=["one of the first", "one too many", "one that cost nothing"],
+)
+async def test_work_that_fails_again_and_again_although_it_is_paid_for_counts_in_the_end(
+    supervisor: Supervisor, model: Model, shelf: Shelf, failed: int, paid: bool, counted: tuple[int, int]
+) -> None:
+    account = await shelf.account("free")
+    book = await shelf.book(account)
+    await supervisor.resources.quota.count_words(shelf.pool, account, 0)
+    await shelf.pool.execute("UPDATE usage_period SET failed_jobs = $2 WHERE account_id = $1", account, failed)
+    call = asyncio.create_task(supervisor.run_job(account, book, RewriteChapter(await shelf.chapter_id(book, 1), 1)))
+    await model.wait_until_asked(book, 1)
+
+    spent = (Spent("model", Usage(calls=1, input_tokens=10)),) if paid else ()
+    refused = UpstreamAIError("I can't write this.", stage="chapter", retryable=False, spent=spent)
+    model.fail(book, 1, retryable=False, error=refused)
+
+    with pytest.raises(UpstreamAIError):
+        await call
+    failures = "SELECT (failed_jobs, ai_edits_used) FROM usage_period WHERE account_id = $1"
+    assert await shelf.value(failures, account) == counted
 
 
 async def test_the_last_edit_is_not_counted_on_twice(supervisor: Supervisor, model: Model, shelf: Shelf) -> None:
