@@ -64,7 +64,7 @@ CHECKLIST = {
     "AI edits are no books": "test_jobs books_that_nothing_paid_for_are_edited_in_small_pieces_whatever_their_number",
     "nor is one of a long chapter": "test_jobs a_long_chapter_written_again_is_several_edits",
     "what a model refuses is no free call": "test_jobs work_that_fails_again_and_again_although_it_is_paid_for_counts_",
-    "a report read and deleted is no free check": "test_reports a_report_deleted_with_what_it_has_suggested_counts_as_a_",
+    "a report read and deleted is no free check": "test_reports a_report_deleted_with_what_it_has_suggested_counts_",
     "an account's day has a cost": "test_crashes the_daily_cap_counts_all_books_of_the_account",
     "so has the server's": "test_crashes the_servers_daily_cap_counts_every_account_and_is_told",
     "open doors have caps unless told": "test_serving where_strangers_may_spend_the_operators_money_a_day_has_a_cap_",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
+from bookgen.billing.checks import most_bytes
 from bookgen.errors import must_exist
 from bookgen.models import Book, Chapter
 from bookgen.store import chapters, material
@@ -20,13 +21,19 @@ from bookgen.writing.proofreading.survey import Survey, survey
 
 @dataclass(frozen=True, slots=True)
 class BookReading:
-    """A book that is being read, a chapter of it at a time; `flags` are the findings of the quality gate."""
+    """A book that is being read, a chapter of it at a time; `flags` are the findings of the quality gate.
+
+    Of no more than `most` bytes, if it is not None: what its author makes longer meanwhile is not read any more.
+    `taken` are those of the chapters that were.
+    """
 
     resources: Resources
     book: Book
     chapter_ids: Sequence[int]
     flags: Sequence[Mapping[str, Any]]
     seen: Survey
+    most: int | None
+    taken: dict[int, int] = field(default_factory=dict)
 
     @classmethod
     async def begin(cls, resources: Resources, account_id: int, book_id: int) -> BookReading:
@@ -36,18 +43,27 @@ class BookReading:
         has_text = await through_outages(lambda: chapters.have_text(pool, book_id))
         written = [chapter_id for chapter_id, has in has_text.items() if has]
         flags = await through_outages(lambda: chapters.findings(pool, book_id))
-        return cls(resources, book, written, flags, await survey(book, _each(resources, account_id, written)))
+        plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
+        seen = await survey(book, _each(resources, account_id, written))
+        return cls(resources, book, written, flags, seen, most_bytes(plan))
 
     async def suggestions(self, chapter_id: int, steps: StoredSteps) -> list[NewSuggestion]:
         """What there is to suggest in the chapter as it is now, nothing when it is gone; its replies are stored by
         then. UpstreamAIError; CallsHalted."""
         chapter = await _load(self.resources, self.book.account_id, chapter_id)
-        if chapter is None:
+        if chapter is None or not self._takes(chapter):
             return []
         flags = [flag for flag in self.flags if flag["chapter_number"] == chapter.chapter_number]
         found = await read_chapter(self.book, chapter, self.seen, flags, steps)
         await steps.settle()
         return [_row(chapter, correction) for correction in found]
+
+    def _takes(self, chapter: Chapter) -> bool:
+        size = len(chapter.content.encode())
+        if self.most is not None and sum(self.taken.values()) + size > self.most:
+            return False
+        self.taken[chapter.id] = size
+        return True
 
 
 async def _each(resources: Resources, account_id: int, chapter_ids: Sequence[int]) -> AsyncIterator[Chapter]:

@@ -33,7 +33,13 @@ from bookgen.store.suggestions import Filter
 )
 @json_schema(shapes.ReportRequestSchema)
 @response_schema(shapes.ReportSchema, 202)
-@refuses(errors.NotFound, errors.GenerationInProgress, errors.Conflict, errors.QuotaExceeded)
+@refuses(
+    errors.NotFound,
+    errors.GenerationInProgress,
+    errors.Conflict,
+    errors.PlanUpgradeRequired,
+    errors.QuotaExceeded,
+)
 @grows
 async def create_report(request: web.Request) -> web.Response:
     asked = request[BODY]

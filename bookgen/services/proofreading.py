@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from bookgen.billing.checks import require_readable
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, QuotaExceeded, must_exist
 from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
@@ -67,7 +68,7 @@ class Proofreading:
         """Asks for a report of the given chapters, or of all that are written.
 
         NotFound, InvalidInput; GenerationInProgress while a run of the book is active; Conflict while other work is
-        done on it, or when nothing of it is written; QuotaExceeded.
+        done on it, or when nothing of it is written; PlanUpgradeRequired; QuotaExceeded.
         """
         async with self._pool.acquire() as connection, connection.transaction():
             state = must_exist(await book_state.lock(connection, account_id, book_id, call_seconds=0))
@@ -78,6 +79,7 @@ class Proofreading:
             wanted = _wanted(await chapters.have_text(connection, book_id), chapter_ids)
             in_flight = await reports.active(connection, account_id)
             standing = await self._quota.standing(connection, account_id)
+            require_readable(standing.plan, await chapters.bytes_of(connection, wanted), self._quota.upgrade_url)
             await self._quota.require(connection, standing, Allowance.PROOFREADING_CHECKS, in_flight=in_flight)
             report_id = await reports.add(connection, account_id, book_id, uuid4(), wanted)
             report = must_exist(await reports.find(connection, account_id, report_id))

@@ -64,6 +64,14 @@ async def have_text(db: DB, book_id: int) -> dict[int, bool]:
     return {row["id"]: row["has_text"] for row in await db.fetch(HAVE_TEXT, book_id)}
 
 
+BYTES_OF = "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM chapter WHERE id = ANY($1::bigint[])"
+
+
+async def bytes_of(db: DB, chapter_ids: Sequence[int]) -> int:
+    """How many bytes the texts of these chapters have together."""
+    return int(await db.fetchval(BYTES_OF, list(chapter_ids)))
+
+
 FINDINGS = """
     SELECT chapter_number, quality
       FROM chapter

@@ -365,6 +365,33 @@ async def test_a_check_is_counted_once_a_report_and_refused_when_spent(
     assert spent.body["error"]["details"]["quota_type"] == "proofreading_checks"
 
 
+async def test_a_check_reads_no_more_than_the_plan_allows_whatever_is_added_meanwhile(
+    open_api: OpenApi, proofreader: Proofreader
+) -> None:
+    author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
+    made = await author.outlined()
+    first, second = (chapter["id"] for chapter in made["chapters"])
+    await author.services.database.http.execute(
+        """UPDATE plan SET features = features || '{"max_word_count_per_book": 20}' WHERE slug = 'free'"""
+    )
+    await author.patch(f"/chapters/{first}/", {"content": "It was of no use. " * 20})
+    await author.patch(f"/chapters/{second}/", {"content": "It was of no use. " * 20})
+
+    refused = await author.post("/proofreading-reports/", {"book": made["id"]})
+    assert (refused.status, refused.code) == (402, "PLAN_UPGRADE_REQUIRED")
+    assert refused.body["error"]["details"]["max_allowed"] == 600
+    assert proofreader.calls == 0
+
+    await author.patch(f"/chapters/{second}/", {"content": "It was."})
+    proofreader.may_answer.clear()
+    report = (await author.post("/proofreading-reports/", {"book": made["id"]})).body
+    await asyncio.wait_for(proofreader.asked.wait(), 30)
+    await author.patch(f"/chapters/{second}/", {"content": "It was of no use. " * 20})
+    proofreader.may_answer.set()
+    assert (await ended(author, report["id"]))["status"] == "completed"
+    assert proofreader.calls == 1
+
+
 async def test_the_ledger_has_every_call_of_a_report(
     author: Api, book: dict[str, Any], proofreader: Proofreader
 ) -> None:
