@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 from aiohttp import web
@@ -30,6 +32,11 @@ GRACE_SECONDS = 30.0
 BYTES_A_SECOND = 8 * 1024
 LARGE_ANSWER = 64 * 1024
 LONGEST_SECONDS = 900.0  # whatever the size
+
+# A chunk of a few bytes costs as much as a long one to take, so that a read of nothing but such ones, which no client
+# sends, would hold up the loop for everybody.
+TINY_CHUNK = re.compile(rb"\r\n0*[0-3]?[0-9a-fA-F](?:[ \t;][^\r\n]*)?\r\n")
+MOST_TINY_CHUNKS = 1000
 
 
 AtOnce = Callable[[web.BaseRequest], WholeAnswer | None]
@@ -123,6 +130,12 @@ class BoundedConnection(web.RequestHandler):
         telemetry.OPEN_CONNECTIONS.dec()
         if self._counted_as is not None:
             self._counts.leave(self._counted_as)
+
+    def data_received(self, data: bytes) -> None:
+        if sum(1 for _ in islice(TINY_CHUNK.finditer(data), MOST_TINY_CHUNKS + 1)) > MOST_TINY_CHUNKS:
+            self.cut()
+        else:
+            super().data_received(data)
 
     def cut(self) -> None:
         """Ends it at once, whatever is under way."""

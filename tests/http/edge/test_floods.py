@@ -21,6 +21,10 @@ from tests.http.conftest import Api, OpenApi
 
 SLOW_SOCKETS = 500
 ADDRESSES = 2_000
+CHUNKED = (
+    b"POST /api/v1/chatbot/ask/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+)
 LOCK_WAITERS = """
     SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
@@ -62,6 +66,28 @@ async def test_a_request_in_progress_outlives_the_deadline_of_its_head(
             async with asyncio.timeout(0.5):
                 await reader.read()
         writer.write(b"}")
+
+        assert (await reader.read()).startswith(b"HTTP/1.1 400")
+        writer.close()
+
+
+@pytest.mark.parametrize(("chunk", "count"), [(b"1\r\n{\r\n", 20_000), (b"001;a=b\r\n1\r\n", 20_000)])
+async def test_a_body_in_pieces_of_a_byte_is_cut_off_before_it_is_taken_apart(
+    visitor: Api, chunk: bytes, count: int
+) -> None:
+    async with listening(visitor) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(CHUNKED + chunk * count + b"0\r\n\r\n")
+
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_a_body_in_chunks_is_taken_as_one(visitor: Api) -> None:
+    async with listening(visitor) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(CHUNKED + b"1\r\n{\r\n" * 500 + b"0\r\n\r\n")
 
         assert (await reader.read()).startswith(b"HTTP/1.1 400")
         writer.close()
