@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import orjson
@@ -12,7 +13,13 @@ from bookgen.errors import InvalidInput, PayloadTooLarge
 
 MAX_BYTES = 2 * 1024 * 1024
 MAX_DEPTH = 32
+MAX_LISTS = 10_000  # with the objects
 READ_SECONDS = 15.0
+
+# Strings and what is between them, up to a bracket; one without an end goes on to that of the body. A match gives
+# nothing back, so that nothing is read twice.
+_TEXTS = re.compile(rb'(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"?[^"{}\[\]]*+)++', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
 
 async def read(request: web.Request) -> bytes:
@@ -50,20 +57,24 @@ async def read_object(request: web.Request) -> dict[str, Any]:
 
 
 def parse(raw: bytes) -> Any:
-    """orjson refuses NaN, infinities, lone surrogates and bytes that are not UTF-8; depth is ours to refuse."""
+    """orjson refuses NaN, infinities, lone surrogates and bytes that are not UTF-8. Depth is ours to refuse."""
+    # Brackets are counted first because nearly no body needs a closer look.
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
+        _refuse_deep(raw)
     try:
-        value = orjson.loads(raw)
+        return orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise InvalidInput(non_field_errors=["The body is not valid JSON."]) from None
-    # Brackets are counted first because nearly no body needs the walk.
-    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
-        _refuse_deep(value, MAX_DEPTH)
-    return value
 
 
-def _refuse_deep(value: Any, depth: int) -> None:
-    if depth == 0:
-        raise InvalidInput(non_field_errors=["The body is nested too deeply."])
-    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for member in members:
-        _refuse_deep(member, depth - 1)
+def _refuse_deep(raw: bytes) -> None:
+    """Before it is parsed: to make hundreds of thousands of lists would hold up the loop."""
+    most = 2 * MAX_LISTS
+    brackets = _TEXTS.sub(b"", raw, count=most + 2).translate(None, _NO_BRACKETS)  # of more, there are as many brackets
+    if len(brackets) > most:
+        raise InvalidInput(non_field_errors=[f"The body has more than {MAX_LISTS:,} objects and lists."])
+    depth = 0
+    for bracket in brackets:
+        depth += 1 if bracket in b"{[" else -1
+        if depth > MAX_DEPTH:
+            raise InvalidInput(non_field_errors=["The body is nested too deeply."])

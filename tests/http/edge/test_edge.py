@@ -3,11 +3,13 @@
 import asyncio
 import io
 import re
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
+import orjson
 import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
@@ -91,8 +93,31 @@ def test_a_body_is_nested_32_deep_at_most_however_many_brackets_it_has() -> None
     flat, deepest = [[] for _ in range(40)], b"[" * 31 + b"]" * 31
 
     assert bodies.parse(b"[" + deepest + b"," + b"[]," * 40 + b"[]]")[1:] == [*flat, []]
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="deep"):
         bodies.parse(b"[[" + deepest + b"]]")
+
+
+def test_brackets_in_texts_are_none() -> None:
+    text = '[{"\\' * 20_000
+
+    assert bodies.parse(orjson.dumps([text, {"a": text}])) == [text, {"a": text}]
+
+
+@pytest.mark.parametrize("bomb", [b"[" + b"[]," * 10_000 + b"[]]", b'{"a":[' + b'{"b":1},' * 10_000 + b"1]}"])
+def test_a_body_of_many_lists_is_refused_before_they_are_made(bomb: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(orjson, "loads")
+
+    with pytest.raises(InvalidInput, match="10,000"):
+        bodies.parse(bomb)
+
+
+def test_a_text_without_an_end_is_looked_at_once() -> None:
+    began = time.process_time()
+
+    with pytest.raises(InvalidInput, match="JSON"):
+        bodies.parse(b'["' + b'[\\"' * 500_000)
+
+    assert time.process_time() - began < 2
 
 
 async def test_a_wrong_content_type_is_400_under_non_field_errors(edge: Api) -> None:
