@@ -13,6 +13,7 @@ from bookgen.store import subscriptions
 from bookgen.store.database import DB
 
 PAST_DUE_GRACE = timedelta(days=7)
+MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,19 @@ async def find_standing(db: DB, account_id: int, now: datetime, *, billing: bool
         and subscription
         and entitled(subscription.status, subscription.current_period_end, subscription.past_due_since, now)
     ):
-        period = period_at(subscription.anchor, now)
+        period = _period(subscription, now)
         return Standing(account_id, subscription.plan, period, subscription.current_period_end or period.end)
     period = period_at(found.signed_up_at, now)
     return Standing(account_id, found.standard, period, period.end)
+
+
+def _period(subscription: Subscription, now: datetime) -> Period:
+    """What nobody has paid for yet begins no new allowances: those of the last month that was paid for go on."""
+    period, unpaid = period_at(subscription.anchor, now), subscription.past_due_since
+    if subscription.status is not SubscriptionStatus.PAST_DUE or unpaid is None:
+        return period
+    paid = period_at(subscription.anchor, max(subscription.anchor, unpaid - MOMENT))
+    return Period(paid.start, period.end)
 
 
 def standard_plan(*, billing: bool) -> str:

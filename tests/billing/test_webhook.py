@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 
 from bookgen.accounts import proof
 from bookgen.billing.checkout import ReturnUrls
-from bookgen.errors import InvalidInput, Unavailable
+from bookgen.errors import InvalidInput, QuotaExceeded, Unavailable
+from bookgen.models import Allowance
 from bookgen.store import credits, subscriptions
 from tests.fakes.stripe_server import NEXT_WEBHOOK_SECRET, WEBHOOK_SECRET
 
@@ -243,6 +244,31 @@ async def test_a_plan_begins_renews_lapses_and_ends(pool, quota, clock, stripe, 
     assert (begun.plan.slug, lapsing.status, in_grace.slug, lapsed.slug) == ("starter", "past_due", "starter", "free")
     assert (await subscriptions.find(pool, account)).status == "canceled"
     assert (await quota.plan(pool, account)).slug == "free"
+
+
+async def test_a_month_that_nobody_paid_for_brings_no_new_allowances(
+    pool, quota, clock, stripe, make_account, subscribe, deliver
+):
+    account = await make_account()
+    subscription = await subscribe(account)
+    await deliver()
+    await quota.spend(pool, account, Allowance.AI_EDITS, 100)
+
+    clock.now += timedelta(days=31)
+    stripe.renew(subscription, paid=False)
+    await deliver()
+    clock.now += timedelta(days=1)
+    in_grace = await quota.standing(pool, account)
+    with pytest.raises(QuotaExceeded) as refused:
+        await quota.spend(pool, account, Allowance.AI_EDITS)
+
+    assert (in_grace.plan.slug, refused.value.details["remaining"]) == ("starter", 0)
+    assert in_grace.period.start < clock() < in_grace.period.end
+
+    stripe.objects[subscription]["status"] = "active"
+    stripe._emit("customer.subscription.updated", stripe.objects[subscription])
+    await deliver()
+    await quota.spend(pool, account, Allowance.AI_EDITS, 100)
 
 
 async def test_the_period_is_read_where_an_earlier_version_of_the_processor_has_it(
