@@ -122,7 +122,8 @@ CATALOGUE = (
     ),
     Entry(
         "QUOTA_EXCEEDED", 429,
-        "An allowance of the billing period is used up: images, AI edits or proofreading checks.",
+        "An allowance of the billing period is used up: images, AI edits, proofreading checks, or the words that AI "
+        "edits write in books that nothing has paid for (`unpaid_words`).",
         "Waiting a minute will not clear it: it does so at `period_end`, or by an upgrade.",
         {"quota_type": "ai_edits", **_SPENT},
     ),
