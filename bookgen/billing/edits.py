@@ -11,7 +11,7 @@ from bookgen.store.database import DB
 
 WORDS_OF_AN_EDIT = 5000  # a longer chapter is several edits, or one would be a whole book
 # Drafts cost nothing: all of them together are no book that no allowance has paid for.
-UNPAID_PART = 4  # of the words of the plan's longest book, a period
+UNPAID_PART = 2  # of the words of the plan's longest book, a period: all edits of `free`, in usual chapters
 UNPAID_WORDS = "unpaid_words"  # the `quota_type` of that bound
 UNPAID = (
     "Nothing has paid for this book yet, and AI edits write no more than {limit:,} words of such books a period. "

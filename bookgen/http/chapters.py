@@ -87,7 +87,7 @@ async def _read_before(request: web.Request, chapter_id: int) -> Chapter | None:
     "Have the chapter written again",
     "Synchronous. The former text is kept as a revision. Once it is there it counts as an AI edit for each "
     f"{WORDS_OF_AN_EDIT:,} words, or part of them, that the chapter is to have. In books that no generation has been "
-    "paid for, all of yours together, no more is written a period than a quarter of the words of the plan's longest "
+    "paid for, all of yours together, no more is written a period than half of the words of the plan's longest "
     f"book; beyond it 429, with the `quota_type` `{UNPAID_WORDS}`.",
 )
 @response_schema(shapes.ChapterSchema)

@@ -440,7 +440,7 @@ async def test_books_that_nothing_paid_for_are_edited_in_small_pieces_whatever_t
     account = await shelf.account("free")
     first, second, third = [await shelf.book(account, chapters=1) for _ in range(3)]
     jobs = {book: RewriteChapter(await shelf.chapter_id(book, 1), 1) for book in (first, second, third)}
-    await shelf.pool.execute("UPDATE chapter SET target_word_count = 2500")
+    await shelf.pool.execute("UPDATE chapter SET target_word_count = 5000")
     model.free = True
 
     await supervisor.run_job(account, first, jobs[first])
@@ -457,13 +457,13 @@ async def test_books_that_nothing_paid_for_are_edited_in_small_pieces_whatever_t
     assert len(refused) == 2
     assert {name: refused[0].details[name] for name in ("quota_type", "limit", "used", "remaining")} == {
         "quota_type": "unpaid_words",
-        "limit": 5000,
-        "used": 5000,
+        "limit": 10_000,
+        "used": 10_000,
         "remaining": 0,
     }
     assert await shelf.value(EDITS_USED, account) == 2
     model.free = True
-    with pytest.raises(QuotaExceeded, match="5,000 words"):
+    with pytest.raises(QuotaExceeded, match="10,000 words"):
         await supervisor.run_job(account, second, jobs[second])
     assert model.asked[second, 1] == 1
 
