@@ -1,4 +1,7 @@
-"""Bounds on Markdown: what would keep its reader busy for hours is set as plain text instead."""
+"""Bounds on Markdown: what would keep its reader busy for hours is set as plain text instead.
+
+And on a chapter: one that would be laid out for a minute, only to be given up, is refused at once.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from collections.abc import Iterator, Sequence
 
 from markdown_it.token import Token
 
-from bookgen.render.model import Block, Paragraph, Span
+from bookgen.errors import InvalidInput
+from bookgen.render.model import Block, Paragraph, Span, spans_of
 
 # The parser looks from every bracket that is not closed, or closed around others, to the end of its block. So many in
 # one block take it a tenth of a second.
 MOST_BRACKETS = 2_000
 MOST_CALLING_NOTES = 50
+MOST_TEXTS = 30_000  # of a chapter; the longest novel has fewer paragraphs
 
 _BLOCKS = re.compile(r"\n[ \t]*\n")
 _ESCAPED = re.compile(r"\\.")
@@ -51,3 +56,11 @@ def plain(source: str) -> Iterator[Block]:
     for paragraph in _BLOCKS.split(source):
         if text := " ".join(paragraph.split()):
             yield Paragraph((Span(text),))
+
+
+def require_room(number: int, blocks: Sequence[Block]) -> None:
+    """InvalidInput where the chapter has more than it may."""
+    texts = sum(len(spans_of(block)) for block in blocks)
+    if texts > MOST_TEXTS:
+        problem = f"Chapter {number} has {texts:,} paragraphs, list items, table cells and lines; the most is "
+        raise InvalidInput("A chapter is too long.", content=[f"{problem}{MOST_TEXTS:,}. Divide it."])

@@ -128,7 +128,7 @@ class _Reader:
             case "table_open":
                 yield self._table()
             case "fence" | "code_block":
-                yield model.Code(tuple(line.expandtabs(4) for line in token.content.rstrip("\n").split("\n")))
+                yield model.Code(tuple(line.expandtabs(4).rstrip() for line in token.content.rstrip("\n").split("\n")))
             case "hr":
                 yield model.SceneBreak()
             case "footnote_open":

@@ -172,6 +172,20 @@ def test_markdown_that_explodes_is_read_at_once_as_the_text_that_it_is(text: str
 
 
 @pytest.mark.parametrize("kind", ["pages", "pdf", "docx", "epub"])
+@pytest.mark.parametrize("text", ["```\n" + "a\n" * 100_000, "a\\\n" * 30_001], ids=["code", "verse"])
+def test_a_chapter_that_no_minute_is_enough_for_is_refused_at_once_by_its_number(text: str, kind: str) -> None:
+    book, chapters = corpus.book(Corpus("long", chapters=1, words=20))
+    long = replace(chapters[0], chapter_number=7, content=text)
+    began = time.process_time()
+
+    with pytest.raises(InvalidInput, match="too long") as refused:
+        perform(Job(kind, book, [long], "A", ExportSettings(), watermark=False))
+
+    assert time.process_time() - began < 10
+    assert "Chapter 7 has " in str(refused.value.details["content"])
+
+
+@pytest.mark.parametrize("kind", ["pages", "pdf", "docx", "epub"])
 def test_chained_notes_come_out_of_every_format(kind: str) -> None:
     book, chapters = corpus.book(Corpus("notes", chapters=1, words=20))
     chained = replace(chapters[0], content=EXPLODING["chained notes"])
