@@ -10,10 +10,13 @@ from pathlib import Path
 import pikepdf
 import pytest
 
+from bookgen.render.cover import faces
+from bookgen.render.edition import Edition
 from bookgen.render.fonts import system, typeface
-from bookgen.render.fonts.families import FALLBACKS
+from bookgen.render.fonts.families import FALLBACKS, Source
 from bookgen.render.fonts.system import system_sources
 from bookgen.render.preview import html_pages
+from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
 from tests.render.reading import PdfText, docx_words, epub_words, manuscript_words
 
@@ -128,6 +131,30 @@ def test_a_font_of_the_machine_sets_what_none_of_ours_has(tmp_path: Path, monkey
     ((_, style),) = typeface.Typeface("serif").pieces("✗")
 
     assert style.face.path.parent == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("font", "body", "word"),
+    [
+        ("serif", None, "ψυχὴν"),  # the body face has no grave accent
+        ("serif", faces.PLAYFAIR.source, "χειμώνα"),  # and these have a few Greek letters, for formulas
+        ("serif", faces.OSWALD.source, "ΧΕΙΜΩΝΑ"),
+        ("dyslexic", None, "İçindekiler"),
+    ],
+)
+def test_a_word_is_of_one_face(font: str, body: Source | None, word: str) -> None:
+    pieces = typeface.Typeface(font, "en", body=body).pieces(f"“{word}”")
+
+    assert word in [text.strip("“”") for text, _ in pieces]
+
+
+@pytest.mark.parametrize(
+    ("tag", "font"), [("el", "sans"), ("ru", "sans"), ("vi", "sans"), ("tr", "dyslexic"), ("de", "dyslexic")]
+)
+def test_a_face_without_a_language_s_alphabet_sets_none_of_its_books(tag: str, font: str, make: Make) -> None:
+    edition = Edition(make("Words.", language=tag), ExportSettings(font="dyslexic"), tag)
+
+    assert edition.settings.font == font
 
 
 def test_an_emoji_is_one_face_and_as_wide_as_it_is_drawn() -> None:

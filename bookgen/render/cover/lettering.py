@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.typeface import Typeface
 from bookgen.render.layout.bidi import Item, Segments, is_rtl, visual
 
+_GREEK = re.compile("[\u0370-\u03ff][\u0300-\u036f]+")
 _AIR = 70.0  # least between the ink of two lines, per mille of the size
 _BY_SENSE, _EVEN = 100.0, 2000.0  # what an uneven line costs; the second where letters would be too small
 _FEWER = 1.12  # a line more has to make the letters so much larger,
@@ -203,11 +205,15 @@ class Typesetter:
             case "tr" | "az":
                 return text.replace("i", "İ").upper()
             case "el":
-                bare = unicodedata.normalize("NFD", text.upper()).replace("\u0301", "").replace("\u0345", "")
-                return unicodedata.normalize("NFC", bare)
+                return unicodedata.normalize("NFC", _GREEK.sub(_bare, unicodedata.normalize("NFD", text.upper())))
             case "de":
                 return text.replace("ß", "ẞ").upper()
         return text.upper()
+
+
+def _bare(letter: re.Match[str]) -> str:
+    """A Greek capital without accents and breathings; that it is a sound of its own is still said."""
+    return letter[0][0] + "\u0308" * ("\u0308" in letter[0])
 
 
 def _segments(line: Sequence[Unit]) -> Segments:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
 from typing import Any
 
 from bookgen.errors import InvalidInput
 from bookgen.render.fonts.face import Face
-from bookgen.render.fonts.families import BY_SETTING, EMOJI, FALLBACKS, MONO, Source, own_script
+from bookgen.render.fonts.families import BY_SETTING, EMOJI, FALLBACKS, MONO, SANS, SERIF, Source, own_script
 from bookgen.render.fonts.style import Style
 from bookgen.render.fonts.system import ADVICE, system_sources
+from bookgen.render.languages import language as locale
 
 _JOINERS = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
 _INVISIBLE = frozenset((0x200B, 0x2060, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFE0E, 0xFE0F))
@@ -20,6 +23,7 @@ _SKIN = frozenset(range(0x1F3FB, 0x1F400))
 # Other faces have a few of these, in as many manners.
 _EMOJI = re.compile("[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]|.*\ufe0f")
 
+_FEW = 0.1  # of a language's letters: a face that lacks no more of them sets it still
 _TRACKING = 80.0  # per mille of the em between letters of a small-capital line
 
 Pieces = tuple[tuple[str, Style], ...]
@@ -35,8 +39,10 @@ class Typeface:
     def __init__(self, font: str, language: str = "", *, body: Source | None = None, measuring: bool = False) -> None:
         self._measuring = measuring
         self.place = ""  # where in the book the text is from, for a refusal
-        self._body = own_script(language) or body or BY_SETTING[font]
         self._language = language
+        chosen = body if body and writes(body, language) else BY_SETTING[font]
+        self._body = own_script(language) or chosen
+        self._helpers = FALLBACKS if font == "serif" else (SANS, *FALLBACKS)
         self._faces: dict[str, Face] = {}
         self._styles: dict[tuple[object, ...], Style] = {}
         self._probes: dict[str, Face] = {}
@@ -89,20 +95,33 @@ class Typeface:
 
     def _mixed(self, text: str, style: Style, kind: dict[str, Any]) -> Iterator[tuple[str, Style]]:
         current, held = style, ""
-        for cluster in clusters(text):
-            wanted = style if _covers(style.face, cluster) else self._helper(cluster, kind)
+        for part in self._parts(text, style):
+            wanted = style if _covers(style.face, part) else self._helper(part, kind)
             if wanted is not current and held:
                 yield held, current
                 held = ""
             current = wanted
-            held += cluster
+            held += part
         if held:
             yield held, current
 
+    def _parts(self, text: str, style: Style) -> Iterator[str]:
+        """Words of one face wherever there is one that has all their letters; else letter by letter."""
+        for script, letters in groupby(clusters(text), _script):
+            word = list(letters)
+            whole = "".join(word)
+            if script and (_covers(style.face, whole) or self._source(whole)):
+                yield whole
+            else:
+                yield from word
+
+    def _source(self, text: str) -> Source | None:
+        if text not in self._sources_of:
+            self._sources_of[text] = self._find(text)
+        return self._sources_of[text]
+
     def _helper(self, cluster: str, kind: dict[str, Any]) -> Style:
-        if cluster not in self._sources_of:
-            self._sources_of[cluster] = self._find(cluster)
-        source = self._sources_of[cluster]
+        source = self._source(cluster)
         if source is None and not self._measuring:
             raise _uncovered(cluster, self.place)
         return self.style(
@@ -111,7 +130,7 @@ class Typeface:
 
     def _find(self, cluster: str) -> Source | None:
         """The machine's own fonts are asked only for what none of ours has."""
-        for source in (EMOJI, *FALLBACKS) if _EMOJI.match(cluster) else FALLBACKS:
+        for source in (EMOJI, *self._helpers) if _EMOJI.match(cluster) else self._helpers:
             if _covers(self._probe(source), cluster):
                 return source
         return next((each for each in system_sources(self._language) if _covers(self._probe(each), cluster)), None)
@@ -134,6 +153,22 @@ class Typeface:
         return face
 
 
+@cache
+def writes(source: Source, tag: str) -> bool:
+    """Whether a face has the alphabet of a language, of what Latin, Greek and Cyrillic have of it.
+
+    Words would have letters of two faces where it lacks more than a few.
+    """
+    words = locale(tag)
+    said = words.contents + words.chapter + words.rights + words.notes
+    letters = {ord(letter) for letter in said if letter.isalpha()} & _covered(SERIF)
+    return len(letters - _covered(source)) <= len(letters) * _FEW
+
+
+def _covered(source: Source) -> frozenset[int]:
+    return Face(source.name, source.path(bold=False, italic=False)).covered
+
+
 def clusters(text: str) -> Iterator[str]:
     """Letters with the marks and joiners that sit on them."""
     held = ""
@@ -147,6 +182,11 @@ def clusters(text: str) -> Iterator[str]:
         held = character
     if held:
         yield held
+
+
+def _script(cluster: str) -> str:
+    """Of a letter, as its name begins; nothing of what is none."""
+    return unicodedata.name(cluster[0], "").partition(" ")[0] if cluster[0].isalpha() else ""
 
 
 def _covers(face: Face, cluster: str) -> bool:

@@ -10,7 +10,7 @@ from PIL import Image
 from bookgen.errors import InvalidInput
 from bookgen.render.cover.breaking import Units, broken
 from bookgen.render.cover.colour import TITLE_CONTRAST, contrast
-from bookgen.render.cover.faces import PLAYFAIR
+from bookgen.render.cover.faces import CINZEL, PLAYFAIR
 from bookgen.render.cover.families import FAMILIES, Family
 from bookgen.render.cover.front import draw_front, family_of
 from bookgen.render.cover.job import Copy, CoverJob
@@ -129,6 +129,15 @@ def test_no_line_ends_on_an_article_or_a_preposition_where_another_break_is_near
     assert lines
     ends = [line[-1].pieces[0][0] for line in lines]
     assert not {"from", "the", "of", "a"} & set(ends)
+
+
+@pytest.mark.parametrize(
+    ("written", "capitals"), [("Désirée", "DÉSIRÉE"), ("Ἀλέξανδρος", "ΑΛΕΞΑΝΔΡΟΣ"), ("Μαΐου", "ΜΑΪΟΥ")]
+)
+def test_greek_capitals_have_no_accents_and_others_keep_theirs(written: str, capitals: str) -> None:
+    setter = Typesetter(CINZEL, "el")
+
+    assert setter.fitted(written, 900, 300, 200, 20) == setter.fitted(capitals, 900, 300, 200, 20)
 
 
 def test_a_title_breaks_behind_its_colon() -> None:
