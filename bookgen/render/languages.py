@@ -21,6 +21,7 @@ class Locale:
     unspaced: bool = False  # nothing stands between words, so a quotation mark's neighbours do not say what it is
     dash: str = "—"
     indent: float = 1.5  # of a paragraph's first line, in ems
+    indents_first: bool = False  # also the paragraph behind a heading
 
     @property
     def code(self) -> str:
@@ -50,9 +51,10 @@ _ROWS = (
     Locale("el", "Περιεχόμενα", "Κεφάλαιο {}", "Πνευματικά δικαιώματα", "Με επιφύλαξη παντός δικαιώματος.",
            "Σημειώσεις", "«»“”"),
     Locale("vi", "Mục lục", "Chương {}", "Bản quyền", "Mọi quyền được bảo lưu.", "Ghi chú"),
-    Locale("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释", unspaced=True, indent=2.0),
-    Locale("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』", unspaced=True, indent=1.0),
-    Locale("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석"),
+    Locale("zh", "目录", "第{}章", "版权所有", "保留一切权利。", "注释", unspaced=True, indent=2.0, indents_first=True),
+    Locale("ja", "目次", "第{}章", "著作権", "無断複写・転載を禁じます。", "注", "「」『』",
+           unspaced=True, indent=1.0, indents_first=True),
+    Locale("ko", "차례", "제{}장", "저작권", "모든 권리 보유.", "주석", indents_first=True),
     Locale("ar", "المحتويات", "الفصل {}", "حقوق النشر", "جميع الحقوق محفوظة.", "الحواشي", "«»“”", rtl=True),
     Locale("he", "תוכן העניינים", "פרק {}", "זכויות יוצרים", "כל הזכויות שמורות.", "הערות", "””’’", rtl=True),
     Locale("hi", "विषय सूची", "अध्याय {}", "कॉपीराइट", "सर्वाधिकार सुरक्षित।", "टिप्पणियाँ"),

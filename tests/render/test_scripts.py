@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import unicodedata
+import zipfile
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from bookgen.render.edition import Edition
 from bookgen.render.fonts import system, typeface
 from bookgen.render.fonts.families import FALLBACKS, Source
 from bookgen.render.fonts.system import system_sources
+from bookgen.render.layout.rows import TextMark
 from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, render
@@ -131,6 +134,36 @@ def test_a_font_of_the_machine_sets_what_none_of_ours_has(tmp_path: Path, monkey
     ((_, style),) = typeface.Typeface("serif").pieces("✗")
 
     assert style.face.path.parent == tmp_path
+
+
+@pytest.mark.parametrize("language", sorted({"zh", "ja"} & HERE.keys()))
+def test_marks_beside_ideographs_are_as_wide_as_these(language: str) -> None:
+    face = typeface.Typeface("serif", language)
+    ((_, wide),) = face.pieces("见")
+
+    assert face.pieces("“见……”") == (("“见……”", wide),)
+    assert face.pieces("——") == (("——", wide),)
+    assert wide.word("……")[0] == 2000.0
+    assert [style.face.key for _, style in face.pieces("it’s “so”…")] == ["SourceSerif4"]
+
+
+@pytest.mark.parametrize(("language", "indented"), [("en", False), *((each, True) for each in HERE)])
+def test_a_first_paragraph_is_indented_where_its_language_indents_all(
+    language: str, indented: bool, make: Make
+) -> None:
+    text = HERE.get(language, "A short line.")
+    rendered = render(make(("1", f"{text}\n\n- {text}"), language=language))
+    lines = [
+        placed.mark for page in rendered.layout.pages for placed in page.placed if isinstance(placed.mark, TextMark)
+    ]
+    first, item = [mark.line for mark in lines if mark.line.text.startswith(text[:4])]
+
+    assert (first.x > 0, item.x > 0) == (indented, False)
+    with zipfile.ZipFile(io.BytesIO(rendered.epub)) as package:
+        assert (b"h1 + p" in package.read("EPUB/style.css")) != indented
+    with zipfile.ZipFile(io.BytesIO(rendered.docx)) as package:
+        style = package.read("word/styles.xml").decode().partition('w:styleId="BookFirst"')[2].partition("</w:style>")
+        assert ("w:firstLine" in style[0]) != indented
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ class StyleSheet:
         justify = '<w:jc w:val="both"/>' if self._settings.justify else ""
         lines = f'<w:spacing w:before="0" w:after="0" w:line="{lead}" w:lineRule="exact"/>'
         tabs = f'<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="{twips(geometry.measure)}"/></w:tabs>'
+        first = "" if self._language.indents_first else '<w:ind w:firstLine="0"/>'
         capitals = "" if self._language.rtl else '<w:smallCaps/><w:spacing w:val="20"/>'
 
         def style(paragraph: str, run: str = "", *, based: str = "Normal", following: str = "") -> _Style:
@@ -81,7 +82,7 @@ class StyleSheet:
         code = f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}'
         return {
             "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),
-            "BookFirst": style('<w:ind w:firstLine="0"/>', based="BookBody", following="BookBody"),
+            "BookFirst": style(first, based="BookBody", following="BookBody"),
             "Title": style(kept + spacing(lead * 9, lead) + CENTRED, size(em * 2.5)),
             "Subtitle": style(spacing(0, lead * 2) + CENTRED, "<w:i/>" + size(em * 1.25)),
             "BookAuthor": style(spacing(0, 0) + CENTRED, size(em * 1.25)),

@@ -17,16 +17,14 @@ p {{ margin: 0; text-indent: {indent}em; text-align: {align} }}
 p, li, figcaption {{ {hyphens} }}
 h1 {{ font-weight: normal; text-align: center; margin: 3em 0 2em; text-wrap: balance }}
 h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid }}
-h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p {{ text-indent: 0 }}
-table + p, pre + p, figure + p, p.verse, p.verse + p {{ text-indent: 0 }}
-.number {{ display: block; font-size: 0.6em; letter-spacing: 0.15em; margin-bottom: 1em }}
+{flush}.number {{ display: block; font-size: 0.6em; letter-spacing: 0.15em; margin-bottom: 1em }}
 [dir="rtl"] .number {{ letter-spacing: 0 }}
 hr {{ border: 0; margin: 1.2em 0; text-align: center; height: 1.2em }}
 hr::before {{ content: "{ornament}" }}
 blockquote {{ margin: 1em 1.6em }}
-blockquote p, li p, td p {{ text-indent: 0 }}
+li p, td p {{ text-indent: 0 }}
 blockquote p + p {{ text-indent: {indent}em }}
-p.verse {{ margin: 1em 1.6em; text-align: start; {whole} }}
+p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
 pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
 table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}
 table, th {{ border-top: 1px solid; border-bottom: 1px solid }}
@@ -50,6 +48,10 @@ nav ol {{ list-style: none; padding: 0 }}
 nav li {{ margin: 0.4em 0 }}
 nav a {{ color: inherit; text-decoration: none }}
 {initial}"""
+
+_FLUSH = """h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
+table + p, pre + p, figure + p, p.verse + p, blockquote p { text-indent: 0 }
+"""
 
 _INITIAL = """.opening > p:first-of-type::first-letter {
   font-size: 3em; float: left; line-height: 0.85; padding-right: 0.06em
@@ -89,6 +91,7 @@ def _hyphens(how: str) -> str:
 def style_sheet(settings: ExportSettings, language: Locale) -> bytes:
     sheet = _SHEET.format(
         indent=language.indent,
+        flush="" if language.indents_first else _FLUSH,
         leading=round(1.27 * settings.line_spacing, 2),
         family=_FAMILIES[settings.font],
         align="justify" if settings.justify else "start",

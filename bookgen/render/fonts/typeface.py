@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from bookgen.errors import InvalidInput
+from bookgen.render.characters import is_wide
 from bookgen.render.fonts.face import Face
 from bookgen.render.fonts.families import BY_SETTING, EMOJI, FALLBACKS, MONO, SANS, SERIF, Source, own_script
 from bookgen.render.fonts.style import Style
@@ -22,6 +23,10 @@ _INVISIBLE = frozenset((0x200B, 0x2060, 0x200E, 0x200F, *range(0x202A, 0x202F), 
 _SKIN = frozenset(range(0x1F3FB, 0x1F400))
 # Other faces have a few of these, in as many manners.
 _EMOJI = re.compile("[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]|.*\ufe0f")
+
+# Marks that Latin has as well: beside ideographs they are as wide as these, an ellipsis in the middle of the line.
+_WIDE_MARKS = re.compile("[“”‘’…—·]")
+_AN_IDEOGRAPH = "一"
 
 _FEW = 0.1  # of a language's letters: a face that lacks no more of them sets it still
 _TRACKING = 80.0  # per mille of the em between letters of a small-capital line
@@ -42,7 +47,8 @@ class Typeface:
         self._language = language
         chosen = body if body and writes(body, language) else BY_SETTING[font]
         self._body = own_script(language) or chosen
-        self._helpers = FALLBACKS if font == "serif" else (SANS, *FALLBACKS)
+        self.unspaced = locale(language).unspaced
+        self._helpers: tuple[Source, ...] = FALLBACKS if font == "serif" else (SANS, *FALLBACKS)
         self._faces: dict[str, Face] = {}
         self._styles: dict[tuple[object, ...], Style] = {}
         self._probes: dict[str, Face] = {}
@@ -89,14 +95,26 @@ class Typeface:
     def pieces(self, text: str, **kind: Any) -> Pieces:
         """`text` in the wanted style, cut where another font has to help."""
         style = self.style(**kind)
-        if style.face.covered.issuperset(map(ord, text)):
+        wide = self._wide_marks(text, kind)
+        if not wide and style.face.covered.issuperset(map(ord, text)):
             return ((text, style),)
-        return tuple(self._mixed(text, style, kind))
+        return tuple(self._mixed(text, style, kind, wide))
 
-    def _mixed(self, text: str, style: Style, kind: dict[str, Any]) -> Iterator[tuple[str, Style]]:
+    def _wide_marks(self, text: str, kind: dict[str, Any]) -> Source | None:
+        """The face of ideographs, where the text has marks that are theirs: with one of them, or alone."""
+        if not self.unspaced or kind.get("mono") or not _WIDE_MARKS.search(text):
+            return None
+        if not (any(map(is_wide, text)) or all(map(_WIDE_MARKS.match, text))):
+            return None
+        return self._source(_AN_IDEOGRAPH)
+
+    def _mixed(self, text: str, style: Style, kind: dict[str, Any], wide: Source | None) -> Iterator[tuple[str, Style]]:
         current, held = style, ""
         for part in self._parts(text, style):
-            wanted = style if _covers(style.face, part) else self._helper(part, kind)
+            if wide and _WIDE_MARKS.match(part):
+                wanted = self._other(wide, kind)
+            else:
+                wanted = style if _covers(style.face, part) else self._helper(part, kind)
             if wanted is not current and held:
                 yield held, current
                 held = ""
@@ -116,14 +134,18 @@ class Typeface:
                 yield from word
 
     def _source(self, text: str) -> Source | None:
-        if text not in self._sources_of:
-            self._sources_of[text] = self._find(text)
-        return self._sources_of[text]
+        if text in self._sources_of:
+            return self._sources_of[text]
+        found = self._sources_of[text] = self._find(text)
+        return found
 
     def _helper(self, cluster: str, kind: dict[str, Any]) -> Style:
         source = self._source(cluster)
         if source is None and not self._measuring:
             raise _uncovered(cluster, self.place)
+        return self._other(source, kind)
+
+    def _other(self, source: Source | None, kind: dict[str, Any]) -> Style:
         return self.style(
             **kind | {"mono": False, "small_caps": False, "display": False, "tracked": False}, source=source
         )

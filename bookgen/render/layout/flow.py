@@ -42,7 +42,8 @@ class Flow:
         self._breaker = setter.breaker
         self.outermost = TextFrame(0.0, 0.0, element)
         self._block = -1
-        self._flush = True  # the next paragraph has no indent
+        self._flush = True  # the next paragraph has no indent, where the language indents not every one
+        self._in_item = False
         self._level = 1  # of the last heading: the chapter's own
         self.rows: list[Row] = []
         self.looseness = Looseness(setter.breaker)
@@ -105,7 +106,8 @@ class Flow:
 
     def _paragraph(self, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
-        indent = 0.0 if self._flush else self._setter.indent
+        flush = self._flush and (self._in_item or not self._setter.language.indents_first)
+        indent = 0.0 if flush else self._setter.indent
         parts = lines_by_hand(spans)
         if len(parts) > 1:
             self._broken(parts, frame, indent)
@@ -212,9 +214,11 @@ class Flow:
         element = frame.element.child("Lbl")
         body = replace(frame, element=frame.element.child("LBody"))
         at = len(self.rows)
+        outer, self._in_item = self._in_item, True
         for block in blocks:
             self._flush = True
             self.block(block, body)
+        self._in_item = outer
         while at < len(self.rows) and self.rows[at].blank:
             at += 1
         if at == len(self.rows):

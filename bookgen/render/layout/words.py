@@ -43,6 +43,7 @@ class WordMaker:
     def __init__(self, typeface: Typeface, *, rtl: bool = False) -> None:
         self.typeface = typeface
         self._rtl = rtl
+        self._hangs = not rtl and not typeface.unspaced
         self._tokens: dict[tuple[Pieces, Gap], Token] = {}
         self._simple: dict[tuple[object, ...], dict[str, Token]] = {}
         self._odd: set[Token] = set()  # those that make a paragraph more than words between spaces
@@ -113,7 +114,7 @@ class WordMaker:
     def _token(self, pieces: Pieces, gap: Gap = SPACE) -> Token:
         token = self._tokens.get((pieces, gap))
         if token is None:
-            token = self._tokens[pieces, gap] = Token(pieces, gap, hangs=not self._rtl)
+            token = self._tokens[pieces, gap] = Token(pieces, gap, hangs=self._hangs)
             if token.rtl or gap is not SPACE:
                 self._odd.add(token)
         return token
