@@ -156,13 +156,33 @@ def test_a_long_table_repeats_its_head_on_every_page(make: Make) -> None:
     assert all("Item" in texts(page) for page in pages)
 
 
-def test_a_dropped_letter_makes_room_in_three_lines(make: Make) -> None:
-    layout = render(make(PROSE), ExportSettings(drop_caps=True)).layout
+def opening(text: str, make: Make, language: str = "en") -> list[TextMark]:
+    """The lines of a chapter's first page, the dropped letter among them."""
+    layout = render(make(text, language=language), ExportSettings(drop_caps=True)).layout
     page = next(page for page in layout.pages if page.anchors)
-    letter, *lines = [mark for _, mark in body(page) if mark.element.role == "P"]
+    return [mark for _, mark in body(page) if mark.element.role == "P"]
+
+
+def test_a_dropped_letter_makes_room_in_three_lines(make: Make) -> None:
+    letter, *lines = opening(PROSE, make)
 
     assert (letter.line.text, letter.size > 30) == ("T", True)
     assert [line.line.x > 10 for line in lines[:4]] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("letter", ["Q", "“Q", "Ç", "Д"])
+def test_the_tail_of_a_dropped_letter_has_room_in_a_fourth_line(letter: str, make: Make) -> None:
+    first, *lines = opening(letter + PROSE[1:], make)
+
+    assert first.line.text == letter
+    assert [line.line.x > 10 for line in lines[:5]] == [True, True, True, True, False]
+
+
+def test_no_letter_is_torn_from_its_marks_to_be_dropped(make: Make) -> None:
+    hindi = "किताब में लिखा था कि समुद्र शांत था और हवा रुकी हुई थी। " * 8
+
+    assert opening("J\u0301" + PROSE[1:], make)[0].line.text == "J\u0301"
+    assert opening(hindi, make, "hi")[0].line.text.startswith("किताब")
 
 
 def test_a_book_that_reads_from_the_right_is_mirrored(make: Make) -> None:

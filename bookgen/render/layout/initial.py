@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bookgen.render.fonts.typeface import Typeface
+from bookgen.render.fonts.style import Style
+from bookgen.render.fonts.typeface import Typeface, clusters
 from bookgen.render.layout.lines import Line, Shape, Tail
 from bookgen.render.layout.tokens import Token
 from bookgen.render.layout.words import Words
@@ -40,9 +41,11 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
         return None
     text, style = words.tokens[0].pieces[0]
     start = len(text) - len(text.lstrip(_OPENING))
-    if start > 1 or not text[start : start + 1].isalpha() or words.tokens[0].gap[0] == 0.0:
+    first = next(clusters(text[start:]), "")
+    # letters of one case alone are of scripts that write syllables, or join their letters
+    if start > 1 or first.lower() == first.upper() or words.tokens[0].gap[0] == 0.0:
         return None
-    letter, rest = text[: start + 1], text[start + 1 :]
+    letter, rest = text[:start] + first, text[start + len(first) :]
     size = ((DEPTH - 1) * lead + style.face.cap_height * shape.size) / style.face.cap_height
     width = style.word(letter)[0] * size / 1000
     line = Line(0.0, width, 100.0, 0.0, [(style, [letter])], Tail.END if rest else Tail.SPACE, 0, range(1))
@@ -54,4 +57,13 @@ def take_initial(words: Words, shape: Shape, lead: float) -> tuple[Line, float, 
     else:
         del words.tokens[0]
         words.notes = {word - 1: notes for word, notes in words.notes.items()}
-    return line, size, replace(shape, notch=notch, notch_lines=DEPTH, indent=0.0)
+    room = lead - style.face.cap_height * shape.size  # below the letter, to the capitals of the next line
+    lines = DEPTH + (_depth(style, first) * size > room)
+    return line, size, replace(shape, notch=notch, notch_lines=lines, indent=0.0)
+
+
+def _depth(style: Style, letter: str) -> float:
+    """How far it reaches below its line, as a share of the size: the tail of a Q."""
+    font, factor = style.face.hb_font, style.face.per_mille * style.scale / 1000
+    extents = [font.get_glyph_extents(glyph) for glyph, _, _ in style.glyphs(letter)]
+    return max((-(each.y_bearing + each.height) * factor for each in extents if each), default=0.0)
