@@ -6,6 +6,8 @@ import re
 import unicodedata
 
 _ILLEGAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+# They turn what follows around, also what stands behind the text: the ending of a file's name, the next column.
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 # Ranges of the letters and marks between which a line may end: no pattern, since one takes milliseconds to make.
 _WIDE = (
@@ -30,4 +32,5 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    return " ".join(clean(text).split())
+    """A title or a name, which other text stands beside: without what would turn that around."""
+    return " ".join(_TURNING.sub("", clean(text)).split())

@@ -13,6 +13,7 @@ from bookgen.billing.plans import require_format
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, RenderTimeout, must_exist
 from bookgen.models import Book, Cover, Plan
+from bookgen.render.characters import one_line
 from bookgen.render.cover.job import Copy, CoverDesign
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
@@ -203,6 +204,6 @@ MOST_NAME_BYTES = 200  # with an extension still less than any file system takes
 
 def file_name(title: str, extension: str) -> str:
     """The title as a file name that every system takes."""
-    name = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title)
-    name = " ".join(name.split()).strip(". ").encode()[:MOST_NAME_BYTES].decode(errors="ignore").strip(". ")
+    name = one_line(re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title))
+    name = name.strip(". ").encode()[:MOST_NAME_BYTES].decode(errors="ignore").strip(". ")
     return f"{name or 'book'}.{extension}"

@@ -83,6 +83,20 @@ def test_a_title_of_three_hundred_characters_finds_its_place(make: Make) -> None
         assert str(pdf.docinfo["/Title"]).startswith("An uncommonly long title")
 
 
+def test_a_title_turns_nothing_around_that_stands_beside_it() -> None:
+    book, chapters = corpus.book(Corpus("turned", chapters=1, words=20))
+    turned = "\u202eA\u202c \u2067B\u2069\u200f"
+
+    made = manuscript(
+        replace(book, title=turned, subtitle=turned),
+        [replace(chapters[0], title=turned)],
+        author=turned,
+        watermark=False,
+    )
+
+    assert {made.title, made.subtitle, made.author, made.chapters[0].title} == {"A B\u200f"}
+
+
 def test_markup_in_titles_is_text(make: Make) -> None:
     rendered = render(make(("<b>&amp; ]]>", PROSE), title="A <i>title</i> & more", subtitle='"Quoted"'))
 

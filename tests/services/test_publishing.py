@@ -172,6 +172,7 @@ def test_a_file_name_keeps_the_title_and_drops_what_systems_refuse() -> None:
     assert file_name('Über "Wörter": a/b', "pdf") == "Über Wörter a b.pdf"
     assert file_name("...", "epub") == "book.epub"
     assert file_name("漢" * 200, "pdf") == f"{'漢' * 66}.pdf"  # a name has 255 bytes
+    assert file_name("A \u202efdp.gpj\u202c \u2066title", "pdf") == "A fdp.gpj title.pdf"
 
 
 class HeldPool(RenderPool):
