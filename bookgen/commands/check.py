@@ -16,6 +16,7 @@ from bookgen.app import build_model, migrations, postgres
 from bookgen.config import Config
 from bookgen.errors import BookgenError, StartupError, UpstreamAIError
 from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest
+from bookgen.render.fonts.typeface import without_font
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
 from bookgen.store.migrate import pending
 from bookgen.store.pooler import require_prepared_statements
@@ -145,7 +146,18 @@ class _Calls:
         return self.replies[-1]
 
 
-CHECKS: dict[str, Check] = {"data folder": data_folder, "database": database, "model": model}
+async def fonts(_: Config) -> str:
+    """Never a fault: books in other languages want for nothing."""
+    missing = await asyncio.to_thread(without_font)
+    if not missing:
+        return "for every language"
+    return (
+        f"none for {', '.join(missing)}: a PDF or a cover in them is refused; have one installed, on Debian and Ubuntu "
+        "for example: apt install fonts-noto-cjk"
+    )
+
+
+CHECKS: dict[str, Check] = {"data folder": data_folder, "database": database, "fonts": fonts, "model": model}
 
 
 def _chosen(settings: Config) -> str:

@@ -34,7 +34,7 @@ class Locale:
         return ("", title) if title.casefold() == label.casefold() else (label, title)
 
 
-_ROWS = (
+LANGUAGES = (
     Locale("en", "Contents", "Chapter {}", "Copyright", "All rights reserved.", "Notes"),
     Locale("de", "Inhalt", "Kapitel {}", "Copyright", "Alle Rechte vorbehalten.", "Anmerkungen", "„“‚‘"),
     Locale("fr", "Table des matières", "Chapitre {}", "Copyright", "Tous droits réservés.", "Notes", "«»“”", True),
@@ -66,7 +66,7 @@ _ROWS = (
     Locale("hu", "Tartalom", "{}. fejezet", "Copyright", "Minden jog fenntartva.", "Jegyzetek", "„”»«"),
     Locale("ro", "Cuprins", "Capitolul {}", "Copyright", "Toate drepturile rezervate.", "Note", "„”«»"),
 )  # fmt: skip
-_BY_CODE = {row.code: row for row in _ROWS}
+_BY_CODE = {row.code: row for row in LANGUAGES}
 _TRADITIONAL = replace(
     _BY_CODE["zh"], contents="目錄", copyright="版權所有", rights="保留一切權利。", notes="註釋", quotes="「」『』"
 )

@@ -14,6 +14,7 @@ from bookgen.commands import check
 from bookgen.commands.cli import COMMANDS, main
 from bookgen.errors import StartupError
 from bookgen.http.edge import serving
+from bookgen.render.fonts import typeface
 from tests.composition import settings
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
@@ -184,7 +185,17 @@ async def test_check_says_ok_of_every_part_that_works(tmp_path: Path, dsn: str) 
     code, said, complained = await run(tmp_path, "check", BOOKGEN_DATABASE_URL=dsn)
 
     assert (code, complained) == (0, "")
-    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 4
+    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 5
+
+
+async def test_check_says_what_a_machine_without_large_fonts_cannot_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typeface, "system_sources", lambda _: ())
+    said = await check.fonts(settings(tmp_path))
+
+    assert said.startswith("none for zh, ja, ko: a PDF or a cover in them is refused")
+    assert said.endswith("apt install fonts-noto-cjk")
 
 
 async def test_check_says_which_key_is_wrong_and_exits_with_one(tmp_path: Path, dsn: str) -> None:

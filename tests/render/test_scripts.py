@@ -12,6 +12,7 @@ from pathlib import Path
 import pikepdf
 import pytest
 
+from bookgen.errors import InvalidInput
 from bookgen.render.cover import faces
 from bookgen.render.edition import Edition
 from bookgen.render.fonts import system, typeface
@@ -129,6 +130,8 @@ def test_a_font_of_the_machine_sets_what_none_of_ours_has(tmp_path: Path, monkey
     monkeypatch.setattr(system, "_FOLDERS", (str(tmp_path),))
     monkeypatch.setattr(system, "_found", cache(system._found.__wrapped__))
     monkeypatch.setattr(system, "_broad", cache(system._broad.__wrapped__))
+    with pytest.raises(InvalidInput, match="have a font that has it installed"):
+        typeface.Typeface("serif").pieces("✗")
     shutil.copy(rare.path(bold=False, italic=False), tmp_path / "NotoSansThai-Regular.ttf")
 
     ((_, style),) = typeface.Typeface("serif").pieces("✗")

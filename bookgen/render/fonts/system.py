@@ -74,6 +74,12 @@ def system_sources(language: str) -> tuple[Source, ...]:
     return (*sources, *_broad())
 
 
+def look_again() -> None:
+    """For who has been told to install a font: the process that refused may be asked again."""
+    _found.cache_clear()
+    _broad.cache_clear()
+
+
 @cache
 def _broad() -> tuple[Source, ...]:
     sources = []

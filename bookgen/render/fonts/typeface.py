@@ -14,7 +14,8 @@ from bookgen.render.characters import is_wide
 from bookgen.render.fonts.face import Face
 from bookgen.render.fonts.families import BY_SETTING, EMOJI, FALLBACKS, MONO, SANS, SERIF, Source, own_script
 from bookgen.render.fonts.style import Style
-from bookgen.render.fonts.system import ADVICE, system_sources
+from bookgen.render.fonts.system import ADVICE, look_again, system_sources
+from bookgen.render.languages import LANGUAGES
 from bookgen.render.languages import language as locale
 
 _JOINERS = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
@@ -142,6 +143,7 @@ class Typeface:
     def _helper(self, cluster: str, kind: dict[str, Any]) -> Style:
         source = self._source(cluster)
         if source is None and not self._measuring:
+            look_again()
             raise _uncovered(cluster, self.place)
         return self._other(source, kind)
 
@@ -187,6 +189,17 @@ def writes(source: Source, tag: str) -> bool:
     return len(letters - _covered(source)) <= len(letters) * _FEW
 
 
+def without_font() -> list[str]:
+    """The languages that this machine has no font for, of those that we have words for."""
+    tags = []
+    for words in LANGUAGES:
+        try:
+            Typeface("serif", words.tag).pieces(words.contents)
+        except InvalidInput:
+            tags.append(words.tag)
+    return tags
+
+
 def _covered(source: Source) -> frozenset[int]:
     return Face(source.name, source.path(bold=False, italic=False)).covered
 
@@ -218,10 +231,8 @@ def _covers(face: Face, cluster: str) -> bool:
 def _uncovered(cluster: str, place: str) -> InvalidInput:
     character = next((each for each in cluster if ord(each) not in _INVISIBLE), cluster[0])
     name = unicodedata.name(character, "unnamed")
-    return InvalidInput(
-        "The book has a character that no available font can print.",
-        content=[f"No font has U+{ord(character):04X} {name}{place}. {ADVICE}"],
-    )
+    problem = f"No font has U+{ord(character):04X} {name}{place}. {ADVICE}"
+    return InvalidInput(problem, content=[problem])
 
 
 def _features(small_caps: bool, mono: bool) -> dict[str, bool]:
