@@ -12,7 +12,6 @@ from bookgen.render.cover.make import keep_picture, make_cover, make_picture
 from bookgen.render.edition import Edition
 from bookgen.render.formats import FORMATS
 from bookgen.render.job import Job
-from bookgen.render.languages import language
 from bookgen.render.manuscript import manuscript
 from bookgen.render.pdf.writer import write_pdf
 from bookgen.render.preview import html_pages
@@ -50,7 +49,7 @@ def export(job: Job) -> bytes:
     edition = Edition(text, job.settings, replace(job, kind="").digest, job.cover_design)
     match job.kind:
         case "pages":
-            pages = html_pages(edition.layout, rtl=language(text.language).rtl)
+            pages = html_pages(edition.layout)
             return orjson.dumps({"page_count": len(pages), "pages": pages})
         case "preview":
             return write_pdf(text, edition.layout, edition.settings, preview=True)

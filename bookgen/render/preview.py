@@ -22,9 +22,9 @@ _WIDEST = 1_200  # pixels of a picture on a screen
 _RAISED = "vertical-align:super;font-size:60%"
 
 
-def html_pages(layout: Layout, *, rtl: bool) -> list[dict[str, Any]]:
+def html_pages(layout: Layout) -> list[dict[str, Any]]:
     """Each page's HTML with its number, counted from 1, its kind and its chapter's id."""
-    writer = _PageWriter(layout, rtl)
+    writer = _PageWriter(layout)
     return [
         {"number": number, "kind": _kind(page), "chapter_id": page.chapter, "html": writer.html(page)}
         for number, page in enumerate(layout.pages, 1)
@@ -38,9 +38,8 @@ def _kind(page: Page) -> str:
 class _PageWriter:
     """Lengths are percentages of the page's width (`cqw`), so that a page can be shown at any size."""
 
-    def __init__(self, layout: Layout, rtl: bool) -> None:
+    def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._rtl = rtl
         self._families = ",".join(f"'{source.name}'" for source in layout.typeface.families)
 
     def html(self, page: Page) -> str:
@@ -78,7 +77,7 @@ class _PageWriter:
         style |= {"font-size": self._share(mark.size), "line-height": "1.2", "white-space": "nowrap"}
         if line.opening:
             style["text-align-last"] = "justify"
-        if self._rtl:
+        if line.rtl:
             style["direction"] = "rtl"
         return f'<div style="{_css(style)}">{_spans(line)}</div>'
 

@@ -97,6 +97,33 @@ def test_words_of_another_direction_and_numbers_keep_their_own_order(
     assert shown == from_the_left
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "shown", "attribute", "property"),
+    [
+        ("he", "He said: “Go!”", "He said: “Go!”", 'dir="ltr"', '<w:bidi w:val="0"/>'),
+        ("he", "He said: לך!", "!ךל :He said", "", ""),
+        ("he", "1984!", "!1984", "", ""),
+        ("en", "שיר (1) המעלות!", "!תולעמה (1) ריש", 'dir="rtl"', '<w:bidi w:val="1"/>'),
+        ("en", "In שיר המעלות!", "In תולעמה ריש!", "", ""),
+    ],
+)
+def test_a_paragraph_or_a_poem_all_in_letters_of_the_other_direction_reads_their_way(
+    language: str, text: str, shown: str, attribute: str, property: str, make: Make
+) -> None:
+    for written in (text, f"{text}\\\n{text}\\\n{text}"):
+        rendered = render(make(("1", f"{written}\n\n- {text}"), language=language))
+        paragraphs = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "P"]
+
+        assert any(each.startswith(shown) for each in paragraphs)
+        with zipfile.ZipFile(io.BytesIO(rendered.epub)) as package:
+            page = package.read("EPUB/chapter001.xhtml").decode().partition("<p")[2]
+        assert (page.count("dir="), attribute in page) == (bool(attribute), True)
+        with zipfile.ZipFile(io.BytesIO(rendered.docx)) as package:
+            body = package.read("word/document.xml").decode()
+        assert body.count("<w:bidi w:val") == bool(property) * (3 if "\n" in written else 1)
+        assert property in body
+
+
 def test_code_reads_from_the_left_in_a_book_from_the_right(make: Make) -> None:
     rendered = render(make(("1", "```\nprint(x)  # ok!\n```"), language="he"))
     *_, shown = [node.text for node in PdfText(rendered.pdf).tree.walk() if node.role == "Code"]
@@ -106,7 +133,7 @@ def test_code_reads_from_the_left_in_a_book_from_the_right(make: Make) -> None:
 
 def test_the_preview_leaves_the_order_of_a_line_to_the_browser(make: Make) -> None:
     written = "עם Windows 11 כאן, כן"
-    *_, page = html_pages(render(make(("1", written), language="he")).layout, rtl=True)
+    *_, page = html_pages(render(make(("1", written), language="he")).layout)
 
     assert f'direction:rtl">{written}</div>' in page["html"]
 

@@ -173,7 +173,7 @@ def test_the_paper_beside_a_picture_has_its_colour_and_carries_black_text() -> N
 def test_the_preview_shows_the_same_pages() -> None:
     layout = edition().layout
 
-    pages = html_pages(layout, rtl=False)
+    pages = html_pages(layout)
 
     assert [page["kind"] for page in pages] == ["title", *["chapter"] * 6, "copyright"]
     assert f'alt="{ALT}"' in pages[1]["html"]

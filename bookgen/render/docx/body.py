@@ -8,6 +8,7 @@ from html import escape
 
 from bookgen.render import model
 from bookgen.render.docx.xml import MONO, paragraph, spacing, text, twips
+from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.flow import SCENE_BREAK
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
@@ -63,10 +64,16 @@ class BodyWriter:
                 out += text(" ") + self._span(span) + text(" ") + self._note(span.note, texts)
         return out
 
-    def spans(self, spans: Spans) -> str:
-        return "".join(self._span(span) for span in spans)
+    def spans(self, spans: Spans, *, rtl: bool | None = None) -> str:
+        """`rtl`: whether they read from the right, if not as the book does."""
+        return "".join(self._span(span, self._rtl if rtl is None else rtl) for span in spans)
 
-    def _span(self, span: Span) -> str:
+    def _way(self, lines: Sequence[Spans]) -> tuple[bool, str]:
+        """Whether a text reads from the right, and the property that says so where the book does not."""
+        rtl = reads_rtl(lines, self._rtl)
+        return rtl, "" if rtl == self._rtl else f'<w:bidi w:val="{int(rtl)}"/>'
+
+    def _span(self, span: Span, rtl: bool = False) -> str:
         if span.note is not None:
             number = self._id(span.note)
             style = '<w:rStyle w:val="FootnoteReference"/>'
@@ -83,7 +90,7 @@ class BodyWriter:
             + "<w:i/><w:iCs/>" * span.italic
             + "<w:strike/>" * span.strike
             + "<w:noProof/>" * span.code
-            + "<w:rtl/>" * (self._rtl and not span.code)
+            + "<w:rtl/>" * (rtl and not span.code)
         )
         content = text(span.text, properties)
         return f'<w:hyperlink r:id="{self._link(span.href)}">{content}</w:hyperlink>' if span.href else content
@@ -95,7 +102,8 @@ class BodyWriter:
                 self._flush = False
                 inset = twips(self._geometry.indent * 1.2 * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
-                return paragraph(style, self.spans(spans), further)
+                rtl, way = self._way((spans,))
+                return paragraph(style, self.spans(spans, rtl=rtl), way + further)
             case model.Heading(level, spans):
                 self._flush = True
                 return paragraph(f"Heading{level}", self.spans(spans))
@@ -139,11 +147,12 @@ class BodyWriter:
 
     def _verse(self, lines: Sequence[Spans]) -> str:
         lead = twips(self._geometry.lead)
+        rtl, way = self._way(lines)
         out = []
         for index, line in enumerate(lines):
             before = lead if index == 0 else 0
             after = lead if index == len(lines) - 1 else 0
-            out.append(paragraph("BookVerse", self.spans(line), spacing(before, after)))
+            out.append(paragraph("BookVerse", self.spans(line, rtl=rtl), way + spacing(before, after)))
         return "".join(out)
 
     def _table(self, block: model.Table) -> str:

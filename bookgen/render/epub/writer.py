@@ -180,7 +180,7 @@ class EpubWriter:
             self._add_page("dedication", book.title, body, "frontmatter")
 
     def _chapter(self, section: Section) -> Any:
-        writer = ChapterWriter(section, self._pagination.starts, self._names)
+        writer = ChapterWriter(section, self._pagination.starts, self._names, rtl=self._language.rtl)
         text = writer.body()
         label, title = self._language.chapter_name(section.number, section.title)
         number = f'<span class="number">{escape(label)}</span> ' if label else ""

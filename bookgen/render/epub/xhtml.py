@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from bookgen.render import model
+from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.page import PageStart
 from bookgen.render.layout.words import LONG, SPACES, units
 from bookgen.render.model import Block, Picture, Section, Span, Spans
@@ -34,7 +35,11 @@ def page_break(label: str) -> str:
 class ChapterWriter:
     """One chapter's text; `pictures` gives the file name of each picture."""
 
-    def __init__(self, section: Section, starts: Sequence[PageStart], pictures: dict[Picture, str]) -> None:
+    def __init__(
+        self, section: Section, starts: Sequence[PageStart], pictures: dict[Picture, str], *, rtl: bool
+    ) -> None:
+        self._rtl = rtl
+        self._in_item = False
         self._section = section
         self._starts = [start for start in starts if start.chapter == section.number]
         self._pictures = pictures
@@ -68,7 +73,7 @@ class ChapterWriter:
     def _block(self, block: Block) -> str:
         match block:
             case model.Paragraph(spans):
-                return f"<p>{self._leaf(spans)}</p>"
+                return f"<p{self._direction((spans,))}>{self._leaf(spans)}</p>"
             case model.Heading(level, spans):
                 return f"<h{level}>{self._leaf(spans)}</h{level}>"
             case model.Quote(blocks):
@@ -76,8 +81,8 @@ class ChapterWriter:
             case model.ItemList():
                 return self._list(block)
             case model.Verse(lines):
-                marks = self._marks()
-                return f'<p class="verse">{marks}{"<br/>".join(self._spans(line) for line in lines)}</p>'
+                text = "<br/>".join(self._spans(line) for line in lines)
+                return f'<p class="verse"{self._direction(lines)}>{self._marks()}{text}</p>'
             case model.Code(lines):
                 marks = self._marks()
                 code = "\n".join(escape(line, quote=False) for line in lines)
@@ -89,15 +94,22 @@ class ChapterWriter:
             case model.SceneBreak():
                 return "<hr/>"
 
+    def _direction(self, lines: Sequence[Spans]) -> str:
+        """Where a text reads its own way; but items read as their list does."""
+        rtl = self._rtl if self._in_item else reads_rtl(lines, self._rtl)
+        return "" if rtl == self._rtl else f' dir="{"rtl" if rtl else "ltr"}"'
+
     def _list(self, block: model.ItemList) -> str:
         tag = "ul" if block.start is None else "ol"
         start = f' start="{block.start}"' if block.start not in (None, 1) else ""
         items = []
+        outer, self._in_item = self._in_item, True
         for item in block.items:
             if len(item) == 1 and isinstance(item[0], model.Paragraph):
                 items.append(f"<li>{self._leaf(item[0].spans)}</li>")
             else:
                 items.append(f"<li>{''.join(self._block(each) for each in item)}</li>")
+        self._in_item = outer
         return f"<{tag}{start}>{''.join(items)}</{tag}>"
 
     def _table(self, block: model.Table) -> str:

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from bookgen.render.fonts.style import Style
+from bookgen.render.model import Spans
 
 # A gap is how much of a word space it takes, and how much of a word space's stretch.
 Gap = tuple[float, float]
@@ -39,6 +40,15 @@ def is_rtl(text: str) -> bool:
         if direction == "L":
             return False
     return False
+
+
+def reads_rtl(lines: Sequence[Spans], book: bool) -> bool:
+    """Which way a paragraph or a poem reads: as the book does, unless all its letters read the other way."""
+    text = "".join(span.text for spans in lines for span in spans if not span.code)
+    if has_rtl(text) == book:
+        return book
+    kinds = set(map(unicodedata.bidirectional, text))
+    return "L" not in kinds
 
 
 def parts(text: str) -> list[str]:

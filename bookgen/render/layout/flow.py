@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bookgen.render import model
+from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.initial import DEPTH, set_lead_in, take_initial
 from bookgen.render.layout.lines import Align, Line, Shape, Tail
 from bookgen.render.layout.looseness import Looseness, SetParagraph
@@ -112,7 +113,7 @@ class Flow:
         if len(parts) > 1:
             self._broken(parts, frame, indent)
             return
-        words = self._maker.words(spans)
+        words = self._words(spans, (spans,))
         measure, x = self._measure(frame), self._x(frame)
         shape = Shape(measure, self.geometry.size, indent, self._align_in(measure))
         initial = None
@@ -134,12 +135,18 @@ class Flow:
         self.rows += rows
         self._flush = False
 
+    def _words(self, spans: Spans, lines: Sequence[Spans]) -> Words:
+        """Of one of the lines of a text, which reads its own way; but items read as their list does."""
+        words = self._maker.words(spans)
+        words.rtl = self._rtl if self._in_item else reads_rtl(lines, self._rtl)
+        return words
+
     def _broken(self, parts: Sequence[Spans], frame: TextFrame, indent: float) -> None:
         """A paragraph with lines that end where its author ended them."""
         x, measure, size, element = self._x(frame), self._measure(frame), self.geometry.size, frame.element.child("P")
         before = 0
         for part in parts:
-            words = self._maker.words(part)
+            words = self._words(part, parts)
             shape = Shape(measure, size, indent, self._align_in(measure))
             lines = self._breaker.lines(words, shape)
             if lines and part is not parts[-1]:
@@ -231,7 +238,7 @@ class Flow:
         size = self.geometry.size
         verse = TextFrame(frame.left + self._step(frame), frame.right, frame.element.child("P"))
         for index, spans in enumerate(verses):
-            words = self._maker.words(spans)
+            words = self._words(spans, verses)
             lines = self._breaker.lines(words, Shape(self._measure(verse), size, align=Align.START))
             kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
             if lines and index < len(verses) - 1:

@@ -50,6 +50,7 @@ class Line:
     word: int
     words: range
     read: list[tuple[Style, list[Item]]] | None = None
+    rtl: bool = False
 
     @property
     def text(self) -> str:
@@ -166,6 +167,7 @@ class LineBreaker:
                 word=word + (1 if offset else 0),
                 words=range(word, end_word + 1),
                 read=read,
+                rtl=words.rtl,
             )
             word, offset = (end_word, abs(at)) if at else (end_word + 1, 0)
             start, start_gaps = end.next_width, end.next_gaps
