@@ -138,7 +138,8 @@ class Flow:
     def _words(self, spans: Spans, lines: Sequence[Spans]) -> Words:
         """Of one of the lines of a text, which reads its own way; but items read as their list does."""
         words = self._maker.words(spans)
-        words.rtl = self._rtl if self._in_item else reads_rtl(lines, self._rtl)
+        if (self._rtl or words.mixed) and not self._in_item:
+            words.rtl = reads_rtl(lines, self._rtl)
         return words
 
     def _broken(self, parts: Sequence[Spans], frame: TextFrame, indent: float) -> None:
