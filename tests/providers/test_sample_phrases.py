@@ -40,6 +40,13 @@ def test_every_slot_of_an_outline_can_be_filled(language: str) -> None:
     assert not unknown
 
 
+def test_no_spanish_title_says_de_el() -> None:
+    lists = phrases("es")["outline"]
+    titles = [text.replace("{when}", when) for text in lists["title"] for when in lists["when"]]
+
+    assert not [title for title in titles if re.search(r"\b(?:de|a) el\b", title)]
+
+
 def test_a_language_without_phrases_is_served_in_english() -> None:
     assert language_of("de-AT") == "de"
     assert language_of("nl") == "en"
