@@ -62,5 +62,6 @@ def require_room(number: int, blocks: Sequence[Block]) -> None:
     """InvalidInput where the chapter has more than it may."""
     texts = sum(len(spans_of(block)) for block in blocks)
     if texts > MOST_TEXTS:
-        problem = f"Chapter {number} has {texts:,} paragraphs, list items, table cells and lines; the most is "
-        raise InvalidInput("A chapter is too long.", content=[f"{problem}{MOST_TEXTS:,}. Divide it."])
+        held = f"Chapter {number} has {texts:,} paragraphs, list items, table cells and lines"
+        problem = f"{held}; a file takes {MOST_TEXTS:,} of them in a chapter. Divide it."
+        raise InvalidInput(problem, content=[problem])

@@ -192,11 +192,10 @@ def test_a_chapter_that_no_minute_is_enough_for_is_refused_at_once_by_its_number
     long = replace(chapters[0], chapter_number=7, content=text)
     began = time.process_time()
 
-    with pytest.raises(InvalidInput, match="too long") as refused:
+    with pytest.raises(InvalidInput, match=r"^Chapter 7 has .* Divide it\.$"):
         perform(Job(kind, book, [long], "A", ExportSettings(), watermark=False))
 
     assert time.process_time() - began < 10
-    assert "Chapter 7 has " in str(refused.value.details["content"])
 
 
 @pytest.mark.parametrize("kind", ["pages", "pdf", "docx", "epub"])
