@@ -103,8 +103,9 @@ class Jobs:
             finally:
                 await steps.settle()
             await self._save(account_id, book_id, boot_id, save)
-        finally:
+        except BaseException:  # what is saved has ended with that, and the book may be another job's since
             await asyncio.shield(spawn(self._end(book_id, boot_id)))
+            raise
 
     async def _count_failed(self, account_id: int, book_id: int, kind: str) -> None:
         async def attempt() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncIterator
+from uuid import UUID
 
+import asyncpg
 import pytest
 
 from bookgen.actors.messages import DraftOutline, Generate, ReworkChapters, RewriteChapter
@@ -23,8 +25,8 @@ from bookgen.errors import (
 from bookgen.models import Allowance, Usage
 from bookgen.providers.text import Spent
 from bookgen.services import editing
-from bookgen.store import revisions
-from bookgen.store.database import Database
+from bookgen.store import jobs, revisions
+from bookgen.store.database import DB, Database
 from tests.chaos.pg_proxy import PgProxy
 
 from .conftest import Model, Shelf, Start, supervising
@@ -238,6 +240,34 @@ async def test_a_failed_job_leaves_the_book_free(supervisor: Supervisor, model: 
         await call
 
     await supervisor.ask(account, book, Generate())
+
+
+async def test_a_job_that_is_begun_as_soon_as_another_is_saved_keeps_the_book(
+    supervisor: Supervisor, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, book = await shelf.outlined(chapters=0)
+    late, end = asyncio.Event(), jobs.end
+
+    async def end_late(db: DB, book_id: int, owner: UUID) -> bool:
+        if isinstance(db, asyncpg.Pool):  # not in the transaction that saves what the job brought
+            await late.wait()
+        return await end(db, book_id, owner)
+
+    monkeypatch.setattr(jobs, "end", end_late)
+    first = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
+    await model.wait_until_asked(book, 0)
+    model.answer(book, 0)
+    await shelf.until("SELECT count(*) = 0 FROM book_job WHERE book_id = $1", book)
+
+    second = asyncio.create_task(supervisor.run_job(account, book, DraftOutline()))
+    await model.wait_until_asked(book, 0, times=2)
+    late.set()
+    await first
+
+    with pytest.raises(Conflict):
+        await supervisor.ask(account, book, Generate())
+    model.answer(book, 0)
+    await second
 
 
 async def asleep(supervisor: Supervisor, shelf: Shelf) -> None:
