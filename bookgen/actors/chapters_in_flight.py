@@ -111,8 +111,8 @@ class ChaptersInFlight:
         """Leaves the run to another process if this one has too many. Whether it did."""
         if not self.surplus:
             return False
+        self.surplus -= 1  # before another chapter that ends meanwhile looks
         await runs.hand_over(self._resources.pool, run)
-        self.surplus -= 1
         return True
 
     def cancel(self, work: WorkInFlight[Any]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
 
 from bookgen.actors.messages import Generate
 from bookgen.actors.supervisor import Supervisor
+from bookgen.store import ownership
 
 from .conftest import Model, Shelf, Start
 
@@ -66,3 +68,18 @@ async def test_a_process_with_more_than_its_share_hands_runs_over_between_chapte
         await model.wait_until_asked(book, 2)
     assert max(model.asked.values()) == 1
     assert await shelf.value("SELECT max(crash_count) FROM run") == 0
+
+
+async def test_chapters_that_end_at_once_hand_over_no_more_runs_than_there_are_to_be(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    process = await start()
+    for book in await fill(shelf, process, 3):
+        await model.wait_until_asked(book, 1)
+    written = await ownership.owned(shelf.pool, process.resources.boot_id)
+    process.chapters.surplus = 1
+
+    handed = await asyncio.gather(*map(process.chapters.hand_over, written))
+
+    assert handed.count(True) == 1
+    assert await spread(shelf, [process]) == [2]
