@@ -196,6 +196,7 @@ class BookActor(Actor):
             self.tell(WriteNext(mine))
 
     async def _look(self) -> None:
+        self._statuses.changed(self.key)
         self._follow(await runs.newest(self._resources.pool, self.book_id))
 
     async def _write_next(self, run: Run) -> bool:

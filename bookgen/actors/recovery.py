@@ -18,6 +18,7 @@ from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Advance, Event, RowChanged, WorkHalted, WriteNext
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.resources import Resources
+from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.errors import Unavailable
 from bookgen.models import Run, RunStatus
@@ -37,12 +38,14 @@ class Recovery:
         resources: Resources,
         transactions: Transactions,
         chapters: ChaptersInFlight,
+        statuses: Statuses,
         registry: Registry[BookActor],
         crashes: Crashes,
     ) -> None:
         self._resources = resources
         self._transactions = transactions
         self._chapters = chapters
+        self._statuses = statuses
         self._registry = registry
         self._crashes = crashes
 
@@ -111,6 +114,7 @@ class Recovery:
                 raise
             log.warning("run_left_to_the_next_sweep", run_id=str(run.id), reason=str(error.__cause__))
         else:
+            self._statuses.changed(_key(run))
             self._write(committed.promoted)
 
     def _write(self, run: Run | None) -> None:

@@ -69,7 +69,9 @@ class Supervisor:
         self.crashes = Crashes(self.resources, self.transactions, self.chapters, self.statuses, self.registry)
         self.limits = ProviderLimits(self.resources)
         self.lease = Lease(self.resources, self.chapters, self.registry, self.limits)
-        self.recovery = Recovery(self.resources, self.transactions, self.chapters, self.registry, self.crashes)
+        self.recovery = Recovery(
+            self.resources, self.transactions, self.chapters, self.statuses, self.registry, self.crashes
+        )
         self.restored = False
         self._database = database
         self._shortage = shortage

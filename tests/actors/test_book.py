@@ -246,6 +246,19 @@ async def test_a_status_that_was_read_before_a_command_is_not_shown_after_it(
     assert orjson.loads(await supervisor.statuses.read(account, book))["generation_status"] == "paused"
 
 
+async def test_a_status_is_not_shown_any_more_once_a_commit_is_seen_whose_answer_nobody_heard(
+    begun: BeginRun, supervisor: Supervisor, shelf: Shelf
+) -> None:
+    account, book = await begun()
+    await supervisor.statuses.read(account, book)
+    await shelf.pool.execute("UPDATE run SET status = 'stopped', call_started_at = NULL, finished_at = now()")
+
+    await supervisor.sweep()
+    await until(lambda: not supervisor.chapters.by_run)
+
+    assert orjson.loads(await supervisor.statuses.read(account, book))["generation_status"] == "stopped"
+
+
 async def test_a_stop_cancels_the_call_and_keeps_finished_chapters(
     begun: BeginRun, supervisor: Supervisor, model: Model, shelf: Shelf
 ) -> None:

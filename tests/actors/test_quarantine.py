@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from uuid import uuid4
 
+import orjson
 import pytest
 
 from bookgen.actors import quarantine
@@ -64,6 +65,25 @@ async def test_a_quarantine_that_the_database_was_away_for_is_made_up_for(
 
 async def unavailable(*_: object) -> None:
     raise Unavailable
+
+
+async def test_who_watched_a_run_that_is_quarantined_sees_its_end(
+    begun: BeginRun, start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    account, book = await begun(process)
+    process.registry.find((account, book)).cancel()
+    await shelf.pool.execute("UPDATE run SET owner = gen_random_uuid(), crash_count = $1", CRASHES_TO_QUARANTINE)
+    with monkeypatch.context() as away:
+        away.setattr(process.transactions, "steer", unavailable)
+        with pytest.raises(Unavailable):
+            await process.sweep()
+    watched = await process.statuses.read(account, book)
+
+    await process.sweep()
+
+    seen = await process.statuses.read(account, book)
+    assert [orjson.loads(each)["generation_status"] for each in (watched, seen)] == ["running", "error"]
 
 
 async def test_a_crash_while_a_suspect_is_handled_is_its_alone(start: Start, model: Model, shelf: Shelf) -> None:
