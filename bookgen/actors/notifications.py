@@ -12,6 +12,7 @@ import asyncpg
 import structlog
 
 from bookgen.store.notifications import BUSY, CHANNEL, probe
+from bookgen.store.outages import is_passing
 
 log = structlog.get_logger()
 
@@ -48,8 +49,11 @@ async def listen(
                 await _until_gone(connection, gone)
             finally:
                 connection.terminate()
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-            log.debug("notifications_unreachable", reason=str(error))
+        except Exception as error:  # none ends it: nobody else would hear of another process, or of its commands
+            if is_passing(error):
+                log.debug("notifications_unreachable", reason=str(error))
+            else:
+                log.exception("listening_failed")
         await asyncio.sleep(RECONNECT_SECONDS)
 
 

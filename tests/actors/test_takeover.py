@@ -286,14 +286,15 @@ async def test_what_is_in_flight_under_an_older_epoch_is_dropped(
     assert model.cancelled[book, 1] == 1
 
 
-async def test_word_is_listened_for_again_when_the_connection_broke_before_it_could(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("error", [asyncpg.ConnectionDoesNotExistError("connection was closed"), ZeroDivisionError()])
+async def test_word_is_listened_for_again_whatever_ended_the_listening_before_it_could_begin(
+    database: Database, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     add, tries, heard = asyncpg.Connection.add_listener, iter([True]), asyncio.Queue[int]()
 
     async def break_first(connection: asyncpg.Connection, *arguments: object) -> None:
         if next(tries, False):
-            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
+            raise error
         await add(connection, *arguments)
 
     monkeypatch.setattr(asyncpg.Connection, "add_listener", break_first)
