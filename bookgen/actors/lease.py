@@ -17,7 +17,7 @@ from bookgen.actors.book import BookActor
 from bookgen.actors.chapters_in_flight import ChaptersInFlight
 from bookgen.actors.provider_limits import ProviderLimits
 from bookgen.actors.registry import Registry
-from bookgen.actors.resources import Resources
+from bookgen.actors.resources import LeaseState, Resources
 from bookgen.store import notifications, processes
 
 log = structlog.get_logger()
@@ -73,7 +73,8 @@ class Lease:
         if boot_id == self._resources.boot_id:
             self._set_fence(started)
             self._held_from = started
-            self._resources.leased = True
+            if self._resources.lease_state is LeaseState.NONE:
+                self._resources.lease_state = LeaseState.HELD
 
     async def take_and_renew(self) -> None:
         """Gets a lease that counts from now, however late the answer to the taking came, and hears of the others."""
@@ -94,7 +95,7 @@ class Lease:
         if boot_id != self._resources.boot_id:  # too late: that lease was lost meanwhile
             return
         if renewal is None:
-            if self._resources.leased:
+            if self._resources.lease_state is not LeaseState.NONE:
                 self._lost()
             await self.take()
             return
@@ -123,15 +124,16 @@ class Lease:
         if self._fence:
             self._fence.cancel()
         self._fence = asyncio.get_running_loop().call_at(self.ends_at, self._ran_out)
-        self._resources.lapsed = False
+        if self._resources.lease_state is LeaseState.RUN_OUT:
+            self._resources.lease_state = LeaseState.HELD
 
     def _ran_out(self) -> None:
-        if not self._resources.leased:
+        if self._resources.lease_state is LeaseState.NONE:
             return
         if self._resources.other_processes:
             self._lost()
         else:  # nobody can have taken the runs: what is finished waits in memory for the database to come back
-            self._resources.lapsed = True
+            self._resources.lease_state = LeaseState.RUN_OUT
 
     def _lost(self) -> None:
         """Another process may write our runs now: nothing that is in flight here may find a way into the database.
@@ -140,7 +142,7 @@ class Lease:
         """
         log.warning("lease_lost", boot_id=str(self._resources.boot_id))
         self._former, self._resources.boot_id = self._resources.boot_id, uuid4()
-        self._resources.leased, self._held_from = False, math.inf
+        self._resources.lease_state, self._held_from = LeaseState.NONE, math.inf
         for actor in self._registry:
             actor.lose()
         self._chapters.quarantine.clear()

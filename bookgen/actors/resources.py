@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID, uuid4
 
@@ -73,10 +74,18 @@ class Products:
     make_files: Callable[[int, int], Awaitable[None]]
 
 
+class LeaseState(Enum):
+    """What this process knows of its lease."""
+
+    NONE = auto()  # not taken yet, or lost: another process may have the runs
+    HELD = auto()
+    RUN_OUT = auto()  # while no other process was there, so that nobody has the runs
+
+
 @dataclass(slots=True)
 class Resources:
     """`boot_id` is who this process is to the database; it changes when its lease was lost, and is known there again
-    once it is `leased`. `lapsed`: the lease has run out while no other process was there. `other_processes` live.
+    once another one is held. `other_processes` live.
 
     `draining`: the process ends soon. No further chapter is begun and no further model call is made.
     """
@@ -91,8 +100,7 @@ class Resources:
     caps: CostCaps
     painter: PaintsSpreads
     boot_id: UUID = field(default_factory=uuid4)
-    leased: bool = False
-    lapsed: bool = False
+    lease_state: LeaseState = LeaseState.NONE
     draining: bool = False
     other_processes: int = 0
     health: Health = field(default_factory=Health)
@@ -110,8 +118,8 @@ class Resources:
 
     @property
     def takes_runs(self) -> bool:
-        """Whether a run that is taken now stays: another process takes it from one that ends, or has no lease."""
-        return self.leased and not (self.lapsed or self.draining)
+        """Whether a run or a report that is taken now stays: others take it from one that ends or has no lease."""
+        return self.lease_state is LeaseState.HELD and not self.draining
 
     @property
     def call_seconds(self) -> float:

@@ -20,7 +20,7 @@ from bookgen.actors.provider_limits import ProviderLimits
 from bookgen.actors.recovery import Recovery, every
 from bookgen.actors.registry import Key, Registry
 from bookgen.actors.reports import Reports
-from bookgen.actors.resources import PaintsSpreads, Products, Resources, Writing
+from bookgen.actors.resources import LeaseState, PaintsSpreads, Products, Resources, Writing
 from bookgen.actors.statuses import Statuses
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
@@ -191,7 +191,7 @@ class Supervisor:
             await self.registry.find_or_make((account_id, book_id)).ask(Abandon())
 
     def _refuse_unless_open(self) -> None:
-        if self.resources.draining or not self.resources.leased:
+        if self.resources.draining or self.resources.lease_state is LeaseState.NONE:
             raise Unavailable(STOPPING)
 
     # Drain

@@ -18,7 +18,7 @@ from bookgen.actors.messages import (
     WorkFailed,
     WorkHalted,
 )
-from bookgen.actors.resources import Products, Resources, Writing
+from bookgen.actors.resources import LeaseState, Products, Resources, Writing
 from bookgen.actors.transaction import Transactions
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
@@ -310,7 +310,7 @@ class RealLife:
             price=never,  # type: ignore[arg-type]
             caps=CostCaps(),
             painter=None,  # type: ignore[arg-type]
-            leased=True,
+            lease_state=LeaseState.HELD,
         )
         self._transactions = Transactions(self._resources)
         self.flights: dict[int, Flight] = {}

@@ -15,6 +15,7 @@ from bookgen.actors import lease
 from bookgen.actors.health import Health
 from bookgen.actors.messages import Generate, WriteNext
 from bookgen.actors.recovery import every
+from bookgen.actors.resources import LeaseState
 from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
 from bookgen.errors import Unavailable
@@ -87,7 +88,7 @@ async def test_without_a_lease_no_command_is_taken(start: Start, shelf: Shelf) -
     with pytest.raises(Unavailable):
         await process.ask(account, book, Generate())
 
-    await until(lambda: process.resources.leased)
+    await until(lambda: process.resources.lease_state is LeaseState.HELD)
     await process.ask(account, book, Generate())
 
 
@@ -229,7 +230,7 @@ async def test_a_lease_that_is_taken_twice_at_once_is_one(start: Start, shelf: S
     process.lease._lost()  # which takes another one
     await asyncio.gather(process.lease.take(), process.lease.take())
 
-    assert process.resources.leased
+    assert process.resources.lease_state is LeaseState.HELD
     assert await shelf.value("SELECT count(*) FROM process") == 2
 
 
@@ -384,7 +385,7 @@ def test_a_renewal_that_met_an_outage_is_tried_again_before_the_lease_runs_out()
 async def test_a_sweep_without_a_lease_says_nothing_of_the_database(start: Start) -> None:
     process = await start()
     process.resources.health.saw(Unavailable())
-    process.resources.leased = False
+    process.resources.lease_state = LeaseState.NONE
     sweeping = asyncio.create_task(every(0.01, process.sweep, process.resources))
     try:
         with pytest.raises(TimeoutError):
@@ -397,14 +398,14 @@ async def test_a_sweep_without_a_lease_says_nothing_of_the_database(start: Start
 async def test_no_run_is_taken_between_a_lost_lease_and_the_next_one(start: Start, shelf: Shelf) -> None:
     process = await start()
     account, book = await shelf.outlined()
-    process.resources.leased = False
+    process.resources.lease_state = LeaseState.NONE
     steer = process.transactions.steer
 
     with pytest.raises(Unavailable):
         await steer(account, book, Generate(), uuid.uuid4())
 
     assert await shelf.value("SELECT count(*) FROM run") == 0
-    process.resources.leased = True
+    process.resources.lease_state = LeaseState.HELD
     await steer(account, book, Generate(), uuid.uuid4())
     assert (await shelf.run(book))["owner"] == process.resources.boot_id
 
@@ -431,7 +432,7 @@ async def test_a_process_has_not_started_before_it_has_looked_at_the_runs_under_
     sweep, swept = Supervisor.sweep, []
 
     async def lost_at_first(supervisor: Supervisor) -> bool:
-        supervisor.resources.leased = bool(swept)
+        supervisor.resources.lease_state = LeaseState.HELD if swept else LeaseState.NONE
         swept.append(await sweep(supervisor))
         return swept[-1]
 

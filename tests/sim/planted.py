@@ -27,6 +27,7 @@ from bookgen.actors import (
     transaction,
 )
 from bookgen.actors.health import Health
+from bookgen.actors.resources import LeaseState
 from bookgen.errors import Unavailable
 from bookgen.store import books, chapters, holds, material, model_calls, outages, ownership, runs
 from bookgen.store import jobs as stored_jobs
@@ -175,7 +176,7 @@ def lose_and_claim_on(self: lease.Lease) -> None:
     """Goes on under a name that has no lease until the next renewal."""
     with mock.patch.object(lease, "spawn", lambda coroutine: coroutine.close()):
         lost(self)
-    self._resources.leased = True
+    self._resources.lease_state = LeaseState.HELD
 
 
 lost = lease.Lease._lost

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from bookgen.actors.resources import Products, Writing
+from bookgen.actors.resources import LeaseState, Products, Writing
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
@@ -65,7 +65,8 @@ class SimulatedProcess(Owner):
         if self.supervisor is None or not self._knew_others or self._loop.time() < self._thawed_at + STEP_SECONDS:
             return False
         ends_at = self.supervisor.lease.ends_at
-        return self.supervisor.resources.leased and self._frozen_at < ends_at < self._thawed_at
+        held = self.supervisor.resources.lease_state is not LeaseState.NONE
+        return held and self._frozen_at < ends_at < self._thawed_at
 
     @property
     def books(self) -> set[int]:
