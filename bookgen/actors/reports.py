@@ -37,7 +37,6 @@ class Reports:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._asked = asyncio.Event()
-        self._halted = False
         self._steps: dict[int, StoredSteps] = {}
         self.tasks: set[asyncio.Task[None]] = set()
 
@@ -65,13 +64,12 @@ class Reports:
             steps.closed = True
 
     def halt(self) -> None:
-        """Lets calls in flight finish; no other call and no other report begins."""
-        self._halted = True
+        """Lets calls in flight finish; no other is made. The process is `draining`: it claims no other report."""
         for steps in self._steps.values():
             steps.closed = True
 
     async def _claim(self) -> None:
-        while len(self.tasks) < MOST_AT_ONCE and not self._halted:
+        while len(self.tasks) < MOST_AT_ONCE and self._resources.takes_runs:
             owner = self._resources.boot_id
             report = await reports.claim(self._resources.pool, owner, list(self._steps))
             if report is None:
@@ -81,7 +79,7 @@ class Reports:
                 continue
             work = Work(report.account_id, report.book_id, report.task, report.task)
             steps = self._steps[report.id] = StoredSteps(self._resources, work, replay=True)
-            steps.closed = self._halted  # while it was claimed
+            steps.closed = self._resources.draining  # since it was claimed
             task = spawn(self._make(report, owner, steps))
             self.tasks.add(task)
             task.add_done_callback(self._ended)

@@ -13,6 +13,7 @@ import pytest
 
 from bookgen import processes
 from bookgen.actors import reading
+from bookgen.actors.resources import LeaseState
 from bookgen.actors.steps import TextDropped
 from bookgen.errors import CostCapReached, UpstreamAIError
 from bookgen.store import reports as store
@@ -75,7 +76,8 @@ async def test_a_process_that_stops_leaves_a_report_to_the_next(database: Databa
         before.may_answer.clear()
         report = (await author.post("/proofreading-reports/", {"book": book_id})).body
         await asyncio.wait_for(before.asked.wait(), 30)
-        reports = visitor.services.supervisor.reports
+        supervisor = visitor.services.supervisor
+        reports, supervisor.resources.draining = supervisor.reports, True
         reports.halt()
         before.may_answer.set()  # the call in flight is answered, and the next one is not made
         await asyncio.gather(*reports.tasks)
@@ -301,8 +303,10 @@ async def test_a_report_that_is_claimed_while_work_is_halted_calls_no_model(
         author, book_id = await author_of_a_book(visitor)
         await author.post("/proofreading-reports/", {"book": book_id})
         await asyncio.wait_for(claimed.wait(), 30)
-        reports = visitor.services.supervisor.reports
+        supervisor = visitor.services.supervisor
+        reports = supervisor.reports
 
+        supervisor.resources.draining = True
         reports.halt()
         go_on.set()
         async with asyncio.timeout(30):
@@ -353,3 +357,18 @@ async def test_a_report_that_was_claimed_under_a_lease_that_was_lost_meanwhile_i
         assert over["status"] == "completed"
         assert len(set(owners)) == 2
         assert model.calls == 2
+
+
+async def test_no_report_is_claimed_between_a_lost_lease_and_the_next(database: Database, tmp_path: Path) -> None:
+    async with serving(database, tmp_path, model=Proofreader()) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        supervisor = visitor.services.supervisor
+        supervisor.resources.lease_state = LeaseState.NONE
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+
+        await supervisor.reports._claim()
+
+        assert (await author.get(f"/proofreading-reports/{report['id']}/")).body["status"] == "pending"
+        supervisor.resources.lease_state = LeaseState.HELD
+        supervisor.reports.wake()
+        assert (await ended(author, report["id"]))["status"] == "completed"
