@@ -5,11 +5,11 @@ phases of productions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import structlog
@@ -21,10 +21,10 @@ from bookgen.actors.faults import fault
 from bookgen.actors.material import load_material, numbered
 from bookgen.actors.phase_work import PhaseResult, PhaseWork
 from bookgen.actors.pictures import Pictures
+from bookgen.actors.probation import Probation, back_off, suspected
 from bookgen.actors.production import Production
-from bookgen.actors.quarantine import Quarantine, back_off, suspected
 from bookgen.actors.resources import Resources
-from bookgen.actors.steps import StoredSteps, Work
+from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.work_in_flight import WorkInFlight
 from bookgen.billing.storage import require_room
 from bookgen.errors import Unavailable
@@ -35,6 +35,8 @@ from bookgen.store.runs import Begin, Begun, Checkpoint, Saved
 from bookgen.writing.material import ChapterDraft, Material
 
 log = structlog.get_logger()
+
+W = TypeVar("W", bound=WorkInFlight[Any])
 
 STALL_SECONDS = 900.0
 BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
@@ -49,7 +51,7 @@ class ChaptersInFlight:
     def __init__(self, resources: Resources, chapters_at_once: int) -> None:
         self.by_run: dict[UUID, WorkInFlight[Any]] = {}
         self.surplus = 0
-        self.quarantine = Quarantine(resources)
+        self.probation = Probation(resources)
         self._resources = resources
         self._pictures = Pictures(resources)
         self._production = Production(resources)
@@ -70,30 +72,14 @@ class ChaptersInFlight:
     def start(self, begun: Begun, known: Material | None = None) -> ChapterWork:
         """Starts the work on the announced chapter as a task. `known`: what it is written from, where that is known."""
         run = begun.run
-        work_of = Work(run.account_id, run.book_id, run.id, run.id, run.epoch)
-        steps = StoredSteps(
-            self._resources,
-            work_of,
-            replay=begun.replay,
-            chapter=run.current_chapter,
-            quarantine=self.quarantine,
-        )
-        work = self.by_run[run.id] = ChapterWork(run, steps)
+        work = ChapterWork(run, self._steps(run, replay=begun.replay, chapter=run.current_chapter))
         # A book that may wait long for its place is read when it has it: memory is for those that write.
-        work.task = spawn(self._write(work, None if self._places.locked() else known))
-        if self._resources.draining:  # since it was announced
-            work.halt()
-        return work
+        return self._spawn(work, self._write(work, None if self._places.locked() else known))
 
     def start_phase(self, run: Run) -> PhaseWork:
         """Starts the announced work of the run's phase as a task."""
-        work_of = Work(run.account_id, run.book_id, run.id, run.id, run.epoch)
-        steps = StoredSteps(self._resources, work_of, replay=True, quarantine=self.quarantine)
-        work = self.by_run[run.id] = PhaseWork(run, steps)
-        work.task = spawn(self._perform(work))
-        if self._resources.draining:
-            work.halt()
-        return work
+        work = PhaseWork(run, self._steps(run, replay=True))
+        return self._spawn(work, self._perform(work))
 
     async def commit(self, work: ChapterWork, written: Written) -> Saved | None:
         """Commits the chapter and announces the run's next one. None: it was fenced off, and only its cost is kept."""
@@ -133,7 +119,7 @@ class ChaptersInFlight:
         """Forgets the work: nothing of it is handled any more."""
         if self.by_run.get(work.run.id) is work:
             del self.by_run[work.run.id]
-        self.quarantine.release(work.run.id)
+        self.probation.release(work.run.id)
 
     def give_up_stalled(self) -> None:
         """Ends the work on chapters of whose last reply nothing has come, or whose call has outlived its bound.
@@ -155,6 +141,17 @@ class ChaptersInFlight:
     def awaits_picture(self, run: Run) -> bool:
         work = self.by_run.get(run.id)
         return work is not None and work.steps.awaits_picture
+
+    def _steps(self, run: Run, *, replay: bool, chapter: int | None = None) -> StoredSteps:
+        scope = StepScope(run.account_id, run.book_id, run.id, run.id, run.epoch)
+        return StoredSteps(self._resources, scope, replay=replay, chapter=chapter, probation=self.probation)
+
+    def _spawn(self, work: W, task: Coroutine[Any, Any, Any]) -> W:
+        self.by_run[work.run.id] = work
+        work.task = spawn(task)
+        if self._resources.draining:  # since it was announced
+            work.halt()
+        return work
 
     async def _write(self, work: ChapterWork, known: Material | None) -> Written:
         """Writes the chapter, which takes minutes; a task beside the mailbox."""
@@ -218,7 +215,7 @@ class ChaptersInFlight:
         if suspected(run) and len(self.by_run) > 1:
             await asyncio.sleep(back_off(run))
         places = self._places_of_suspects if suspected(run) else self._places
-        async with places, self.quarantine.handling(run):
+        async with places, self.probation.handling(run):
             if run.owner != self._resources.boot_id:
                 raise CallsHalted("chapter", run.current_chapter)
             try:

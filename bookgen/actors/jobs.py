@@ -17,7 +17,7 @@ from bookgen.actors.material import load_material, numbered, planned
 from bookgen.actors.messages import DraftOutline, Job, ReworkChapters, RewriteChapter
 from bookgen.actors.outlining import count_outline, drafted
 from bookgen.actors.resources import Resources, Save
-from bookgen.actors.steps import StoredSteps, Work
+from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.transaction import Transactions
 from bookgen.billing import edits, failures, outlines
 from bookgen.errors import (
@@ -93,7 +93,7 @@ class Jobs:
     async def _run(self, account_id: int, book_id: int, job: Job, boot_id: UUID) -> None:
         try:
             material = await load_material(self._resources.pool, account_id, book_id)
-            steps = StoredSteps(self._resources, Work(account_id, book_id, uuid4()), replay=False)
+            steps = StoredSteps(self._resources, StepScope(account_id, book_id, uuid4()), replay=False)
             try:
                 save = await self._work(material, job, steps)
             except UpstreamAIError:

@@ -97,7 +97,7 @@ class Pictures:
         await self._resources.health.wait()
         if steps.closed:
             raise CallsHalted(STAGE, number)
-        await fault("picture.before", steps.book_id)
+        await fault("picture.before", steps.scope.book_id)
         try:
             with steps.awaiting(picture=True):
                 return await paint(steps.budget(STAGE, number))

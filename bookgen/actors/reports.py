@@ -15,7 +15,7 @@ import structlog
 from bookgen.actors.actor import spawn
 from bookgen.actors.reading import BookReading
 from bookgen.actors.resources import Resources
-from bookgen.actors.steps import StoredSteps, Work
+from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.work_in_flight import code_of
 from bookgen.errors import BookgenError, NotFound, ProofreadingFailed, QuotaExceeded, Unavailable, UpstreamAIError
 from bookgen.models import Allowance, ReportStatus
@@ -77,8 +77,8 @@ class Reports:
             if owner != self._resources.boot_id:  # claimed under a lease that was lost meanwhile
                 await reports.leave(self._resources.pool, report, owner)
                 continue
-            work = Work(report.account_id, report.book_id, report.task, report.task)
-            steps = self._steps[report.id] = StoredSteps(self._resources, work, replay=True)
+            scope = StepScope(report.account_id, report.book_id, report.task, report.task)
+            steps = self._steps[report.id] = StoredSteps(self._resources, scope, replay=True)
             steps.closed = self._resources.draining  # since it was claimed
             task = spawn(self._make(report, owner, steps))
             self.tasks.add(task)

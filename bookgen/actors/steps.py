@@ -16,7 +16,7 @@ import orjson
 from bookgen.actors.actor import now
 from bookgen.actors.backlog import Dropped
 from bookgen.actors.faults import fault
-from bookgen.actors.quarantine import Quarantine
+from bookgen.actors.probation import Probation
 from bookgen.actors.resources import Resources
 from bookgen.billing.cost_caps import CostBudget, Purpose
 from bookgen.errors import UpstreamAIError
@@ -38,10 +38,11 @@ class TextDropped(UpstreamAIError):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """On whose account steps are taken. `salt` separates one attempt at a text from a deliberate other one.
+class StepScope:
+    """What steps are taken for, and on whose account.
 
-    `epoch` is that under which this process holds the run; None where a claim of another kind guards the work.
+    `salt` separates one attempt at a text from a deliberate other one. `epoch` is that under which this process holds
+    the run; None where a claim of another kind guards the work.
     """
 
     account_id: int
@@ -71,27 +72,23 @@ class StoredSteps:
     def __init__(
         self,
         resources: Resources,
-        work: Work,
+        scope: StepScope,
         *,
         replay: bool,
         chapter: int | None = None,
-        quarantine: Quarantine | None = None,
+        probation: Probation | None = None,
     ) -> None:
         self._resources = resources
-        self._work = work
+        self.scope = scope
         self._replay = replay
         self._chapter = chapter
-        self._quarantine = quarantine or Quarantine(resources)
+        self._probation = probation or Probation(resources)
         self.halt = Halt()  # set while it is closed
         self.due: float | None = None
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None
         self.awaits_picture = False
         self.paid = False  # any of its calls, whatever came of it
-
-    @property
-    def book_id(self) -> int:
-        return self._work.book_id
 
     @property
     def closed(self) -> bool:
@@ -122,17 +119,17 @@ class StoredSteps:
 
     async def _reply(self, request: TextRequest, attempt: int) -> TextReply:
         await self.settle()
-        key = step_key(self._work.salt, request, attempt)
+        key = step_key(self.scope.salt, request, attempt)
         elsewhere = self._chapter is not None and request.chapter_number != self._chapter
         if (self._replay or elsewhere) and (stored := await self._stored(key)):
             return stored
         await self._resources.health.wait()
         if self.closed:
             raise CallsHalted(request.stage, request.chapter_number)
-        if self._work.run_id is None:  # somebody waits for this answer
+        if self.scope.run_id is None:  # somebody waits for this answer
             request = replace(request, patience=CALLER_PATIENCE)
         budget = self.budget(request.stage, request.chapter_number)
-        async with self._quarantine.waiting_for_model(self._work.run_id):
+        async with self._probation.waiting_for_model(self.scope.run_id):
             reply = _storable(await self._call(replace(request, halt=self.halt, on_bound=self._bound, budget=budget)))
             # At once: to go on after the call may have to wait, and what is paid for is entered whatever ends that.
             self.unstored = Step(key, _to_json(reply), self.asked(request.stage, request.chapter_number, reply.spent))
@@ -155,29 +152,29 @@ class StoredSteps:
     async def store_last(self) -> None:
         """Stores the reply that is unstored, if the database is there."""
         if step := self.unstored:
-            await fault("step.before", self._work.book_id)
+            await fault("step.before", self.scope.book_id)
             epoch = await store.save(self._resources.pool, step)
             self.unstored = None
             # Another process may have taken or steered the run without our having heard of it.
-            if self._work.epoch not in (None, epoch):
+            if self.scope.epoch not in (None, epoch):
                 self.closed = True
-            await fault("step.after", self._work.book_id)
+            await fault("step.after", self.scope.book_id)
 
     async def _stored(self, key: str) -> TextReply | None:
-        pool, book_id = self._resources.pool, self._work.book_id
+        pool, book_id = self._resources.pool, self.scope.book_id
         stored = await self._resources.health.through_outages(lambda: store.find(pool, book_id, key))
         return _from_json(stored) if stored else None
 
     def budget(self, stage: str, chapter_number: int | None) -> CostBudget | None:
         """What the next call may cost; None for no bound."""
-        resources, work = self._resources, self._work
+        resources, scope = self._resources, self.scope
         if resources.caps.none:
             return None
-        purpose = Purpose(stage, work.account_id, work.book_id, chapter_number)
+        purpose = Purpose(stage, scope.account_id, scope.book_id, chapter_number)
         return CostBudget(resources.pool, resources.caps, resources.price, purpose, resources.health.through_outages)
 
     async def _call(self, request: TextRequest) -> TextReply:
-        await fault("call.before", self._work.book_id)
+        await fault("call.before", self.scope.book_id)
         self.failed = None  # writing may have asked for less than what did not fit
         try:
             return await self._resources.model.complete(request)
@@ -203,6 +200,8 @@ class StoredSteps:
         self.paid = self.paid or any(call.cost_micros != 0 for call in calls)
         work = self._work
         return Asked(work.account_id, work.book_id, work.run_id, stage, chapter_number, calls)
+        scope = self.scope
+        return Asked(scope.account_id, scope.book_id, scope.run_id, stage, chapter_number, calls)
 
 
 def step_key(salt: UUID, request: TextRequest, attempt: int) -> str:

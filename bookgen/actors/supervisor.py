@@ -221,7 +221,7 @@ class Supervisor:
         cut: list[asyncio.Task[None]] = [*self._loops, *self.jobs.tasks, *self.reports.tasks]
         for task in cut:
             task.cancel()
-        self.chapters.quarantine.clear()
+        self.chapters.probation.clear()
         for actor in self.registry:
             actor.lose()
         self.registry.clear()

@@ -17,7 +17,7 @@ from bookgen.actors import supervisor as supervising
 from bookgen.actors.health import WRITE_FAILED_SECONDS, Health
 from bookgen.actors.messages import Generate, GiveUp, Pause, Resume, Stop, WriteNext
 from bookgen.actors.restarts import Restarts
-from bookgen.actors.steps import StoredSteps, Work
+from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.supervisor import Supervisor
 from bookgen.actors.transaction import Committed
 from bookgen.billing.cost_caps import CostCaps
@@ -392,7 +392,8 @@ async def test_an_outage_is_not_over_because_there_was_nothing_to_ask_the_databa
     monkeypatch.setattr(Supervisor, "_look", counted)
     monkeypatch.setattr(supervising, "LOOK_SECONDS", 0.001)
     supervisor = await start()
-    health, steps = supervisor.resources.health, StoredSteps(supervisor.resources, Work(1, 1, uuid4()), replay=False)
+    health = supervisor.resources.health
+    steps = StoredSteps(supervisor.resources, StepScope(1, 1, uuid4()), replay=False)
     health.saw(Unavailable())
     before = len(looks)
     call = asyncio.create_task(steps.reply(ask("chapter", 1, 1)))

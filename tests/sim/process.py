@@ -74,7 +74,7 @@ class SimulatedProcess(Owner):
         if self.supervisor is None:
             return set()
         runs, reports = self.supervisor.chapters.by_run.values(), self.supervisor.reports._steps.values()
-        return {work.run.book_id for work in runs} | {steps.book_id for steps in reports}
+        return {work.run.book_id for work in runs} | {steps.scope.book_id for steps in reports}
 
     @property
     def handling(self) -> set[int]:

@@ -13,13 +13,14 @@ import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 from unittest import mock
 
 import orjson
 
 from bookgen.actors import reading
 from bookgen.actors.resources import Writing
+from bookgen.actors.steps import StoredSteps
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Book, Chapter, Digest, Usage
 from bookgen.providers.text import CALL_SECONDS, Message, Spent, StopReason, TextReply, TextRequest
@@ -169,9 +170,9 @@ class ScriptedProvider:
 
 def _ask(stage: str, book: int, chapter: int, steps: Steps, part: int, before: list[str]) -> TextRequest:
     """`steps` of another run, or of another job, make another question, as what they are stored under does."""
-    work: Any = getattr(steps, "_work", None)
-    run = str(work.run_id or "")
-    text = orjson.dumps([book, chapter, run, stage, part, str(work.salt), _hash("".join(before))]).decode()
+    scope = cast(StoredSteps, steps).scope
+    run = str(scope.run_id or "")
+    text = orjson.dumps([book, chapter, run, stage, part, str(scope.salt), _hash("".join(before))]).decode()
     return TextRequest(stage, (), (Message("user", text),), 100, chapter_number=chapter or None)
 
 

@@ -29,8 +29,8 @@ class Suspect:
     admitted: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Quarantine:
-    """Handles suspected runs one at a time, those that crashed least first.
+class Probation:
+    """Has suspected runs handled one at a time, those that crashed least first.
 
     The run that is handled is named in the process's row before anything of it is, so that a crash meanwhile is
     charged to it alone. While it waits for the model nothing of the book is handled: then another suspect is, so that

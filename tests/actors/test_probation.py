@@ -8,7 +8,7 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from bookgen.actors import quarantine
+from bookgen.actors import probation
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.supervisor import Supervisor
@@ -20,7 +20,7 @@ from .conftest import BeginRun, Model, Shelf, Start, crash, until
 
 @pytest.fixture(autouse=True)
 def no_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quarantine, "BACK_OFF", (0.0,))
+    monkeypatch.setattr(probation, "BACK_OFF", (0.0,))
 
 
 async def test_a_run_whose_crashes_bring_no_progress_is_quarantined(start: Start, model: Model, shelf: Shelf) -> None:
@@ -130,7 +130,7 @@ async def test_suspects_do_not_wait_for_each_others_model_calls(start: Start, mo
 async def test_a_suspect_that_is_handled_the_second_time_lets_the_process_live_first(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quarantine, "BACK_OFF", (0.0, 3600.0))
+    monkeypatch.setattr(probation, "BACK_OFF", (0.0, 3600.0))
     convict, suspect = [(account, await shelf.book(account)) for account in [await shelf.account() for _ in range(2)]]
     process = await start()
     for account, book in (convict, suspect):
@@ -162,7 +162,7 @@ async def test_a_stopped_suspect_lets_the_next_in(start: Start, model: Model, sh
     await model.until(lambda: model.stuck[poison[1]] == 1)
     await model.wait_until_asked(good[1], 1, times=2)
     model.answer(good[1], 1)
-    await until(lambda: bool(process.chapters.quarantine._waiting))
+    await until(lambda: bool(process.chapters.probation._waiting))
     assert not any(await shelf.texts(good[1]))
 
     await process.ask(*poison, Stop())
@@ -236,7 +236,7 @@ async def test_suspects_that_wait_for_the_model_are_not_charged(start: Start, mo
 async def test_whoever_is_alone_in_its_process_is_charged_for_a_crash_in_its_call(
     start: Start, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quarantine, "BACK_OFF", (0.0, 600.0))  # which keeps nobody waiting who is alone
+    monkeypatch.setattr(probation, "BACK_OFF", (0.0, 600.0))  # which keeps nobody waiting who is alone
     account = await shelf.account()
     book, waiting = await shelf.book(account), await shelf.book(account)
     process = await start()
