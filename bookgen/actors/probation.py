@@ -105,11 +105,14 @@ class Probation:
 
     async def _write_name(self) -> None:
         """Writes into the process's row which suspect is handled now; one write at a time, so the last one stands."""
+        resources = self._resources
+
+        async def write() -> None:
+            handled = self._handled.run_id if self._handled else None
+            await processes.set_suspect(resources.pool, resources.boot_id, handled)
+
         async with self._naming:
-            resources, run_id = self._resources, self._handled.run_id if self._handled else None
-            await resources.health.through_outages(
-                lambda: processes.set_suspect(resources.pool, resources.boot_id, run_id)
-            )
+            await resources.health.through_outages(write)
 
 
 def suspected(run: Run) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import orjson
 import pytest
@@ -11,9 +11,11 @@ import pytest
 from bookgen.actors import probation
 from bookgen.actors.decide import CRASHES_TO_QUARANTINE, CRASHES_TO_SUSPECT
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
+from bookgen.actors.probation import Suspect
 from bookgen.actors.supervisor import Supervisor
 from bookgen.errors import Unavailable
 from bookgen.store import processes, runs
+from bookgen.store.database import DB
 
 from .conftest import BeginRun, Model, Shelf, Start, crash, until
 
@@ -214,6 +216,27 @@ async def test_a_suspects_reply_is_entered_where_its_lease_is_lost_before_it_may
         process.registry.find((account, book)).lose()
 
     await shelf.until("SELECT count(*) = 1 FROM model_call WHERE book_id = $1", book)
+
+
+async def test_no_suspect_is_named_under_a_lease_that_follows_the_one_under_which_it_was_handled(
+    start: Start, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start()
+    named, set_suspect = [], processes.set_suspect
+
+    async def away_at_first(db: DB, boot_id: UUID, run_id: UUID | None) -> None:
+        named.append(run_id)
+        if len(named) == 1:
+            process.lease._lost()
+            raise Unavailable
+        await set_suspect(db, boot_id, run_id)
+
+    monkeypatch.setattr(processes, "set_suspect", away_at_first)
+    suspect = Suspect(uuid4(), CRASHES_TO_SUSPECT)
+    process.chapters.probation._handled = suspect
+    await process.chapters.probation._write_name()
+
+    assert named == [suspect.run_id, None]
 
 
 async def test_suspects_that_wait_for_the_model_are_not_charged(start: Start, model: Model, shelf: Shelf) -> None:
