@@ -91,5 +91,5 @@ PRUNE = """
 
 
 async def prune(db: DB, boot_id: UUID) -> None:
-    """Forgets processes that are gone, and with them the jobs they left undone. `boot_id`: who asks, with a lease."""
+    """Forgets processes that are gone. `boot_id`: who asks, with a lease."""
     await db.execute(PRUNE, boot_id)

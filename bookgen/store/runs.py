@@ -371,6 +371,7 @@ CLAIM = f"""
         SELECT owner FROM run
          WHERE status IN ('queued', 'running', 'paused') AND call_started_at IS NOT NULL
            AND NOT EXISTS (SELECT FROM book_job j WHERE j.owner = run.owner)
+           AND NOT EXISTS (SELECT FROM report o WHERE o.owner = run.owner AND o.status = 'running')
          GROUP BY owner HAVING count(*) = 1
     ), judged AS (
         UPDATE process p SET alone = coalesce(p.alone, p.boot_id = ANY(ARRAY(SELECT owner FROM single)))

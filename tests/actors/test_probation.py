@@ -275,13 +275,22 @@ async def test_whoever_is_alone_in_its_process_is_charged_for_a_crash_in_its_cal
     await model.wait_until_asked(waiting, 1)
 
 
-async def test_nobody_is_alone_where_an_outline_is_made_too(start: Start, model: Model, shelf: Shelf) -> None:
+MAKING = {
+    "an outline": "INSERT INTO book_job (book_id, owner, kind) VALUES ($1, $2, 'outline')",
+    "a report": """INSERT INTO report (account_id, book_id, task, chapter_ids, owner, status)
+                   SELECT account_id, id, gen_random_uuid(), '{}', $2, 'running' FROM book WHERE id = $1""",
+}
+
+
+@pytest.mark.parametrize("making", MAKING.values(), ids=MAKING)
+async def test_nobody_is_alone_where_something_else_is_made_too(
+    start: Start, model: Model, shelf: Shelf, making: str
+) -> None:
     account = await shelf.account()
     book, other = await shelf.book(account), await shelf.book(account, chapters=0)
     process = await start()
     await process.ask(account, book, Generate())
     await model.wait_until_asked(book, 1)
-    making = "INSERT INTO book_job (book_id, owner, kind) VALUES ($1, $2, 'outline')"
     await shelf.pool.execute(making, other, process.resources.boot_id)
     await crash(process, shelf)
 
