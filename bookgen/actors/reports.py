@@ -1,7 +1,8 @@
 """Makes proofreading reports in the background: one of an account at a time, chapter by chapter, each call paid once.
 
 A report belongs to the process that has claimed it; what is left by one that is gone is claimed by another, which goes
-on at the first chapter that is not read and is answered from what was stored.
+on at the first chapter that is not read and is answered from what was stored. One that is claimed again and again
+without getting any further may be what ends the processes: it is given up.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ log = structlog.get_logger()
 
 LOOK_SECONDS = 5.0
 MOST_AT_ONCE = 4  # in this process
+MOST_CLAIMS = 10  # of a report of which no chapter is read
 CRASHED = "Something went wrong here, and the log says what. Ask for another report."
 
 
@@ -90,6 +92,8 @@ class Reports:
 
     async def _make(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> None:
         try:
+            if report.epoch > report.done + MOST_CLAIMS:
+                raise RuntimeError("it was claimed again and again, and no chapter of it was read")
             try:
                 read = await self._read(report, owner, steps)
             finally:

@@ -13,6 +13,7 @@ import pytest
 
 from bookgen import processes
 from bookgen.actors import reading
+from bookgen.actors.reports import MOST_CLAIMS
 from bookgen.actors.resources import LeaseState
 from bookgen.actors.steps import TextDropped
 from bookgen.errors import CostCapReached, UpstreamAIError
@@ -372,3 +373,19 @@ async def test_no_report_is_claimed_between_a_lost_lease_and_the_next(database: 
         supervisor.resources.lease_state = LeaseState.HELD
         supervisor.reports.wake()
         assert (await ended(author, report["id"]))["status"] == "completed"
+
+
+async def test_a_report_that_ends_each_process_which_claims_it_is_given_up(database: Database, tmp_path: Path) -> None:
+    model = Proofreader()
+    async with serving(database, tmp_path, model=model) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        supervisor = visitor.services.supervisor
+        supervisor.resources.lease_state = LeaseState.NONE
+        report = (await author.post("/proofreading-reports/", {"book": book_id})).body
+        await database.http.execute("UPDATE report SET epoch = $1", MOST_CLAIMS)
+
+        supervisor.resources.lease_state = LeaseState.HELD
+        supervisor.reports.wake()
+        over = await ended(author, report["id"])
+
+        assert (over["status"], over["failure"]["code"], model.calls) == ("error", "SERVER_ERROR", 0)
