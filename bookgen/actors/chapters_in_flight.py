@@ -105,7 +105,7 @@ class ChaptersInFlight:
         """Drops the chapter: a text that still comes is not committed, but its cost is entered."""
         work.cancel()
         if work.task.done() and work.steps.unstored:
-            self._resources.entries.begin(self._resources.health.through_outages(work.steps.store_last))
+            self._resources.ledger_writes.begin(self._resources.health.through_outages(work.steps.store_last))
         self.end(work)
 
     def lose(self, work: WorkInFlight[Any]) -> None:

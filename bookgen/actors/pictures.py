@@ -95,7 +95,7 @@ class Pictures:
         self, steps: StoredSteps, number: int | None, paint: Callable[[CallBudget | None], Awaitable[Painted]]
     ) -> Painted:
         await self._resources.health.wait()
-        if steps.closed:
+        if steps.halt.is_set:
             raise CallsHalted(STAGE, number)
         await fault("picture.before", steps.scope.book_id)
         try:

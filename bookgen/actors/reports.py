@@ -68,7 +68,7 @@ class Reports:
     def halt(self) -> None:
         """Lets calls in flight finish; no other is made. The process is `draining`: it claims no other report."""
         for steps in self._steps.values():
-            steps.closed = True
+            steps.halt.set()
 
     async def _claim(self) -> None:
         while len(self.tasks) < MOST_AT_ONCE and self._resources.takes_runs:
@@ -81,7 +81,8 @@ class Reports:
                 continue
             scope = StepScope(report.account_id, report.book_id, report.task, report.task)
             steps = self._steps[report.id] = StoredSteps(self._resources, scope, replay=True)
-            steps.closed = self._resources.draining  # since it was claimed
+            if self._resources.draining:  # since it was claimed
+                steps.halt.set()
             task = spawn(self._make(report, owner, steps))
             self.tasks.add(task)
             task.add_done_callback(self._ended)

@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from bookgen.actors.backlog import Backlog
-from bookgen.actors.entries import Entries
 from bookgen.actors.health import Health
+from bookgen.actors.ledger_writes import LedgerWrites
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
 from bookgen.models import Book, Chapter, Usage
@@ -105,7 +105,7 @@ class Resources:
     other_processes: int = 0
     health: Health = field(default_factory=Health)
     backlog: Backlog = field(default_factory=Backlog)
-    entries: Entries = field(default_factory=Entries)
+    ledger_writes: LedgerWrites = field(default_factory=LedgerWrites)
     _patient: Patient | None = field(init=False)
     _patient_painter: Patient | None = field(init=False)
     _bounded: Bounded | None = field(init=False)

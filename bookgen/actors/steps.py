@@ -58,7 +58,7 @@ class StoredSteps:
     A reply is stored before the next call is made. The last one is left to whoever stores what the replies were for,
     so that both can be one commit: until then it is `unstored`.
 
-    Closed, it answers what is stored and refuses new calls, also another try of one that failed; the call in flight is
+    Halted, it answers what is stored and refuses new calls, also another try of one that failed; the call in flight is
     not disturbed. `failed` is the error that a model call of its own raised, as opposed to one that writing found in
     the replies.
 
@@ -83,23 +83,12 @@ class StoredSteps:
         self._replay = replay
         self._chapter = chapter
         self._probation = probation or Probation(resources)
-        self.halt = Halt()  # set while it is closed
+        self.halt = Halt()
         self.due: float | None = None
         self.failed: UpstreamAIError | None = None
         self.unstored: Step | None = None
         self.awaits_picture = False
         self.paid = False  # any of its calls, whatever came of it
-
-    @property
-    def closed(self) -> bool:
-        return self.halt.is_set
-
-    @closed.setter
-    def closed(self, closed: bool) -> None:
-        if closed:
-            self.halt.set()
-        else:
-            self.halt.clear()
 
     async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
         with self.awaiting():
@@ -124,7 +113,7 @@ class StoredSteps:
         if (self._replay or elsewhere) and (stored := await self._stored(key)):
             return stored
         await self._resources.health.wait()
-        if self.closed:
+        if self.halt.is_set:
             raise CallsHalted(request.stage, request.chapter_number)
         if self.scope.run_id is None:  # somebody waits for this answer
             request = replace(request, patience=CALLER_PATIENCE)
@@ -157,7 +146,7 @@ class StoredSteps:
             self.unstored = None
             # Another process may have taken or steered the run without our having heard of it.
             if self.scope.epoch not in (None, epoch):
-                self.closed = True
+                self.halt.set()
             await fault("step.after", self.scope.book_id)
 
     async def _stored(self, key: str) -> TextReply | None:
@@ -188,7 +177,7 @@ class StoredSteps:
 
     def charge(self, asked: Asked) -> asyncio.Future[None]:
         """What calls have used in vain is paid all the same, also when nobody waits for it any more."""
-        return asyncio.shield(self._resources.entries.begin(self._charge(asked)))
+        return asyncio.shield(self._resources.ledger_writes.begin(self._charge(asked)))
 
     async def _charge(self, asked: Asked) -> None:
         if asked.calls:

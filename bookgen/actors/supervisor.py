@@ -227,13 +227,13 @@ class Supervisor:
         self.registry.clear()
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
-                await asyncio.gather(*self.resources.entries.tasks, return_exceptions=True)
+                await asyncio.gather(*self.resources.ledger_writes.tasks, return_exceptions=True)
                 await runs.release(self.resources.pool, self.resources.boot_id)
                 await reports.release(self.resources.pool, self.resources.boot_id)
                 await self.lease.give_up()
         except (Unavailable, TimeoutError) as error:
             log.warning("runs_not_released", reason=str(error))
-        cut += self.resources.entries.tasks  # also of what was cut just now
+        cut += self.resources.ledger_writes.tasks  # also of what was cut just now
         with contextlib.suppress(TimeoutError):  # the end of a job waits for a database that is away
             async with asyncio.timeout(RELEASE_SECONDS):
                 await asyncio.gather(*cut, return_exceptions=True)

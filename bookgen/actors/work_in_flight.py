@@ -67,7 +67,7 @@ class WorkInFlight(Generic[R]):
 
     def halt(self) -> None:
         """Makes no further model call. The one in flight may finish, and its reply is kept."""
-        self.steps.closed = True
+        self.steps.halt.set()
         if not self.placed:
             self.cancel()
 
@@ -77,7 +77,7 @@ class WorkInFlight(Generic[R]):
         self.cancel()
 
     def go_on(self) -> None:
-        self.steps.closed = False
+        self.steps.halt.clear()
 
     def cancel(self) -> None:
         self.task.cancel()

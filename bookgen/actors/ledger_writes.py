@@ -1,4 +1,4 @@
-"""Entries of the ledger under way: each is made, whatever becomes of the work that was paid for."""
+"""Writes to the ledger that are under way: each is finished, whatever becomes of the work that was paid for."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from bookgen.actors.actor import spawn
 
 
-class Entries:
+class LedgerWrites:
     """Owns the tasks that enter what model calls have used. `tasks`: those that are not done yet."""
 
     def __init__(self) -> None:
         self.tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, entry: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = spawn(entry)
+    def begin(self, write: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = spawn(write)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
