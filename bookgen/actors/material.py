@@ -8,6 +8,7 @@ import asyncpg
 
 from bookgen.errors import must_exist
 from bookgen.models import Chapter
+from bookgen.store import books
 from bookgen.store import material as store
 from bookgen.store.material import PlannedChapter
 from bookgen.writing.material import Material, OutlineChapter
@@ -16,7 +17,7 @@ from bookgen.writing.material import Material, OutlineChapter
 async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
     """Of a very long text the middle is left out, as `store.material.LONGEST_TEXT` says."""
     async with pool.acquire() as connection:
-        book = must_exist(await store.book(connection, account_id, book_id))
+        book = must_exist(await books.find(connection, account_id, book_id))
         chapters, digests = await store.chapters(connection, book_id)
     return Material(book, chapters, digests)
 

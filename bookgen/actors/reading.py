@@ -11,7 +11,7 @@ from bookgen.actors.steps import StoredSteps
 from bookgen.billing.checks import most_bytes
 from bookgen.errors import must_exist
 from bookgen.models import Book, Chapter
-from bookgen.store import chapters, material
+from bookgen.store import books, chapters
 from bookgen.store.suggestions import NewSuggestion
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.placing import fingerprint
@@ -39,7 +39,7 @@ class BookReading:
     async def begin(cls, resources: Resources, account_id: int, book_id: int) -> BookReading:
         """With the chapters that are written, in order. NotFound; ProofreadingFailed."""
         through_outages, pool = resources.health.through_outages, resources.pool
-        book = must_exist(await through_outages(lambda: material.book(pool, account_id, book_id)))
+        book = must_exist(await through_outages(lambda: books.find(pool, account_id, book_id)))
         has_text = await through_outages(lambda: chapters.have_text(pool, book_id))
         written = [chapter_id for chapter_id, has in has_text.items() if has]
         flags = await through_outages(lambda: chapters.findings(pool, book_id))

@@ -9,13 +9,10 @@ from typing import Any
 import asyncpg
 from asyncpg import Record
 
-from bookgen.models import Book, Chapter, Digest
-from bookgen.store.books import book_of
+from bookgen.models import Chapter, Digest
 from bookgen.store.chapters import chapter_of
 from bookgen.store.database import DB
 from bookgen.store.rows import columns, field_names
-
-BOOK = "SELECT * FROM book WHERE id = $1 AND account_id = $2"
 
 # Characters of a chapter's text that writing is given. Of a longer one, which nobody writes here, it has the beginning
 # and the end: what a digest is made from, and what the next chapter follows.
@@ -43,11 +40,6 @@ CHAPTERS = f"""
      WHERE c.book_id = $1
      ORDER BY c.chapter_number
 """
-
-
-async def book(db: DB, account_id: int, book_id: int) -> Book | None:
-    row = await db.fetchrow(BOOK, book_id, account_id)
-    return row and book_of(row)
 
 
 async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int, Digest]]:
