@@ -47,13 +47,15 @@ class Lease:
         self._held_from = math.inf
 
     @property
-    def tells_the_dead(self) -> bool:
-        """Whether who has no lease is dead: when the server's clock has jumped, nobody has one until it renews."""
+    def trusts_expiry(self) -> bool:
+        """Whether a process whose lease has run out is dead. After a jump of the server's clock all leases have, until
+        each is renewed."""
         return now() >= self._settled_at
 
     @property
-    def forgets_the_dead(self) -> bool:
-        """Whether rows of the dead may go: it has seen no jump for a whole lease, in which all that live renewed."""
+    def may_prune(self) -> bool:
+        """Whether rows of dead processes may be deleted: the clock has not jumped for a whole lease, in which all that
+        live have renewed theirs."""
         return now() >= self._held_from + TTL_SECONDS
 
     @property
@@ -111,7 +113,7 @@ class Lease:
         await processes.expire(self._resources.lease_pool, self._resources.boot_id)
 
     async def expire_dead_processes(self) -> None:
-        """A process of this machine that no longer exists needs no waiting for its lease to run out."""
+        """Ends the leases of this machine's processes that no longer exist: nobody need wait for them to run out."""
         for process in await processes.on_host(self._resources.lease_pool, this_host(), self._resources.boot_id):
             if started_at(process.pid) != process.pid_started:
                 await processes.expire(self._resources.lease_pool, process.boot_id)

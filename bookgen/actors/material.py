@@ -15,7 +15,10 @@ from bookgen.writing.material import Material, OutlineChapter
 
 
 async def load_material(pool: asyncpg.Pool, account_id: int, book_id: int) -> Material:
-    """Of a very long text the middle is left out, as `store.material.LONGEST_TEXT` says."""
+    """Reads the book, its chapters and what they are summed up as. NotFound.
+
+    Of a very long text the middle is left out, as `store.material.LONGEST_TEXT` says.
+    """
     async with pool.acquire() as connection:
         book = must_exist(await books.find(connection, account_id, book_id))
         chapters, digests = await store.chapters(connection, book_id)

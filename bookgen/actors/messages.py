@@ -78,7 +78,7 @@ class WorkHalted:
 
 @dataclass(frozen=True, slots=True)
 class PhaseDone:
-    """The work of a production's phase is done, but that of its chapters, whose texts are committed one by one.
+    """The work of a production's phase is done, of any but the chapters: their texts are committed one by one.
 
     `chapters`: as many has the outline that was drafted. `remark`: what was left out, as a sentence.
     """

@@ -14,7 +14,7 @@ from bookgen.store import material as store
 
 
 async def drafted(resources: Resources, book: Book, steps: StoredSteps) -> tuple[int, Save]:
-    """How many chapters a new outline has, and what makes them the book's only ones. UpstreamAIError."""
+    """Drafts an outline: how many chapters it has, and what stores them as the book's only ones. UpstreamAIError."""
     outline = await resources.writing.draft_outline(book, steps)
     plans = numbered(outline.chapters)
 

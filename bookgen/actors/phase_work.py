@@ -15,10 +15,10 @@ FORESEEN = (*SPENT, PhaseFailed, InvalidInput, Conflict)
 
 @dataclass(frozen=True, slots=True)
 class PhaseResult:
-    """What a phase has brought. `save` writes it in the transaction that ends the phase; None where nothing is to be.
+    """What a phase has brought. `save` writes it in the transaction that ends the phase; None where nothing is written.
 
     `chapters`: as many has the outline that was drafted. `remark`: what was left out, as a sentence; `remark_without`:
-    what is, should the allowance turn out to be spent as `save` counts on it.
+    the same where `save` finds the allowance spent and is left out itself.
     """
 
     save: Save | None = None

@@ -107,7 +107,7 @@ class Production:
         return PhaseResult()
 
     async def _served(self, service: Callable[[], Awaitable[Result]]) -> Result:
-        """What a service makes, tried again for as long as the database is away, or its workers are busy."""
+        """Calls a service, again and again for as long as the database is away or its workers are busy."""
         busy = 0
 
         async def attempt() -> Result:

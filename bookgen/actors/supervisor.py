@@ -108,14 +108,14 @@ class Supervisor:
             return False
         self.chapters.give_up_stalled()
         await self.lease.expire_dead_processes()
-        await self.recovery.sweep(takes_over=self.lease.tells_the_dead)
+        await self.recovery.sweep(takes_over=self.lease.trusts_expiry)
         await self.jobs.forget_lost()
         self.registry.passivate(unused_since=now() - IDLE_SECONDS)
         self.statuses.forget_old()
         return True
 
     async def _prune(self) -> None:
-        if self.lease.forgets_the_dead:
+        if self.lease.may_prune:
             await processes.prune(self.resources.pool, self.resources.boot_id)
         await reservations.prune(self.resources.pool)
 

@@ -78,7 +78,7 @@ CLEAR = "DELETE FROM illustration WHERE chapter_id = $1"
 
 
 async def clear(db: DB, chapter_id: int) -> None:
-    """Takes the chapter its pictures."""
+    """Deletes the chapter's pictures."""
     await db.execute(CLEAR, chapter_id)
 
 

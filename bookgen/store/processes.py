@@ -35,7 +35,7 @@ RENEW = """
 
 
 async def renew(db: DB, boot_id: UUID, seconds: float) -> Renewal | None:
-    """None when the process is not known any more."""
+    """Has the lease last for so many seconds from now. None when the process is not known any more."""
     row = await db.fetchrow(RENEW, boot_id, float(seconds))
     return row and Renewal(**row)
 
