@@ -139,7 +139,7 @@ async def crash_for_a_command(self: actor.Actor, message: Any, answer: Any) -> N
 
 
 async def drop_what_was_fenced_off(self: Any, work: Any, written: Any) -> Any:
-    saved = await self._checkpoints.commit(work.checkpoint(written))
+    saved = await self._checkpoints.submit(work.checkpoint(written))
     work.steps.unstored = None
     return saved
 
