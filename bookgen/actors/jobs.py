@@ -47,7 +47,10 @@ class Jobs:
         self.tasks: dict[asyncio.Task[None], int] = {}
 
     async def start(self, account_id: int, book_id: int, job: Job) -> asyncio.Task[None]:
-        """Takes the book for `job` and lets it run. GenerationInProgress while a run is active."""
+        """Takes the book for `job` and lets it run. GenerationInProgress while a run is active.
+
+        Unavailable while this process has no lease: nobody would see that the book is taken.
+        """
         boot_id, taking = self._resources.boot_id, False
         try:
             async with self._transactions.locked(account_id, book_id) as (connection, state):
@@ -56,6 +59,8 @@ class Jobs:
                 if state.run and state.run.status.active:
                     raise GenerationInProgress
                 await self._require_allowed(connection, account_id, book_id, job)
+                if not self._resources.takes_runs or boot_id != self._resources.boot_id:
+                    raise Unavailable
                 taking = True
                 await jobs.take(connection, book_id, boot_id, KINDS[type(job)])
         except Unavailable:

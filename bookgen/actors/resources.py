@@ -118,7 +118,7 @@ class Resources:
 
     @property
     def takes_runs(self) -> bool:
-        """Whether a run or a report that is taken now stays: others take it from one that ends or has no lease."""
+        """Whether what is taken now stays, as a run: others take it from a process that ends, or has no lease."""
         return self.lease_state is LeaseState.HELD and not self.draining
 
     @property

@@ -13,7 +13,7 @@ import pytest
 
 from bookgen.actors import lease
 from bookgen.actors.health import Health
-from bookgen.actors.messages import Generate, WriteNext
+from bookgen.actors.messages import DraftOutline, Generate, WriteNext
 from bookgen.actors.recovery import every
 from bookgen.actors.resources import LeaseState
 from bookgen.actors.supervisor import Supervisor
@@ -424,6 +424,22 @@ async def test_alone_a_process_whose_lease_has_run_out_takes_no_run_before_it_ha
     await process.lease.renew()
     assert (await process.ask(account, book, Generate())).owner == process.resources.boot_id
     assert await process.sweep()
+
+
+async def test_alone_a_process_whose_lease_has_run_out_begins_no_job_before_it_has_renewed(
+    start: Start, model: Model, shelf: Shelf
+) -> None:
+    process = await start()
+    account, book = await shelf.outlined(chapters=0)
+    model.free = True
+    process.lease._ran_out()
+
+    with pytest.raises(Unavailable):
+        await process.run_job(account, book, DraftOutline())
+
+    assert not model.asked
+    await process.lease.renew()
+    await process.run_job(account, book, DraftOutline())
 
 
 async def test_a_process_has_not_started_before_it_has_looked_at_the_runs_under_a_lease(
