@@ -63,7 +63,7 @@ class Reports:
     def call_off(self, report_id: int) -> None:
         """Lets the call in flight for a report that is deleted finish; it asks for no other."""
         if steps := self._steps.get(report_id):
-            steps.closed = True
+            steps.halt.set()
 
     def halt(self) -> None:
         """Lets calls in flight finish; no other is made. The process is `draining`: it claims no other report."""

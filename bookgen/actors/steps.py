@@ -187,8 +187,6 @@ class StoredSteps:
         price = self._resources.price
         calls = tuple(PaidCall(each.model, each.usage, price(each.model, each.usage), each.call_id) for each in spent)
         self.paid = self.paid or any(call.cost_micros != 0 for call in calls)
-        work = self._work
-        return Asked(work.account_id, work.book_id, work.run_id, stage, chapter_number, calls)
         scope = self.scope
         return Asked(scope.account_id, scope.book_id, scope.run_id, stage, chapter_number, calls)
 
