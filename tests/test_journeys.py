@@ -218,11 +218,14 @@ async def test_a_failing_model_is_told_with_what_to_do(tmp_path: Path, models: M
     models.script(fault("status", status=401, message="invalid x-api-key", times=99))
     settings = {"ANTHROPIC_API_KEY": "wrong", "ANTHROPIC_BASE_URL": models.anthropic_url}
 
-    code, _, complained = await run(tmp_path, "write", "The Salt Road", "--out", str(tmp_path), **settings)
+    code, said, complained = await run(tmp_path, "write", "The Salt Road", "--out", str(tmp_path), **settings)
 
     assert code == 1
-    assert complained.startswith("bookgen: ")
-    assert "Traceback" not in complained
+    assert complained == "bookgen: The model provider does not accept this server's key.\n"
+    assert said.splitlines()[1:] == [
+        f"anthropic:claude-sonnet-5-5 at {models.anthropic_url}: The model provider does not accept this server's key: "
+        "invalid x-api-key. Set ANTHROPIC_API_KEY right."
+    ]
 
 
 async def test_sigterm_answers_what_is_open_and_ends_with_zero(tmp_path: Path) -> None:

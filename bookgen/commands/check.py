@@ -13,8 +13,10 @@ import asyncpg
 
 from bookgen import config, telemetry
 from bookgen.app import build_model, migrations, postgres
+from bookgen.commands.model_trouble import explained
 from bookgen.config import Config
 from bookgen.errors import BookgenError, StartupError, UpstreamAIError
+from bookgen.providers.attempt import CallFailed
 from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest
 from bookgen.render.fonts.typeface import without_font
 from bookgen.store.database import LEASE_CONNECTIONS, LISTENERS, room
@@ -26,6 +28,7 @@ from bookgen.writing.outline_form import example, read_first, schema
 from bookgen.writing.structured import UnusableReply
 
 CALL_SECONDS = 300.0
+BUSY_SECONDS = 20.0  # that a model which is busy is waited for
 CHAPTERS = (1, 2)
 QUESTION = TextRequest(
     stage="outline",
@@ -40,7 +43,7 @@ QUESTION = TextRequest(
     max_tokens=1_500,
     least_tokens=800,
     schema=schema(CHAPTERS, bible=True),
-    patience=CALL_SECONDS,
+    patience=BUSY_SECONDS,
     brief={"language": "en", "title": "Winter Light", "chapter_count": len(CHAPTERS), "first": 1, "last": 2},
 )
 Check = Callable[[Config], Awaitable[str]]
@@ -116,11 +119,12 @@ async def model(settings: Config) -> str:
         raise _unusable(
             f"{name}: {error} Give it a longer context: 2,048 tokens at least, 32,768 for long books."
         ) from error
-    except (UpstreamAIError, TimeoutError) as error:
-        provider = name.partition(":")[0].upper()
+    except UpstreamAIError as error:
+        raise _unusable(_why(calls.model.name, error)) from error
+    except TimeoutError as error:
         raise _unusable(
-            f"{name}: {str(error) or f'No answer within {CALL_SECONDS:g} seconds.'} "
-            f"Set {provider}_API_KEY, {provider}_BASE_URL or BOOKGEN_MODEL right."
+            f"{name}: No answer within {CALL_SECONDS:g} seconds. Try again where it was loading its model; one that is "
+            "as slow as that needs hours for a book."
         ) from error
     finally:
         await calls.model.close()
@@ -128,6 +132,13 @@ async def model(settings: Config) -> str:
         return "offline: sample prose; set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL for real books"
     mode = calls.replies[-1].json_mode
     return f"{calls.replies[-1].model} planned a book of two chapters" + (f", asked for JSON by {mode}" if mode else "")
+
+
+def _why(name: str, error: UpstreamAIError) -> str:
+    failed = error.__cause__
+    if not isinstance(failed, CallFailed):
+        return f"{name}: {error}"
+    return explained(name, str(failed), address=failed.address, detail=failed.detail, to_do=failed.to_do)
 
 
 def _unusable(sentence: str) -> UpstreamAIError:

@@ -7,6 +7,7 @@ import contextlib
 import hmac
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from bookgen import config
 from bookgen.client.client import Client
@@ -32,6 +33,7 @@ class Destination:
     login: str | None = None
     suffix: str = ""
     poll_seconds: float = POLL_LOCAL
+    log: Path | None = None  # of a server of its own
 
     async def sign_in(self, client: Client) -> bool:
         """By the login that was given, else by an account that this computer makes itself on the first call.
@@ -84,5 +86,5 @@ async def reached(options: argparse.Namespace) -> AsyncIterator[Destination]:
         password = hmac.new(key.encode(), options.server.encode(), "sha256").hexdigest()
         yield Destination(options.server, password, suffix=f"-{password[:8]}", poll_seconds=POLL_REMOTE)
         return
-    async with own_server(settings) as url:
-        yield Destination(url, key)
+    async with own_server(settings) as (url, log):
+        yield Destination(url, key, log=log)

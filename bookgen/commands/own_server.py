@@ -30,13 +30,13 @@ SETTINGS = {
 
 
 @contextlib.asynccontextmanager
-async def own_server(settings: Config) -> AsyncIterator[str]:
-    """Its address."""
+async def own_server(settings: Config) -> AsyncIterator[tuple[str, Path]]:
+    """Its address and its log."""
     log = settings.data_dir / "write.log"
     with _opened(log) as output:
         process = await _start_server(output)
         try:
-            yield await _address(process, log)
+            yield await _address(process, log), log
         finally:
             await _stop(process)
 

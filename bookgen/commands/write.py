@@ -13,7 +13,7 @@ from typing import Any
 from bookgen.client.books import BookHandle
 from bookgen.client.client import Client
 from bookgen.client.errors import ApiError, Unavailable
-from bookgen.commands import destination
+from bookgen.commands import destination, model_trouble
 from bookgen.commands.destination import Destination
 from bookgen.commands.exit_codes import exit_code
 from bookgen.commands.progress import Lines, make_display
@@ -61,7 +61,8 @@ async def run(options: argparse.Namespace) -> int:
         journey = Journey(client, options, display, server)
         with _interruptible():
             try:
-                return await journey.go()
+                async with model_trouble.told(server.log, display.say):
+                    return await journey.go()
             except asyncio.CancelledError:
                 _present_task().uncancel()
                 return await journey.pause()

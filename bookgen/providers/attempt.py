@@ -20,9 +20,24 @@ class FailureKind(StrEnum):
     DENIED = "denied"  # 400, 401, 403 and the like: the same call will never succeed
 
 
+class Cure(StrEnum):
+    """What an operator may do about a failure. `provider` begins the names of its settings."""
+
+    KEY = "Set {provider}_API_KEY right."
+    CREDIT = "Pay for more there, or set another {provider}_API_KEY."
+    MODEL = "Name a model that it has."
+    ANOTHER_MODEL = "Another model may do better."
+    START = "Is it running, and is {provider}_BASE_URL its address?"
+    CONNECT = "Is this machine online? Behind a proxy set HTTPS_PROXY."
+    PATH = "Set {provider}_BASE_URL right: most servers' ends in /v1."
+    WAIT = "Try again later; a server of your own says more in its log."
+
+
 class CallFailed(Exception):
     """`retry_after`: seconds, as the provider asked. `usage`: what it had told before the call broke. `bound`:
-    whether a bound of ours ended it. `cut`: whether the answer had begun, so that more may be charged than was told."""
+    whether a bound of ours ended it. `cut`: whether the answer had begun, so that more may be charged than was told.
+
+    For the operator alone: `detail`, the provider's own words; `address`, where it was asked; `cure`."""
 
     def __init__(
         self,
@@ -32,12 +47,15 @@ class CallFailed(Exception):
         retry_after: float | None = None,
         detail: str = "",
         bound: bool = False,
+        cure: Cure | None = None,
     ) -> None:
         super().__init__(message)
         self.failure = failure
         self.retry_after = retry_after
         self.detail = detail
         self.bound = bound
+        self.cure = cure
+        self.address = self.to_do = ""
         self.usage = Usage()
         self.cut = False
 

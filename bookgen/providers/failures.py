@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2
 
-from bookgen.providers.attempt import CallFailed, FailureKind
+from bookgen.providers.attempt import CallFailed, Cure, FailureKind
 from bookgen.providers.transport import ReplyTooLarge
 
 MOST_DETAIL = 500
@@ -27,13 +27,21 @@ _TOO_LONG = re.compile(
     r"input (?:is )?too long|`inputs`|prompt contains \d+ tokens|maximum number of tokens allowed"
 )
 _REFUSED_BY_LENGTH = (None, 200, 400, 413, 422, 500, 501)  # statuses; some servers know no better than 500
-_UNKNOWN_MODEL = re.compile(r"model[^.]{0,80}(?:not found|not exist|unknown|not_found)|unknown model|model_not_found")
+_UNKNOWN_MODEL = re.compile(
+    r"model\b.{0,120}?(?:not found|not exist|unknown|not_found)|unknown model|model_not_found|not a valid model|"
+    r"invalid model"
+)
+_ABOUT_THE_KEY = re.compile(r"key|auth|credential|token|permission")
+_NO_ROUTE = re.compile(r"<html|not found|not allowed|endpoint or method|cannot post|code: 40[45] none\s*$")
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance")
 _OUTPUT_LIMIT = re.compile(
     r"max_(?:completion_|output_)?tokens:? *\d+ > (\d+)|at most (\d+) (?:completion|output) tokens|"
     r"max_(?:completion_|output_)?tokens\D{1,60}(?:less than or equal to|at most|<=) *(\d+)|"
     r"range of max_tokens is \[1, (\d+)\]"
 )
+_SENTENCES = ("error", "message", "detail", "title")  # fields that hold one, or an object that does
+_MARKUP = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _BUSY_EVENTS = ("rate_limit",)
 _DENIED_EVENTS = ("invalid_request", "authentication", "permission", "not_found", "insufficient_quota")
 
@@ -45,7 +53,8 @@ def failure_of(error: Exception) -> CallFailed:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 400:
         return _of_status(status, error)
-    detail = f"{type(error).__name__}: {error}"[:MOST_DETAIL]
+    cause = error.__cause__ or error
+    detail = _sentence(error) if _said_by_provider(error) and cause is error else str(cause) or type(cause).__name__
     if isinstance(error, TimeoutError):
         return CallFailed(
             "took longer than it may; BOOKGEN_MODEL_TIMEOUT bounds a call",
@@ -53,7 +62,6 @@ def failure_of(error: Exception) -> CallFailed:
             detail=detail,
             bound=True,
         )
-    cause = error.__cause__ or error
     if isinstance(cause, ReplyTooLarge):
         return CallFailed("sent far more than was asked", FailureKind.GARBLED, detail=detail)
     if isinstance(cause, httpx2.TimeoutException):
@@ -61,10 +69,16 @@ def failure_of(error: Exception) -> CallFailed:
             "did not answer in time; BOOKGEN_MODEL_TIMEOUT bounds a call", FailureKind.AWAY, detail=detail, bound=True
         )
     if isinstance(cause, httpx2.HTTPError | httpx2.StreamError | OSError):
-        return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail)
+        cure = Cure.START if isinstance(cause, httpx2.ConnectError) else Cure.WAIT
+        return CallFailed("could not be reached or broke off", FailureKind.AWAY, detail=detail, cure=cure)
     if _said_by_provider(error):
         return _of_event(error, detail)
-    return CallFailed("sent something that is not a model's answer", FailureKind.GARBLED, detail=detail)
+    return no_answer(detail)
+
+
+def no_answer(detail: str) -> CallFailed:
+    """Whoever was asked is no model, or none at this path."""
+    return CallFailed("sent something that is not a model's answer", FailureKind.GARBLED, detail=detail, cure=Cure.PATH)
 
 
 def filtered(error: Exception) -> bool:
@@ -84,6 +98,17 @@ def said(error: Exception) -> str:
     return f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}".lower()
 
 
+def sentence(told: Any) -> str:
+    """What a provider told of an error, in its own words and in one line; of a page, its text."""
+    while isinstance(told, dict):
+        told = next((told[name] for name in _SENTENCES if told.get(name)), "")
+    return " ".join(_MARKUP.sub(" ", _UNPRINTABLE.sub(" ", str(told))).split())[:MOST_DETAIL]
+
+
+def _sentence(error: Exception) -> str:
+    return sentence(getattr(error, "body", None) or error)
+
+
 def output_limit(error: Exception) -> int | None:
     """The most tokens that a model writes, where an error says it."""
     found = _OUTPUT_LIMIT.search(said(error)) if getattr(error, "status_code", None) in (400, 422) else None
@@ -92,26 +117,29 @@ def output_limit(error: Exception) -> int | None:
 
 def _of_status(status: int, error: Exception) -> CallFailed:
     headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", {})
-    wait, detail = retry_after(headers), said(error)[:MOST_DETAIL]
+    wait, detail = retry_after(headers), _sentence(error)
     if status == 429 and not _SPENT.search(said(error)):
-        return CallFailed("is busy", FailureKind.BUSY, retry_after=wait, detail=detail)
+        return CallFailed("is busy", FailureKind.BUSY, retry_after=wait, detail=detail, cure=Cure.WAIT)
     if status in (408, 409) or status >= 500:
-        return CallFailed(f"answered {status}", FailureKind.AWAY, retry_after=wait, detail=detail)
-    return CallFailed(_denial(status, error), FailureKind.DENIED, detail=detail)
+        return CallFailed(f"answered {status}", FailureKind.AWAY, retry_after=wait, detail=detail, cure=Cure.WAIT)
+    message, cure = _denial(status, error)
+    return CallFailed(message, FailureKind.DENIED, detail=detail, cure=cure)
 
 
-def _denial(status: int, error: Exception) -> str:
-    """Why the same call will never succeed, for the one who can change it."""
+def _denial(status: int, error: Exception) -> tuple[str, Cure | None]:
+    """Why the same call will never succeed, and what the one may do who can change it."""
     words = said(error)
     if status == 402 or _SPENT.search(words):
-        return "says that this server's credit with it is spent"
-    if status in (401, 403):
-        return "does not accept this server's key"
+        return "says that this server's credit with it is spent", Cure.CREDIT
+    if status == 401 or (status == 403 and _ABOUT_THE_KEY.search(words)):
+        return "does not accept this server's key", Cure.KEY
+    if status == 403:
+        return "does not allow this request", None
     if _UNKNOWN_MODEL.search(words):
-        return "does not know this model"
+        return "does not know this model", Cure.MODEL
     if status == 413:
-        return "takes no prompt of this length"
-    return f"answered {status}"
+        return "takes no prompt of this length", Cure.ANOTHER_MODEL
+    return f"answered {status}", Cure.PATH if status in (404, 405) and _NO_ROUTE.search(words) else None
 
 
 def _said_by_provider(error: Exception) -> bool:
@@ -127,7 +155,7 @@ def _of_event(error: Exception, detail: str) -> CallFailed:
         return CallFailed("is busy", FailureKind.BUSY, detail=detail)
     if any(word in kind for word in _DENIED_EVENTS):
         return CallFailed("refused the request", FailureKind.DENIED, detail=detail)
-    return CallFailed("failed in mid-answer", FailureKind.AWAY, detail=detail)
+    return CallFailed("failed in mid-answer", FailureKind.AWAY, detail=detail, cure=Cure.WAIT)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -19,6 +21,7 @@ from bookgen.providers.text import THE_ONLY_ONE, StopReason, TextRequest
 BASE_URL = "https://api.openai.com/v1"
 MOST_LESSONS = 8
 MOST_NAMES = 12  # of models in an error
+NAMING_SECONDS = 5.0
 Protocol = Literal["responses", "chat"]
 
 
@@ -82,13 +85,19 @@ class OpenAIProvider(SdkProvider):
 
     async def _choose_model(self, client: Any) -> None:
         """Takes the one model that the server has; of more, somebody must say which."""
-        names = [model.id for model in (await client.models.list()).data]
+        names = await _names(client)
         if len(names) != 1:
-            there = ", ".join(sorted(names)[:MOST_NAMES]) or "no model"
+            there = ", ".join(names[:MOST_NAMES]) or "no model"
             raise CallFailed(f"has {there}; name one of them as BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
         self._chosen, self.name = True, f"{self.provider}:{names[0]}"
         for protocol in self._protocols.values():
             protocol.model = names[0]
+
+    async def _names(self, client: Any) -> list[str]:
+        with contextlib.suppress(Exception):  # it only says more of a failure
+            async with asyncio.timeout(NAMING_SECONDS):
+                return (await _names(client))[:MOST_NAMES]
+        return []
 
     def _learned_protocol(self, error: Exception) -> bool:
         """A server without Chat may have Responses; asked once, while nothing has been answered yet."""
@@ -97,6 +106,10 @@ class OpenAIProvider(SdkProvider):
             return False
         self._spoken, self._sure = "responses", True
         return True
+
+
+async def _names(client: Any) -> list[str]:
+    return sorted(model.id for model in (await client.models.list()).data)
 
 
 async def _sent(client: Any, url: str, body: dict[str, Any]) -> Any:

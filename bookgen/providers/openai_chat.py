@@ -12,7 +12,7 @@ from typing import Any
 
 from bookgen.providers.attempt import THINKING_ROOM, PartialReply
 from bookgen.providers.events import read_events
-from bookgen.providers.failures import filtered, output_limit, said, too_long
+from bookgen.providers.failures import filtered, no_answer, output_limit, said, sentence, too_long
 from bookgen.providers.json_mode import JsonLadder, JsonMode
 from bookgen.providers.openai_usage import usage_of
 from bookgen.providers.schema import strict
@@ -176,6 +176,8 @@ async def _chunks(response: Any) -> AsyncIterator[dict[str, Any]]:
             yield chunk
     elif parts(whole, "choices"):
         yield whole
+    else:
+        raise no_answer(sentence(whole))
 
 
 def _without_thoughts(text: str) -> str:

@@ -157,11 +157,12 @@ class RetryingModel:
         usual = self._rules.outage if sits_out else self._rules.patience
         patience = _Patience(usual if request.patience is None else request.patience)
         failures = absences = 0
+        last: CallFailed | None = None
         while True:
             try:
                 reply = await self._try(request, patience, halt, spent)
             except _Failed as failure:
-                failed = failure.call
+                failed = last = failure.call
                 away = sits_out and failed.failure is FailureKind.AWAY
                 failures += failure.costs_a_try and not away
                 absences = absences + 1 if away else 0
@@ -177,7 +178,7 @@ class RetryingModel:
                     else:
                         await self._back_off(failure, failures)
             except _OutOfPatience as tired:
-                raise self._error(request, CallFailed(str(tired), FailureKind.AWAY), spent) from None
+                raise self._error(request, CallFailed(str(tired), FailureKind.AWAY), spent) from last
             else:
                 if reply is not None:
                     return replace(reply, also=tuple(spent))
@@ -266,7 +267,9 @@ class RetryingModel:
             failure=failed.failure.value,
             tries=failures,
             message=str(failed),
+            address=failed.address,
             detail=failed.detail,
+            to_do=failed.to_do,
         )
 
     def _error(self, request: TextRequest, failed: CallFailed, spent: Sequence[Spent]) -> UpstreamAIError:

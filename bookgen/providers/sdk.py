@@ -17,9 +17,9 @@ import structlog
 
 from bookgen.models import Usage
 from bookgen.providers.access import Access
-from bookgen.providers.attempt import THINKING_ROOM, CallFailed, FailureKind, Looped, PartialReply
+from bookgen.providers.attempt import THINKING_ROOM, CallFailed, Cure, FailureKind, Looped, PartialReply
 from bookgen.providers.deadlines import Deadlines
-from bookgen.providers.failures import MOST_DETAIL, failure_of, filtered, said, too_long
+from bookgen.providers.failures import MOST_DETAIL, failure_of, filtered, no_answer, said, too_long
 from bookgen.providers.prices import prices
 from bookgen.providers.rate_limits import RateLimits
 from bookgen.providers.speed import Speed
@@ -105,6 +105,7 @@ class SdkProvider(ABC):
             if filtered(error):
                 return TextReply("", StopReason.REFUSAL, self._usage(request, partial), self.name)
             failed = failure_of(error)
+            await self._explain(client, failed)
             partial.stopped = failed.bound
             if failed.bound and _is_worth_keeping(request, partial):
                 return self._reply(request, partial, StopReason.LENGTH)
@@ -114,6 +115,20 @@ class SdkProvider(ABC):
             failed.usage = self._usage(request, partial) if told else Usage()
             failed.cut = stop is None and partial.events > 0
             raise failed from error
+
+    async def _explain(self, client: Any, failed: CallFailed) -> None:
+        """Says for the operator where this was, what may be done about it and which models there are."""
+        failed.address = _without_login(self._access.url)
+        if failed.cure is Cure.MODEL and self.is_own_server and (names := await self._names(client)):
+            failed.detail = f"{failed.detail.rstrip('.')}; it has {', '.join(names)}"
+        if self._access.key:
+            failed.detail = failed.detail.replace(self._access.key, "[hidden]")
+        cure = Cure.CONNECT if failed.cure is Cure.START and not self._access.url else failed.cure
+        failed.to_do = (cure or "").format(provider=self.provider.upper())
+
+    async def _names(self, client: Any) -> list[str]:
+        """Of the models that the server has, as far as it tells them."""
+        return []
 
     @contextmanager
     def _bounded(self, request: TextRequest) -> Iterator[Deadlines]:
@@ -200,18 +215,20 @@ class SdkProvider(ABC):
     def _reply(self, request: TextRequest, partial: PartialReply, stop: StopReason | None) -> TextReply:
         text = "".join(partial.text)
         if not partial.events:
-            raise CallFailed("sent something that is not a model's answer", FailureKind.GARBLED)
+            raise no_answer(f"it is {partial.headers.get('content-type', 'of no type')}")
         if stop is None:
-            raise CallFailed("broke off in mid-answer", FailureKind.AWAY)
+            raise CallFailed("broke off in mid-answer", FailureKind.AWAY, cure=Cure.WAIT)
         if stop is StopReason.END and _reads_as_refusal(request, text):
             stop = StopReason.REFUSAL
         if stop is StopReason.REFUSAL:
             return TextReply("", stop, self._usage(request, partial), self.name)
         if not text.strip() and stop in (StopReason.LENGTH, StopReason.LOOP):
             self._more_room = min(max(2 * self._more_room, LEAST_MORE_ROOM), MOST_MORE_ROOM)
-            raise CallFailed("used all its tokens up before it wrote a word", FailureKind.GARBLED)
+            raise CallFailed(
+                "used all its tokens up before it wrote a word", FailureKind.GARBLED, cure=Cure.ANOTHER_MODEL
+            )
         if not text.strip():
-            raise CallFailed("sent an empty answer", FailureKind.GARBLED)
+            raise CallFailed("sent an empty answer", FailureKind.GARBLED, cure=Cure.ANOTHER_MODEL)
         return TextReply(text, stop, self._usage(request, partial), self.name, json_mode=partial.json_mode)
 
     def _fit(self, request: TextRequest, partial: PartialReply, added: str = "") -> None:
@@ -256,6 +273,11 @@ def _briefed(client: Any, request: TextRequest) -> Any:
     """The client; where the tests ask for it, one that sends the brief of `request` in a header."""
     header = os.environ.get(BRIEF_HEADER)
     return client.with_options(default_headers={header: json.dumps(request.described())}) if header else client
+
+
+def _without_login(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _is_worth_keeping(request: TextRequest, partial: PartialReply) -> bool:

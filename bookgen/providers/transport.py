@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -156,6 +158,13 @@ class _ReplyStream(httpx2.AsyncByteStream):
         self._reply.release()
 
 
+def _why(error: OSError) -> str:
+    """asyncio's own words name the address once more, and not what was wrong with it."""
+    if error.errno is None or error.errno <= 0 or isinstance(error, ssl.SSLError):
+        return error.strerror or str(error)
+    return os.strerror(error.errno)
+
+
 @contextmanager
 def _named_as_httpx2_does(request: httpx2.Request) -> Iterator[None]:
     try:
@@ -163,7 +172,7 @@ def _named_as_httpx2_does(request: httpx2.Request) -> Iterator[None]:
     except aiohttp.ServerTimeoutError as error:
         raise httpx2.ConnectTimeout(str(error), request=request) from None
     except aiohttp.ClientConnectorError as error:
-        raise httpx2.ConnectError(str(error), request=request) from None
+        raise httpx2.ConnectError(f"{error.host}:{error.port}: {_why(error.os_error)}", request=request) from None
     except aiohttp.InvalidURL as error:
         raise httpx2.UnsupportedProtocol(str(error), request=request) from None
     except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, aiohttp.ClientResponseError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from bookgen.client import calls
 from bookgen.commands import check
 from bookgen.commands.cli import COMMANDS, main
-from bookgen.errors import StartupError
+from bookgen.errors import StartupError, UpstreamAIError
 from bookgen.http.edge import serving
 from bookgen.render.fonts import typeface
 from tests.composition import settings
@@ -210,6 +211,29 @@ async def test_check_says_which_key_is_wrong_and_exits_with_one(tmp_path: Path, 
     (line,) = [line for line in said.splitlines() if line.startswith("FAILED")]
     assert "ANTHROPIC_API_KEY" in line
     assert "hush" not in said
+    assert len(models.requests) == 1
+
+
+async def test_check_says_where_nobody_answers(tmp_path: Path, dsn: str) -> None:
+    code, said, _ = await run(
+        tmp_path, "check", BOOKGEN_DATABASE_URL=dsn,
+        OPENAI_BASE_URL="http://127.0.0.1:1/v1", BOOKGEN_MODEL="openai:llama3.1",
+    )  # fmt: skip
+
+    assert code == 1
+    assert said.splitlines()[-1].endswith(
+        "openai:llama3.1 at http://127.0.0.1:1/v1: The model provider could not be reached or broke off: "
+        "127.0.0.1:1: Connection refused. Is it running, and is OPENAI_BASE_URL its address?"
+    )
+
+
+async def test_check_does_not_sit_out_a_rate_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "QUESTION", replace(check.QUESTION, patience=check.QUESTION.patience / 1000))
+    async with ModelServer() as models:
+        models.script(fault("status", status=429, retry_after=3600, message="200 requests a day are used", times=9))
+        with pytest.raises(UpstreamAIError, match=r"is busy: 200 requests a day are used\. Try again later"):
+            await check.model(settings(tmp_path, openai_base_url=models.openai_url, model="openai:local"))
+
     assert len(models.requests) == 1
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.access import Access
+from bookgen.providers.attempt import CallFailed
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
@@ -234,10 +235,13 @@ async def test_thoughts_that_are_only_counted_get_room_as_well(server) -> None:
     ("status", "said", "advice"),
     [
         (404, "model 'local' not found, try pulling it first", "does not know this model"),
+        (404, 'model "llama3.1:8b" not found, try pulling it first', "does not know this model"),
+        (400, "a/model:free is not a valid model ID", "does not know this model"),
         (400, "This model's maximum context length is 8192 tokens.", "context window holds"),
         (402, "Insufficient balance", "credit"),
         (400, "Your credit balance is too low", "credit"),
         (401, "Incorrect API key provided: sk-secret", "this server's key"),
+        (403, "Country, region, or territory not supported", "does not allow this request"),
     ],
 )
 async def test_what_will_never_succeed_is_said_with_its_reason(server, status, said, advice) -> None:
@@ -249,6 +253,53 @@ async def test_what_will_never_succeed_is_said_with_its_reason(server, status, s
 
     assert "sk-secret" not in str(error.value)
     await model.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "detail", "to_do"),
+    [
+        (404, 'Model "X" not found.', 'Model "X" not found; it has A, B', "Name a model that it has."),
+        (404, "Not Found", "Not Found", "Set OPENAI_BASE_URL right: most servers' ends in /v1."),
+        (404, "No models loaded.", "No models loaded.", ""),
+        (401, "Wrong key: sk-Hush.\x1b[31m", "Wrong key: [hidden]. [31m", "Set OPENAI_API_KEY right."),
+        (502, "<html><style>b</style><h1>Bad\nGateway</h1>", "Bad Gateway", "Try again later"),
+    ],
+)
+async def test_an_operator_is_told_what_the_server_said_and_what_to_do(server, status, message, detail, to_do) -> None:
+    server.configure(models=["B", "A"])
+    server.script(fault("status", status=status, message=message, times=2))
+    provider = OpenAIProvider("local", Access("sk-Hush", f"{server.url}/gateway/v1"))
+
+    with pytest.raises(CallFailed) as failed:
+        await provider.attempt(chapter_request())
+
+    assert (failed.value.address, failed.value.detail) == (f"{server.url}/gateway/v1", detail)
+    assert failed.value.to_do.startswith(to_do)
+    assert bool(failed.value.to_do) == bool(to_do)
+    await provider.close()
+
+
+async def test_a_page_in_the_place_of_an_answer_is_told_as_a_wrong_address(server) -> None:
+    server.script(fault("html"))
+    provider = chat(server)
+
+    with pytest.raises(CallFailed) as failed:
+        await provider.attempt(chapter_request())
+
+    assert "text/html" in failed.value.detail
+    assert failed.value.to_do == "Set OPENAI_BASE_URL right: most servers' ends in /v1."
+    await provider.close()
+
+
+async def test_nobody_at_an_address_is_told_by_its_reason() -> None:
+    provider = OpenAIProvider("local", Access(url="http://127.0.0.1:1/v1"))
+
+    with pytest.raises(CallFailed) as refused:
+        await provider.attempt(chapter_request())
+
+    assert refused.value.detail == "127.0.0.1:1: Connection refused"
+    assert refused.value.to_do == "Is it running, and is OPENAI_BASE_URL its address?"
+    await provider.close()
 
 
 async def test_a_count_of_tokens_beyond_belief_is_not_believed(server, monkeypatch) -> None:

@@ -1,0 +1,73 @@
+"""What the log of a command's own server says of a model that fails, for whoever waits at the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+LOOKED_EVERY = 0.5  # seconds
+
+
+def explained(model: str, message: str, *, address: str = "", detail: str = "", to_do: str = "") -> str:
+    """What went wrong at a provider, where, in its own words as well, and what to do about it."""
+    at = f" at {address}" if address else ""
+    said = f": {detail.rstrip('.')}" if detail else ""
+    return f"{model}{at}: The model provider {message}{said}. {to_do}".rstrip()
+
+
+@contextlib.asynccontextmanager
+async def told(log: Path | None, say: Callable[[str], None]) -> AsyncIterator[None]:
+    """Says each trouble once, as soon as it is in the log. Without a log, which another server has, nothing."""
+    if log is None:
+        yield
+        return
+    news = _News(log)
+
+    async def follow() -> None:
+        while True:
+            await asyncio.sleep(LOOKED_EVERY)
+            for sentence in news.read():
+                say(sentence)
+
+    following = asyncio.create_task(follow())
+    try:
+        yield
+    finally:
+        following.cancel()
+        for sentence in news.read():
+            say(sentence)
+
+
+class _News:
+    def __init__(self, log: Path) -> None:
+        self._log, self._at, self._told = log, 0, {""}
+
+    def read(self) -> Iterator[str]:
+        with contextlib.suppress(OSError), self._log.open("rb") as lines:
+            lines.seek(self._at)
+            for line in lines:
+                if not line.endswith(b"\n"):
+                    return
+                self._at += len(line)
+                if (sentence := _sentence(line)) not in self._told:
+                    self._told.add(sentence)
+                    yield sentence
+
+
+def _sentence(line: bytes) -> str:
+    """What a line says of a model; empty for all others."""
+    try:
+        event: Mapping[str, Any] = json.loads(line)
+    except ValueError:
+        return ""
+    match event:
+        case {"event": "model_call_failed", "model": model, "message": message}:
+            more = {name: event.get(name) or "" for name in ("address", "detail", "to_do")}
+            return explained(model, message, **more)
+        case {"event": "prompt_was_cut", "model": model, "advice": advice}:
+            return f"{model} read a part of what it was sent. {advice}"
+    return ""

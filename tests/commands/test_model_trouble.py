@@ -1,0 +1,49 @@
+"""What a command's own server logs of its model is told at the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from bookgen.commands.model_trouble import told
+
+AWAY = {
+    "event": "model_call_failed",
+    "model": "openai:local",
+    "message": "could not be reached or broke off",
+    "address": "http://127.0.0.1:1/v1",
+    "detail": "Connection refused",
+    "to_do": "Is it running?",
+}
+CUT = {"event": "prompt_was_cut", "model": "openai:local", "advice": "Give the model a longer context."}
+
+
+async def test_a_trouble_is_told_while_the_command_waits_and_once(tmp_path: Path) -> None:
+    log, said, heard = tmp_path / "write.log", list[str](), asyncio.Event()
+    log.write_text("no JSON\n[]\n" + json.dumps({"event": "request"}) + "\n")
+
+    def say(sentence: str) -> None:
+        said.append(sentence)
+        heard.set()
+
+    async with told(log, say):
+        with log.open("a") as lines:
+            lines.write(f"{json.dumps(AWAY)}\n{json.dumps(AWAY)}\n{json.dumps(CUT)[:20]}")
+        await heard.wait()
+        with log.open("a") as lines:
+            lines.write(json.dumps(CUT)[20:] + "\n")
+
+    assert said == [
+        "openai:local at http://127.0.0.1:1/v1: The model provider could not be reached or broke off: "
+        "Connection refused. Is it running?",
+        "openai:local read a part of what it was sent. Give the model a longer context.",
+    ]
+
+
+async def test_another_server_has_no_log_to_tell_from(tmp_path: Path) -> None:
+    said = list[str]()
+    async with told(None, said.append), told(tmp_path / "none", said.append):
+        pass
+
+    assert said == []
