@@ -1,4 +1,4 @@
-"""`bookgen check`: tries the settings, the database and the model provider, and says of each what to do next."""
+"""`bookgen check`: tries all that the service needs and says of each what to do next."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import aiohttp
 import asyncpg
 
 from bookgen import config, telemetry
@@ -16,6 +17,7 @@ from bookgen.app import build_model, migrations, postgres
 from bookgen.commands.model_trouble import explained
 from bookgen.config import Config
 from bookgen.errors import BookgenError, StartupError, UpstreamAIError
+from bookgen.http.edge import serving
 from bookgen.providers.attempt import CallFailed
 from bookgen.providers.text import Message, PromptTooLong, TextModel, TextReply, TextRequest
 from bookgen.render.fonts.typeface import without_font
@@ -28,6 +30,7 @@ from bookgen.writing.outline_form import example, read_first, schema
 from bookgen.writing.structured import UnusableReply
 
 CALL_SECONDS = 300.0
+LOOK_SECONDS = 3.0  # for whoever has our port
 BUSY_SECONDS = 20.0  # that a model which is busy is waited for
 CHAPTERS = (1, 2)
 QUESTION = TextRequest(
@@ -65,6 +68,29 @@ async def _try(name: str, work: Check, settings: Config) -> bool:
         print(_line("FAILED", name, str(error)), flush=True)
         return False
     return True
+
+
+async def address(settings: Config) -> str:
+    try:
+        with serving.bind(settings.host, settings.port) as bound:
+            return f"{serving.address(bound)} is free"
+    except StartupError:
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        url = f"http://{host}:{settings.port}"
+        if not await _is_ours(url):
+            raise
+        return f"{url} is served by a bookgen that is running"
+
+
+async def _is_ours(url: str) -> bool:
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(LOOK_SECONDS)) as session,
+            session.get(f"{url}/healthz") as answer,
+        ):
+            return "X-API-Version" in answer.headers
+    except (aiohttp.ClientError, TimeoutError, ValueError):
+        return False
 
 
 async def data_folder(settings: Config) -> str:
@@ -168,7 +194,13 @@ async def fonts(_: Config) -> str:
     )
 
 
-CHECKS: dict[str, Check] = {"data folder": data_folder, "database": database, "fonts": fonts, "model": model}
+CHECKS: dict[str, Check] = {
+    "address": address,
+    "data folder": data_folder,
+    "database": database,
+    "fonts": fonts,
+    "model": model,
+}
 
 
 def _chosen(settings: Config) -> str:

@@ -23,7 +23,7 @@ COMMANDS = {
     "proof": "proofread a book and apply what is chosen",
     "mcp": "serve the tools of the Model Context Protocol on standard input and output",
     "migrate": "apply the migrations to the database",
-    "check": "try the settings, the database and the model provider",
+    "check": "try the settings, the address, the database and the model provider",
     "account": "create, list and change accounts",
     "payments": "set the payment processor up, replay its events, compare the books",
 }

@@ -20,7 +20,7 @@ from tests.composition import settings
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
 from tests.http.conftest import Api, open_api, visitor
-from tests.service import ROOT, environment, run
+from tests.service import ROOT, ServiceProcess, environment, run
 
 __all__ = ["open_api", "visitor"]
 
@@ -55,6 +55,12 @@ async def test_an_unknown_setting_stops_the_start(tmp_path: Path) -> None:
     line = await refused(tmp_path, "serve", BOOKGEN_MODLE="offline")
 
     assert line == "BOOKGEN_MODLE is not a setting. Did you mean BOOKGEN_MODEL?"
+
+
+async def test_an_address_of_another_machine_stops_the_start(tmp_path: Path) -> None:
+    line = await refused(tmp_path, "serve", BOOKGEN_HOST="192.0.2.1")
+
+    assert line == "BOOKGEN_HOST=192.0.2.1 is not an address of this machine: Cannot assign requested address."
 
 
 async def test_a_busy_port_stops_the_start(tmp_path: Path) -> None:
@@ -186,7 +192,7 @@ async def test_check_says_ok_of_every_part_that_works(tmp_path: Path, dsn: str) 
     code, said, complained = await run(tmp_path, "check", BOOKGEN_DATABASE_URL=dsn)
 
     assert (code, complained) == (0, "")
-    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 5
+    assert [line.split()[0] for line in said.splitlines()] == ["ok"] * 6
 
 
 async def test_check_says_what_a_machine_without_large_fonts_cannot_print(
@@ -212,6 +218,19 @@ async def test_check_says_which_key_is_wrong_and_exits_with_one(tmp_path: Path, 
     assert "ANTHROPIC_API_KEY" in line
     assert "hush" not in said
     assert len(models.requests) == 1
+
+
+async def test_check_says_who_has_its_port(tmp_path: Path, dsn: str) -> None:
+    with serving.bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(StartupError, match=rf"BOOKGEN_PORT={port} on 127\.0\.0\.1 can't be used"):
+            await check.address(settings(tmp_path, port=port))
+    assert await check.address(settings(tmp_path, port=port)) == f"http://127.0.0.1:{port} is free"
+
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:
+        port = int(service.url.rpartition(":")[2])
+        said = await check.address(settings(tmp_path, port=port))
+    assert said == f"{service.url} is served by a bookgen that is running"
 
 
 async def test_check_says_where_nobody_answers(tmp_path: Path, dsn: str) -> None:

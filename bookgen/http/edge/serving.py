@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import resource
 import signal
 import socket
@@ -41,11 +42,19 @@ def bind(host: str, port: int) -> socket.socket:
         bound.listen(1024)
     except OSError as error:
         bound.close()
-        raise StartupError(
-            f"BOOKGEN_PORT={port} on {host} can't be used: {error.strerror}. "
-            "Stop the program that uses it or set another port."
-        ) from error
+        raise StartupError(_refused(host, port, error)) from error
     return bound
+
+
+def _refused(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"BOOKGEN_HOST={host} is not an address of this machine: {error.strerror}."
+    to_do = (
+        "Ports below 1024 are the system's: set one above, behind a proxy."
+        if error.errno == errno.EACCES
+        else "Stop the program that uses it or set another port."
+    )
+    return f"BOOKGEN_PORT={port} on {host} can't be used: {error.strerror}. {to_do}"
 
 
 def address(bound: socket.socket) -> str:
