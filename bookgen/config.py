@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from email.utils import parseaddr
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
+from dotenv.parser import Binding, parse_stream
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, StringConstraints, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -65,6 +65,7 @@ def _long_enough(key: SecretStr) -> SecretStr:
 
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
+Folder = Annotated[Path, AfterValidator(Path.expanduser)]
 Url = Annotated[
     str,
     StringConstraints(pattern=r"^https?://[^\s/?#]+[^\s?#]*$"),
@@ -122,7 +123,7 @@ class Config(BaseSettings):
         "an address like https://books.example.org",
         "Address in mails and URLs; without it that of host and port.",
     )
-    data_dir: Path = setting(
+    data_dir: Folder = setting(
         Path("data"), "a folder", "Folder of the embedded database, the secret key and the outbox."
     )
     database_url: Annotated[SecretStr, _matching(r"^postgres(ql)?://")] | None = setting(
@@ -244,7 +245,7 @@ class Config(BaseSettings):
     rate_auth: Rate = setting("20/minute", "a rate like 20/minute", "Registering and signing in, of an address.")
     console: Literal["on", "off"] = setting("on", "on or off", "The web page at `/`.")
     metrics_token: SecretStr | None = setting(None, "a token", "Opens `/metrics` to its bearer from anywhere.")
-    pg_bindir: Path | None = setting(
+    pg_bindir: Folder | None = setting(
         None, "a folder", "PostgreSQL's programs for the embedded database, instead of the bundled ones."
     )
     log_format: Literal["console", "json"] | None = setting(
@@ -281,7 +282,8 @@ class Config(BaseSettings):
 
 def load(env_file: Path | None = Path(".env")) -> Config:
     """The settings, or a StartupError with a line for each that is wrong."""
-    problems = [*_unknown({*os.environ, *_read(env_file)})]
+    lines = _read(env_file)
+    problems = [*_unread(env_file, lines), *_unknown({*os.environ, *(line.key for line in lines if line.key)})]
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
         problems += [*_keyless(config), *_unpooled(config)]
@@ -305,19 +307,28 @@ def _name(alias: object) -> str:
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else str(alias)
 
 
-def _read(env_file: Path | None) -> Mapping[str, str | None]:
+def _read(env_file: Path | None) -> Sequence[Binding]:
+    if env_file is None or not env_file.is_file():
+        return []
     try:
-        return dotenv_values(env_file) if env_file is not None else {}
+        with env_file.open(encoding="utf-8") as lines:
+            return list(parse_stream(lines))
     except (OSError, UnicodeDecodeError) as error:
         reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
         raise StartupError(f"{env_file} can't be read: {reason}.") from error
 
 
+def _unread(env_file: Path | None, lines: Iterable[Binding]) -> Iterable[str]:
+    for line in lines:
+        if line.error:
+            yield f"Line {line.original.line} of {env_file} takes NAME=value, with the end of a quote that it begins."
+
+
 def _unknown(given: Iterable[str]) -> Iterable[str]:
     known = list(names().values())
     for name in sorted(given):
-        if name.startswith(PREFIX) and name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+        if name.upper().startswith(PREFIX) and name not in known:
+            near = difflib.get_close_matches(name.upper(), known, n=1)
             yield f"{name} is not a setting." + (f" Did you mean {near[0]}?" if near else "")
 
 

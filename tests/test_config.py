@@ -135,6 +135,28 @@ def test_a_dotenv_file_is_read_and_the_environment_wins(monkeypatch: pytest.Monk
     assert (settings.port, settings.host) == (9000, "::1")
 
 
+@pytest.mark.parametrize("line", ['BOOKGEN_MODEL="openai:x', "BOOKGEN_PORT: 8001", "BOOKGEN_PORT 8001"])
+def test_a_line_of_the_dotenv_file_that_is_no_setting_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / ".env").write_text(f"# ours\nOTHER='a b' # theirs\n{line}\n")
+
+    with pytest.raises(StartupError, match=r"^Line 3 of \.env takes NAME=value, with the end of a quote"):
+        config.load()
+
+
+def test_a_setting_in_small_letters_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("bookgen_port=8001\n")
+
+    with pytest.raises(StartupError, match=r"^bookgen_port is not a setting\. Did you mean BOOKGEN_PORT\?$"):
+        config.load()
+
+
+def test_a_folder_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    (tmp_path / ".env").write_text("BOOKGEN_DATA_DIR=~/books\n")
+
+    assert config.load().data_dir == Path("/home/ada/books")
+
+
 def test_an_unknown_name_in_the_dotenv_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("BOOKGEN_COLOUR=blue\n")
 
