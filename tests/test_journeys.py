@@ -195,6 +195,23 @@ async def test_write_uses_a_running_server(tmp_path: Path, dsn: str) -> None:
     assert titles == ["The Salt Road"]
 
 
+async def test_write_says_what_is_otherwise_in_a_book_that_is_begun(tmp_path: Path, dsn: str) -> None:
+    words = ("write", "The Salt Road", "--chapters", "3", "--words", "800", "--genre", "Novel", "--language", "EN")
+    async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service, Client(service.url) as client:
+        await signed_in(client)
+        await client.create_book(title="The Salt Road", chapter_count=1, target_word_count=800, genre="Short stories")
+        code, said, _ = await run(
+            tmp_path, *words, "--format", "epub", "--no-cover",
+            "--server", service.url, "--login", "ada", "--password", PASSWORD,
+        )  # fmt: skip
+
+    assert code == 0
+    assert (
+        "Going on with the book of this title, as it was begun: --genre 'Short stories', --chapters 1. "
+        "Another title begins another book.\n"
+    ) in said
+
+
 async def test_write_makes_itself_an_account_on_a_server_that_is_open(tmp_path: Path, dsn: str) -> None:
     words = ("write", "The Salt Road", "--chapters", "1", "--words", "800", "--format", "pdf", "--out", str(tmp_path))
     async with ServiceProcess(tmp_path, BOOKGEN_DATABASE_URL=dsn) as service:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,17 @@ SAMPLE = (
     "No model is set up, so this is a sample. For a real book set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL."
 )
 INTERRUPTED = 130
+FIELDS = {  # of a book, by the options that fill them in
+    "author": "author_name",
+    "genre": "genre",
+    "audience": "target_audience",
+    "description": "description",
+    "chapters": "chapter_count",
+    "words": "target_word_count",
+    "language": "content_language",
+    "trim": "trim_size",
+}
+MOST_SHOWN = 40  # characters of a text
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -109,27 +121,28 @@ class Journey:
         books = [book for book in await self._client.books.list() if book.title == title]
         for book in books:
             if book.status != "completed":
-                self._display.say("Going on with the book of this title, as it was begun.")
+                self._display.say(f"Going on with the book of this title, as it was begun{self._otherwise(book)}.")
                 return book
         if books and not self._options.new:
             self._display.say("The book of this title is finished; --new writes it once more.")
             return books[0]
         return None
 
+    def _otherwise(self, book: BookHandle) -> str:
+        """What was asked for and is otherwise in a book that is begun."""
+        kept = [
+            f"--{option} {shlex.quote(str(book.data[field])[:MOST_SHOWN])}"
+            for option, field in FIELDS.items()
+            if field in (asked := self._asked()) and _plain(asked[field]) != _plain(book.data[field])
+        ]
+        return f": {', '.join(kept)}. Another title begins another book" if kept else ""
+
+    def _asked(self) -> dict[str, Any]:
+        given = {field: getattr(self._options, option) for option, field in FIELDS.items()}
+        return {field: value for field, value in given.items() if value not in (None, "")}
+
     async def _create(self) -> BookHandle:
-        options = self._options
-        fields = {
-            "author_name": options.author,
-            "genre": options.genre,
-            "target_audience": options.audience,
-            "description": options.description,
-            "chapter_count": options.chapters,
-            "target_word_count": options.words,
-            "content_language": options.language,
-            "trim_size": options.trim,
-        }
-        given = {name: value for name, value in fields.items() if value not in (None, "")}
-        return await self._client.books.create(options.title, **given)
+        return await self._client.books.create(self._options.title, **self._asked())
 
     async def _cover(self, book: BookHandle) -> Path | None:
         """The cover's file, made unless there is one. A book is whole without it: a failure is told, no more."""
@@ -156,6 +169,10 @@ class Journey:
             return 1
         self._display.finished((await book.reload()).data, [cover, *files] if cover else files)
         return 0
+
+
+def _plain(value: Any) -> str:
+    return str(value).strip().casefold()
 
 
 @contextlib.contextmanager
