@@ -10,13 +10,15 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from bookgen.client.errors import reasons
 from bookgen.commands.picture import show as show_picture
 
 Status = Mapping[str, Any]
 AGAIN = "Run the same command again to go on."
+NARROW = 72  # columns; below it there is no bar
 MOST_FINDINGS = 8  # of a finished book that are told in full
 
 
@@ -91,15 +93,7 @@ class Terminal(Lines):
 
     @contextlib.contextmanager
     def following(self) -> Iterator[Callable[[Status], None]]:
-        columns = [
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.fields[words]}"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-        ]
-        with Progress(*columns, console=self._console) as progress:
+        with Progress(*_columns(self._console.width), console=self._console, expand=True) as progress:
             bar = progress.add_task("Waiting", total=100, words="", left="")
 
             def show(status: Status) -> None:
@@ -112,6 +106,18 @@ class Terminal(Lines):
                 )
 
             yield show
+
+
+def _columns(width: int) -> Iterator[ProgressColumn]:
+    """The figures are shown whole: what happens yields to them, and on a narrow terminal the rest."""
+    yield TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=3))
+    if width >= NARROW:
+        yield BarColumn(bar_width=None, table_column=Column(ratio=1))
+    yield TextColumn("{task.percentage:>3.0f}%")
+    yield TextColumn("{task.fields[words]}")
+    if width >= NARROW:
+        yield TimeElapsedColumn()
+        yield TextColumn("{task.fields[left]}")
 
 
 def _now(status: Status) -> str:

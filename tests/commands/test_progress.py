@@ -107,3 +107,17 @@ def test_a_terminal_shows_the_chapter_by_its_title(capsys: pytest.CaptureFixture
         show(status())
 
     assert "Chapter 4 of 10: The [Salt] Road" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_narrow_terminal_shows_the_figures_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    with Terminal().following() as show:
+        show(status(outline=[{"chapter_number": 4, "title": "The Road over the Mountains, and Back"}]))
+
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Chapter 4 of 10")
+    assert " 30% 6,012 words" in last
+    assert width == 40 or last.rstrip().endswith("0:00:00 2 min left")
