@@ -170,9 +170,9 @@ class Databases:
 
 
 @contextlib.asynccontextmanager
-async def empty_database(cluster_dsn: str) -> AsyncIterator[str]:
-    """The DSN of a database without a schema, for one test."""
-    name = await _new(cluster_dsn, "template1")
+async def empty_database(cluster_dsn: str, template: str = "template1") -> AsyncIterator[str]:
+    """The DSN of a database without a schema, for one test. Behind the template may stand options."""
+    name = await _new(cluster_dsn, template)
     yield database_dsn(cluster_dsn, name)
     await _drop(cluster_dsn, name)
 

@@ -63,6 +63,7 @@ async def migrate(dsn: str, folder: Path) -> list[str]:
     try:
         await connection.execute(UNBOUNDED)
         await connection.execute("SELECT pg_advisory_lock($1)", LOCK)  # freed with the session
+        await _require_a_home(connection)
         await connection.execute(CREATE_LEDGER)
         missing = _missing(migrations, await _applied(connection))
         for migration in missing:
@@ -77,10 +78,36 @@ async def pending(dsn: str, folder: Path) -> list[str]:
     migrations = read_migrations(folder)
     connection = await asyncpg.connect(dsn, timeout=10)
     try:
-        begun = await connection.fetchval("SELECT to_regclass('schema_migration') IS NOT NULL")
+        begun = await _require_a_home(connection)
         return [migration.name for migration in _missing(migrations, await _applied(connection) if begun else {})]
     finally:
         await connection.close()
+
+
+HOME = """
+    SELECT to_regclass('schema_migration') IS NOT NULL AS begun,
+           coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS ours,
+           current_setting('server_encoding') AS encoding,
+           quote_ident(current_user) AS role,
+           quote_ident(current_database()) AS database
+"""
+
+
+async def _require_a_home(connection: asyncpg.Connection) -> bool:
+    """Whether the database has tables of ours. StartupError where none can be made, or none that hold every script."""
+    home = await connection.fetchrow(HOME)
+    role, database = home["role"], home["database"]
+    if not home["ours"]:
+        raise StartupError(
+            f"BOOKGEN_DATABASE_URL: the role {role} may not make tables in the database {database}. "
+            f"Its superuser can say: ALTER DATABASE {database} OWNER TO {role}"
+        )
+    if not home["begun"] and home["encoding"] != "UTF8":
+        raise StartupError(
+            f"BOOKGEN_DATABASE_URL: the database {database} is encoded as {home['encoding']} and can't hold every "
+            f"script. Make it anew: CREATE DATABASE {database} OWNER {role} ENCODING 'UTF8' TEMPLATE template0"
+        )
+    return bool(home["begun"])
 
 
 APPLIED = "SELECT version, sha256 FROM schema_migration"

@@ -1,5 +1,6 @@
 import asyncio
 import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import asyncpg
@@ -8,7 +9,9 @@ import pytest
 from bookgen.errors import StartupError
 from bookgen.store import migrate as migrating
 from bookgen.store.migrate import migrate, pending
+from tests.databases import command, empty_database
 
+Ask = Callable[[str, Path], Awaitable[list[str]]]
 SQL = Path(__file__).parents[2] / "sql"
 
 
@@ -47,6 +50,23 @@ async def test_a_failing_file_leaves_nothing_of_itself(empty_dsn: str, folder: P
         await migrate(empty_dsn, folder)
 
     assert await tables(empty_dsn) == {"schema_migration", "one"}
+
+
+@pytest.mark.parametrize("ask", [migrate, pending])
+async def test_a_role_that_may_make_no_tables_is_told_how_it_may(cluster_dsn: str, folder: Path, ask: Ask) -> None:
+    async with empty_database(cluster_dsn) as dsn:
+        await command(dsn, "DO $$ BEGIN CREATE ROLE a_visitor; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+        with pytest.raises(StartupError, match=r"role a_visitor may not .* OWNER TO a_visitor$"):
+            await ask(f"{dsn}&role=a_visitor", folder)
+        assert await tables(dsn) == set()
+    await command(cluster_dsn, "DROP ROLE a_visitor")
+
+
+@pytest.mark.parametrize("ask", [migrate, pending])
+async def test_a_database_that_can_not_hold_every_script_is_refused(cluster_dsn: str, folder: Path, ask: Ask) -> None:
+    async with empty_database(cluster_dsn, "template0 ENCODING 'LATIN1' LOCALE 'C'") as dsn:
+        with pytest.raises(StartupError, match=r"is encoded as LATIN1 .*ENCODING 'UTF8' TEMPLATE template0$"):
+            await ask(dsn, folder)
 
 
 async def test_a_file_changed_after_it_was_applied_is_refused(empty_dsn: str, folder: Path) -> None:
