@@ -138,8 +138,8 @@ async def model(settings: Config) -> str:
             await structured.ask(QUESTION, calls, partial(read_first, last=CHAPTERS[-1]))
     except UnusableReply as error:
         raise _unusable(
-            f"{name} answered, but could not plan a book of two chapters. {str(error).rstrip('.')}. "
-            "Books need a model that can."
+            f"{name} answered, but could not plan a book of two chapters in the form that was asked for: "
+            f"{error.__cause__}. Books need a model that can."
         ) from error
     except PromptTooLong as error:
         raise _unusable(

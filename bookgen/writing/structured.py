@@ -49,7 +49,11 @@ class StuckReply(UnusableReply):
 
 
 class Malformed(Exception):
-    """The reply is not what was asked for; the message tells the model why."""
+    """The reply is not what was asked for; the message says why. `advice`: how the model may do better."""
+
+    def __init__(self, problem: str, advice: str = "") -> None:
+        super().__init__(problem)
+        self.advice = advice
 
 
 class Copied(Malformed):
@@ -94,7 +98,7 @@ async def ask(
 
 def _unusable(kind: type[UnusableReply], request: TextRequest, problem: Malformed) -> UnusableReply:
     return kind(
-        f"The model did not answer in the form that was asked for: {problem}",
+        f"The model did not answer in the form that was asked for: {problem}. Try again; another model may do better.",
         stage=request.stage,
         chapter_number=request.chapter_number,
         retryable=True,
@@ -111,7 +115,7 @@ def _repair(request: TextRequest, reply: TextReply, problem: Malformed) -> TextR
     """The request that shows the model its own reply; None when there is nothing to show."""
     if not reply.text.strip() or len(reply.text) > LONGEST_SHOWN:
         return None
-    again = REPAIR.format(problem=problem)
+    again = REPAIR.format(problem="; ".join(filter(None, (str(problem), problem.advice))))
     room = request.max_tokens * 2 if reply.stop is StopReason.LENGTH else request.max_tokens
     messages = (*request.messages, Message("assistant", reply.text.strip()), Message("user", again))
     return replace(request, messages=messages, max_tokens=room)
@@ -238,7 +242,7 @@ def _whole_object(text: str, *, cut: bool) -> str:
         raise Malformed("there is no JSON object in it")
     goes_on = text[end + 1 :].lstrip().startswith((",", ":", '"', "]"))
     if cut or goes_on or end < start or text.count("{") > text.count("}"):
-        raise Malformed("it stops before its end; keep the texts shorter so that it fits")
+        raise Malformed("it stops before its end", "keep the texts shorter so that it fits")
     return text[start : end + 1]
 
 

@@ -141,6 +141,7 @@ async def test_a_reply_cut_by_length_gets_more_room_for_its_repair():
     await structured.ask(request, steps, lambda reply: reply)
 
     assert [asked.max_tokens for asked, _ in steps.calls] == [1_000, 2_000]
+    assert "it stops before its end; keep the texts shorter so that it fits" in steps.calls[1][0].messages[2].text
 
 
 BIBLE_FIRST = json.dumps({"bible": json.loads(GOOD)["bible"], "chapters": json.loads(GOOD)["chapters"]})
@@ -189,7 +190,7 @@ async def test_an_outline_that_is_cut_before_anything_is_whole_is_asked_for_in_p
 async def test_an_outline_that_is_cut_however_little_is_asked_for_is_an_error_that_says_so():
     steps = Scripted(lambda *_: says('{"bible": {"premise": "A ', StopReason.LENGTH))
 
-    with pytest.raises(UnusableReply, match="stops before its end"):
+    with pytest.raises(UnusableReply, match=r": it stops before its end\. Try again; another model may do better\.$"):
         await draft_outline(a_book(bible={}), steps)
 
     assert len(steps.calls) == 2
