@@ -14,6 +14,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, cast
 from urllib.request import getproxies
 
@@ -107,6 +108,22 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
+@dataclass(slots=True)
+class _Connection:
+    """Of one request. `kept`: it was used before, so that the server may have closed it meanwhile."""
+
+    kept: bool = False
+
+
+def _tells_kept_connections() -> aiohttp.TraceConfig:
+    async def tell(_session: object, context: Any, _told: object) -> None:
+        context.trace_request_ctx.kept = True
+
+    tracing = aiohttp.TraceConfig()
+    tracing.on_connection_reuseconn.append(tell)
+    return tracing
+
+
 class AiohttpTransport(httpx2.AsyncBaseTransport):
     """At most `connections` at once; a request waits for one. It reads the trust store: make it in a thread."""
 
@@ -115,19 +132,30 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
         self._session: aiohttp.ClientSession | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        body = await request.aread()
+        await request.aread()
         with _named_as_httpx2_does(request):
-            reply = await self._opened().request(
-                request.method,
-                URL(str(request.url), encoded=True),
-                headers=request.headers.multi_items(),
-                data=body or None,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(sock_connect=request.extensions["timeout"]["connect"]),
-            )
+            connection = _Connection()
+            try:
+                reply = await self._asked(request, connection)
+            except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
+                if not connection.kept:
+                    raise
+                # llama.cpp closes each when its reply has ended, and says that it keeps it
+                reply = await self._asked(request, _Connection())
         stream = _ReplyStream(reply, request)
         extensions = {"http_version": b"HTTP/1.1", "reason_phrase": (reply.reason or "").encode("ascii", "replace")}
         return httpx2.Response(reply.status, headers=reply.raw_headers, stream=stream, extensions=extensions)
+
+    async def _asked(self, request: httpx2.Request, connection: _Connection) -> aiohttp.ClientResponse:
+        return await self._opened().request(
+            request.method,
+            URL(str(request.url), encoded=True),
+            headers=request.headers.multi_items(),
+            data=request.content or None,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(sock_connect=request.extensions["timeout"]["connect"]),
+            trace_request_ctx=connection,
+        )
 
     async def aclose(self) -> None:
         if self._session is not None:
@@ -139,6 +167,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
                 connector=aiohttp.TCPConnector(limit=self._connections, ssl=self._trust),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
+                trace_configs=[_tells_kept_connections()],
                 trust_env=bool(getproxies()),  # with it aiohttp looks for a .netrc at every request
             )
         return self._session

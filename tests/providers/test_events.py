@@ -116,6 +116,27 @@ async def test_a_finished_stream_leaves_its_connection_for_the_next_call(server)
     await provider.close()
 
 
+async def test_a_kept_connection_that_the_server_has_closed_is_made_anew() -> None:
+    asked: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answers one request, and hangs up at the next."""
+        for answer in (b"HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Length: 2\r\n\r\nhi", b""):
+            await reader.readuntil(b"\r\n\r\n")
+            asked.append(writer.get_extra_info("peername")[1])
+            writer.write(answer)
+        writer.close()
+
+    client = BoundedClient(Deadlines(), connections=4)
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        replies = [await client.post(f"http://127.0.0.1:{port}/", content=b"{}") for _ in range(2)]
+        await client.aclose()
+
+    assert [reply.text for reply in replies] == ["hi", "hi"]
+    assert [asked.count(port) for port in dict.fromkeys(asked)] == [2, 1]
+
+
 async def test_nobody_at_the_address_and_one_who_hangs_up_are_away() -> None:
     hang_up = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
     port = hang_up.sockets[0].getsockname()[1]
