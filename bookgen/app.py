@@ -123,6 +123,7 @@ class Overrides(TypedDict, total=False):
     limiter: Limiter
     pool: RenderPool
     least_free: int  # bytes on the disk of the embedded database, below which nothing may grow
+    alone: bool  # whether it is there for its operator alone, whoever may register
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     if images is not None:
         closing.push_async_callback(images.close)
     quota = Quota(billing=config.billing_enabled, public_url=public_url)
-    caps = _caps(config, model)
+    caps = _caps(config, model, alone=overrides.get("alone", False))
     least_free = overrides.get("least_free", LEAST_FREE)
     shortage = no_shortage if config.database_url else DiskGuard(config.data_dir, least_free).shortage
     pool = overrides.get("pool") or RenderPool()
@@ -334,11 +335,11 @@ def _model_settings(config: Config, tries: int | None) -> ModelSettings:
     )
 
 
-def _caps(config: Config, model: TextModel) -> CostCaps:
+def _caps(config: Config, model: TextModel, *, alone: bool = False) -> CostCaps:
     """The cost caps that were set or, where strangers may spend the operator's money, those for that case."""
     account_day, day = config.account_daily_cost_cap, config.daily_cost_cap
     currency = prices().currency
-    if config.open_to_strangers and model.name != "offline":
+    if config.open_to_strangers and not alone and model.name != "offline":
         account_day, day = account_day or STRANGERS_ACCOUNT_DAY, day or STRANGERS_DAY
         log.warning(
             "strangers_may_spend",

@@ -202,7 +202,7 @@ def _own_server(streams: list[_Handed], environment: dict[str, str], folder: str
 
     os.setsid()
     threading.Thread(target=end_with_it, daemon=True).start()
-    _command(streams, environment, folder, ["serve"])
+    _command(streams, environment, folder, [*own_server.COMMAND])
 
 
 def _worker(streams: list[_Handed], environment: dict[str, str], module: str, memory: int) -> None:

@@ -231,6 +231,16 @@ async def test_where_nobody_may_register_write_asks_for_a_login(tmp_path: Path, 
     assert complained == f"bookgen: No account can be made at {service.url}: name yours with --login.\n"
 
 
+async def test_write_has_no_cap_for_strangers_whom_its_server_has_none_of(tmp_path: Path, models: ModelServer) -> None:
+    settings = {"ANTHROPIC_API_KEY": f"key-{CANARY}", "ANTHROPIC_BASE_URL": models.anthropic_url}
+    words = ("write", "The Salt Road", "--chapters", "1", "--words", "500", "--format", "epub", "--no-cover")
+
+    code, _, _ = await run(tmp_path, *words, "--out", str(tmp_path), **settings)
+
+    assert code == 0
+    assert "strangers_may_spend" not in (tmp_path / "data" / "write.log").read_text()
+
+
 async def test_a_failing_model_is_told_with_what_to_do(tmp_path: Path, models: ModelServer) -> None:
     models.script(fault("status", status=401, message="invalid x-api-key", times=99))
     settings = {"ANTHROPIC_API_KEY": "wrong", "ANTHROPIC_BASE_URL": models.anthropic_url}

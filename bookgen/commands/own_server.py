@@ -11,13 +11,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
 
+from bookgen.commands.serve import ALONE
 from bookgen.config import Config
 from bookgen.errors import StartupError
 from bookgen.store.postgres.postmaster import die_with_parent
 
+COMMAND = ("serve", ALONE)
 START_SECONDS = 330.0
 STOP_SECONDS = 60.0
-# On a free loopback port, for this user alone: neither plans nor closed doors apply.
+# On a free loopback port, for this user alone: neither plans nor closed doors nor caps that nobody has set apply.
 SETTINGS = {
     "BOOKGEN_HOST": "127.0.0.1",
     "BOOKGEN_PORT": "0",
@@ -51,7 +53,7 @@ def _opened(log: Path) -> BinaryIO:
 async def _start_server(log: BinaryIO) -> asyncio.subprocess.Process:
     parent = os.getpid()
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bookgen", "serve",
+        sys.executable, "-m", "bookgen", *COMMAND,
         env={**os.environ, **SETTINGS},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log,
         start_new_session=True,  # Ctrl-C is ours: the server has a book to pause first

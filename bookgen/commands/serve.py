@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 
 from bookgen import app, config
 
+ALONE = "--alone"  # said by the commands that start a server for as long as they run
 
-async def run(_: Namespace) -> int:
-    await app.serve(config.load())
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument(ALONE, action="store_true", help=SUPPRESS)
+
+
+async def run(options: Namespace) -> int:
+    await app.serve(config.load(), alone=options.alone)
     return 0

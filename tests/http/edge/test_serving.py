@@ -124,6 +124,19 @@ def test_where_strangers_may_spend_the_operators_money_a_day_has_a_cap_and_the_s
     assert all(f"up to {caps[0] / 1e6:.2f} USD an account" in line for line in told if caps[0])
 
 
+@pytest.mark.parametrize("cap", [None, "7.50"])
+def test_where_the_operator_is_alone_only_the_caps_that_were_set_hold(cap: str | None) -> None:
+    names = config.names()
+    settings = PAID | ({"daily_cost_cap": cap} if cap else {})
+    chosen = config.Config(_env_file=None, **{names[field]: value for field, value in settings.items()})
+
+    with capture_logs() as logs:
+        found = app._caps(chosen, app.build_model(chosen), alone=True)
+
+    assert (found.account_day, found.day) == (None, 7_500_000 if cap else None)
+    assert "strangers_may_spend" not in [line["event"] for line in logs]
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
