@@ -29,6 +29,12 @@ COMMANDS = {
 }
 
 
+WHERE_SETTINGS_ARE = (
+    "Settings such as BOOKGEN_PORT, BOOKGEN_DATA_DIR and OPENAI_BASE_URL are environment variables or lines of a file "
+    ".env: docs/configure.md has them all."
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     _meet_any_terminal()
     try:
@@ -89,11 +95,15 @@ def _called(given: Sequence[str]) -> int:
 
 def parser(called: str) -> argparse.ArgumentParser:
     """Knows every command by name, and the options of the one that is called."""
-    root = argparse.ArgumentParser(prog="bookgen", description="Turns an idea into a finished book.")
+    root = argparse.ArgumentParser(
+        prog="bookgen", description="Turns an idea into a finished book.", epilog=WHERE_SETTINGS_ARE
+    )
     root.add_argument("--version", action="version", version=f"bookgen {__version__}")
     commands = root.add_subparsers(required=True, metavar="COMMAND")
     for name, meaning in COMMANDS.items():
-        command = commands.add_parser(name, help=meaning, description=f"{meaning[0].upper()}{meaning[1:]}.")
+        command = commands.add_parser(
+            name, help=meaning, description=f"{meaning[0].upper()}{meaning[1:]}.", epilog=WHERE_SETTINGS_ARE
+        )
         if name == called:
             module = importlib.import_module(f"bookgen.commands.{name}")
             if hasattr(module, "add_options"):

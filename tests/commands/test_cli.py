@@ -139,12 +139,14 @@ print(*(name for name in app.LATER if name not in sys.modules))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_says_what_it_takes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_says_what_it_takes_and_where_settings_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
 
     assert ended.value.code == 0
-    assert f"usage: bookgen {name}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"usage: bookgen {name}" in said
+    assert "BOOKGEN_PORT" in said
 
 
 @pytest.mark.parametrize(("billing", "said"), [("off", "Billing is off: "), ("on", "")])
