@@ -13,6 +13,7 @@ from bookgen.writing.units import units
 
 LEAST_UNITS = 4  # of a whole sentence of the instructions
 LEAST_UNITS_WITHIN = 9  # of a piece of one
+_CLAUSE_ENDS = re.compile(r"[;:]\s")  # at which a model likes to make two sentences of one
 UNUSABLE = "Your last reply to this could not be used"  # and what follows quotes the model
 _NOT_OURS = re.compile(rf"<book_data>.*?</book_data>|{UNUSABLE}.*", re.DOTALL)
 
@@ -44,7 +45,8 @@ def without_echo(text: str, instructed: str) -> str:
 
 @lru_cache(maxsize=16)
 def _known(instructed: str) -> tuple[frozenset[tuple[str, ...]], str, frozenset[tuple[str, ...]]]:
-    """Its sentences, all its units in a row, and which of them stand beside each other."""
+    """Its sentences and their clauses, all its units in a row, and which of them stand beside each other."""
     said = [units(sentence) for sentence in sentences.split(instructed)]
+    clauses = [units(clause) for sentence in sentences.split(instructed) for clause in _CLAUSE_ENDS.split(sentence)]
     row = [unit for each in said for unit in each]
-    return frozenset(said), f" {' '.join(row)} ", frozenset(pairwise(row))
+    return frozenset((*said, *clauses)), f" {' '.join(row)} ", frozenset(pairwise(row))
