@@ -35,8 +35,9 @@ LONGEST_SECONDS = 900.0  # whatever the size
 
 # A chunk of a few bytes costs as much as a long one to take, so that a read of nothing but such ones, which no client
 # sends, would hold up the loop for everybody.
-TINY_CHUNK = re.compile(rb"\r\n0*[0-3]?[0-9a-fA-F](?:[ \t;][^\r\n]*)?\r\n")
+TINY_CHUNK = re.compile(rb"\r\n0*+[1-3]?[0-9a-fA-F](?:[ \t;][^\r\n]*+)?\r\n")
 MOST_TINY_CHUNKS = 1000
+LEAST_OF_MANY = 6 * MOST_TINY_CHUNKS  # bytes: so many hold as many
 
 
 AtOnce = Callable[[web.BaseRequest], WholeAnswer | None]
@@ -132,7 +133,7 @@ class BoundedConnection(web.RequestHandler):
             self._counts.leave(self._counted_as)
 
     def data_received(self, data: bytes) -> None:
-        if sum(1 for _ in islice(TINY_CHUNK.finditer(data), MOST_TINY_CHUNKS + 1)) > MOST_TINY_CHUNKS:
+        if len(data) > LEAST_OF_MANY and _is_in_tiny_chunks(data):
             self.cut()
         else:
             super().data_received(data)
@@ -176,6 +177,10 @@ class BoundedConnection(web.RequestHandler):
         response = _refusal(request, error, self._app)
         response.force_close()
         return response
+
+
+def _is_in_tiny_chunks(data: bytes) -> bool:
+    return sum(1 for _ in islice(TINY_CHUNK.finditer(data), MOST_TINY_CHUNKS + 1)) > MOST_TINY_CHUNKS
 
 
 def _sizes(response: web.StreamResponse) -> tuple[int, int]:
