@@ -80,27 +80,29 @@ def test_a_worker_whose_parent_ended_while_it_started_ends_without_a_word() -> N
 
 
 async def test_a_full_queue_refuses_at_once(pool: RenderPool) -> None:
-    running = [asyncio.ensure_future(pool.run(job())) for _ in range(2)]
-    await queued(pool, 2)
+    async with pool._turns:
+        waiting = [asyncio.ensure_future(pool.run(job())) for _ in range(2)]
+        await queued(pool, 2)
 
-    with pytest.raises(RenderingFailed) as refused:
-        await pool.run(job())
+        with pytest.raises(RenderingFailed) as refused:
+            await pool.run(job())
 
     assert refused.value.retry_after == 5
-    assert len(await asyncio.gather(*running)) == 2
+    assert len(await asyncio.gather(*waiting)) == 2
 
 
 async def test_a_queue_of_large_books_is_full_before_one_of_small_ones() -> None:
     size = len(pickle.dumps(job(), pickle.HIGHEST_PROTOCOL))
     pool = RenderPool(workers=1, waiting_bytes=2 * size)
     try:
-        running = [asyncio.ensure_future(pool.run(job())) for _ in range(2)]
-        await queued(pool, 2)
+        async with pool._turns:
+            waiting = [asyncio.ensure_future(pool.run(job())) for _ in range(2)]
+            await queued(pool, 2)
 
-        with pytest.raises(RenderingFailed, match="Too many exports are waiting"):
-            await pool.run(job())
+            with pytest.raises(RenderingFailed, match="Too many exports are waiting"):
+                await pool.run(job())
 
-        assert len(await asyncio.gather(*running)) == 2
+        assert len(await asyncio.gather(*waiting)) == 2
         assert (pool._queued, pool._queued_bytes) == (0, 0)
     finally:
         await pool.close()
