@@ -68,12 +68,14 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True)]
 Folder = Annotated[Path, AfterValidator(Path.expanduser)]
 Url = Annotated[
     str,
-    StringConstraints(pattern=r"^https?://[^\s/?#]+[^\s?#]*$"),
+    StringConstraints(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"),
     AfterValidator(_with_sound_port),
     AfterValidator(lambda url: url.rstrip("/")),
 ]
 Origin = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/?#@]+$"), AfterValidator(_with_sound_port)]
+URL = "an http(s) URL without a login"
 ApiKey = Annotated[SecretStr, _matching(r"^[!-~]*\Z")]  # what a header can carry
+KEY = "a key without blanks, of ASCII letters, digits and signs"
 Rate = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$")]
 Money = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 PROVIDERS = ("anthropic", "openai")  # of text; each has NAME_API_KEY and NAME_BASE_URL
@@ -166,14 +168,10 @@ class Config(BaseSettings):
     fallback_model: FallbackName = setting(
         "", f"{', '.join(_MODELS)} or offline", "Used when the first model refuses or stays away."
     )
-    anthropic_api_key: ApiKey | None = setting(
-        None, "a key without blanks, of ASCII letters, digits and signs", "Anthropic's key."
-    )
-    anthropic_base_url: Url | None = setting(None, "an http(s) URL", "Another Anthropic server.")
-    openai_api_key: ApiKey | None = setting(
-        None, "a key without blanks, of ASCII letters, digits and signs", "OpenAI's key."
-    )
-    openai_base_url: Url | None = setting(None, "an http(s) URL", "Another OpenAI server, also a local one.")
+    anthropic_api_key: ApiKey | None = setting(None, KEY, "Anthropic's key.")
+    anthropic_base_url: Url | None = setting(None, URL, "Another Anthropic server.")
+    openai_api_key: ApiKey | None = setting(None, KEY, "OpenAI's key.")
+    openai_base_url: Url | None = setting(None, URL, "Another OpenAI server, also a local one.")
     model_timeout: float = setting(
         180.0,
         "seconds above 0",
@@ -212,10 +210,10 @@ class Config(BaseSettings):
     billing: Literal["auto", "on", "off"] = setting(
         "auto", "auto, on or off", "Plans and payments. `auto`: on if a payment key is set."
     )
-    stripe_secret_key: SecretStr | None = setting(None, "a key", "Stripe's secret key.")
+    stripe_secret_key: ApiKey | None = setting(None, KEY, "Stripe's secret key.")
     stripe_webhook_secret: SecretStr | None = setting(None, "a secret", "Secret of the webhook's signatures.")
     stripe_publishable_key: Text = setting("", "a key", "Stripe's public key, shown to browsers.")
-    stripe_api_base: Url | None = setting(None, "an http(s) URL", "Another Stripe server.")
+    stripe_api_base: Url | None = setting(None, URL, "Another Stripe server.")
 
     smtp_url: Annotated[SecretStr, _matching(r"^smtps?://[^\s/]+\Z"), AfterValidator(_mail_server)] | None = setting(
         None,
@@ -230,7 +228,7 @@ class Config(BaseSettings):
         "off", "off or mandatory", "Whether a new account must follow a mailed link first."
     )
     google_client_id: Text = setting("", "a client id", "Turns sign-in with Google on.")
-    google_api_base: Url | None = setting(None, "an http(s) URL", "Another identity server.")
+    google_api_base: Url | None = setting(None, URL, "Another identity server.")
     allowed_origins: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(_words)] = setting(
         (), "origins like https://app.example.org, with commas between", "Other origins for CORS and return URLs."
     )
@@ -244,7 +242,7 @@ class Config(BaseSettings):
     rate_public: Rate = setting("60/minute", "a rate like 60/minute", "Calls without a token, of an address.")
     rate_auth: Rate = setting("20/minute", "a rate like 20/minute", "Registering and signing in, of an address.")
     console: Literal["on", "off"] = setting("on", "on or off", "The web page at `/`.")
-    metrics_token: SecretStr | None = setting(None, "a token", "Opens `/metrics` to its bearer from anywhere.")
+    metrics_token: ApiKey | None = setting(None, KEY, "Opens `/metrics` to its bearer from anywhere.")
     pg_bindir: Folder | None = setting(
         None, "a folder", "PostgreSQL's programs for the embedded database, instead of the bundled ones."
     )
@@ -356,5 +354,5 @@ def _unpooled(config: Config) -> Iterable[str]:
 
 
 def _shown(annotation: object, value: object) -> str:
-    """What was given, unless it is a secret or an echo would not help."""
-    return "what it was given" if "SecretStr" in str(annotation) else repr(value)
+    """What was given, unless it is a secret or may hold one."""
+    return "what it was given" if "SecretStr" in str(annotation) or "@" in str(value) else repr(value)

@@ -90,6 +90,17 @@ def test_a_config_can_not_be_changed() -> None:
             "sk-clé",
             "OPENAI_API_KEY takes a key without blanks, of ASCII letters, digits and signs, not what it was given.",
         ),
+        (
+            "BOOKGEN_METRICS_TOKEN",
+            "ü x",
+            "BOOKGEN_METRICS_TOKEN takes a key without blanks, of ASCII letters, digits and signs, "
+            "not what it was given.",
+        ),
+        (
+            "OPENAI_BASE_URL",
+            "http://ada:hush@127.0.0.1/v1",
+            "OPENAI_BASE_URL takes an http(s) URL without a login, not what it was given.",
+        ),
         ("BOOKGEN_MAIL_FROM", "the books", "BOOKGEN_MAIL_FROM takes an e-mail address, not 'the books'."),
         ("BOOKGEN_BOOK_COST_CAP", "-1", "BOOKGEN_BOOK_COST_CAP takes an amount like 12.50, not '-1'."),
         ("BOOKGEN_PROT", "1", "BOOKGEN_PROT is not a setting. Did you mean BOOKGEN_PORT?"),

@@ -118,7 +118,7 @@ class SdkProvider(ABC):
 
     async def _explain(self, client: Any, failed: CallFailed) -> None:
         """Says for the operator where this was, what may be done about it and which models there are."""
-        failed.address = _without_login(self._access.url)
+        failed.address = self._access.url
         if failed.cure is Cure.MODEL and self.is_own_server and (names := await self._names(client)):
             failed.detail = f"{failed.detail.rstrip('.')}; it has {', '.join(names)}"
         if self._access.key:
@@ -273,11 +273,6 @@ def _briefed(client: Any, request: TextRequest) -> Any:
     """The client; where the tests ask for it, one that sends the brief of `request` in a header."""
     header = os.environ.get(BRIEF_HEADER)
     return client.with_options(default_headers={header: json.dumps(request.described())}) if header else client
-
-
-def _without_login(url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _is_worth_keeping(request: TextRequest, partial: PartialReply) -> bool:
