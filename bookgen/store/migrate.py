@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ LOCK = 0x626F6F6B67656E  # "bookgen"
 LOCK_SECONDS = 10.0
 # A migration adds what an older version does without, so that an update can be taken back.
 NEWER_BY = 1
+MEETINGS = 10  # with transactions of others, for which a migration may be rolled back
 
 # Whatever the role remembers for the service's statements.
 UNBOUNDED = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0"
@@ -136,7 +138,7 @@ RECORD = "INSERT INTO schema_migration (version, name, sha256) VALUES ($1, $2, $
 
 async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration) -> None:
     """StartupError when it fails, or when others hold what it has to lock for too long; then it says who they are."""
-    applying, holders = asyncio.ensure_future(_run(connection, migration)), ""
+    applying, holders = asyncio.ensure_future(_run_until_it_meets_nobody(connection, migration)), ""
     try:
         _, waiting = await asyncio.wait({applying}, timeout=LOCK_SECONDS / 2)
         if waiting and (holders := await _holders(dsn, connection.get_server_pid())):
@@ -150,6 +152,18 @@ async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration)
         raise StartupError(f"{migration.name} failed and was rolled back: {error}") from error
     finally:
         applying.cancel()
+
+
+async def _run_until_it_meets_nobody(connection: asyncpg.Connection, migration: Migration) -> None:
+    """Again where it was rolled back for a transaction of a service that is running, which has taken the same locks in
+    another order."""
+    for meetings in itertools.count(1):
+        try:
+            await _run(connection, migration)
+            break
+        except asyncpg.DeadlockDetectedError:
+            if meetings == MEETINGS:
+                raise
 
 
 async def _run(connection: asyncpg.Connection, migration: Migration) -> None:

@@ -12,6 +12,7 @@ from bookgen.store.migrate import migrate, pending
 from tests.databases import command, empty_database
 
 Ask = Callable[[str, Path], Awaitable[list[str]]]
+WAITS_FOR_ONE = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'one'::regclass AND NOT granted)"
 SQL = Path(__file__).parents[2] / "sql"
 
 
@@ -111,6 +112,24 @@ async def test_a_migration_that_waits_too_long_for_a_lock_says_who_holds_it(
 
     await other.close()
     assert await migrate(empty_dsn, folder) == ["0003_third.sql"]
+
+
+async def test_a_migration_that_meets_a_transaction_of_a_running_service_is_tried_again(
+    empty_dsn: str, folder: Path
+) -> None:
+    await migrate(empty_dsn, folder)
+    (folder / "0003_third.sql").write_text("ALTER TABLE two ADD COLUMN name text; CREATE INDEX ON one (id);")
+    service = await asyncpg.connect(empty_dsn)
+    async with service.transaction():
+        await service.execute("SET LOCAL deadlock_timeout = '1min'")  # so that it is the migration that gives way
+        await service.execute("UPDATE one SET id = 2")
+        migration = asyncio.create_task(migrate(empty_dsn, folder))
+        while not await service.fetchval(WAITS_FOR_ONE):  # noqa: ASYNC110 (the signal is a row)
+            await asyncio.sleep(0.01)
+        await service.execute("INSERT INTO two VALUES (1)")  # which the migration has locked
+
+    assert await migration == ["0003_third.sql"]
+    await service.close()
 
 
 async def test_a_folder_without_migrations_is_refused(empty_dsn: str, tmp_path: Path) -> None:
