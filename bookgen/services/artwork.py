@@ -118,8 +118,8 @@ class Artwork:
             variants = range(before, before + count)
             made = await self._all_made(work, [self._cover(work, copy, each, style, prompt) for each in variants])
             async with db.acquire() as connection, held.bringing(connection, len(made)):
+                await held.consume(connection, len(made))  # before other locks, as whatever writes chapters does
                 must_exist(await books.lock(connection, account_id, book_id))
-                await held.consume(connection, len(made))
                 kept = [await _keep_cover(connection, book_id, each, style, prompt) for each in made]
                 await books.touch(connection, book_id)
                 await require_stored(connection, self._quota, account_id)
@@ -182,8 +182,8 @@ class Artwork:
             picture = finished.picture
             size = {"width": picture.width, "height": picture.height}
             async with db.acquire() as connection, held.bringing(connection, 1):
-                must_exist(await chapters.lock(connection, account_id, chapter_id))
                 await held.consume(connection, 1)
+                must_exist(await chapters.lock(connection, account_id, chapter_id))
                 kept = await illustrations.add(
                     connection,
                     chapter_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import zipfile
 
@@ -18,6 +19,9 @@ from tests.fakes.image_server import ImageServer
 from tests.http.conftest import Api, OpenApi
 
 ROOT = "http://books.example"
+WAITS = """
+    SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
+"""
 
 
 async def picture(api: Api, url: str, **headers: str):
@@ -79,6 +83,23 @@ async def test_what_is_made_again_moves_its_book_up(api: Api) -> None:
         await api.patch(f"/books/{other['id']}/", {"subtitle": path})
         assert (await api.post(path, body)).status == 200
         assert [each["id"] for each in (await api.get("/books/")).body] == [book["id"], other["id"]]
+
+
+@pytest.mark.parametrize("path", ["/books/{book}/generate-cover/", "/chapters/{chapter}/generate-image/"])
+async def test_a_picture_and_a_chapter_written_again_do_not_wait_for_each_other(api: Api, path: str) -> None:
+    book = await api.outlined()
+    path = path.format(book=book["id"], chapter=book["chapters"][0]["id"])
+    await api.post(f"/books/{book['id']}/generate-cover/", {"count": 1})
+    pool = api.services.database.http
+    async with pool.acquire() as rewriting, rewriting.transaction():
+        await rewriting.execute("SELECT FROM usage_period FOR UPDATE")  # where an edit is counted
+        made = asyncio.create_task(api.post(path, {}))
+        while not await pool.fetchval(WAITS):  # noqa: ASYNC110 (the signal is a row)
+            await asyncio.sleep(0.01)
+        await rewriting.execute("SELECT FROM chapter FOR UPDATE NOWAIT")
+        await rewriting.execute("SELECT FROM book FOR NO KEY UPDATE NOWAIT")  # then the text is written
+
+    assert (await made).status == 200
 
 
 async def test_a_picture_that_is_paid_for_waits_until_there_is_a_worker_for_it(
