@@ -40,7 +40,8 @@ _OUTPUT_LIMIT = re.compile(
     r"range of max_tokens is \[1, (\d+)\]"
 )
 _SENTENCES = ("error", "message", "detail", "title")  # fields that hold one, or an object that does
-_MARKUP = re.compile(r"<(style|script)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+# What has no end goes on to that of the text, so that nothing is read twice: an error may be megabytes of them.
+_MARKUP = re.compile(r"<(style|script)\b.*?(?:</\1>|\Z)|<[^<>]*>", re.DOTALL | re.IGNORECASE)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _BUSY_EVENTS = ("rate_limit",)
 _DENIED_EVENTS = ("invalid_request", "authentication", "permission", "not_found", "insufficient_quota")

@@ -9,6 +9,7 @@ import pytest
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.access import Access
 from bookgen.providers.attempt import CallFailed
+from bookgen.providers.failures import MOST_DETAIL, sentence
 from bookgen.providers.openai import OpenAIProvider
 from bookgen.providers.text import StopReason
 from tests.fakes.model_script import fault
@@ -277,6 +278,13 @@ async def test_an_operator_is_told_what_the_server_said_and_what_to_do(server, s
     assert failed.value.to_do.startswith(to_do)
     assert bool(failed.value.to_do) == bool(to_do)
     await provider.close()
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize("part", ["<", "<style ", "<script>"])
+def test_an_error_of_nothing_but_markup_is_read_at_once(part) -> None:
+    assert len(sentence({"error": {"message": f"1 < 2 {part * 200_000}"}})) <= MOST_DETAIL
+    assert sentence("1 < 2") == "1 < 2"
 
 
 async def test_a_page_in_the_place_of_an_answer_is_told_as_a_wrong_address(server) -> None:
