@@ -45,7 +45,7 @@ class BookReading:
         flags = await through_outages(lambda: chapters.findings(pool, book_id))
         plan = await through_outages(lambda: resources.quota.plan(pool, account_id))
         seen = await survey(book, _each(resources, account_id, written))
-        return cls(resources, book, written, flags, seen, most_bytes(plan))
+        return cls(resources, book, written, flags, seen, most_bytes(plan, book))
 
     async def suggestions(self, chapter_id: int, steps: StoredSteps) -> list[NewSuggestion]:
         """What there is to suggest in the chapter as it is now, nothing when it is gone; its replies are stored by

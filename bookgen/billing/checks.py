@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from bookgen.errors import PlanUpgradeRequired
-from bookgen.models import UNLIMITED, Plan
+from bookgen.models import UNLIMITED, Book, Plan
 
-LONGEST_BOOKS = 3  # of the plan: a book may be longer than it was meant to be
+TIMES_AS_LONG = 3  # a book may be longer than it was meant to be
 BYTES_OF_A_WORD = 10  # a long one, with its space
 
 
-def most_bytes(plan: Plan) -> int | None:
-    """How many bytes of text a check reads; None: as many as there are."""
+def most_bytes(plan: Plan, book: Book) -> int | None:
+    """How many bytes of the book's text a check reads; None: as many as there are. The book may be longer than the plan
+    has them, where a credit covers it.
+    """
     if plan.features.books_per_month == UNLIMITED:
         return None
-    return LONGEST_BOOKS * BYTES_OF_A_WORD * plan.features.max_word_count_per_book
+    return TIMES_AS_LONG * BYTES_OF_A_WORD * max(plan.features.max_word_count_per_book, book.target_word_count)
 
 
-def require_readable(plan: Plan, size: int, upgrade_url: str) -> None:
+def require_readable(plan: Plan, book: Book, size: int, upgrade_url: str) -> None:
     """PlanUpgradeRequired for a text of more bytes than a check reads."""
-    most = most_bytes(plan)
+    most = most_bytes(plan, book)
     if most is not None and size > most:
         raise PlanUpgradeRequired(
-            f"A proofreading check of your plan reads up to {most:,} bytes of text. Choose fewer chapters.",
+            f"A proofreading check of this book reads up to {most:,} bytes of text. Choose fewer chapters.",
             requested=size,
             max_allowed=most,
             upgrade_url=upgrade_url,

@@ -18,7 +18,7 @@ from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, GenerationInProgress, InvalidInput, NotFound, QuotaExceeded, must_exist
 from bookgen.models import Allowance, Chapter, Report, Suggestion, SuggestionStatus
 from bookgen.services.corrections import AppliedSuggestions, Corrections
-from bookgen.store import book_state, chapters, reports, suggestions
+from bookgen.store import book_state, books, chapters, reports, suggestions
 from bookgen.store.suggestions import Filter
 from bookgen.threads import compute
 from bookgen.writing.proofreading.placing import applied, placed
@@ -79,7 +79,9 @@ class Proofreading:
             wanted = _wanted(await chapters.have_text(connection, book_id), chapter_ids)
             in_flight = await reports.active(connection, account_id)
             standing = await self._quota.standing(connection, account_id)
-            require_readable(standing.plan, await chapters.bytes_of(connection, wanted), self._quota.upgrade_url)
+            book = must_exist(await books.find(connection, account_id, book_id))
+            size = await chapters.bytes_of(connection, wanted)
+            require_readable(standing.plan, book, size, self._quota.upgrade_url)
             await self._quota.require(connection, standing, Allowance.PROOFREADING_CHECKS, in_flight=in_flight)
             report_id = await reports.add(connection, account_id, book_id, uuid4(), wanted)
             report = must_exist(await reports.find(connection, account_id, report_id))

@@ -369,11 +369,9 @@ async def test_a_check_reads_no_more_than_the_plan_allows_whatever_is_added_mean
     open_api: OpenApi, proofreader: Proofreader
 ) -> None:
     author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
-    made = await author.outlined()
+    made = await author.outlined(target_word_count=20)
     first, second = (chapter["id"] for chapter in made["chapters"])
-    await author.services.database.http.execute(
-        """UPDATE plan SET features = features || '{"max_word_count_per_book": 20}' WHERE slug = 'free'"""
-    )
+    await longest_book_of_free(author, 20)
     await author.patch(f"/chapters/{first}/", {"content": "It was of no use. " * 20})
     await author.patch(f"/chapters/{second}/", {"content": "It was of no use. " * 20})
 
@@ -390,6 +388,25 @@ async def test_a_check_reads_no_more_than_the_plan_allows_whatever_is_added_mean
     proofreader.may_answer.set()
     assert (await ended(author, report["id"]))["status"] == "completed"
     assert proofreader.calls == 1
+
+
+async def test_a_book_that_a_credit_covers_is_read_whole_whatever_the_plan(
+    open_api: OpenApi, proofreader: Proofreader
+) -> None:
+    author = await (await open_api(model=proofreader, billing="on")).as_new_account("ada")
+    made = await author.outlined(target_word_count=50)
+    await longest_book_of_free(author, 20)
+    await author.patch(f"/chapters/{made['chapters'][0]['id']}/", {"content": "В окне горел свет. " * 30})
+
+    report = (await author.post("/proofreading-reports/", {"book": made["id"]})).body
+
+    assert (await ended(author, report["id"]))["status"] == "completed"
+    assert proofreader.calls == 1
+
+
+async def longest_book_of_free(author: Api, words: int) -> None:
+    change = "UPDATE plan SET features = jsonb_set(features, '{max_word_count_per_book}', to_jsonb($1::int))"
+    await author.services.database.http.execute(f"{change} WHERE slug = 'free'", words)
 
 
 async def test_the_ledger_has_every_call_of_a_report(
