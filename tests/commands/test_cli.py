@@ -87,10 +87,11 @@ async def test_a_database_that_can_not_be_reached_stops_it(tmp_path: Path, comma
     assert "hush" not in line
 
 
-async def test_a_url_whose_password_is_not_quoted_shows_nothing_of_it(tmp_path: Path) -> None:
-    line = await refused(tmp_path, "migrate", BOOKGEN_DATABASE_URL="postgresql://ada:hu@sh:hush@127.0.0.1/books")
+@pytest.mark.parametrize("password", ["hu@sh:hush", "hu@sh/hush", "hu#sh"])
+async def test_a_url_whose_password_is_not_quoted_shows_nothing_of_it(tmp_path: Path, password: str) -> None:
+    line = await refused(tmp_path, "migrate", BOOKGEN_DATABASE_URL=f"postgresql://ada:{password}@127.0.0.1/books")
 
-    assert line == "BOOKGEN_DATABASE_URL can't be read: in a password @ : / are written %40 %3A %2F."
+    assert line.startswith("BOOKGEN_DATABASE_URL can't be read: in a password % @ : / ? # are written %25 %40 ")
 
 
 async def test_a_wrong_database_password_is_said(tmp_path: Path, dsn: str) -> None:

@@ -18,6 +18,7 @@ from bookgen.store.postgres.binaries import OLDEST
 from bookgen.store.postgres.embedded import EmbeddedPostgres
 
 STARTING_SECONDS = 300.0  # a server that says that it is starting gets the time of a crash recovery
+UNREADABLE = "can't be read: in a password % @ : / ? # are written %25 %40 %3A %2F %3F %23."
 URL, DIRECT_URL = "BOOKGEN_DATABASE_URL", "BOOKGEN_DATABASE_DIRECT_URL"
 
 
@@ -58,6 +59,8 @@ async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
     deadline = asyncio.get_running_loop().time() + STARTING_SECONDS
     while True:
         try:
+            if "@" in urlsplit(url).path:  # a slash of the password is taken for the end of the host
+                raise ValueError(url)
             connection = await asyncpg.connect(url, timeout=10, statement_cache_size=0, server_settings=dict(session))
             break
         except asyncpg.CannotConnectNowError as error:
@@ -70,7 +73,7 @@ async def _reach(setting: str, url: str, session: Mapping[str, str]) -> None:
                 raise _behind_a_pooler(setting, url) from error
             raise StartupError(f"{setting}: {_name(url)} can't be reached: {reason}") from error
         except ValueError as error:  # which quotes what may be a piece of the password
-            raise StartupError(f"{setting} can't be read: in a password @ : / are written %40 %3A %2F.") from error
+            raise StartupError(f"{setting} {UNREADABLE}") from error
     try:
         version = connection.get_server_version().major
         bound = await connection.fetchval("SHOW lock_timeout")
