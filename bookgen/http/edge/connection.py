@@ -34,7 +34,7 @@ LARGE_ANSWER = 64 * 1024
 LONGEST_SECONDS = 900.0  # whatever the size
 
 # A chunk of a few bytes costs as much as a long one to take, so that a read of nothing but such ones, which no client
-# sends, would hold up the loop for everybody.
+# sends, would hold up the loop for everybody. A match gives nothing back, so that no byte is read twice.
 TINY_CHUNK = re.compile(rb"\r\n0*+[1-3]?[0-9a-fA-F](?:[ \t;][^\r\n]*+)?\r\n")
 MOST_TINY_CHUNKS = 1000
 LEAST_OF_MANY = 6 * MOST_TINY_CHUNKS  # bytes: so many hold as many

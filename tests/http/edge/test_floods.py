@@ -84,6 +84,14 @@ async def test_a_body_in_pieces_of_a_byte_is_cut_off_before_it_is_taken_apart(
         writer.close()
 
 
+def test_lines_that_begin_as_a_small_chunk_are_read_once() -> None:
+    began = time.process_time()
+
+    assert not connection.TINY_CHUNK.search((b"\r\n" + b"0" * 30 + b"x") * 1_500_000)
+
+    assert time.process_time() - began < 2
+
+
 async def test_a_body_in_chunks_is_taken_as_one(visitor: Api) -> None:
     async with listening(visitor) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
