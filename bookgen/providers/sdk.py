@@ -35,6 +35,7 @@ CLOUDS = (
     *("openai.com", "anthropic.com", "azure.com", "googleapis.com", "amazonaws.com", "openrouter.ai", "mistral.ai"),
     *("groq.com", "deepseek.com", "together.xyz", "fireworks.ai", "cerebras.ai", "x.ai"),
 )
+LEAST_SECRET = 8  # characters of a key; a shorter one, as `local` or `none`, is what a server of one's own is given
 LEAST_KEPT = 600  # characters of prose that are kept when a bound ends the call
 CHARACTERS_PER_TOKEN = 4  # for servers that tell no usage
 MOST_WEIGHT = 1.5  # of an estimated token, in those of a cloud's model
@@ -121,7 +122,7 @@ class SdkProvider(ABC):
         failed.address = self._access.url
         if failed.cure is Cure.MODEL and self.is_own_server and (names := await self._names(client)):
             failed.detail = f"{failed.detail.rstrip('.')}; it has {', '.join(names)}"
-        if self._access.key:
+        if len(self._access.key) >= LEAST_SECRET:
             failed.detail = failed.detail.replace(self._access.key, "[hidden]")
         cure = Cure.CONNECT if failed.cure is Cure.START and not self._access.url else failed.cure
         failed.to_do = (cure or "").format(provider=self.provider.upper())

@@ -262,14 +262,14 @@ async def test_what_will_never_succeed_is_said_with_its_reason(server, status, s
         (404, 'Model "X" not found.', 'Model "X" not found; it has A, B', "Name a model that it has."),
         (404, "Not Found", "Not Found", "Set OPENAI_BASE_URL right: most servers' ends in /v1."),
         (404, "No models loaded.", "No models loaded.", ""),
-        (401, "Wrong key: sk-Hush.\x1b[31m", "Wrong key: [hidden]. [31m", "Set OPENAI_API_KEY right."),
+        (401, "Wrong key: sk-Hush!.\x1b[31m", "Wrong key: [hidden]. [31m", "Set OPENAI_API_KEY right."),
         (502, "<html><style>b</style><h1>Bad\nGateway</h1>", "Bad Gateway", "Try again later"),
     ],
 )
 async def test_an_operator_is_told_what_the_server_said_and_what_to_do(server, status, message, detail, to_do) -> None:
     server.configure(models=["B", "A"])
     server.script(fault("status", status=status, message=message, times=2))
-    provider = OpenAIProvider("local", Access("sk-Hush", f"{server.url}/gateway/v1"))
+    provider = OpenAIProvider("local", Access("sk-Hush!", f"{server.url}/gateway/v1"))
 
     with pytest.raises(CallFailed) as failed:
         await provider.attempt(chapter_request())
@@ -300,12 +300,13 @@ async def test_a_page_in_the_place_of_an_answer_is_told_as_a_wrong_address(serve
 
 
 async def test_nobody_at_an_address_is_told_by_its_reason() -> None:
-    provider = OpenAIProvider("local", Access(url="http://127.0.0.1:1/v1"))
+    # A server of one's own wants some key or none, which is no secret.
+    provider = OpenAIProvider("local", Access("local", "http://localhost:1/v1"))
 
     with pytest.raises(CallFailed) as refused:
         await provider.attempt(chapter_request())
 
-    assert refused.value.detail == "127.0.0.1:1: Connection refused"
+    assert refused.value.detail == "localhost:1: Connection refused"
     assert refused.value.to_do == "Is it running, and is OPENAI_BASE_URL its address?"
     await provider.close()
 
