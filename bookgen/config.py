@@ -281,7 +281,9 @@ class Config(BaseSettings):
 def load(env_file: Path | None = Path(".env")) -> Config:
     """The settings, or a StartupError with a line for each that is wrong."""
     lines = _read(env_file)
-    problems = [*_unread(env_file, lines), *_unknown({*os.environ, *(line.key for line in lines if line.key)})]
+    if unread := [*_unread(env_file, lines)]:  # of which dotenv would warn in words of its own
+        raise StartupError("\n".join(unread))
+    problems = [*_unknown({*os.environ, *(line.key for line in lines if line.key)})]
     try:
         config = Config(_env_file=env_file)  # type: ignore[call-arg]
         problems += [*_keyless(config), *_unpooled(config)]

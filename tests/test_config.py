@@ -147,11 +147,15 @@ def test_a_dotenv_file_is_read_and_the_environment_wins(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("line", ['BOOKGEN_MODEL="openai:x', "BOOKGEN_PORT: 8001", "BOOKGEN_PORT 8001"])
-def test_a_line_of_the_dotenv_file_that_is_no_setting_is_named(tmp_path: Path, line: str) -> None:
+def test_a_line_of_the_dotenv_file_that_is_no_setting_is_named(
+    tmp_path: Path, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / ".env").write_text(f"# ours\nOTHER='a b' # theirs\n{line}\n")
 
     with pytest.raises(StartupError, match=r"^Line 3 of \.env takes NAME=value, with the end of a quote"):
         config.load()
+
+    assert not caplog.records
 
 
 def test_a_setting_in_small_letters_is_refused(tmp_path: Path) -> None:
