@@ -25,6 +25,7 @@ from yarl import URL
 from bookgen.providers.deadlines import Deadlines
 
 MOST_BYTES = 16 * 2**20
+STALE_SECONDS = 1.0  # within which a request hears that its connection was closed before it
 
 
 # The bounds of the call that this task makes, where they are not those of every call.
@@ -110,14 +111,18 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 @dataclass(slots=True)
 class _Connection:
-    """Of one request. `kept`: it was used before, so that the server may have closed it meanwhile."""
+    """Of one request. `kept_until`: when it was used again, so that the server may have closed it by then."""
 
-    kept: bool = False
+    kept_until: float | None = None
+
+    def was_closed(self) -> bool:
+        """Whether what breaks off now was closed before the request. Later, the server was at work, and is paid."""
+        return self.kept_until is not None and asyncio.get_running_loop().time() <= self.kept_until + STALE_SECONDS
 
 
 def _tells_kept_connections() -> aiohttp.TraceConfig:
     async def tell(_session: object, context: Any, _told: object) -> None:
-        context.trace_request_ctx.kept = True
+        context.trace_request_ctx.kept_until = asyncio.get_running_loop().time()
 
     tracing = aiohttp.TraceConfig()
     tracing.on_connection_reuseconn.append(tell)
@@ -138,7 +143,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             try:
                 reply = await self._asked(request, connection)
             except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
-                if not connection.kept:
+                if not connection.was_closed():
                     raise
                 # llama.cpp closes each when its reply has ended, and says that it keeps it
                 reply = await self._asked(request, _Connection())

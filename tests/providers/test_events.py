@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 import httpx2
 import pytest
 
+from bookgen.providers import transport
 from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.deadlines import Deadlines
 from bookgen.providers.events import ToldError, read_events
@@ -116,25 +117,42 @@ async def test_a_finished_stream_leaves_its_connection_for_the_next_call(server)
     await provider.close()
 
 
-async def test_a_kept_connection_that_the_server_has_closed_is_made_anew() -> None:
-    asked: list[int] = []
+class HangsUp:
+    """A server that answers one request on a connection, and hangs up at the next. `asked`: by which connections."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answers one request, and hangs up at the next."""
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for answer in (b"HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Length: 2\r\n\r\nhi", b""):
             await reader.readuntil(b"\r\n\r\n")
-            asked.append(writer.get_extra_info("peername")[1])
+            self.asked.append(writer.get_extra_info("peername")[1])
             writer.write(answer)
         writer.close()
 
-    client = BoundedClient(Deadlines(), connections=4)
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+
+async def test_a_kept_connection_that_the_server_has_closed_is_made_anew() -> None:
+    server, client = HangsUp(), BoundedClient(Deadlines(), connections=4)
+    async with await asyncio.start_server(server, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
         replies = [await client.post(f"http://127.0.0.1:{port}/", content=b"{}") for _ in range(2)]
         await client.aclose()
 
     assert [reply.text for reply in replies] == ["hi", "hi"]
-    assert [asked.count(port) for port in dict.fromkeys(asked)] == [2, 1]
+    assert [server.asked.count(port) for port in dict.fromkeys(server.asked)] == [2, 1]
+
+
+async def test_a_server_that_was_at_work_before_it_hung_up_is_not_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "STALE_SECONDS", -1.0)
+    server, client = HangsUp(), BoundedClient(Deadlines(), connections=4)
+    async with await asyncio.start_server(server, "127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+        await client.post(url, content=b"{}")
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await client.post(url, content=b"{}")
+        await client.aclose()
+
+    assert len(server.asked) == 2
 
 
 async def test_nobody_at_the_address_and_one_who_hangs_up_are_away() -> None:
