@@ -18,7 +18,18 @@ _owned = mapper(OwnedAddon, id=itemgetter("owned_id"), addon=addon_of)
 
 LIST_ACTIVE = f"SELECT {COLUMNS} FROM addon a WHERE a.is_active ORDER BY a.sort_order, a.id"
 
+
+async def list_active(db: DB) -> list[Addon]:
+    return [addon_of(row) for row in await db.fetch(LIST_ACTIVE)]
+
+
 FIND = f"SELECT {COLUMNS} FROM addon a WHERE a.slug = $1"
+
+
+async def find(db: DB, slug: str) -> Addon | None:
+    row = await db.fetchrow(FIND, slug)
+    return row and addon_of(row)
+
 
 # A purchase of one use that is still paid for.
 BOUGHT = """c.account_id = o.account_id AND c.kind = 'addon' AND c.slug = a.slug AND c.billing = 'per_use'
@@ -42,11 +53,24 @@ OWNED = f"""
      ORDER BY a.sort_order, o.billing_type
 """
 
+
+async def owned(
+    db: DB, account_id: int, period_start: datetime, period_end: datetime, now: datetime
+) -> list[OwnedAddon]:
+    """The account's add-ons with the uses taken by `now`, and those made in the period."""
+    return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end, now)]
+
+
 OWN_BY_USE = """
     INSERT INTO account_addon (account_id, addon_id, billing_type)
     SELECT $1, id, 'per_use' FROM addon WHERE slug = $2
     ON CONFLICT (account_id, addon_id, billing_type) DO NOTHING
 """
+
+
+async def own_by_use(connection: DB, account_id: int, slug: str) -> None:
+    await connection.execute(OWN_BY_USE, account_id, slug)
+
 
 OWN_BY_MONTH = """
     INSERT INTO account_addon AS o
@@ -56,7 +80,26 @@ OWN_BY_MONTH = """
     DO UPDATE SET status = $3, processor_id = $4, current_period_end = $5, past_due_since = $6
 """
 
+
+async def own_by_month(
+    connection: DB,
+    account_id: int,
+    slug: str,
+    status: SubscriptionStatus,
+    processor_id: str,
+    period_end: datetime,
+    past_due_since: datetime | None,
+) -> None:
+    await connection.execute(OWN_BY_MONTH, account_id, slug, status, processor_id, period_end, past_due_since)
+
+
 CANCEL = "UPDATE account_addon SET status = 'canceled' WHERE account_id = $1 AND billing_type = 'monthly'"
+
+
+async def cancel(connection: DB, account_id: int) -> None:
+    """The payment processor has no subscription to an add-on any more; what was paid for lasts."""
+    await connection.execute(CANCEL, account_id)
+
 
 # Of a book that a run left unfinished the use is still there, unless its purchase was refunded since.
 TAKE_OVER_USE = """
@@ -74,6 +117,13 @@ FORGET_KEPT_USES = """
      WHERE o.id = u.account_addon_id AND o.account_id = $1 AND u.kept_until <= $2
 """
 
+
+async def take_over_use(connection: DB, run_id: UUID, account_id: int, slug: str, book_id: int, now: datetime) -> bool:
+    """Whether the run has a use: it holds one already, or has that which an earlier run of the book left."""
+    await connection.execute(FORGET_KEPT_USES, account_id, now)
+    return bool(await connection.fetchval(TAKE_OVER_USE, run_id, account_id, slug, book_id, now))
+
+
 # One by use is charged to the oldest purchase that has its use left.
 HOLD_USE = f"""
     INSERT INTO addon_use (run_id, account_addon_id, book_id, checkout_id)
@@ -87,7 +137,17 @@ HOLD_USE = f"""
      WHERE o.id = $2
 """
 
+
+async def hold_use(connection: DB, run_id: UUID, owned_id: int, book_id: int) -> None:
+    await connection.execute(HOLD_USE, run_id, owned_id, book_id)
+
+
 COUNT_USE = "UPDATE addon_use SET used_at = $2, kept_until = NULL WHERE run_id = $1 AND used_at IS NULL"
+
+
+async def count_use(connection: DB, run_id: UUID, now: datetime) -> None:
+    await connection.execute(COUNT_USE, run_id, now)
+
 
 # What was paid for on behalf of a use stays on its account, whichever run of the book has it next.
 KEEP_USE = """
@@ -102,57 +162,6 @@ KEEP_USE = """
 """
 
 RELEASE_USE = "DELETE FROM addon_use WHERE run_id = $1 AND used_at IS NULL AND kept_until IS NULL"
-
-
-async def list_active(db: DB) -> list[Addon]:
-    return [addon_of(row) for row in await db.fetch(LIST_ACTIVE)]
-
-
-async def find(db: DB, slug: str) -> Addon | None:
-    row = await db.fetchrow(FIND, slug)
-    return row and addon_of(row)
-
-
-async def owned(
-    db: DB, account_id: int, period_start: datetime, period_end: datetime, now: datetime
-) -> list[OwnedAddon]:
-    """The account's add-ons with the uses taken by `now`, and those made in the period."""
-    return [_owned(row) for row in await db.fetch(OWNED, account_id, period_start, period_end, now)]
-
-
-async def own_by_use(connection: DB, account_id: int, slug: str) -> None:
-    await connection.execute(OWN_BY_USE, account_id, slug)
-
-
-async def own_by_month(
-    connection: DB,
-    account_id: int,
-    slug: str,
-    status: SubscriptionStatus,
-    processor_id: str,
-    period_end: datetime,
-    past_due_since: datetime | None,
-) -> None:
-    await connection.execute(OWN_BY_MONTH, account_id, slug, status, processor_id, period_end, past_due_since)
-
-
-async def cancel(connection: DB, account_id: int) -> None:
-    """The payment processor has no subscription to an add-on any more; what was paid for lasts."""
-    await connection.execute(CANCEL, account_id)
-
-
-async def take_over_use(connection: DB, run_id: UUID, account_id: int, slug: str, book_id: int, now: datetime) -> bool:
-    """Whether the run has a use: it holds one already, or has that which an earlier run of the book left."""
-    await connection.execute(FORGET_KEPT_USES, account_id, now)
-    return bool(await connection.fetchval(TAKE_OVER_USE, run_id, account_id, slug, book_id, now))
-
-
-async def hold_use(connection: DB, run_id: UUID, owned_id: int, book_id: int) -> None:
-    await connection.execute(HOLD_USE, run_id, owned_id, book_id)
-
-
-async def count_use(connection: DB, run_id: UUID, now: datetime) -> None:
-    await connection.execute(COUNT_USE, run_id, now)
 
 
 async def release_use(connection: DB, run_id: UUID, kept_until: datetime) -> None:

@@ -18,7 +18,18 @@ PACKAGES = f"SELECT {columns(field_names(CreditPackage))} FROM credit_package WH
 
 LIST_PACKAGES = f"{PACKAGES} ORDER BY display_order, id"
 
+
+async def list_packages(db: DB) -> list[CreditPackage]:
+    return [CreditPackage(**row) for row in await db.fetch(LIST_PACKAGES)]
+
+
 FIND_PACKAGE = f"{PACKAGES} AND slug = $1"
+
+
+async def find_package(db: DB, slug: str) -> CreditPackage | None:
+    row = await db.fetchrow(FIND_PACKAGE, slug)
+    return row and CreditPackage(**row)
+
 
 MAKE_WALLET = "INSERT INTO wallet (account_id) VALUES ($1) ON CONFLICT (account_id) DO NOTHING"
 
@@ -32,7 +43,23 @@ WALLET = """
      GROUP BY w.id
 """
 
+
+async def wallet(db: DB, account_id: int) -> Wallet:
+    """The account's wallet, made when it is first asked for."""
+    row = await db.fetchrow(WALLET, account_id)
+    if row is None:
+        await db.execute(MAKE_WALLET, account_id)
+        row = await db.fetchrow(WALLET, account_id)
+    return Wallet(**row)
+
+
 BALANCE = "SELECT coalesce((SELECT balance FROM wallet WHERE account_id = $1), 0)"
+
+
+async def balance(db: DB, account_id: int) -> int:
+    found: int = await db.fetchval(BALANCE, account_id)
+    return found
+
 
 TRANSACTIONS = """
     SELECT id, kind, amount, balance_after, description, book_id, created_at
@@ -41,6 +68,11 @@ TRANSACTIONS = """
      ORDER BY id DESC
      LIMIT $2
 """
+
+
+async def transactions(db: DB, account_id: int, limit: int) -> list[CreditTransaction]:
+    return [transaction_of(row) for row in await db.fetch(TRANSACTIONS, account_id, limit)]
+
 
 # Oldest first; $2 is now.
 LOTS = """
@@ -52,58 +84,18 @@ LOTS = """
      ORDER BY l.id
 """
 
+
+async def lots(db: DB, account_id: int, now: datetime) -> list[CreditLot]:
+    """The lots with credits left, oldest first."""
+    return [CreditLot(**row) for row in await db.fetch(LOTS, account_id, now)]
+
+
 ADD_LOT = """
     INSERT INTO credit_lot (account_id, checkout_id, credits, remaining, words_per_book)
     VALUES ($1, $2, $3, $3, $4)
     ON CONFLICT (checkout_id) DO NOTHING
     RETURNING id
 """
-
-DRAW_FROM_LOT = "UPDATE credit_lot SET remaining = remaining - $2, taken_back = taken_back + $3 WHERE id = $1"
-
-RAISE_REFUND_DUE = """
-    UPDATE credit_lot SET refund_due = greatest(refund_due, least($2, credits)) WHERE checkout_id = $1
-"""
-
-# The balance moves and the row that says why is written in one statement.
-BOOK_IN_LEDGER = """
-    WITH moved AS (
-        UPDATE wallet SET balance = balance + $4, updated_at = now() WHERE account_id = $1 RETURNING balance)
-    INSERT INTO credit_transaction (account_id, lot_id, kind, amount, balance_after, description, book_id, run_id)
-    SELECT $1, $2, $3, $4, moved.balance, $5, $6, $7 FROM moved
-"""
-
-
-async def list_packages(db: DB) -> list[CreditPackage]:
-    return [CreditPackage(**row) for row in await db.fetch(LIST_PACKAGES)]
-
-
-async def find_package(db: DB, slug: str) -> CreditPackage | None:
-    row = await db.fetchrow(FIND_PACKAGE, slug)
-    return row and CreditPackage(**row)
-
-
-async def wallet(db: DB, account_id: int) -> Wallet:
-    """The account's wallet, made when it is first asked for."""
-    row = await db.fetchrow(WALLET, account_id)
-    if row is None:
-        await db.execute(MAKE_WALLET, account_id)
-        row = await db.fetchrow(WALLET, account_id)
-    return Wallet(**row)
-
-
-async def balance(db: DB, account_id: int) -> int:
-    found: int = await db.fetchval(BALANCE, account_id)
-    return found
-
-
-async def transactions(db: DB, account_id: int, limit: int) -> list[CreditTransaction]:
-    return [transaction_of(row) for row in await db.fetch(TRANSACTIONS, account_id, limit)]
-
-
-async def lots(db: DB, account_id: int, now: datetime) -> list[CreditLot]:
-    """The lots with credits left, oldest first."""
-    return [CreditLot(**row) for row in await db.fetch(LOTS, account_id, now)]
 
 
 async def add_lot(
@@ -115,12 +107,29 @@ async def add_lot(
     return lot_id
 
 
+DRAW_FROM_LOT = "UPDATE credit_lot SET remaining = remaining - $2, taken_back = taken_back + $3 WHERE id = $1"
+
+
 async def draw_from_lot(connection: DB, lot_id: int, *, credits: int, taken_back: int = 0) -> None:
     await connection.execute(DRAW_FROM_LOT, lot_id, credits, taken_back)
 
 
+RAISE_REFUND_DUE = """
+    UPDATE credit_lot SET refund_due = greatest(refund_due, least($2, credits)) WHERE checkout_id = $1
+"""
+
+
 async def raise_refund_due(connection: DB, checkout_id: int, credits: int) -> None:
     await connection.execute(RAISE_REFUND_DUE, checkout_id, credits)
+
+
+# The balance moves and the row that says why is written in one statement.
+BOOK_IN_LEDGER = """
+    WITH moved AS (
+        UPDATE wallet SET balance = balance + $4, updated_at = now() WHERE account_id = $1 RETURNING balance)
+    INSERT INTO credit_transaction (account_id, lot_id, kind, amount, balance_after, description, book_id, run_id)
+    SELECT $1, $2, $3, $4, moved.balance, $5, $6, $7 FROM moved
+"""
 
 
 async def book_in_ledger(

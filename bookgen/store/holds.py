@@ -21,51 +21,13 @@ HOLDS = f"""
 
 FIND_BY_BOOK = f"{HOLDS} WHERE h.book_id = $1"
 
-FIND_BY_RUN = f"{HOLDS} WHERE h.run_id = $1"
-
-COUNT_IN_PERIOD = """
-    SELECT count(*) FROM hold WHERE account_id = $1 AND source = 'subscription' AND period_start = $2
-"""
-
-ADD = f"""
-    INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end, words_before)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT {WORDS} WHERE book_id = $2))
-    ON CONFLICT (book_id) DO NOTHING
-    RETURNING true
-"""
-
-HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL WHERE id = $1"
-
-KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2 WHERE id = $1"
-
-LEAVE_BOOK = "UPDATE hold SET book_id = NULL WHERE id = $1"
-
-REMOVE = "DELETE FROM hold WHERE id = $1"
-
-# The second kind lost its book while a run of it had the hold.
-REMOVE_EXPIRED = """
-    DELETE FROM hold
-     WHERE account_id = $1
-       AND (kept_until <= $2 OR (book_id IS NULL AND kept_until IS NULL AND period_end <= $2))
-"""
-
-# A run that completed, or what is set aside for one that has not; of what was kept until now nothing is set aside.
-PAYS_FOR = """
-    SELECT EXISTS (SELECT FROM consumption WHERE account_id = $1 AND book_id = $2)
-        OR EXISTS (SELECT FROM hold WHERE book_id = $2 AND (kept_until IS NULL OR kept_until > $3))
-"""
-
-CONSUME = """
-    INSERT INTO consumption (run_id, account_id, book_id, source, lot_id, period_start, words)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
-    ON CONFLICT (run_id) DO NOTHING
-    RETURNING true
-"""
-
 
 async def find_by_book(db: DB, book_id: int) -> Hold | None:
     row = await db.fetchrow(FIND_BY_BOOK, book_id)
     return row and _hold(row)
+
+
+FIND_BY_RUN = f"{HOLDS} WHERE h.run_id = $1"
 
 
 async def find_by_run(db: DB, run_id: UUID) -> Hold | None:
@@ -73,9 +35,22 @@ async def find_by_run(db: DB, run_id: UUID) -> Hold | None:
     return row and _hold(row)
 
 
+COUNT_IN_PERIOD = """
+    SELECT count(*) FROM hold WHERE account_id = $1 AND source = 'subscription' AND period_start = $2
+"""
+
+
 async def count_in_period(db: DB, account_id: int, period_start: datetime) -> int:
     count: int = await db.fetchval(COUNT_IN_PERIOD, account_id, period_start)
     return count
+
+
+ADD = f"""
+    INSERT INTO hold (account_id, book_id, run_id, source, lot_id, period_start, period_end, words_before)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT {WORDS} WHERE book_id = $2))
+    ON CONFLICT (book_id) DO NOTHING
+    RETURNING true
+"""
 
 
 async def add(
@@ -93,8 +68,14 @@ async def add(
     return bool(await connection.fetchval(ADD, *told))
 
 
+HAND_TO_RUN = "UPDATE hold SET run_id = $2, kept_until = NULL WHERE id = $1"
+
+
 async def hand_to_run(connection: DB, hold_id: int, run_id: UUID) -> None:
     await connection.execute(HAND_TO_RUN, hold_id, run_id)
+
+
+KEEP = "UPDATE hold SET run_id = NULL, kept_until = $2 WHERE id = $1"
 
 
 async def keep(connection: DB, hold_id: int, until: datetime) -> None:
@@ -102,22 +83,51 @@ async def keep(connection: DB, hold_id: int, until: datetime) -> None:
     await connection.execute(KEEP, hold_id, until)
 
 
+LEAVE_BOOK = "UPDATE hold SET book_id = NULL WHERE id = $1"
+
+
 async def leave_book(connection: DB, hold_id: int) -> None:
     """Leaves a kept hold without its book, as if that was deleted: it lasts until the period ends and pays nothing."""
     await connection.execute(LEAVE_BOOK, hold_id)
+
+
+REMOVE = "DELETE FROM hold WHERE id = $1"
 
 
 async def remove(connection: DB, hold_id: int) -> None:
     await connection.execute(REMOVE, hold_id)
 
 
+# The second kind lost its book while a run of it had the hold.
+REMOVE_EXPIRED = """
+    DELETE FROM hold
+     WHERE account_id = $1
+       AND (kept_until <= $2 OR (book_id IS NULL AND kept_until IS NULL AND period_end <= $2))
+"""
+
+
 async def remove_expired(connection: DB, account_id: int, now: datetime) -> None:
     await connection.execute(REMOVE_EXPIRED, account_id, now)
+
+
+# A run that completed, or what is set aside for one that has not; of what was kept until now nothing is set aside.
+PAYS_FOR = """
+    SELECT EXISTS (SELECT FROM consumption WHERE account_id = $1 AND book_id = $2)
+        OR EXISTS (SELECT FROM hold WHERE book_id = $2 AND (kept_until IS NULL OR kept_until > $3))
+"""
 
 
 async def pays_for(db: DB, account_id: int, book_id: int, now: datetime) -> bool:
     """Whether an allowance or a credit has paid for the book, or is set aside for it."""
     return bool(await db.fetchval(PAYS_FOR, account_id, book_id, now))
+
+
+CONSUME = """
+    INSERT INTO consumption (run_id, account_id, book_id, source, lot_id, period_start, words)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
+    ON CONFLICT (run_id) DO NOTHING
+    RETURNING true
+"""
 
 
 async def consume(

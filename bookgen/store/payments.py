@@ -15,85 +15,6 @@ OPEN_CHECKOUT = """
     RETURNING id, key
 """
 
-FIND_CHECKOUT = """
-    SELECT id, account_id, kind, slug, billing, amount_cents, credits, words_per_book, session_id, status
-      FROM checkout
-     WHERE key = $1
-"""
-
-NAME_SESSION = "UPDATE checkout SET session_id = $2, updated_at = now() WHERE id = $1"
-
-OPEN_PAGES = """
-    SELECT id, session_id
-      FROM checkout
-     WHERE account_id = $1 AND kind = $2 AND (kind = 'plan' OR slug = $3) AND billing IN ('monthly', 'yearly')
-       AND status = 'open'
-     ORDER BY id
-"""
-
-# An expired page can't be paid any more; about every other one the processor may know more than we do.
-SESSIONS_SINCE = """
-    SELECT session_id
-      FROM checkout
-     WHERE session_id IS NOT NULL AND status <> 'expired' AND created_at >= $1
-     ORDER BY id
-"""
-
-SETTLE_CHECKOUT = """
-    UPDATE checkout
-       SET status = $2, account_id = coalesce(account_id, $3), session_id = $4, payment_intent = $5, updated_at = now()
-     WHERE id = $1
-"""
-
-WAIT = "UPDATE checkout SET buyer_email = $2, refunded_credits = greatest(refunded_credits, $3) WHERE id = $1"
-
-WAITING_FOR = """
-    SELECT id, credits, words_per_book, refunded_credits
-      FROM checkout
-     WHERE folded_address(buyer_email) = folded_address($1) AND account_id IS NULL AND kind = 'credits'
-       AND status IN ('paid', 'refunded')
-     ORDER BY id
-"""
-
-GIVE = "UPDATE checkout SET account_id = $2, updated_at = now() WHERE id = $1"
-
-END_CHECKOUT = "UPDATE checkout SET status = $2, updated_at = now() WHERE id = $1"
-
-HAS_PAID = """
-    SELECT EXISTS (SELECT FROM checkout WHERE account_id = $1 AND status IN ('paid', 'refunded'))
-        OR EXISTS (SELECT FROM subscription WHERE account_id = $1 AND processor_id IS NOT NULL)
-"""
-
-CUSTOMER_OF = "SELECT customer_id FROM payment_customer WHERE account_id = $1"
-
-ACCOUNT_OF = "SELECT account_id FROM payment_customer WHERE customer_id = $1"
-
-# The first one stays: an account is one customer, whatever races.
-BIND_CUSTOMER = "INSERT INTO payment_customer (account_id, customer_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"
-
-REPLACE_CUSTOMER = "UPDATE payment_customer SET customer_id = $3 WHERE account_id = $1 AND customer_id = $2"
-
-CUSTOMERS = "SELECT customer_id FROM payment_customer ORDER BY account_id"
-
-SESSION_FACTS = """
-    SELECT c.status, c.account_id AS account, l.credits, l.refund_due AS "credits refunded"
-      FROM checkout c
-      LEFT JOIN credit_lot l ON l.checkout_id = c.id
-     WHERE c.session_id = $1
-"""
-
-CUSTOMER_FACTS = """
-    SELECT p.slug AS plan, s.status, s.billing_interval AS interval, s.current_period_end AS "paid until",
-           s.cancel_at_period_end AS "ends then",
-           (SELECT string_agg(a.slug || ' ' || o.status, ', ' ORDER BY a.slug)
-              FROM account_addon o JOIN addon a ON a.id = o.addon_id
-             WHERE o.account_id = s.account_id AND o.billing_type = 'monthly') AS "add-ons"
-      FROM payment_customer c
-      JOIN subscription s ON s.account_id = c.account_id
-      JOIN plan p ON p.id = s.plan_id
-     WHERE c.customer_id = $1
-"""
-
 
 async def open_checkout(
     db: DB,
@@ -109,13 +30,32 @@ async def open_checkout(
     return row["id"], row["key"]
 
 
+FIND_CHECKOUT = """
+    SELECT id, account_id, kind, slug, billing, amount_cents, credits, words_per_book, session_id, status
+      FROM checkout
+     WHERE key = $1
+"""
+
+
 async def find_checkout(db: DB, key: UUID) -> Checkout | None:
     row = await db.fetchrow(FIND_CHECKOUT, key)
     return row and Checkout(**row)
 
 
+NAME_SESSION = "UPDATE checkout SET session_id = $2, updated_at = now() WHERE id = $1"
+
+
 async def name_session(db: DB, checkout_id: int, session_id: str) -> None:
     await db.execute(NAME_SESSION, checkout_id, session_id)
+
+
+OPEN_PAGES = """
+    SELECT id, session_id
+      FROM checkout
+     WHERE account_id = $1 AND kind = $2 AND (kind = 'plan' OR slug = $3) AND billing IN ('monthly', 'yearly')
+       AND status = 'open'
+     ORDER BY id
+"""
 
 
 async def open_pages(db: DB, account_id: int, kind: str, slug: str) -> dict[int, str | None]:
@@ -123,8 +63,24 @@ async def open_pages(db: DB, account_id: int, kind: str, slug: str) -> dict[int,
     return {row["id"]: row["session_id"] for row in await db.fetch(OPEN_PAGES, account_id, kind, slug)}
 
 
+# An expired page can't be paid any more; about every other one the processor may know more than we do.
+SESSIONS_SINCE = """
+    SELECT session_id
+      FROM checkout
+     WHERE session_id IS NOT NULL AND status <> 'expired' AND created_at >= $1
+     ORDER BY id
+"""
+
+
 async def sessions_since(db: DB, moment: datetime) -> list[str]:
     return [row["session_id"] for row in await db.fetch(SESSIONS_SINCE, moment)]
+
+
+SETTLE_CHECKOUT = """
+    UPDATE checkout
+       SET status = $2, account_id = coalesce(account_id, $3), session_id = $4, payment_intent = $5, updated_at = now()
+     WHERE id = $1
+"""
 
 
 async def settle_checkout(
@@ -133,9 +89,21 @@ async def settle_checkout(
     await connection.execute(SETTLE_CHECKOUT, checkout_id, status, account_id, session_id, payment_intent)
 
 
+WAIT = "UPDATE checkout SET buyer_email = $2, refunded_credits = greatest(refunded_credits, $3) WHERE id = $1"
+
+
 async def wait(connection: DB, checkout_id: int, buyer_email: str, refunded_credits: int) -> None:
     """Keep a paid guest checkout for whoever proves the buyer's address."""
     await connection.execute(WAIT, checkout_id, buyer_email, refunded_credits)
+
+
+WAITING_FOR = """
+    SELECT id, credits, words_per_book, refunded_credits
+      FROM checkout
+     WHERE folded_address(buyer_email) = folded_address($1) AND account_id IS NULL AND kind = 'credits'
+       AND status IN ('paid', 'refunded')
+     ORDER BY id
+"""
 
 
 async def waiting_for(connection: DB, email: str) -> list[PaidCredits]:
@@ -143,8 +111,14 @@ async def waiting_for(connection: DB, email: str) -> list[PaidCredits]:
     return [PaidCredits(**row) for row in await connection.fetch(WAITING_FOR, email)]
 
 
+GIVE = "UPDATE checkout SET account_id = $2, updated_at = now() WHERE id = $1"
+
+
 async def give(connection: DB, checkout_id: int, account_id: int) -> None:
     await connection.execute(GIVE, checkout_id, account_id)
+
+
+END_CHECKOUT = "UPDATE checkout SET status = $2, updated_at = now() WHERE id = $1"
 
 
 async def end_checkout(db: DB, checkout_id: int, *, paid: bool) -> None:
@@ -152,8 +126,17 @@ async def end_checkout(db: DB, checkout_id: int, *, paid: bool) -> None:
     await db.execute(END_CHECKOUT, checkout_id, "paid" if paid else "failed")
 
 
+HAS_PAID = """
+    SELECT EXISTS (SELECT FROM checkout WHERE account_id = $1 AND status IN ('paid', 'refunded'))
+        OR EXISTS (SELECT FROM subscription WHERE account_id = $1 AND processor_id IS NOT NULL)
+"""
+
+
 async def has_paid(db: DB, account_id: int) -> bool:
     return bool(await db.fetchval(HAS_PAID, account_id))
+
+
+CUSTOMER_OF = "SELECT customer_id FROM payment_customer WHERE account_id = $1"
 
 
 async def customer_of(db: DB, account_id: int) -> str | None:
@@ -161,26 +144,60 @@ async def customer_of(db: DB, account_id: int) -> str | None:
     return customer
 
 
+ACCOUNT_OF = "SELECT account_id FROM payment_customer WHERE customer_id = $1"
+
+
 async def account_of(db: DB, customer_id: str) -> int | None:
     account_id: int | None = await db.fetchval(ACCOUNT_OF, customer_id)
     return account_id
+
+
+# The first one stays: an account is one customer, whatever races.
+BIND_CUSTOMER = "INSERT INTO payment_customer (account_id, customer_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 
 
 async def bind_customer(db: DB, account_id: int, customer_id: str) -> None:
     await db.execute(BIND_CUSTOMER, account_id, customer_id)
 
 
+REPLACE_CUSTOMER = "UPDATE payment_customer SET customer_id = $3 WHERE account_id = $1 AND customer_id = $2"
+
+
 async def replace_customer(db: DB, account_id: int, old: str, new: str) -> None:
     await db.execute(REPLACE_CUSTOMER, account_id, old, new)
+
+
+CUSTOMERS = "SELECT customer_id FROM payment_customer ORDER BY account_id"
 
 
 async def customers(db: DB) -> list[str]:
     return [row["customer_id"] for row in await db.fetch(CUSTOMERS)]
 
 
+SESSION_FACTS = """
+    SELECT c.status, c.account_id AS account, l.credits, l.refund_due AS "credits refunded"
+      FROM checkout c
+      LEFT JOIN credit_lot l ON l.checkout_id = c.id
+     WHERE c.session_id = $1
+"""
+
+
 async def session_facts(db: DB, session_id: str) -> dict[str, Any]:
     """What a purchase came to, for a person to read."""
     return dict(await db.fetchrow(SESSION_FACTS, session_id) or {})
+
+
+CUSTOMER_FACTS = """
+    SELECT p.slug AS plan, s.status, s.billing_interval AS interval, s.current_period_end AS "paid until",
+           s.cancel_at_period_end AS "ends then",
+           (SELECT string_agg(a.slug || ' ' || o.status, ', ' ORDER BY a.slug)
+              FROM account_addon o JOIN addon a ON a.id = o.addon_id
+             WHERE o.account_id = s.account_id AND o.billing_type = 'monthly') AS "add-ons"
+      FROM payment_customer c
+      JOIN subscription s ON s.account_id = c.account_id
+      JOIN plan p ON p.id = s.plan_id
+     WHERE c.customer_id = $1
+"""
 
 
 async def customer_facts(db: DB, customer_id: str) -> dict[str, Any]:

@@ -13,17 +13,6 @@ from bookgen.store.rows import mapper
 
 _subscription = mapper(Subscription, id=itemgetter("subscription_id"), plan=plans.plan_of)
 
-FIND = f"""
-    SELECT a.created_at AS signed_up_at,
-           s.id AS subscription_id, s.account_id, s.status, s.billing_interval, s.anchor, s.current_period_end,
-           s.past_due_since, s.cancel_at_period_end, s.processor_id,
-           {plans.COLUMNS}, coalesce(p.id = s.plan_id, false) AS subscribed
-      FROM account a
-      LEFT JOIN subscription s ON s.account_id = a.id
-      JOIN plan p ON p.id = s.plan_id OR p.slug = $2
-     WHERE a.id = $1
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Entitlement:
@@ -34,28 +23,15 @@ class Entitlement:
     standard: Plan
 
 
-LOCK = "SELECT id FROM subscription WHERE account_id = $1 FOR UPDATE"
-
-SET_PLAN = """
-    UPDATE subscription
-       SET plan_id = (SELECT id FROM plan WHERE slug = $2), status = 'active', billing_interval = NULL,
-           current_period_end = NULL, past_due_since = NULL, cancel_at_period_end = false, processor_id = NULL,
-           updated_at = now()
-     WHERE account_id = $1
-"""
-
-SUBSCRIBE = """
-    UPDATE subscription
-       SET plan_id = p.id, status = $3, billing_interval = $4, anchor = $5, current_period_end = $6,
-           past_due_since = $7, cancel_at_period_end = $8, processor_id = $9, updated_at = now()
-      FROM plan p
-     WHERE account_id = $1 AND p.slug = $2
-    RETURNING true
-"""
-
-CANCEL = """
-    UPDATE subscription SET status = 'canceled', updated_at = now()
-     WHERE account_id = $1 AND processor_id IS NOT NULL AND status <> 'canceled'
+FIND = f"""
+    SELECT a.created_at AS signed_up_at,
+           s.id AS subscription_id, s.account_id, s.status, s.billing_interval, s.anchor, s.current_period_end,
+           s.past_due_since, s.cancel_at_period_end, s.processor_id,
+           {plans.COLUMNS}, coalesce(p.id = s.plan_id, false) AS subscribed
+      FROM account a
+      LEFT JOIN subscription s ON s.account_id = a.id
+      JOIN plan p ON p.id = s.plan_id OR p.slug = $2
+     WHERE a.id = $1
 """
 
 
@@ -74,14 +50,36 @@ async def find_entitlement(db: DB, account_id: int, standard: str) -> Entitlemen
     return Entitlement(rows[0]["signed_up_at"], subscription, plan)
 
 
+LOCK = "SELECT id FROM subscription WHERE account_id = $1 FOR UPDATE"
+
+
 async def lock(connection: DB, account_id: int) -> None:
     """Puts every change of money on one account in one order, until the transaction ends."""
     await connection.fetchval(LOCK, account_id)
 
 
+SET_PLAN = """
+    UPDATE subscription
+       SET plan_id = (SELECT id FROM plan WHERE slug = $2), status = 'active', billing_interval = NULL,
+           current_period_end = NULL, past_due_since = NULL, cancel_at_period_end = false, processor_id = NULL,
+           updated_at = now()
+     WHERE account_id = $1
+"""
+
+
 async def set_plan(connection: DB, account_id: int, slug: str) -> None:
     """A plan that an operator set, which nobody pays for; its allowances keep their period."""
     await connection.execute(SET_PLAN, account_id, slug)
+
+
+SUBSCRIBE = """
+    UPDATE subscription
+       SET plan_id = p.id, status = $3, billing_interval = $4, anchor = $5, current_period_end = $6,
+           past_due_since = $7, cancel_at_period_end = $8, processor_id = $9, updated_at = now()
+      FROM plan p
+     WHERE account_id = $1 AND p.slug = $2
+    RETURNING true
+"""
 
 
 async def subscribe(
@@ -100,6 +98,12 @@ async def subscribe(
     """What the payment processor says of the account's plan. False: there is no such plan any more."""
     told = (status, interval, anchor, period_end, past_due_since, cancel_at_period_end, processor_id)
     return bool(await connection.fetchval(SUBSCRIBE, account_id, slug, *told))
+
+
+CANCEL = """
+    UPDATE subscription SET status = 'canceled', updated_at = now()
+     WHERE account_id = $1 AND processor_id IS NOT NULL AND status <> 'canceled'
+"""
 
 
 async def cancel(connection: DB, account_id: int) -> None:
