@@ -241,7 +241,7 @@ class Accounts:
         await self._refuse_registration(caller)
         async with self._db.acquire() as connection, connection.transaction():
             new = NewAccount(
-                username=await accounts.first_free_username(connection, signup.suggested_usernames(person.email)),
+                username=await accounts.first_free_username(connection, person.email),
                 email=person.email,
                 first_name=person.first_name,
                 last_name=person.last_name,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import re
-import secrets
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -89,15 +88,6 @@ def valid_username(text: str, email: str) -> str:
     if re.search(r".@.+\..", name) and _mailbox(name) != _mailbox(email):
         raise _unfit("username", "A username that is an e-mail address has to be your own.")
     return name
-
-
-def suggested_usernames(email: str) -> Iterator[str]:
-    """Names for somebody who chose none: the address's own first, then ever longer odds."""
-    local = re.sub(r"[^\w.+-]", "", email.partition("@")[0])[:100]
-    stem = local if len(local) >= 3 else f"{local}author"
-    yield stem
-    while True:
-        yield f"{stem}-{secrets.token_hex(3)}"
 
 
 def _mailbox(email: str) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import secrets
-from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 
 from asyncpg import Connection
 
@@ -15,7 +13,7 @@ from bookgen.models import Account, LinkPurpose, Notice
 from bookgen.store import accounts, addresses, mails, payments, subscriptions
 from bookgen.store.accounts import NewAccount
 
-ATTEMPTS = 8
+MOST_NAMES = 9  # tried for one account
 
 
 async def account_for(connection: Connection, email: str) -> tuple[int | None, bool]:
@@ -24,7 +22,7 @@ async def account_for(connection: Connection, email: str) -> tuple[int | None, b
     A new account is mailed a magic link. Paying with somebody's address is no way into their account, and somebody
     who only claims the buyer's address does not get what was bought.
     """
-    for username in _usernames(email):
+    for username in islice(accounts.suggested_usernames(email), MOST_NAMES):
         known = await addresses.lock_holder(connection, email)
         if known:
             account, unproven = known
@@ -56,11 +54,3 @@ async def give_waiting(connection: Connection, account: Account, now: datetime) 
         await payments.give(connection, purchase.id, account.id)
         await credits.grant_purchase(connection, account.id, purchase)
     await credits.settle(connection, account.id, now)
-
-
-def _usernames(email: str) -> Iterator[str]:
-    name = re.sub(r"[^\w.+-]", "", email.partition("@")[0])[:100]
-    name = name if len(name) >= 3 else "reader"
-    yield name
-    for _ in range(ATTEMPTS):
-        yield f"{name}-{secrets.token_hex(4)}"

@@ -97,7 +97,7 @@ async def _create(args: Namespace, database: Database) -> None:
         account = await accounts.create(
             connection,
             NewAccount(
-                username=username or await accounts.first_free_username(connection, signup.suggested_usernames(email)),
+                username=username or await accounts.first_free_username(connection, email),
                 email=email,
                 password_hash=password_hash,
                 email_verified=True,

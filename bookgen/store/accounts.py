@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
@@ -95,9 +97,6 @@ async def find_by_google(db: DB, subject: str) -> Account | None:
     return row and account_of(row)
 
 
-FIND_BY_USERNAME = "SELECT * FROM account WHERE username_key = folded($1)"
-
-
 # One statement whether or not there is such an account: the time must not tell.
 KNOWN_ORIGIN = """
     (SELECT min(seen.kind || ' ' || seen.value)
@@ -138,8 +137,21 @@ def _candidate(row: Record) -> LoginCandidate:
     return LoginCandidate(row["name"], account, row["password_hash"], row["known_origin"])
 
 
-async def first_free_username(db: DB, suggestions: Iterator[str]) -> str:
-    """The first of endless suggestions that nobody has."""
+def suggested_usernames(email: str) -> Iterator[str]:
+    """Names for somebody who chose none, without end: the address's own first, then ever longer odds."""
+    local = re.sub(r"[^\w.+-]", "", email.partition("@")[0])[:100]
+    stem = local if len(local) >= 3 else f"{local}author"
+    yield stem
+    while True:
+        yield f"{stem}-{secrets.token_hex(3)}"
+
+
+FIND_BY_USERNAME = "SELECT * FROM account WHERE username_key = folded($1)"
+
+
+async def first_free_username(db: DB, email: str) -> str:
+    """The first suggestion for the address that nobody has."""
+    suggestions = suggested_usernames(email)
     username = next(suggestions)
     while await db.fetchrow(FIND_BY_USERNAME, username):
         username = next(suggestions)

@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 from argon2 import PasswordHasher
 
-from bookgen.accounts.signup import suggested_usernames
 from bookgen.accounts.tokens import TokenType
+from bookgen.store.accounts import suggested_usernames
 from tests.accounts.door import PASSWORD, Door, OpenDoor
 
 
