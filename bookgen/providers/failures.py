@@ -5,16 +5,14 @@ Both SDKs are made by the same generator and name things alike, so one reading s
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx2
 
 from bookgen.providers.attempt import CallFailed, Cure, FailureKind
+from bookgen.providers.headers import retry_after
 from bookgen.providers.transport import ReplyTooLarge
 
 MOST_DETAIL = 500
@@ -157,30 +155,3 @@ def _of_event(error: Exception, detail: str) -> CallFailed:
     if any(word in kind for word in _DENIED_EVENTS):
         return CallFailed("refused the request", FailureKind.DENIED, detail=detail)
     return CallFailed("failed in mid-answer", FailureKind.AWAY, detail=detail, cure=Cure.WAIT)
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date."""
-    exact, usual = _number(headers.get("retry-after-ms", "")), headers.get("retry-after", "")
-    if exact is not None:
-        return exact / 1000
-    seconds = _number(usual)
-    return _seconds_until(usual) if seconds is None else seconds
-
-
-def _number(text: str) -> float | None:
-    """What is not negative; None for what is no number, or none that can be waited for."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return max(number, 0.0) if math.isfinite(number) else None
-
-
-def _seconds_until(date: str) -> float | None:
-    try:
-        moment = parsedate_to_datetime(date)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)

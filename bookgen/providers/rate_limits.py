@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 
 from bookgen.models import Usage
+from bookgen.providers.headers import number
 
 LEAST, MOST = 1, 256  # calls at once
 SHARE = 0.8  # of a limit: others may call with the same key
@@ -33,8 +33,7 @@ class RateLimits:
         """Notes what a call of so many seconds was told, and took."""
         self._seconds = _mean(self._seconds, seconds)
         for name, takes in _TAKES.items():
-            limit = _limit(headers.get(name, ""))
-            if limit is not None:
+            if limit := number(headers.get(name, "")):
                 self._limits[name] = limit
                 self._taken[name] = _mean(self._taken.get(name, 0.0), takes(usage))
 
@@ -45,14 +44,6 @@ class RateLimits:
         if not a_minute or not self._seconds:
             return None
         return min(max(int(min(a_minute) * SHARE * self._seconds / 60), LEAST), MOST)
-
-
-def _limit(told: str) -> float | None:
-    try:
-        limit = float(told)
-    except ValueError:
-        return None
-    return limit if limit > 0 and math.isfinite(limit) else None
 
 
 def _mean(before: float, seen: float) -> float:

@@ -11,8 +11,8 @@ import pytest
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.attempt import CallFailed, FailureKind
 from bookgen.providers.deadlines import Deadlines
-from bookgen.providers.failures import retry_after
 from bookgen.providers.fallback import FallbackModel
+from bookgen.providers.headers import retry_after
 from bookgen.providers.pacing import Pacing
 from bookgen.providers.retrying import RetryingModel, RetryRules
 from bookgen.providers.text import StopReason

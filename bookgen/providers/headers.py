@@ -1,0 +1,35 @@
+"""What the headers of a provider's answer say in numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+
+def number(text: str) -> float | None:
+    """The number that is told, 0 for a negative one; None for what is no number, or not finite."""
+    try:
+        told = float(text)
+    except ValueError:
+        return None
+    return max(told, 0.0) if math.isfinite(told) else None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date."""
+    exact, usual = number(headers.get("retry-after-ms", "")), headers.get("retry-after", "")
+    if exact is not None:
+        return exact / 1000
+    seconds = number(usual)
+    return _seconds_until(usual) if seconds is None else seconds
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
