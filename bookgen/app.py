@@ -235,19 +235,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     closing.push_async_callback(supervisor.drain, 0)
     mailer = _mailer(config)
     mailing = Mailing(database.http, mailer, public_url=public_url)
-    if config.billing_enabled and config.stripe_secret_key and not config.stripe_webhook_secret:
-        log.warning(
-            "payments_are_not_heard_of",
-            what="What is bought is paid for and not given: no event of the payment processor can be believed.",
-            to_do="Set STRIPE_WEBHOOK_SECRET, which bookgen payments sync --apply prints.",
-        )
-    if config.billing_enabled and not config.stripe_secret_key:
-        log.warning(
-            "nothing_can_be_bought",
-            what="Billing is on without a key of the payment processor: plans count, and none can be paid for.",
-            to_do="Set STRIPE_SECRET_KEY, or BOOKGEN_BILLING=off.",
-        )
-    payments = build_payments(config, database, mailing.wake)
+    payments = _payments(config, database, mailing.wake)
     closing.push_async_callback(payments.close)
     passwords = overrides.get("passwords") or Passwords(threads=config.sizes.password_threads)
     closing.callback(passwords.close)
@@ -305,6 +293,23 @@ def build_payments(config: Config, database: Database, wake_mail: Callable[[], N
         sells=config.billing_enabled,
         wake_mail=wake_mail,
     )
+
+
+def _payments(config: Config, database: Database, wake_mail: Callable[[], None]) -> Payments:
+    """Those of a service that serves, with a warning where nothing can be bought, or nothing bought be given."""
+    if config.billing_enabled and not config.stripe_secret_key:
+        log.warning(
+            "nothing_can_be_bought",
+            what="Billing is on without a key of the payment processor: plans count, and none can be paid for.",
+            to_do="Set STRIPE_SECRET_KEY, or BOOKGEN_BILLING=off.",
+        )
+    elif config.billing_enabled and not config.stripe_webhook_secret:
+        log.warning(
+            "payments_are_not_heard_of",
+            what="What is bought is paid for and not given: no event of the payment processor can be believed.",
+            to_do="Set STRIPE_WEBHOOK_SECRET, which bookgen payments sync --apply prints.",
+        )
+    return build_payments(config, database, wake_mail)
 
 
 def _mailer(config: Config) -> Mailer:
