@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 COLUMNS = columns(field_names(Chapter), "c")
 
+COLUMNS_BUT_CONTENT = columns([name for name in field_names(Chapter) if name != "content"], "c")
+
 chapter_of = mapper(Chapter)
 
 OF_BOOK = f"SELECT {COLUMNS} FROM chapter c WHERE c.book_id = $1 ORDER BY c.chapter_number"
@@ -26,10 +28,9 @@ async def of_book(db: DB, book_id: int) -> list[Chapter]:
     return [chapter_of(row) for row in await db.fetch(OF_BOOK, book_id)]
 
 
-_TEXT_IF_IT_FITS = "CASE WHEN sum(octet_length(c.content)) OVER () <= $2 THEN c.content ELSE '' END AS content,"
-
 SKETCH_OF_BOOK = f"""
-    SELECT {COLUMNS.replace("c.content,", _TEXT_IF_IT_FITS)}, octet_length(c.content) AS bytes
+    SELECT {COLUMNS_BUT_CONTENT}, octet_length(c.content) AS bytes,
+           CASE WHEN sum(octet_length(c.content)) OVER () <= $2 THEN c.content ELSE '' END AS content
       FROM chapter c
      WHERE c.book_id = $1 AND c.id <> ALL ($3::bigint[])
      ORDER BY c.chapter_number
@@ -95,7 +96,7 @@ async def lock_of_book(db: DB, book_id: int) -> list[Chapter]:
 
 
 SKETCH_OF_ACCOUNT = f"""
-    SELECT {COLUMNS.replace("c.content,", "'' AS content,")}, octet_length(c.content) AS bytes
+    SELECT {COLUMNS_BUT_CONTENT}, '' AS content, octet_length(c.content) AS bytes
       FROM book b
       JOIN chapter c ON c.book_id = b.id
      WHERE b.account_id = $1
@@ -167,7 +168,7 @@ SAVE = f"""
            content_version = c.content_version + f.rewritten::int, updated_at = now()
       FROM changed f
      WHERE c.id = f.id
-    RETURNING {COLUMNS.replace("c.content,", "CASE WHEN $7 IS NULL THEN c.content ELSE '' END AS content,")},
+    RETURNING {COLUMNS_BUT_CONTENT}, CASE WHEN $7 IS NULL THEN c.content ELSE '' END AS content,
               f.rewritten AND $7 <> '' OR octet_length(c.summary) > octet_length(f.summary) AS grown,
               EXISTS (SELECT FROM illustration i WHERE i.chapter_id = c.id) AS illustrated
 """
