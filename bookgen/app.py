@@ -48,6 +48,7 @@ from bookgen.render.settings import ExportSettings
 from bookgen.services.artwork import Artwork
 from bookgen.services.corrections import Corrections
 from bookgen.services.painting import Painter
+from bookgen.services.picture_making import PictureMaker
 from bookgen.services.proofreading import Proofreading
 from bookgen.services.publishing import Publisher
 from bookgen.store.database import Database
@@ -217,7 +218,7 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
     publisher = Publisher(database, quota, pool, shortage)
     closing.push_async_callback(publisher.close)
     painter = Painter(images, pool)
-    artwork = Artwork(database, quota, pool, images, painter, price=_price, caps=caps)
+    artwork = Artwork(database, quota, PictureMaker(database, pool, images, painter, price=_price, caps=caps))
     corrections = Corrections(database.http, quota)
     products = Products(artwork.paint_cover, corrections.apply_safe_of_run, publisher.make_files)
     supervisor = Supervisor(

@@ -111,7 +111,7 @@ async def test_a_picture_that_is_paid_for_waits_until_there_is_a_worker_for_it(
             "openai:gpt-image-2.5-flare", ModelSettings(access={"openai": Access("key", server.url)})
         )
         api = await (await open_api(images=images)).as_new_account("ada")
-        monkeypatch.setattr(api.services.artwork._pool, "_accounts", turns.AccountTurns(at_once=1, waiting=0))
+        monkeypatch.setattr(api.services.artwork._maker._pool, "_accounts", turns.AccountTurns(at_once=1, waiting=0))
         book = await api.book()
 
         made = await api.post(f"/books/{book['id']}/generate-cover/", {"count": 2})

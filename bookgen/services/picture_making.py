@@ -1,0 +1,232 @@
+"""How covers and illustrations are made: painted by an image model or drawn here, and what was paid for entered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import UUID
+
+from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
+from bookgen.errors import InvalidInput, RenderingFailed, RenderTimeout, UpstreamAIError
+from bookgen.models import Book, BookKind, Chapter, Usage
+from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
+from bookgen.providers.text import Halt, spent_before
+from bookgen.render.cover.job import (
+    Copy,
+    CoverDesign,
+    CoverJob,
+    FinishedCover,
+    FinishedPicture,
+    PictureJob,
+    ReceivedJob,
+)
+from bookgen.render.model import Picture
+from bookgen.render.pool import RenderPool
+from bookgen.services.painting import MOST_WAITS, OFFLINE, UNUSABLE, Painter
+from bookgen.store import model_calls
+from bookgen.store.database import Database
+from bookgen.store.outages import through_outages
+from bookgen.writing.material import Scene
+from bookgen.writing.picture_book import pictures
+
+COVER, ILLUSTRATION = "cover", "illustration"
+PATIENCE = 60.0  # seconds that a caller who waits gives a busy or absent provider
+
+COVER_PROMPT = """\
+Cover artwork for a book, portrait, without any text, letters, numbers, logos or borders.
+Keep the upper or the lower third calm: the title is printed there later.
+Title: {title}
+Genre: {genre}
+For: {audience}
+About: {description}
+Style: {style}
+{prompt}"""
+
+FIGURES = """
+The figures look like this:
+{figures}"""
+
+ILLUSTRATION_PROMPT = """\
+An illustration for a chapter of a book, landscape, without any text, letters or borders.
+The book: {title}. Genre: {genre}
+The chapter: {chapter}. {summary}
+{prompt}"""
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class PictureOrder:
+    """One request's pictures, and what was paid for them and is not entered yet. `run_id`: of the run that asks."""
+
+    account_id: int
+    book: Book
+    stage: str
+    chapter_number: int | None = None
+    sheet: bytes | None = None  # the character sheet of a children's book
+    run_id: UUID | None = None
+    halt: Halt | None = None
+    paid: list[Spent] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCover:
+    """A cover, and its design where it was drawn here."""
+
+    finished: FinishedCover
+    design: CoverDesign | None = None
+
+
+class PictureMaker:
+    """`images` None: everything is drawn here. Whatever ends a making, what was paid for it is entered."""
+
+    def __init__(
+        self,
+        database: Database,
+        pool: RenderPool,
+        images: ImageModel | None,
+        painter: Painter,
+        *,
+        price: Callable[[str, Usage], int | None],
+        caps: CostCaps,
+    ) -> None:
+        self._database, self._pool, self._images, self._painter = database, pool, images, painter
+        self._price, self._caps = price, caps
+
+    async def covers(
+        self, order: PictureOrder, copy: Copy, variants: Iterable[int], style: str, prompt: str
+    ) -> list[MadeCover]:
+        """Those of the variants that could be made; the first failure if none could."""
+        return await self._all_made(order, [self._cover(order, copy, each, style, prompt) for each in variants])
+
+    async def illustration(self, order: PictureOrder, chapter: Chapter, variant: int, prompt: str) -> FinishedPicture:
+        (made,) = await self._all_made(order, [self._illustration(order, chapter, variant, prompt)])
+        return made
+
+    async def _cover(self, order: PictureOrder, copy: Copy, variant: int, style: str, prompt: str) -> MadeCover:
+        book = order.book
+        seed = f"{book.id} {book.title}"
+        if self._images is None:
+            job = CoverJob(copy, seed, book.genre, variant, f"{style} {prompt}")
+            drawn: FinishedCover = await self._drawn(order, job)
+            design = CoverDesign(copy, seed, drawn.style, variant)
+            order.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
+            return MadeCover(drawn, design)
+        asked = COVER_PROMPT.format(
+            title=book.title, genre=book.genre, audience=book.target_audience,
+            description=book.description, style=style, prompt=prompt,
+        )  # fmt: skip
+        if book.kind is BookKind.CHILDRENS:
+            asked += FIGURES.format(figures=pictures.figures(book))
+        reply = await self._painted(self._images, order, asked, PORTRAIT)
+        job = CoverJob(copy, f"{seed} {variant}", book.genre, variant, style, reply.data)
+        return MadeCover(await self._finished(order, job, reply))
+
+    async def _spread(self, order: PictureOrder, chapter: Chapter, prompt: str) -> FinishedPicture:
+        """A picture of a children's book, whose figures are settled."""
+        scene = Scene(prompt or f"{chapter.title}. {chapter.summary}", "")
+        try:
+            painted = await self._painter.spread(
+                order.book, chapter, scene, order.sheet, self._budget(order), patience=PATIENCE
+            )
+        except (UpstreamAIError, asyncio.CancelledError) as ended:
+            order.paid += spent_before(ended)
+            raise
+        order.paid += painted.paid
+        return FinishedPicture(Picture(painted.data, painted.width, painted.height))
+
+    async def _illustration(self, order: PictureOrder, chapter: Chapter, variant: int, prompt: str) -> FinishedPicture:
+        book = order.book
+        if book.kind is BookKind.CHILDRENS:
+            return await self._spread(order, chapter, prompt)
+        if self._images is None:
+            job = PictureJob(f"{book.id} {book.title}", book.genre, variant)
+            drawn: FinishedPicture = await self._drawn(order, job)
+            order.paid.append(Spent(OFFLINE, Usage(calls=1, images=1)))
+            return drawn
+        asked = ILLUSTRATION_PROMPT.format(
+            title=book.title, genre=book.genre, chapter=chapter.title, summary=chapter.summary, prompt=prompt
+        )
+        reply = await self._painted(self._images, order, asked, LANDSCAPE)
+        received: FinishedPicture = await self._finished(order, ReceivedJob(reply.data), reply)
+        return received
+
+    async def _drawn(self, order: PictureOrder, job: CoverJob | PictureJob | ReceivedJob, *, paid: bool = False) -> Any:
+        """What a worker makes of the job. A run waits for one, and so does a picture that is paid for."""
+        waited = 0
+        while True:
+            try:
+                async with self._pool.turn(order.account_id):
+                    return await self._pool.run(job)
+            except RenderingFailed as busy:
+                waited += 1
+                if (order.run_id is None and not paid) or isinstance(busy, RenderTimeout):
+                    raise
+                if waited == MOST_WAITS:
+                    raise RenderTimeout(str(busy)) from busy
+                await asyncio.sleep(busy.retry_after)
+
+    async def _painted(self, images: ImageModel, order: PictureOrder, prompt: str, size: str) -> ImageReply:
+        try:
+            patience = PATIENCE if order.run_id is None else None
+            return await images.paint(
+                ImageRequest(
+                    order.stage,
+                    prompt,
+                    size,
+                    order.account_id,
+                    patience,
+                    order.chapter_number,
+                    references=(order.sheet,) if order.sheet else (),
+                    halt=order.halt,
+                    budget=self._budget(order),
+                )
+            )
+        except (UpstreamAIError, asyncio.CancelledError) as ended:
+            order.paid += spent_before(ended)
+            raise
+
+    async def _finished(self, order: PictureOrder, job: CoverJob | ReceivedJob, reply: ImageReply) -> Any:
+        """What came from outside, looked at and made anew in a worker process."""
+        order.paid += reply.spent
+        try:
+            return await self._drawn(order, job, paid=True)
+        except InvalidInput as error:
+            if "image" not in error.details:
+                raise
+            number = order.chapter_number
+            raise UpstreamAIError(UNUSABLE, stage=order.stage, retryable=True, chapter_number=number) from error
+
+    async def _all_made(self, order: PictureOrder, makers: Sequence[Awaitable[T]]) -> list[T]:
+        """Those that could be made; the first failure if none could."""
+        try:
+            outcomes = await asyncio.gather(*makers, return_exceptions=True)
+        finally:
+            if order.paid:
+                await asyncio.shield(self._charge(order))
+        made = [each for each in outcomes if not isinstance(each, BaseException)]
+        failures = [each for each in outcomes if isinstance(each, BaseException)]
+        foreseen = (UpstreamAIError, RenderingFailed)
+        unforeseen = next((each for each in failures if not isinstance(each, foreseen)), None)
+        if unforeseen is not None or not made:
+            raise unforeseen or failures[0]
+        return made
+
+    def _budget(self, order: PictureOrder) -> CostBudget | None:
+        if self._caps.none:
+            return None
+        purpose = Purpose(order.stage, order.account_id, order.book.id, order.chapter_number)
+        return CostBudget(self._database.http, self._caps, self._price, purpose)
+
+    async def _charge(self, order: PictureOrder) -> None:
+        """Enters what the pictures cost, and those that could not be made. A run waits for a database that is away."""
+        calls = tuple(
+            model_calls.PaidCall(spent.model, spent.usage, self._price(spent.model, spent.usage), spent.call_id)
+            for spent in order.paid
+        )
+        account_id, book_id, number = order.account_id, order.book.id, order.chapter_number
+        asked = model_calls.Asked(account_id, book_id, order.run_id, order.stage, number, calls)
+        seconds = 0 if order.run_id is None else None
+        await through_outages(lambda: model_calls.charge(self._database.http, asked), seconds=seconds)
