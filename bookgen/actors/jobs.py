@@ -19,7 +19,7 @@ from bookgen.actors.outlining import count_outline, drafted
 from bookgen.actors.resources import Resources, Save
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.transaction import Transactions
-from bookgen.billing import edits, failures, outlines
+from bookgen.billing import edits, failed_jobs, outlines
 from bookgen.errors import (
     Conflict,
     GenerationInProgress,
@@ -115,7 +115,7 @@ class Jobs:
     async def _count_failed(self, account_id: int, book_id: int, kind: str) -> None:
         async def attempt() -> None:
             async with self._transactions.locked(account_id, book_id) as (connection, _):
-                if not await failures.is_free(connection, self._resources.quota, account_id):
+                if not await failed_jobs.count_free(connection, self._resources.quota, account_id):
                     with contextlib.suppress(QuotaExceeded):  # by what was in flight beside it
                         await self._transactions.count_job(connection, account_id, book_id, kind)
 

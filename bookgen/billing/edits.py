@@ -10,8 +10,9 @@ from bookgen.store import holds, usage
 from bookgen.store.database import DB
 
 WORDS_OF_AN_EDIT = 5000  # a longer chapter is several edits, or one would be a whole book
-# Drafts cost nothing: all of them together are no book that no allowance has paid for.
-UNPAID_PART = 2  # of the words of the plan's longest book, a period: all edits of `free`, in usual chapters
+# Drafts cost nothing. So that edits do not make books of them that nothing has paid for, all of them together have no
+# more words written a period than half of the plan's longest book: on `free` what its edits come to in usual chapters.
+UNPAID_PART = 2
 UNPAID_WORDS = "unpaid_words"  # the `quota_type` of that bound
 UNPAID = (
     "Nothing has paid for this book yet, and AI edits write no more than {limit:,} words of such books a period. "
@@ -24,8 +25,8 @@ async def require(db: DB, quota: Quota, account_id: int, book_id: int, words: in
     standing = await quota.standing(db, account_id)
     await quota.require(db, standing, Allowance.AI_EDITS, in_flight=0, amount=_edits(words))
     limit = await _unpaid_limit(db, quota, standing, book_id)
-    if limit != UNLIMITED and await _had(db, standing) + words > limit:
-        raise await _unpaid(db, quota, standing, limit)
+    if limit != UNLIMITED and await _unpaid_words(db, standing) + words > limit:
+        raise await _too_many_unpaid(db, quota, standing, limit)
 
 
 async def spend(connection: DB, quota: Quota, account_id: int, book_id: int, words: int) -> None:
@@ -35,7 +36,7 @@ async def spend(connection: DB, quota: Quota, account_id: int, book_id: int, wor
     if limit != UNLIMITED and not await usage.spend_unpaid_words(
         connection, account_id, period.start, period.end, limit, words
     ):
-        raise await _unpaid(connection, quota, standing, limit)
+        raise await _too_many_unpaid(connection, quota, standing, limit)
     await quota.spend(connection, account_id, Allowance.AI_EDITS, _edits(words))
 
 
@@ -50,10 +51,10 @@ async def _unpaid_limit(db: DB, quota: Quota, standing: Standing, book_id: int) 
     return features.max_word_count_per_book // UNPAID_PART
 
 
-async def _had(db: DB, standing: Standing) -> int:
+async def _unpaid_words(db: DB, standing: Standing) -> int:
     return await usage.unpaid_words(db, standing.account_id, standing.period.start)
 
 
-async def _unpaid(db: DB, quota: Quota, standing: Standing, limit: int) -> QuotaExceeded:
-    details = quota.exhausted(standing, UNPAID_WORDS, limit, await _had(db, standing))
+async def _too_many_unpaid(db: DB, quota: Quota, standing: Standing, limit: int) -> QuotaExceeded:
+    details = quota.exhausted(standing, UNPAID_WORDS, limit, await _unpaid_words(db, standing))
     return QuotaExceeded(UNPAID.format(limit=limit), **details)

@@ -12,7 +12,32 @@ PERIODS = f"SELECT {columns(field_names(UsagePeriod))} FROM usage_period WHERE a
 
 FIND = f"{PERIODS} AND period_start = $2"
 
+
+async def find(db: DB, account_id: int, start: datetime, end: datetime) -> UsagePeriod:
+    """The period's counters; zeroes when nothing was used in it."""
+    row = await db.fetchrow(FIND, account_id, start)
+    return UsagePeriod(**row) if row else UsagePeriod(start, end)
+
+
 OTHERS = f"{PERIODS} AND period_start <> $2 ORDER BY period_start DESC LIMIT $3"
+
+
+async def others(db: DB, account_id: int, current: datetime, limit: int) -> list[UsagePeriod]:
+    """The newest periods besides the current one; after a change of plan they may overlap with it."""
+    return [UsagePeriod(**row) for row in await db.fetch(OTHERS, account_id, current, limit)]
+
+
+COUNT = """
+    INSERT INTO usage_period AS u (account_id, period_start, period_end, books_created, words_generated)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (account_id, period_start)
+    DO UPDATE SET books_created = u.books_created + $4, words_generated = u.words_generated + $5
+"""
+
+
+async def count(db: DB, account_id: int, start: datetime, end: datetime, *, books: int = 0, words: int = 0) -> None:
+    """Adds to the period's books and words."""
+    await db.execute(COUNT, account_id, start, end, books, words)
 
 
 def _spending(counter: str) -> str:
@@ -35,22 +60,42 @@ SPEND_EDITS = _spending("ai_edits_used")
 
 SPEND_CHECKS = _spending("proofreading_checks_used")
 
-SPEND_UNPAID_WORDS = _spending("unpaid_words")
-
-SPEND_FAILED_JOBS = _spending("failed_jobs")
-
 SPEND = {
     Allowance.AI_IMAGES: SPEND_IMAGES,
     Allowance.AI_EDITS: SPEND_EDITS,
     Allowance.PROOFREADING_CHECKS: SPEND_CHECKS,
 }
 
-COUNT = """
-    INSERT INTO usage_period AS u (account_id, period_start, period_end, books_created, words_generated)
-    VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (account_id, period_start)
-    DO UPDATE SET books_created = u.books_created + $4, words_generated = u.words_generated + $5
-"""
+
+async def spend(
+    db: DB, account_id: int, start: datetime, end: datetime, allowance: Allowance, limit: int, amount: int
+) -> bool:
+    """Whether the limit allowed it."""
+    return bool(await db.fetchval(SPEND[allowance], account_id, start, end, limit, amount))
+
+
+SPEND_UNPAID_WORDS = _spending("unpaid_words")
+
+
+async def spend_unpaid_words(db: DB, account_id: int, start: datetime, end: datetime, limit: int, words: int) -> bool:
+    """Whether the limit allowed it."""
+    return bool(await db.fetchval(SPEND_UNPAID_WORDS, account_id, start, end, limit, words))
+
+
+UNPAID_WORDS = "SELECT unpaid_words FROM usage_period WHERE account_id = $1 AND period_start = $2"
+
+
+async def unpaid_words(db: DB, account_id: int, start: datetime) -> int:
+    """How many words of the period were written in books that nothing had paid for."""
+    return int(await db.fetchval(UNPAID_WORDS, account_id, start) or 0)
+
+
+SPEND_FAILED_JOBS = _spending("failed_jobs")
+
+
+async def spend_failed_job(db: DB, account_id: int, start: datetime, end: datetime, limit: int) -> bool:
+    """Whether the limit allowed one more."""
+    return bool(await db.fetchval(SPEND_FAILED_JOBS, account_id, start, end, limit, 1))
 
 
 FREE_OUTLINES = "SELECT free_outlines FROM usage_period WHERE account_id = $1 AND period_start = $2"
@@ -69,44 +114,3 @@ COUNT_FREE_OUTLINE = """
 
 async def count_free_outline(db: DB, account_id: int, start: datetime, end: datetime) -> None:
     await db.execute(COUNT_FREE_OUTLINE, account_id, start, end)
-
-
-UNPAID_WORDS = "SELECT unpaid_words FROM usage_period WHERE account_id = $1 AND period_start = $2"
-
-
-async def unpaid_words(db: DB, account_id: int, start: datetime) -> int:
-    """How many words of the period were written in books that nothing had paid for."""
-    return int(await db.fetchval(UNPAID_WORDS, account_id, start) or 0)
-
-
-async def spend_unpaid_words(db: DB, account_id: int, start: datetime, end: datetime, limit: int, words: int) -> bool:
-    """Whether the limit allowed it."""
-    return bool(await db.fetchval(SPEND_UNPAID_WORDS, account_id, start, end, limit, words))
-
-
-async def spend_failed_jobs(db: DB, account_id: int, start: datetime, end: datetime, limit: int, jobs: int) -> bool:
-    """Whether the limit allowed it."""
-    return bool(await db.fetchval(SPEND_FAILED_JOBS, account_id, start, end, limit, jobs))
-
-
-async def find(db: DB, account_id: int, start: datetime, end: datetime) -> UsagePeriod:
-    """The period's counters; zeroes when nothing was used in it."""
-    row = await db.fetchrow(FIND, account_id, start)
-    return UsagePeriod(**row) if row else UsagePeriod(start, end)
-
-
-async def others(db: DB, account_id: int, current: datetime, limit: int) -> list[UsagePeriod]:
-    """The newest periods besides the current one; after a change of plan they may overlap with it."""
-    return [UsagePeriod(**row) for row in await db.fetch(OTHERS, account_id, current, limit)]
-
-
-async def spend(
-    db: DB, account_id: int, start: datetime, end: datetime, allowance: Allowance, limit: int, amount: int
-) -> bool:
-    """Whether the limit allowed it."""
-    return bool(await db.fetchval(SPEND[allowance], account_id, start, end, limit, amount))
-
-
-async def count(db: DB, account_id: int, start: datetime, end: datetime, *, books: int = 0, words: int = 0) -> None:
-    """Adds to the period's books and words."""
-    await db.execute(COUNT, account_id, start, end, books, words)

@@ -1,0 +1,19 @@
+"""Jobs that fail although calls of them are paid for: some are free, since models do fail by themselves now and then.
+
+Any more count as if they had been done: what a model always refuses to write would be asked of it without end.
+"""
+
+from __future__ import annotations
+
+import asyncpg
+
+from bookgen.billing.quota import Quota
+from bookgen.store import usage
+
+FREE_A_PERIOD = 10
+
+
+async def count_free(connection: asyncpg.Connection, quota: Quota, account_id: int) -> bool:
+    """Counts one that is free. False where the period's are used up."""
+    period = await quota.period(connection, account_id)
+    return await usage.spend_failed_job(connection, account_id, period.start, period.end, FREE_A_PERIOD)
