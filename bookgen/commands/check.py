@@ -75,8 +75,7 @@ async def address(settings: Config) -> str:
         with serving.bind(settings.host, settings.port) as bound:
             return f"{serving.address(bound)} is free"
     except StartupError:
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        url = f"http://{host}:{settings.port}"
+        url = serving.url(settings.host, settings.port)
         if not await _is_ours(url):
             raise
         return f"{url} is served by a bookgen that is running"

@@ -34,7 +34,7 @@ def bind(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except socket.gaierror as error:
-        raise StartupError(f"BOOKGEN_HOST={host} is not an address of this machine: {error.strerror}.") from error
+        raise StartupError(_refused(host, port, error)) from error
     bound = socket.socket(family, kind, protocol)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -47,7 +47,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _refused(host: str, port: int, error: OSError) -> str:
-    if error.errno == errno.EADDRNOTAVAIL:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
         return f"BOOKGEN_HOST={host} is not an address of this machine: {error.strerror}."
     to_do = (
         "Ports below 1024 are the system's: set one above, behind a proxy."
@@ -59,6 +59,10 @@ def _refused(host: str, port: int, error: OSError) -> str:
 
 def address(bound: socket.socket) -> str:
     host, port = bound.getsockname()[:2]
+    return url(host, port)
+
+
+def url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
