@@ -53,7 +53,7 @@ def failure_of(error: Exception) -> CallFailed:
     if isinstance(status, int) and status >= 400:
         return _of_status(status, error)
     cause = error.__cause__ or error
-    detail = _sentence(error) if _said_by_provider(error) and cause is error else str(cause) or type(cause).__name__
+    detail = _told(error) if _said_by_provider(error) and cause is error else str(cause) or type(cause).__name__
     if isinstance(error, TimeoutError):
         return CallFailed(
             "took longer than it may; BOOKGEN_MODEL_TIMEOUT bounds a call",
@@ -104,7 +104,7 @@ def sentence(told: Any) -> str:
     return " ".join(_MARKUP.sub(" ", _UNPRINTABLE.sub(" ", str(told))).split())[:MOST_DETAIL]
 
 
-def _sentence(error: Exception) -> str:
+def _told(error: Exception) -> str:
     return sentence(getattr(error, "body", None) or error)
 
 
@@ -116,7 +116,7 @@ def output_limit(error: Exception) -> int | None:
 
 def _of_status(status: int, error: Exception) -> CallFailed:
     headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", {})
-    wait, detail = retry_after(headers), _sentence(error)
+    wait, detail = retry_after(headers), _told(error)
     if status == 429 and not _SPENT.search(said(error)):
         return CallFailed("is busy", FailureKind.BUSY, retry_after=wait, detail=detail, cure=Cure.WAIT)
     if status in (408, 409) or status >= 500:

@@ -85,7 +85,7 @@ class OpenAIProvider(SdkProvider):
 
     async def _choose_model(self, client: Any) -> None:
         """Takes the one model that the server has; of more, somebody must say which."""
-        names = await _names(client)
+        names = await _model_names(client)
         if len(names) != 1:
             there = ", ".join(names[:MOST_NAMES]) or "no model"
             raise CallFailed(f"has {there}; name one of them as BOOKGEN_MODEL=openai:NAME", FailureKind.DENIED)
@@ -96,7 +96,7 @@ class OpenAIProvider(SdkProvider):
     async def _names(self, client: Any) -> list[str]:
         with contextlib.suppress(Exception):  # it only says more of a failure
             async with asyncio.timeout(NAMING_SECONDS):
-                return (await _names(client))[:MOST_NAMES]
+                return (await _model_names(client))[:MOST_NAMES]
         return []
 
     def _learned_protocol(self, error: Exception) -> bool:
@@ -108,7 +108,7 @@ class OpenAIProvider(SdkProvider):
         return True
 
 
-async def _names(client: Any) -> list[str]:
+async def _model_names(client: Any) -> list[str]:
     return sorted(model.id for model in (await client.models.list()).data)
 
 

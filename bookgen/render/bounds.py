@@ -58,8 +58,8 @@ def plain(source: str) -> Iterator[Block]:
             yield Paragraph((Span(text),))
 
 
-def require_room(number: int, blocks: Sequence[Block]) -> None:
-    """InvalidInput where the chapter has more than it may."""
+def require_few_texts(number: int, blocks: Sequence[Block]) -> None:
+    """InvalidInput where the chapter has more than MOST_TEXTS."""
     texts = sum(len(spans_of(block)) for block in blocks)
     if texts > MOST_TEXTS:
         held = f"Chapter {number} has {texts:,} paragraphs, list items, table cells and lines"

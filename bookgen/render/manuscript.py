@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bookgen.models import Book, BookKind, Chapter
-from bookgen.render.bounds import require_room
+from bookgen.render.bounds import require_few_texts
 from bookgen.render.characters import one_line
 from bookgen.render.job import last_change
 from bookgen.render.languages import language
@@ -59,7 +59,7 @@ def _of_chapter(illustrations: Sequence[PlacedPicture], chapter: Chapter, book: 
 
 def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPicture]) -> Section:
     blocks, notes = parse(chapter.content, chapter.title, polish)
-    require_room(chapter.chapter_number, (*blocks, *itertools.chain.from_iterable(notes)))
+    require_few_texts(chapter.chapter_number, (*blocks, *itertools.chain.from_iterable(notes)))
     illustrated = list(blocks)
     for each in sorted(illustrations, key=lambda each: each.position, reverse=True):
         text = one_line(polish(each.caption))

@@ -28,7 +28,7 @@ WAITING_BYTES = 256 * 1024**2
 
 
 class RenderPool:
-    """As many workers as there is work for, at most one a core and four, but one more than an account has jobs at once.
+    """As many workers as there is work for: at most four and one a core, but one more than an account has jobs at once.
 
     The rest waits in a queue that is bounded in jobs and in bytes, first come, first served: since each account has two
     places in it at most, no account's jobs go before another's next one for long.

@@ -1,5 +1,5 @@
-"""What never comes to the middleware: one connection too many, one that never says what it wants, and requests that
-can't be read.
+"""What never comes to the middleware: one connection too many, one that never says what it wants or says it in crumbs,
+and requests that can't be read.
 
 The last are answered in the envelope all the same.
 """
@@ -37,8 +37,7 @@ LONGEST_SECONDS = 900.0  # whatever the size
 # sends, would hold up the loop for everybody. A match gives nothing back, so that no byte is read twice.
 TINY_CHUNK = re.compile(rb"\r\n0*+[1-3]?[0-9a-fA-F](?:[ \t;][^\r\n]*+)?\r\n")
 MOST_TINY_CHUNKS = 1000
-LEAST_OF_MANY = 6 * MOST_TINY_CHUNKS  # bytes: so many hold as many
-
+LEAST_OF_MANY = 6 * MOST_TINY_CHUNKS  # bytes: fewer cannot hold so many
 
 AtOnce = Callable[[web.BaseRequest], WholeAnswer | None]
 
