@@ -25,6 +25,7 @@ TIMEOUT = 60.0
 JOBS_A_WORKER = 200  # then it is replaced, so that no leak grows for ever
 WAITING = 256  # jobs of a hundred accounts and more; a minute's work for two cores
 WAITING_BYTES = 256 * 1024**2
+MOST_TRIES = 60  # of a job that has time, each after as long as was asked for
 
 
 class RenderPool:
@@ -82,6 +83,24 @@ class RenderPool:
         finally:
             self._queued -= 1
             self._queued_bytes -= len(data)
+
+    async def run_patiently(self, account_id: int, job: Any) -> Any:
+        """The job's result, in a turn of the account's; while there is no room for it, it is tried again.
+
+        RenderTimeout when it takes too long or finds none, InvalidInput.
+        """
+        tries = 0
+        while True:
+            try:
+                async with self.turn(account_id):
+                    return await self.run(job)
+            except RenderTimeout:
+                raise  # it would take as long again
+            except RenderingFailed as busy:
+                tries += 1
+                if tries == MOST_TRIES:
+                    raise RenderTimeout(str(busy)) from busy
+                await asyncio.sleep(busy.retry_after)
 
     async def _run(self, data: bytes) -> Any:
         worker: Worker | None = None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
-from bookgen.errors import InvalidInput, RenderTimeout, Unavailable, UpstreamAIError
+from bookgen.errors import InvalidInput, RenderTimeout, UpstreamAIError
 from bookgen.models import Book, Chapter, Usage
 from bookgen.providers.images import SQUARE, WIDE, ImageModel, ImageRequest, Painted, Spent
 from bookgen.providers.text import CallBudget, Halt, Outage, Patient, paid_for
@@ -17,7 +16,6 @@ from bookgen.writing.picture_book import pictures
 
 STAGE = "illustration"
 OFFLINE = "offline"
-MOST_WAITS = 60  # for a worker of its own, each as long as the pool asks for
 UNUSABLE = "The image provider sent something that is not a usable picture."
 
 
@@ -83,19 +81,16 @@ class Painter:
     async def _worked(
         self, job: SceneJob | SheetJob | ReceivedJob, request: ImageRequest, paid: Sequence[Spent]
     ) -> FinishedPicture:
-        """What the pool makes of it. It has other work, and a picture that is paid for waits until there is room."""
-        for _ in range(MOST_WAITS):
-            try:
-                async with self._pool.turn(request.account_id):
-                    finished: FinishedPicture = await self._pool.run(job)
-                    return finished
-            except RenderTimeout:
-                break  # it would take as long again
-            except Unavailable as busy:
-                await asyncio.sleep(busy.retry_after or 1)
-        number = request.chapter_number
-        message = "The picture could not be worked on here. Resume tries again."
-        raise UpstreamAIError(message, stage=STAGE, retryable=True, chapter_number=number, spent=tuple(paid))
+        """What a worker makes of the job. They have other work, and a picture that is paid for waits for one."""
+        try:
+            finished: FinishedPicture = await self._pool.run_patiently(request.account_id, job)
+        except RenderTimeout as error:
+            number = request.chapter_number
+            message = "The picture could not be worked on here. Resume tries again."
+            raise UpstreamAIError(
+                message, stage=STAGE, retryable=True, chapter_number=number, spent=tuple(paid)
+            ) from error
+        return finished
 
 
 def _painted(finished: FinishedPicture, paid: tuple[Spent, ...]) -> Painted:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
-from bookgen.errors import InvalidInput, RenderingFailed, RenderTimeout, UpstreamAIError
+from bookgen.errors import InvalidInput, RenderingFailed, UpstreamAIError
 from bookgen.models import Book, BookKind, Chapter, Usage
 from bookgen.providers.images import LANDSCAPE, PORTRAIT, ImageModel, ImageReply, ImageRequest, Spent
 from bookgen.providers.text import Halt, spent_before
@@ -24,7 +24,7 @@ from bookgen.render.cover.job import (
 )
 from bookgen.render.model import Picture
 from bookgen.render.pool import RenderPool
-from bookgen.services.painting import MOST_WAITS, OFFLINE, UNUSABLE, Painter
+from bookgen.services.painting import OFFLINE, UNUSABLE, Painter
 from bookgen.store import model_calls
 from bookgen.store.database import Database
 from bookgen.store.outages import through_outages
@@ -155,18 +155,10 @@ class PictureMaker:
 
     async def _drawn(self, order: PictureOrder, job: CoverJob | PictureJob | ReceivedJob, *, paid: bool = False) -> Any:
         """What a worker makes of the job. A run waits for one, and so does a picture that is paid for."""
-        waited = 0
-        while True:
-            try:
-                async with self._pool.turn(order.account_id):
-                    return await self._pool.run(job)
-            except RenderingFailed as busy:
-                waited += 1
-                if (order.run_id is None and not paid) or isinstance(busy, RenderTimeout):
-                    raise
-                if waited == MOST_WAITS:
-                    raise RenderTimeout(str(busy)) from busy
-                await asyncio.sleep(busy.retry_after)
+        if paid or order.run_id is not None:
+            return await self._pool.run_patiently(order.account_id, job)
+        async with self._pool.turn(order.account_id):
+            return await self._pool.run(job)
 
     async def _painted(self, images: ImageModel, order: PictureOrder, prompt: str, size: str) -> ImageReply:
         try:
