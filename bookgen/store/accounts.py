@@ -110,20 +110,22 @@ CANDIDATE_BY_EMAIL = f"""
       FROM (SELECT folded_address($1) AS name) AS given LEFT JOIN account ON account.email_key = given.name
 """
 
-CANDIDATE_BY_USERNAME = f"""
-    SELECT given.name, account.*, {KNOWN_ORIGIN}
-      FROM (SELECT folded($1) AS name) AS given LEFT JOIN account ON account.username_key = given.name
-"""
-
-CANDIDATE_BY_ID = f"SELECT '' AS name, account.*, {KNOWN_ORIGIN} FROM account WHERE id = $1"
-
 
 async def candidate_by_email(db: DB, email: str, origin: Mapping[str, str]) -> LoginCandidate:
     return _candidate(await db.fetchrow(CANDIDATE_BY_EMAIL, email, list(origin), list(origin.values())))
 
 
+CANDIDATE_BY_USERNAME = f"""
+    SELECT given.name, account.*, {KNOWN_ORIGIN}
+      FROM (SELECT folded($1) AS name) AS given LEFT JOIN account ON account.username_key = given.name
+"""
+
+
 async def candidate_by_username(db: DB, username: str, origin: Mapping[str, str]) -> LoginCandidate:
     return _candidate(await db.fetchrow(CANDIDATE_BY_USERNAME, username, list(origin), list(origin.values())))
+
+
+CANDIDATE_BY_ID = f"SELECT '' AS name, account.*, {KNOWN_ORIGIN} FROM account WHERE id = $1"
 
 
 async def candidate_by_id(db: DB, account_id: int, origin: Mapping[str, str]) -> LoginCandidate:

@@ -55,6 +55,22 @@ async def find(db: DB, account_id: int, book_id: int) -> Book | None:
     return row and book_of(row)
 
 
+@dataclass(frozen=True, slots=True)
+class BookVersion:
+    """What tells a book and all that was made for it from what they were before.
+
+    `active`: a run writes it, or finishes a chapter before it rests.
+    """
+
+    active: bool
+    version: str
+    chapters: str | None
+
+    def of_chapters(self) -> dict[int, str]:
+        """What tells each chapter by itself from what it was before, by its id."""
+        return {int(each.partition(".")[0]): each for each in (self.chapters or "").split(",") if each}
+
+
 # A row's `xmin` is the transaction that wrote it: of two versions of a row it is never the same. Rows of the ledger are
 # only ever added.
 VERSIONS = """
@@ -77,22 +93,6 @@ VERSIONS = """
      CROSS JOIN LATERAL (SELECT string_agg(concat(c.id, '.', c.xmin), ',' ORDER BY c.id) AS chapters
                            FROM chapter c WHERE c.book_id = b.id) k
 """
-
-
-@dataclass(frozen=True, slots=True)
-class BookVersion:
-    """What tells a book and all that was made for it from what they were before.
-
-    `active`: a run writes it, or finishes a chapter before it rests.
-    """
-
-    active: bool
-    version: str
-    chapters: str | None
-
-    def of_chapters(self) -> dict[int, str]:
-        """What tells each chapter by itself from what it was before, by its id."""
-        return {int(each.partition(".")[0]): each for each in (self.chapters or "").split(",") if each}
 
 
 async def versions(db: DB, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], BookVersion]:
@@ -218,13 +218,14 @@ async def duplicate(db: DB, account_id: int, book_id: int) -> Book | None:
 
 CHARACTER_SHEET = "SELECT m.body FROM book b JOIN media m ON m.key = b.character_sheet_key WHERE b.id = $1"
 
-SET_CHARACTER_SHEET = "UPDATE book SET character_sheet_key = $2, updated_at = now() WHERE id = $1"
-
 
 async def character_sheet(db: DB, book_id: int) -> bytes | None:
     """The picture of a children's book's hero, a JPEG."""
     body: bytes | None = await db.fetchval(CHARACTER_SHEET, book_id)
     return body
+
+
+SET_CHARACTER_SHEET = "UPDATE book SET character_sheet_key = $2, updated_at = now() WHERE id = $1"
 
 
 async def set_character_sheet(db: DB, book_id: int, key: str) -> None:

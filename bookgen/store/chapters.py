@@ -28,15 +28,6 @@ async def of_book(db: DB, book_id: int) -> list[Chapter]:
     return [chapter_of(row) for row in await db.fetch(OF_BOOK, book_id)]
 
 
-SKETCH_OF_BOOK = f"""
-    SELECT {COLUMNS_BUT_CONTENT}, octet_length(c.content) AS bytes,
-           CASE WHEN sum(octet_length(c.content)) OVER () <= $2 THEN c.content ELSE '' END AS content
-      FROM chapter c
-     WHERE c.book_id = $1 AND c.id <> ALL ($3::bigint[])
-     ORDER BY c.chapter_number
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class Sketch:
     """A chapter, which may be without its text, and how many bytes the text has."""
@@ -46,6 +37,15 @@ class Sketch:
 
     def without_text(self) -> Sketch:
         return replace(self, chapter=replace(self.chapter, content=""))
+
+
+SKETCH_OF_BOOK = f"""
+    SELECT {COLUMNS_BUT_CONTENT}, octet_length(c.content) AS bytes,
+           CASE WHEN sum(octet_length(c.content)) OVER () <= $2 THEN c.content ELSE '' END AS content
+      FROM chapter c
+     WHERE c.book_id = $1 AND c.id <> ALL ($3::bigint[])
+     ORDER BY c.chapter_number
+"""
 
 
 async def sketch_of_book(db: DB, book_id: int, most: int, known: Sequence[int] = ()) -> list[Sketch]:
@@ -145,6 +145,15 @@ async def lock(db: DB, account_id: int, chapter_id: int) -> Chapter | None:
     return row and chapter_of(row)
 
 
+@dataclass(frozen=True, slots=True)
+class SavedChapter:
+    """A chapter as it was saved. `grown`: more may be kept now than before. `illustrated`: it has pictures."""
+
+    chapter: Chapter
+    grown: bool
+    illustrated: bool
+
+
 # One statement: neither the text that is overwritten nor the one that overwrites it need come here to be kept.
 SAVE = f"""
     WITH former AS ({LOCK}), changed AS (
@@ -172,15 +181,6 @@ SAVE = f"""
               f.rewritten AND $7 <> '' OR octet_length(c.summary) > octet_length(f.summary) AS grown,
               EXISTS (SELECT FROM illustration i WHERE i.chapter_id = c.id) AS illustrated
 """
-
-
-@dataclass(frozen=True, slots=True)
-class SavedChapter:
-    """A chapter as it was saved. `grown`: more may be kept now than before. `illustrated`: it has pictures."""
-
-    chapter: Chapter
-    grown: bool
-    illustrated: bool
 
 
 async def save(

@@ -52,6 +52,21 @@ async def chapters(db: DB, book_id: int) -> tuple[tuple[Chapter, ...], dict[int,
     return tuple(chapter_of(row) for row in rows), digests
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedChapter:
+    """A chapter as the outline has it. `seen` is the chapter that the model was given to rework."""
+
+    number: int
+    title: str
+    summary: str
+    target_word_count: int
+    seen: Chapter | None = None
+
+
+HAS_OUTLINE = """
+    UPDATE book SET status = 'outline', bible = coalesce($2, bible), updated_at = now() WHERE id = $1
+"""
+
 # What its author has changed since the model was asked stays as it is: title, summary, budget and text, each by itself.
 # The model's title and summary are kept as a revision then. `seen` is what the model was given; null: whatever the
 # chapter is now.
@@ -88,34 +103,6 @@ REWORK = """
      WHERE c.book_id = $1 AND c.chapter_number = n.number AND former.id = c.id
 """
 
-ADD_CHAPTERS = """
-    INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count)
-    SELECT $1, n.number, n.title, n.summary, n.target_word_count
-      FROM unnest($2::int[], $3::text[], $4::text[], $5::int[]) AS n (number, title, summary, target_word_count)
-     WHERE NOT EXISTS (SELECT FROM chapter c WHERE c.book_id = $1 AND c.chapter_number = n.number)
-     ORDER BY n.number
-"""
-
-# Other figures need another character sheet.
-FORGET_SHEET = "DELETE FROM media WHERE key = (SELECT character_sheet_key FROM book WHERE id = $1)"
-
-DROP_CHAPTERS_BEYOND = "DELETE FROM chapter WHERE book_id = $1 AND chapter_number > $2"
-
-HAS_OUTLINE = """
-    UPDATE book SET status = 'outline', bible = coalesce($2, bible), updated_at = now() WHERE id = $1
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedChapter:
-    """A chapter as the outline has it. `seen` is the chapter that the model was given to rework."""
-
-    number: int
-    title: str
-    summary: str
-    target_word_count: int
-    seen: Chapter | None = None
-
 
 async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:
     """Gives chapters new plans; texts they had go to their revisions. An author's edit since they were seen wins."""
@@ -127,6 +114,12 @@ async def rework(connection: asyncpg.Connection, book_id: int, plans: Sequence[P
     ]
     await connection.execute(REWORK, book_id, *_columns(plans), *seen)
     await connection.execute(HAS_OUTLINE, book_id, None)
+
+
+DROP_CHAPTERS_BEYOND = "DELETE FROM chapter WHERE book_id = $1 AND chapter_number > $2"
+
+# Other figures need another character sheet.
+FORGET_SHEET = "DELETE FROM media WHERE key = (SELECT character_sheet_key FROM book WHERE id = $1)"
 
 
 async def replace_outline(
@@ -166,6 +159,15 @@ async def keep_plan(
     """The same, in a transaction of its own. It can be repeated."""
     async with pool.acquire() as connection, connection.transaction():
         await write_plan(connection, book_id, bible, plans)
+
+
+ADD_CHAPTERS = """
+    INSERT INTO chapter (book_id, chapter_number, title, summary, target_word_count)
+    SELECT $1, n.number, n.title, n.summary, n.target_word_count
+      FROM unnest($2::int[], $3::text[], $4::text[], $5::int[]) AS n (number, title, summary, target_word_count)
+     WHERE NOT EXISTS (SELECT FROM chapter c WHERE c.book_id = $1 AND c.chapter_number = n.number)
+     ORDER BY n.number
+"""
 
 
 async def add_chapters(connection: asyncpg.Connection, book_id: int, plans: Sequence[PlannedChapter]) -> None:

@@ -133,9 +133,6 @@ def _missing(migrations: list[Migration], applied: dict[int, str]) -> list[Migra
     return [migration for migration in migrations if migration.version not in applied]
 
 
-RECORD = "INSERT INTO schema_migration (version, name, sha256) VALUES ($1, $2, $3)"
-
-
 async def _apply(dsn: str, connection: asyncpg.Connection, migration: Migration) -> None:
     """StartupError when it fails, or when others hold what it has to lock for too long; then it says who they are."""
     applying, holders = asyncio.ensure_future(_run_until_it_meets_nobody(connection, migration)), ""
@@ -166,14 +163,17 @@ async def _run_until_it_meets_nobody(connection: asyncpg.Connection, migration: 
                 raise
 
 
+LIMIT_LOCKS = "SELECT set_config('lock_timeout', $1, true)"
+
+RECORD = "INSERT INTO schema_migration (version, name, sha256) VALUES ($1, $2, $3)"
+
+
 async def _run(connection: asyncpg.Connection, migration: Migration) -> None:
     async with connection.transaction():
         await connection.execute(LIMIT_LOCKS, f"{LOCK_SECONDS * 1000:.0f}ms")
         await connection.execute(migration.sql)
         await connection.execute(RECORD, migration.version, migration.name, migration.sha256)
 
-
-LIMIT_LOCKS = "SELECT set_config('lock_timeout', $1, true)"
 
 HOLDERS = """
     SELECT coalesce(string_agg(format('process %s of %s (%s): %s', pid, usename, application_name, left(query, 100)),

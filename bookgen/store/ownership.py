@@ -11,13 +11,6 @@ from bookgen.models import Run
 from bookgen.store.database import DB
 from bookgen.store.runs import run_of
 
-COUNTS = """
-    SELECT (SELECT count(*) FROM run WHERE status = 'running') AS running,
-           (SELECT count(*) FROM run WHERE status = 'running' AND owner = $1) AS mine,
-           (SELECT count(*) FROM process WHERE lease_until > now() AND NOT draining) AS processes,
-           EXISTS (SELECT FROM process WHERE boot_id = $1 AND lease_until > now()) AS alive
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -29,6 +22,14 @@ class Balance:
     room: int
     surplus: int
     alive: bool
+
+
+COUNTS = """
+    SELECT (SELECT count(*) FROM run WHERE status = 'running') AS running,
+           (SELECT count(*) FROM run WHERE status = 'running' AND owner = $1) AS mine,
+           (SELECT count(*) FROM process WHERE lease_until > now() AND NOT draining) AS processes,
+           EXISTS (SELECT FROM process WHERE boot_id = $1 AND lease_until > now()) AS alive
+"""
 
 
 async def balance(db: DB, owner: UUID) -> Balance:

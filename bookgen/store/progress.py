@@ -10,6 +10,19 @@ from bookgen.models import Run
 from bookgen.store.database import DB
 from bookgen.store.runs import run_of
 
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """A run as its owner sees it: with its place in the queue, the title of the chapter being written, the outline as
+    JSON and, once it is completed, what the quality gate could not mend."""
+
+    run: Run
+    place: int
+    title: str | None
+    outline: str = "[]"
+    findings: Sequence[Mapping[str, Any]] = ()
+
+
 # The outline is put together as text, for half of what PostgreSQL's own functions for objects and lists take.
 OF_BOOKS = """
     SELECT r.*,
@@ -34,18 +47,6 @@ OF_BOOKS = """
                   max(c.title) FILTER (WHERE c.chapter_number = r.current_chapter) AS title
              FROM chapter c WHERE c.book_id = r.book_id) o
 """
-
-
-@dataclass(frozen=True, slots=True)
-class RunProgress:
-    """A run as its owner sees it: with its place in the queue, the title of the chapter being written, the outline as
-    JSON and, once it is completed, what the quality gate could not mend."""
-
-    run: Run
-    place: int
-    title: str | None
-    outline: str = "[]"
-    findings: Sequence[Mapping[str, Any]] = ()
 
 
 async def of_books(db: DB, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RunProgress]:

@@ -56,25 +56,6 @@ _suggestion = mapper(Suggestion)
 
 COLUMNS = columns(field_names(Suggestion)[:3], "s") + ", c.chapter_number, " + columns(field_names(Suggestion)[4:], "s")
 
-CHOSEN = """
-      FROM suggestion s
-      JOIN report r ON r.id = s.report_id
-      JOIN chapter c ON c.id = s.chapter_id
-     WHERE r.account_id = $1 AND r.id = $2
-       AND ($3::text IS NULL OR s.type = $3) AND ($4::text IS NULL OR s.severity = $4)
-       AND ($5::text IS NULL OR s.status = $5) AND ($6::bigint IS NULL OR s.chapter_id = $6)
-       AND ($7::bool IS NULL OR (s.type = ANY ($8)) = $7)
-"""
-
-COUNT = f"SELECT count(*) {CHOSEN}"
-
-PAGE = f"""
-    SELECT {COLUMNS} {CHOSEN}
-     ORDER BY array_position(ARRAY['critical', 'major', 'minor', 'info'], s.severity), c.chapter_number,
-              s.start_offset, s.id
-     LIMIT $9 OFFSET $10
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -94,8 +75,29 @@ class Filter:
 EVERYTHING = Filter()
 
 
+CHOSEN = """
+      FROM suggestion s
+      JOIN report r ON r.id = s.report_id
+      JOIN chapter c ON c.id = s.chapter_id
+     WHERE r.account_id = $1 AND r.id = $2
+       AND ($3::text IS NULL OR s.type = $3) AND ($4::text IS NULL OR s.severity = $4)
+       AND ($5::text IS NULL OR s.status = $5) AND ($6::bigint IS NULL OR s.chapter_id = $6)
+       AND ($7::bool IS NULL OR (s.type = ANY ($8)) = $7)
+"""
+
+COUNT = f"SELECT count(*) {CHOSEN}"
+
+
 async def count(db: DB, account_id: int, report_id: int, chosen: Filter = EVERYTHING) -> int:
     return int(await db.fetchval(COUNT, account_id, report_id, *chosen.values))
+
+
+PAGE = f"""
+    SELECT {COLUMNS} {CHOSEN}
+     ORDER BY array_position(ARRAY['critical', 'major', 'minor', 'info'], s.severity), c.chapter_number,
+              s.start_offset, s.id
+     LIMIT $9 OFFSET $10
+"""
 
 
 async def page(

@@ -14,6 +14,18 @@ if TYPE_CHECKING:
 
 SUMS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens", "images", "cost_micros")
 
+
+@dataclass(frozen=True, slots=True)
+class WholeBook:
+    """A book with all model work done for it and what the quality gate could not mend."""
+
+    book: Book
+    usage: Usage
+    findings: Sequence[Mapping[str, Any]]
+    has_covers: bool
+    has_pictures: bool
+
+
 FIND = f"""
     SELECT {COLUMNS}, c.findings, u.*,
            EXISTS (SELECT FROM cover WHERE cover.book_id = b.id) AS has_covers,
@@ -30,17 +42,6 @@ FIND = f"""
              FROM model_call WHERE model_call.book_id = b.id) u
      WHERE b.id = $2 AND b.account_id = $1
 """
-
-
-@dataclass(frozen=True, slots=True)
-class WholeBook:
-    """A book with all model work done for it and what the quality gate could not mend."""
-
-    book: Book
-    usage: Usage
-    findings: Sequence[Mapping[str, Any]]
-    has_covers: bool
-    has_pictures: bool
 
 
 async def find(db: DB, account_id: int, book_id: int) -> WholeBook | None:
