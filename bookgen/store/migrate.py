@@ -21,18 +21,6 @@ LOCK_SECONDS = 10.0
 NEWER_BY = 1
 MEETINGS = 10  # with transactions of others, for which a migration may be rolled back
 
-# Whatever the role remembers for the service's statements.
-UNBOUNDED = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0"
-
-CREATE_LEDGER = """
-    CREATE TABLE IF NOT EXISTS schema_migration (
-        version    integer PRIMARY KEY,
-        name       text NOT NULL,
-        sha256     text NOT NULL,
-        applied_at timestamptz NOT NULL DEFAULT now()
-    )
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Migration:
@@ -53,6 +41,19 @@ def read_migrations(folder: Path) -> list[Migration]:
     if len({migration.version for migration in migrations}) < len(migrations):
         raise StartupError(f"{folder} holds two migrations of one number.")
     return migrations
+
+
+# Whatever the role remembers for the service's statements.
+UNBOUNDED = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0"
+
+CREATE_LEDGER = """
+    CREATE TABLE IF NOT EXISTS schema_migration (
+        version    integer PRIMARY KEY,
+        name       text NOT NULL,
+        sha256     text NOT NULL,
+        applied_at timestamptz NOT NULL DEFAULT now()
+    )
+"""
 
 
 async def migrate(dsn: str, folder: Path) -> list[str]:
