@@ -298,10 +298,19 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """A chapter that the model has not read, or not the `whole` of: it `refused`, or its replies were of no use."""
+
+    chapter_number: int
+    refused: bool
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A proofreading report of some chapters, `done` of which are read.
 
-    The counts are of all its suggestions, whatever became of them.
+    The counts are of all its suggestions, whatever became of them. `unread`: what the rules alone have read.
     """
 
     id: int
@@ -311,6 +320,7 @@ class Report:
     done: int
     by_type: Mapping[str, int]
     by_severity: Mapping[str, int]
+    unread: Sequence[Unread]
     failure: Mapping[str, Any] | None
     created_at: datetime
     completed_at: datetime | None

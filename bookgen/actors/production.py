@@ -20,6 +20,7 @@ from bookgen.models import Allowance, BookStatus, Run, RunPhase
 from bookgen.store import books, reports, suggestions
 
 MOST_WAITS = 60  # for a worker, each as long as the pool asks for
+PROOFREAD_BY_RULES = "Rules alone have proofread it: the model refused, or its replies were of no use."
 NOT_PROOFREAD = "It was not proofread: no proofreading check is left in this period's allowance."
 
 Result = TypeVar("Result")
@@ -76,14 +77,19 @@ class Production:
             reading = await BookReading.begin(resources, run.account_id, run.book_id)
         except ProofreadingFailed as error:
             raise PhaseFailed(str(error)) from error
-        rows = [row for chapter_id in reading.chapter_ids for row in await reading.suggestions(chapter_id, steps)]
+        read = [await reading.chapter(chapter_id, steps) for chapter_id in reading.chapter_ids]
+        rows, unread = [row for each in read for row in each.rows], [each for one in read for each in one.unread]
+        by_rules = sum(each.whole for each in unread) == len(reading.chapter_ids)
 
         async def save(connection: asyncpg.Connection) -> None:
-            await resources.quota.spend(connection, run.account_id, Allowance.PROOFREADING_CHECKS)
-            report_id = await reports.add_of_run(connection, run.account_id, run.book_id, run.id, reading.chapter_ids)
+            if not by_rules:
+                await resources.quota.spend(connection, run.account_id, Allowance.PROOFREADING_CHECKS)
+            report_id = await reports.add_of_run(
+                connection, run.account_id, run.book_id, run.id, reading.chapter_ids, unread
+            )
             await suggestions.add(connection, report_id, rows)
 
-        return PhaseResult(save, remark_without=NOT_PROOFREAD)
+        return PhaseResult(save, remark=PROOFREAD_BY_RULES if by_rules else "", remark_without=NOT_PROOFREAD)
 
     async def _require_check(self, run: Run) -> None:
         pool, quota = self._resources.pool, self._resources.quota

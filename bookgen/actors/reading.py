@@ -10,13 +10,21 @@ from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StoredSteps
 from bookgen.billing.checks import most_bytes
 from bookgen.errors import must_exist
-from bookgen.models import Book, Chapter
+from bookgen.models import Book, Chapter, Unread
 from bookgen.store import books, chapters
 from bookgen.store.suggestions import NewSuggestion
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.placing import fingerprint
 from bookgen.writing.proofreading.reading import read_chapter
 from bookgen.writing.proofreading.survey import Survey, survey
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterReading:
+    """What came of reading a chapter. `unread`: it, where the model has not read all of it."""
+
+    rows: Sequence[NewSuggestion] = ()
+    unread: Sequence[Unread] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +55,16 @@ class BookReading:
         seen = await survey(book, _each(resources, account_id, written))
         return cls(resources, book, written, flags, seen, most_bytes(plan, book))
 
-    async def suggestions(self, chapter_id: int, steps: StoredSteps) -> list[NewSuggestion]:
+    async def chapter(self, chapter_id: int, steps: StoredSteps) -> ChapterReading:
         """What there is to suggest in the chapter as it is now, nothing when it is gone; its replies are stored by
         then. UpstreamAIError; CallsHalted."""
         chapter = await _load(self.resources, self.book.account_id, chapter_id)
         if chapter is None or not self._takes(chapter):
-            return []
+            return ChapterReading()
         flags = [flag for flag in self.flags if flag["chapter_number"] == chapter.chapter_number]
-        found = await read_chapter(self.book, chapter, self.seen, flags, steps)
+        found, unread = await read_chapter(self.book, chapter, self.seen, flags, steps)
         await steps.settle()
-        return [_row(chapter, correction) for correction in found]
+        return ChapterReading([_row(chapter, correction) for correction in found], [unread] if unread else [])
 
     def _takes(self, chapter: Chapter) -> bool:
         size = len(chapter.content.encode())

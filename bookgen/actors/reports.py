@@ -14,16 +14,17 @@ from uuid import UUID
 import structlog
 
 from bookgen.actors.actor import spawn
-from bookgen.actors.reading import BookReading
+from bookgen.actors.reading import BookReading, ChapterReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.work_in_flight import code_of
+from bookgen.billing import failures
 from bookgen.errors import BookgenError, NotFound, ProofreadingFailed, QuotaExceeded, Unavailable, UpstreamAIError
 from bookgen.models import Allowance, ReportStatus
 from bookgen.providers.text import CallsHalted
 from bookgen.store import reports, suggestions
 from bookgen.store.reports import ClaimedReport
-from bookgen.store.suggestions import NewSuggestion
+from bookgen.writing.proofreading.reading import unreadable
 
 log = structlog.get_logger()
 
@@ -104,7 +105,7 @@ class Reports:
         except (CallsHalted, NotFound):
             pass  # handed to another process, or deleted
         except (UpstreamAIError, QuotaExceeded, ProofreadingFailed) as error:
-            await self._fail(report, owner, error)
+            await self._fail(report, owner, error, paid=steps.paid)
         except Exception:
             log.exception("report_crashed", report_id=report.id, book_id=report.book_id)
             await self._fail(report, owner)
@@ -112,20 +113,26 @@ class Reports:
         self._steps.pop(report.id, None)  # one that could not be ended stays, or it would be claimed here again at once
 
     async def _read(self, report: ClaimedReport, owner: UUID, steps: StoredSteps) -> bool:
-        """Whether every chapter was read and the report is still ours."""
+        """Whether every chapter was read and the report is still ours. UpstreamAIError too where the model has read
+        nothing of any."""
         reading = await BookReading.begin(self._resources, report.account_id, report.book_id)
+        unread = [*report.unread]
         for done, chapter_id in list(enumerate(report.chapter_ids, 1))[report.done :]:
-            if not await self._save(report, owner, done, await reading.suggestions(chapter_id, steps)):
+            chapter = await reading.chapter(chapter_id, steps)
+            if not await self._save(report, owner, done, chapter):
                 return False
+            unread += chapter.unread
+        if sum(each.whole for each in unread) == len(report.chapter_ids):
+            raise unreadable(unread)
         return True
 
-    async def _save(self, report: ClaimedReport, owner: UUID, done: int, rows: list[NewSuggestion]) -> bool:
+    async def _save(self, report: ClaimedReport, owner: UUID, done: int, chapter: ChapterReading) -> bool:
         async def attempt() -> bool:
             async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
                 read = await reports.lock_owned(connection, report, owner)
                 if read is not None and read < done:  # else it was committed before, and only the answer was lost
-                    await reports.advance(connection, report, done)
-                    await suggestions.add(connection, report.id, rows)
+                    await reports.advance(connection, report, done, chapter.unread)
+                    await suggestions.add(connection, report.id, chapter.rows)
                 return read is not None
 
         return await self._resources.health.through_outages(attempt)
@@ -140,8 +147,11 @@ class Reports:
 
         await self._resources.health.through_outages(attempt)
 
-    async def _fail(self, report: ClaimedReport, owner: UUID, error: BookgenError | None = None) -> None:
-        """Without `error` it was nobody's but ours."""
+    async def _fail(
+        self, report: ClaimedReport, owner: UUID, error: BookgenError | None = None, *, paid: bool = False
+    ) -> None:
+        """Without `error` it was nobody's but ours. What it has suggested by then stays. One that was `paid` for counts
+        as other model work does that fails: as nothing, so many times a period."""
         failure = {
             "code": code_of(error) if error else "SERVER_ERROR",
             "message": str(error or CRASHED),
@@ -149,7 +159,13 @@ class Reports:
             "chapter_number": getattr(error, "chapter_number", None),
             "retryable": getattr(error, "retryable", not isinstance(error, QuotaExceeded)),
         }
-        pool = self._resources.pool
-        await self._resources.health.through_outages(
-            lambda: reports.finish(pool, report, owner, ReportStatus.ERROR, failure)
-        )
+        quota, counts = self._resources.quota, paid and isinstance(error, UpstreamAIError)
+
+        async def attempt() -> None:
+            async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
+                ended = await reports.finish(connection, report, owner, ReportStatus.ERROR, failure)
+                if ended and counts and not await failures.is_free(connection, quota, report.account_id):
+                    with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile
+                        await quota.spend(connection, report.account_id, Allowance.PROOFREADING_CHECKS)
+
+        await self._resources.health.through_outages(attempt)

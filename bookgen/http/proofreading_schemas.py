@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
 from bookgen.http.edge.schemas import Body, Flag, Integer, List, choice, says, shown
-from bookgen.models import Report, ReportStatus, Severity, Suggestion, SuggestionStatus, SuggestionType
+from bookgen.models import Report, ReportStatus, Severity, Suggestion, SuggestionStatus, SuggestionType, Unread
 
 MOST_IDS = 10_000
+MOST_NUMBERS = 20  # of chapters, in a summary
 
 
 class ReportRequestSchema(Body):
@@ -138,9 +141,31 @@ def _summary(report: Report) -> str:
         case ReportStatus.RUNNING:
             return read
         case ReportStatus.ERROR:
-            return f"{read} {(report.failure or {}).get('message', '')}".rstrip()
+            why = (report.failure or {}).get("message", "")
+            return why if report.done == report.chapters else f"{read} {why}".rstrip()
+    alone = _by_rules_alone(report.unread)
     if not total:
-        return f"{chapters} read; nothing to suggest."
+        return f"{chapters} read; nothing to suggest.{alone}"
     kinds = ", ".join(f"{report.by_severity[each]} {each}" for each in Severity if each in report.by_severity)
     suggestions = "1 suggestion" if total == 1 else f"{total} suggestions"
-    return f"{chapters} read; {suggestions}: {kinds}."
+    return f"{chapters} read; {suggestions}: {kinds}.{alone}"
+
+
+def _by_rules_alone(unread: Sequence[Unread]) -> str:
+    """Which chapters the model has not read, or not all of, and why."""
+    told = ""
+    for (whole, refused), some in groupby(sorted(unread, key=_kind), key=_kind):
+        why = "the model refused" if refused else "the model's replies could not be used"
+        told += f" The rules alone have read {'' if whole else 'a part of '}{_numbers(some)}: {why}."
+    return told
+
+
+def _kind(unread: Unread) -> tuple[bool, bool]:
+    return unread.whole, unread.refused
+
+
+def _numbers(some: Iterable[Unread]) -> str:
+    numbers = sorted(each.chapter_number for each in some)
+    told = ", ".join(map(str, numbers[:MOST_NUMBERS]))
+    more = f" and {len(numbers) - MOST_NUMBERS} more" if len(numbers) > MOST_NUMBERS else ""
+    return f"{'chapter' if len(numbers) == 1 else 'chapters'} {told}{more}"

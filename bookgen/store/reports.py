@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from bookgen.errors import Conflict
-from bookgen.models import Report, ReportStatus
+from bookgen.models import Report, ReportStatus, Unread
 from bookgen.store.rows import columns, field_names, mapper
 
 if TYPE_CHECKING:
@@ -34,15 +34,17 @@ async def add(db: DB, account_id: int, book_id: int, task: UUID, chapter_ids: Se
 
 
 ADD_OF_RUN = """
-    INSERT INTO report (account_id, book_id, task, chapter_ids, run_id, done, status, completed_at)
-    VALUES ($1, $2, $3, $4, $3, cardinality($4::bigint[]), 'completed', now())
+    INSERT INTO report (account_id, book_id, task, chapter_ids, run_id, unread, done, status, completed_at)
+    VALUES ($1, $2, $3, $4, $3, $5, cardinality($4::bigint[]), 'completed', now())
     RETURNING id
 """
 
 
-async def add_of_run(db: DB, account_id: int, book_id: int, run_id: UUID, chapter_ids: Sequence[int]) -> int:
+async def add_of_run(
+    db: DB, account_id: int, book_id: int, run_id: UUID, chapter_ids: Sequence[int], unread: Sequence[Unread]
+) -> int:
     """The id of the completed report of a production, of which there is one at most."""
-    return int(await db.fetchval(ADD_OF_RUN, account_id, book_id, run_id, list(chapter_ids)))
+    return int(await db.fetchval(ADD_OF_RUN, account_id, book_id, run_id, list(chapter_ids), list(unread)))
 
 
 OF_RUN = "SELECT id FROM report WHERE run_id = $1"
@@ -54,11 +56,15 @@ async def of_run(db: DB, run_id: UUID) -> int | None:
     return found
 
 
-_report = mapper(Report)
+def _unread(row: asyncpg.Record) -> tuple[Unread, ...]:
+    return tuple(Unread(**each) for each in row["unread"])
+
+
+_report = mapper(Report, unread=_unread)
 
 SHOWN = """
-    SELECT r.id, r.book_id, r.status, r.done, cardinality(r.chapter_ids) AS chapters, r.failure, r.created_at,
-           r.completed_at,
+    SELECT r.id, r.book_id, r.status, r.done, cardinality(r.chapter_ids) AS chapters, r.unread, r.failure,
+           r.created_at, r.completed_at,
            coalesce((SELECT jsonb_object_agg(type, n) FROM (
                SELECT s.type, count(*) AS n FROM suggestion s WHERE s.report_id = r.id GROUP BY s.type) AS t), '{}')
                AS by_type,
@@ -130,10 +136,11 @@ class ClaimedReport:
     task: UUID
     chapter_ids: Sequence[int]
     done: int
+    unread: Sequence[Unread]
     epoch: int
 
 
-_claimed = mapper(ClaimedReport)
+_claimed = mapper(ClaimedReport, unread=_unread)
 
 
 # One of an account at a time, the oldest first, and never while a run or a job is at work on the book:
@@ -186,11 +193,12 @@ async def lock_owned(connection: Connection, report: ClaimedReport, owner: UUID)
     return done
 
 
-ADVANCE = "UPDATE report SET done = $2 WHERE id = $1"
+ADVANCE = "UPDATE report SET done = $2, unread = unread || $3 WHERE id = $1"
 
 
-async def advance(connection: Connection, report: ClaimedReport, done: int) -> None:
-    await connection.execute(ADVANCE, report.id, done)
+async def advance(connection: Connection, report: ClaimedReport, done: int, unread: Sequence[Unread]) -> None:
+    """`unread`: of the chapters that are done by this."""
+    await connection.execute(ADVANCE, report.id, done, list(unread))
 
 
 FINISH = f"""

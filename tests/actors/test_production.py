@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
-from bookgen.actors.production import NOT_PROOFREAD
+from bookgen.actors.production import NOT_PROOFREAD, PROOFREAD_BY_RULES
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, PlanUpgradeRequired, QuotaExceeded, UpstreamAIError
@@ -362,6 +362,19 @@ async def test_without_a_check_in_the_allowance_the_proofreading_is_left_out_and
     assert model.asked[0, 1] == 0
     assert await shelf.value("SELECT count(*) FROM report") == 0
     assert NOT_PROOFREAD in await author.status(supervisor)
+
+
+async def test_a_book_that_the_model_cannot_proofread_is_said_to_be_by_the_rules_alone_and_costs_no_check(
+    supervisor: Supervisor, shelf: Shelf, author: Idea, model: Model
+) -> None:
+    model.edits = "I would rather not."
+
+    await author.ask(supervisor)
+    await shelf.until_status(author.book, "completed")
+
+    assert PROOFREAD_BY_RULES in await author.status(supervisor)
+    assert await shelf.value("SELECT jsonb_array_length(unread) FROM report") == 2
+    assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 0
 
 
 async def test_a_check_that_is_used_up_while_the_book_is_read_leaves_its_corrections_out(

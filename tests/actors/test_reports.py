@@ -22,7 +22,7 @@ from bookgen.store.database import Database
 from bookgen.writing.proofreading.reading import read_chapter
 from bookgen.writing.proofreading.survey import survey
 from tests.http.conftest import Api, serving
-from tests.http.test_proofreading import FIRST, SECOND, Proofreader, ended
+from tests.http.test_proofreading import FIRST, REFUSED, SECOND, Proofreader, ended
 from tests.programs import EXECUTE
 
 STEPS = "SELECT count(*) FROM step"
@@ -68,6 +68,23 @@ async def test_a_report_goes_on_in_the_next_process_and_repeats_one_call_at_most
         assert before.calls + after.calls <= 3
         used = (await again.get("/auth/subscriptions/current/")).body["usage"]
         assert used["proofreading_checks_used"] == 1
+
+
+async def test_what_the_model_did_not_read_is_still_known_in_the_next_process(
+    database: Database, tmp_path: Path
+) -> None:
+    before, after = Proofreader(), Proofreader()
+    before.in_vain = {"The lamp went out": REFUSED}
+    async with serving(database, tmp_path, model=before) as visitor:
+        author, book_id = await author_of_a_book(visitor)
+        report = await one_chapter_read(author, before, book_id)
+
+    async with serving(database, tmp_path, model=after) as visitor:
+        again = replace(visitor, access=author.access, account_id=author.account_id)
+        over = await ended(again, report["id"])
+
+        assert (over["status"], after.calls) == ("completed", 1)
+        assert "The rules alone have read chapter 1: the model refused." in over["summary"]
 
 
 async def test_a_process_that_stops_leaves_a_report_to_the_next(database: Database, tmp_path: Path) -> None:

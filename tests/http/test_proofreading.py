@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from difflib import unified_diff
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from bookgen.billing import failures
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.offline import OfflineModel
@@ -25,6 +28,10 @@ FIRST = "The lamp went out over the the water.\n\nShe said , at last, that it wa
 SECOND = "Nobody answered her. The boat was gone, and with it the last light of the year."
 
 
+REFUSED = TextReply("", StopReason.REFUSAL, Usage(calls=1, input_tokens=9), "proofreader")
+OF_NO_USE = TextReply('{"edits": [{"quote": 5}, "x"]}', StopReason.END, Usage(calls=1, input_tokens=9), "proofreader")
+
+
 class Proofreader(OfflineModel):
     """Writes as the offline model does, and proposes the given edits where their quotation stands."""
 
@@ -36,6 +43,7 @@ class Proofreader(OfflineModel):
         self.one_by_one = False  # whether each answer has to be allowed
         self.asked = asyncio.Event()
         self.failure: Exception | None = None
+        self.in_vain: dict[str, TextReply] = {}  # the reply to what has these words in it
 
     async def complete(self, request: TextRequest) -> TextReply:
         if request.stage != STAGE:
@@ -47,6 +55,9 @@ class Proofreader(OfflineModel):
             self.may_answer.clear()
         if self.failure:
             raise self.failure
+        for words, reply in self.in_vain.items():
+            if words in request.messages[0].text:
+                return replace(reply, call_id=uuid4())
         told = [edit for edit in self.edits if edit["quote"] in request.messages[0].text]
         return TextReply(json.dumps({"edits": told}), StopReason.END, Usage(calls=1, input_tokens=9), "proofreader")
 
@@ -348,6 +359,53 @@ async def test_a_model_that_fails_ends_the_report_with_what_was_wrong(
     assert report["failure"]["retryable"] is True
     proofreader.failure = None
     assert (await reported(author, book))["status"] == "completed"
+
+
+@pytest.mark.parametrize(("reply", "said", "retryable"), [(REFUSED, "refused", False), (OF_NO_USE, "be used", True)])
+async def test_a_report_of_which_the_model_has_read_nothing_is_no_clean_one_and_costs_no_check(
+    author: Api, book: dict[str, Any], proofreader: Proofreader, reply: TextReply, said: str, retryable: bool
+) -> None:
+    proofreader.in_vain = {"": reply}
+
+    report = await reported(author, book)
+
+    assert (report["status"], report["failure"]["code"]) == ("error", "UPSTREAM_AI_ERROR")
+    assert said in report["summary"] == report["failure"]["message"]
+    assert (report["failure"]["retryable"], report["failure"]["stage"]) == (retryable, STAGE)
+    assert [each["original_text"] for each in await suggestions(author, report)] == ["the the", "said ,"]
+    used = (await author.get("/auth/subscriptions/current/")).body["usage"]
+    assert used["proofreading_checks_used"] == 0
+
+
+@pytest.mark.parametrize(("reply", "why"), [(REFUSED, "the model refused"), (OF_NO_USE, "replies could not be used")])
+async def test_a_chapter_that_the_model_does_not_read_is_named_in_the_summary(
+    author: Api, book: dict[str, Any], proofreader: Proofreader, reply: TextReply, why: str
+) -> None:
+    proofreader.in_vain = {"Nobody answered her": reply}
+
+    report = await reported(author, book)
+
+    assert (report["status"], report["failure"]) == ("completed", None)
+    assert report["summary"].startswith("2 chapters read; ")
+    assert "The rules alone have read chapter 2: " in report["summary"]
+    assert report["summary"].endswith(f"{why}.")
+    used = (await author.get("/auth/subscriptions/current/")).body["usage"]
+    assert used["proofreading_checks_used"] == 1
+
+
+async def test_reports_that_a_model_always_refuses_count_from_the_eleventh_on(
+    author: Api, book: dict[str, Any], proofreader: Proofreader
+) -> None:
+    proofreader.in_vain = {"": REFUSED}
+    only = [book["chapters"][1]["id"]]
+    for _ in range(failures.FREE):
+        await reported(author, book, chapter_ids=only)
+    before = (await author.get("/auth/subscriptions/current/")).body["usage"]["proofreading_checks_used"]
+
+    await reported(author, book, chapter_ids=only)
+
+    after = (await author.get("/auth/subscriptions/current/")).body["usage"]["proofreading_checks_used"]
+    assert (before, after) == (0, 1)
 
 
 async def test_a_check_is_counted_once_a_report_and_refused_when_spent(

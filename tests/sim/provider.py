@@ -152,9 +152,9 @@ class ScriptedProvider:
 
     async def _read_chapter(
         self, book: Book, chapter: Chapter, _seen: None, _flags: object, steps: Steps
-    ) -> list[Correction]:
+    ) -> tuple[list[Correction], None]:
         await steps.reply(_ask("proofreading", book.id, chapter.chapter_number, steps, 0, [chapter.content]))
-        return []
+        return [], None
 
     async def draft_outline(self, book: Book, steps: Steps) -> Outline:
         reply = await steps.reply(_ask("outline", book.id, 0, steps, 0, []))

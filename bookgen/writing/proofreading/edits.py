@@ -17,9 +17,8 @@ from bookgen.writing.printable import printable
 from bookgen.writing.proofreading import anchors
 from bookgen.writing.proofreading.correction import Correction, Reason, honest
 from bookgen.writing.proofreading.structure import blocks, keeps_structure
-from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
-from bookgen.writing.structured import TEXT, Malformed, UnusableReply, list_of, object_of
+from bookgen.writing.structured import TEXT, Malformed, list_of, object_of
 from bookgen.writing.window import WINDOW, clip
 
 STAGE = "proofreading"
@@ -109,13 +108,11 @@ def _passages(content: str, most: int) -> Iterator[tuple[int, str]]:
 async def proposed(
     book: Book, chapter: Chapter, window: Window, names: Sequence[str], steps: Steps, context: int = WINDOW
 ) -> list[Correction]:
-    """The corrections that the model proposes in a window; none when it refuses to read or its reply is of no use.
-    `context`: the tokens that the call may have."""
-    request = _request(book, chapter, window, names, context)
-    try:
-        told = await structured.ask(request, steps, _read)
-    except (UnusableReply, ModelRefused):
-        return []
+    """The corrections that the model proposes in a window. `context`: the tokens that the call may have.
+
+    ModelRefused; UnusableReply.
+    """
+    told = await structured.ask(_request(book, chapter, window, names, context), steps, _read)
     return await compute(_placed, told, chapter.content, window)
 
 
@@ -136,17 +133,19 @@ def _request(book: Book, chapter: Chapter, window: Window, names: Sequence[str],
     )
 
 
-def _read(reply: Mapping[str, Any]) -> list[Any]:
+def _read(reply: Mapping[str, Any]) -> list[Mapping[str, str]]:
     edits = reply.get("edits")
     if not isinstance(edits, list):
         raise Malformed('there is no list under "edits"')
-    return edits[:MOST_EDITS]
+    whole = [edit for edit in edits if isinstance(edit, Mapping) and _is_whole(edit)]
+    if edits and not whole:
+        raise Malformed("no edit has all of its fields, as texts")
+    return whole[:MOST_EDITS]
 
 
-def _placed(edits: Sequence[Any], content: str, window: Window) -> list[Correction]:
+def _placed(edits: Sequence[Mapping[str, str]], content: str, window: Window) -> list[Correction]:
     """Those that quote the text, change little of it and leave its structure alone; what is left is no proofreading."""
-    told = [edit for edit in edits if isinstance(edit, Mapping) and _is_whole(edit)]
-    found = [correction for edit in told if (correction := _correction(edit, content, window))]
+    found = [correction for edit in edits if (correction := _correction(edit, content, window))]
     return [honest(each) for each in found if _is_small(each) and _changes_prose(each, content)]
 
 

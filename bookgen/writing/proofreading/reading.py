@@ -5,33 +5,55 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bookgen.models import Book, Chapter, Severity, SuggestionType
+from bookgen.errors import UpstreamAIError
+from bookgen.models import Book, Chapter, Severity, SuggestionType, Unread
 from bookgen.threads import compute
 from bookgen.writing.proofreading import edits
 from bookgen.writing.proofreading.correction import Correction, Reason
 from bookgen.writing.proofreading.merge import merged
 from bookgen.writing.proofreading.survey import Survey
+from bookgen.writing.refusal import ModelRefused
 from bookgen.writing.steps import Steps
+from bookgen.writing.structured import UnusableReply
 from bookgen.writing.window import fitted
 
 
 async def read_chapter(
     book: Book, chapter: Chapter, seen: Survey, flags: Sequence[Mapping[str, Any]], steps: Steps
-) -> list[Correction]:
-    """The corrections of one chapter, none overlapping another. `flags` are the quality gate's findings of it.
+) -> tuple[list[Correction], Unread | None]:
+    """The corrections of one chapter, none overlapping another, and what of it the rules alone have read.
 
-    Raises UpstreamAIError; CallsHalted.
+    `flags` are the quality gate's findings of it. Raises UpstreamAIError; CallsHalted.
     """
 
-    async def read(context: int) -> list[Correction]:
+    async def read(context: int) -> tuple[list[Correction], Unread | None]:
         found: list[Correction] = []
-        most = edits.longest(book.content_language, context)
-        for window in await compute(edits.windows, chapter.content, most):
-            found += await edits.proposed(book, chapter, window, seen.names, steps, context)
-        return found
+        failed: list[UpstreamAIError] = []
+        windows = await compute(edits.windows, chapter.content, edits.longest(book.content_language, context))
+        for window in windows:
+            try:
+                found += await edits.proposed(book, chapter, window, seen.names, steps, context)
+            except (ModelRefused, UnusableReply) as error:
+                failed.append(error)
+        if not failed:
+            return found, None
+        refused = all(isinstance(error, ModelRefused) for error in failed)
+        return found, Unread(chapter.chapter_number, refused, whole=len(failed) == len(windows))
 
-    proposed = await fitted(read)
-    return await compute(_together, chapter, seen, flags, proposed)
+    proposed, unread = await fitted(read)
+    return await compute(_together, chapter, seen, flags, proposed), unread
+
+
+def unreadable(unread: Sequence[Unread]) -> UpstreamAIError:
+    """Why a report of which the model has read nothing is none."""
+    refused = all(each.refused for each in unread)
+    why = "The model refused to read any of it" if refused else "No reply of the model could be used"
+    kind = ModelRefused if refused else UnusableReply
+    return kind(
+        f"{why}. What the rules alone have found is kept. Another model may do better.",
+        stage=edits.STAGE,
+        retryable=not refused,
+    )
 
 
 def _together(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, SuggestionType, Usage
+from bookgen.models import Book, BookStatus, Chapter, ChapterStatus, SuggestionType, Unread, Usage
 from bookgen.providers.text import PromptTooLong, StopReason, TextReply, TextRequest
 from bookgen.words import measure, tokens
 from bookgen.writing.proofreading import edits, reading
 from bookgen.writing.proofreading.correction import Correction
 from bookgen.writing.proofreading.edits import Window
 from bookgen.writing.proofreading.survey import Survey
+from bookgen.writing.structured import UnusableReply
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTENT = "The lamp whent out.\n\nShe said it's light was gone, and the lamp was cold. *Nobody* came."
@@ -76,9 +78,6 @@ async def test_an_edit_is_placed_where_it_is_quoted() -> None:
         edit("whent", "whent"),
         edit("whent", "went", "telepathy"),
         edit("", "x"),
-        {"quote": "whent"},
-        "delete the book",
-        None,
     ],
     ids=lambda proposal: str(proposal)[:40],
 )
@@ -135,10 +134,41 @@ async def test_punctuation_that_touches_a_letter_is_a_matter_of_style() -> None:
     assert only.reason.type is SuggestionType.STYLE
 
 
-async def test_a_reply_of_no_use_proposes_nothing() -> None:
-    steps = ScriptedEdits("I have rewritten the whole chapter for you. Once upon a time ...")
+@pytest.mark.parametrize("proposal", [{"quote": "whent"}, "delete the book", None], ids=str)
+async def test_what_is_no_edit_is_dropped_beside_one_that_is(proposal: Any) -> None:
+    (only,) = await proposed(proposal, edit("whent", "went"))
 
-    assert await edits.proposed(book(), chapter(CONTENT), Window(0, len(CONTENT)), (), steps) == []
+    assert only.replacement == "went"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have rewritten the whole chapter for you. Once upon a time ...",
+        '{"edits": [{"quote": "whent"}, "delete the book", null]}',
+    ],
+)
+async def test_a_reply_without_any_edit_of_the_form_is_no_clean_chapter(text: str) -> None:
+    with pytest.raises(UnusableReply):
+        await edits.proposed(book(), chapter(CONTENT), Window(0, len(CONTENT)), (), ScriptedEdits(text))
+
+
+class RefusesOne(ScriptedEdits):
+    """Refuses the stretch that has these words in it."""
+
+    async def reply(self, request: TextRequest, *, attempt: int = 0) -> TextReply:
+        reply = await super().reply(request, attempt=attempt)
+        return replace(reply, stop=StopReason.REFUSAL) if "on day 400 " in request.messages[0].text else reply
+
+
+async def test_a_stretch_that_is_refused_leaves_the_rest_of_the_chapter_read() -> None:
+    content = "\n\n".join(f"The lamp whent out on day {number} and nobody said so." for number in range(450))
+    steps = RefusesOne(json.dumps({"edits": [edit("whent", "went", prefix="The lamp ", suffix=" out on day 5 ")]}))
+
+    found, unread = await reading.read_chapter(book(), chapter(content), Survey({}, {}, (), {}), [], steps)
+
+    assert [each.replacement for each in found] == ["went"]
+    assert unread == Unread(1, refused=True, whole=False)
 
 
 async def test_the_text_cannot_close_its_fence_in_the_prompt() -> None:
