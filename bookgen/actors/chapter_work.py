@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bookgen.actors.work_in_flight import WorkInFlight
-from bookgen.models import Chapter, ChapterStatus
+from bookgen.models import Chapter, ChapterStatus, Digest
 from bookgen.providers.text import CallsHalted
 from bookgen.store.material import LONGEST_TEXT
 from bookgen.store.runs import Checkpoint, Saved
@@ -24,9 +24,11 @@ class Written:
 
 @dataclass(slots=True, eq=False)
 class ChapterWork(WorkInFlight[Written]):
-    """The work on a chapter. `material` is what it is written from, once it has its place."""
+    """The work on a chapter. `material` is what it is written from, once it has its place; `earlier` are the digests
+    that had to be made of earlier chapters."""
 
     material: Material | None = None
+    earlier: list[Digest] = field(default_factory=list)
 
     def hear_of(self, words: int) -> None:
         self.words = words
@@ -78,5 +80,5 @@ class ChapterWork(WorkInFlight[Written]):
             rewrite_run=None,
         )
         chapters = tuple(chapter if each is former else each for each in self.material.chapters)
-        made = {digest.chapter_number: digest for digest in (*draft.earlier, draft.digest) if digest}
+        made = {digest.chapter_number: digest for digest in (*self.earlier, draft.digest) if digest}
         return replace(self.material, chapters=chapters, digests={**self.material.digests, **made})

@@ -87,7 +87,7 @@ class ChaptersInFlight:
         saved = await self._checkpoints.submit(work.checkpoint(written))
         if saved:
             work.steps.unstored = None
-            await material.keep_digests(self._resources.pool, work.run.book_id, written.draft.earlier)
+            await material.keep_digests(self._resources.pool, work.run.book_id, work.earlier)
         else:
             await work.steps.store_last()
         await fault("checkpoint.after", work.run.book_id)
@@ -162,7 +162,8 @@ class ChaptersInFlight:
             await self._require_allowed(work.run, given.book.target_word_count)
             write_chapter = self._resources.writing.write_chapter
             try:
-                draft = await write_chapter(given, chapter.chapter_number, work.steps, work.hear_of)
+                number = chapter.chapter_number
+                draft = await write_chapter(given, number, work.steps, work.hear_of, work.earlier.append)
                 await self._illustrate(work, given.book, chapter, draft)
                 return Written(chapter, draft)
             except BaseException:

@@ -30,7 +30,7 @@ from bookgen.errors import (
     UpstreamAIError,
     must_exist,
 )
-from bookgen.models import Allowance
+from bookgen.models import Allowance, Digest
 from bookgen.store import jobs
 from bookgen.store import material as store
 from bookgen.writing.material import Material
@@ -154,13 +154,19 @@ class Jobs:
         chapter = must_exist(next((c for c in material.chapters if c.id == job.chapter_id), None))
         told = resources.quota, book.account_id, book.id, chapter.target_word_count
         await edits.require(resources.pool, *told)
-        draft = await resources.writing.write_chapter(material, job.chapter_number, steps)
+        earlier: list[Digest] = []
+        try:
+            draft = await resources.writing.write_chapter(
+                material, job.chapter_number, steps, lambda words: None, earlier.append
+            )
+        finally:
+            if earlier:  # they are paid for, also where no chapter comes of it
+                await resources.health.through_outages(lambda: store.keep_digests(resources.pool, book.id, earlier))
         quality = [{"kind": f.kind, "excerpt": f.excerpt, "detail": f.detail} for f in draft.findings]
 
         async def save(connection: asyncpg.Connection) -> None:
             await edits.spend(connection, *told)
             await resources.quota.count_words(connection, book.account_id, draft.word_count)
-            await store.keep_digests(connection, book.id, draft.earlier)
             if draft.plan:
                 await store.write_plan(connection, book.id, draft.plan.bible, numbered(draft.plan.chapters))
             seen, words = chapter.content_version, draft.word_count

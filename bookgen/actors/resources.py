@@ -15,7 +15,7 @@ from bookgen.actors.health import Health
 from bookgen.actors.ledger_writes import LedgerWrites
 from bookgen.billing.cost_caps import CostCaps
 from bookgen.billing.quota import Quota
-from bookgen.models import Book, Chapter, Usage
+from bookgen.models import Book, Chapter, Digest, Usage
 from bookgen.providers.images import Painted
 from bookgen.providers.text import CALL_SECONDS, Bounded, CallBudget, Halt, Outage, Patient, TextModel
 from bookgen.writing.material import ChapterDraft, Material, Outline, OutlineChapter, Scene
@@ -23,10 +23,17 @@ from bookgen.writing.steps import Steps
 
 
 class WriteChapter(Protocol):
-    """`on_words` is told how many words there are so far."""
+    """`on_words` is told how many words there are so far, `on_digest` each digest that had to be made of an earlier
+    chapter: it is worth keeping, whatever becomes of this one."""
 
     def __call__(
-        self, material: Material, number: int, steps: Steps, on_words: Callable[[int], None] | None = None, /
+        self,
+        material: Material,
+        number: int,
+        steps: Steps,
+        on_words: Callable[[int], None] = ...,
+        on_digest: Callable[[Digest], None] = ...,
+        /,
     ) -> Coroutine[Any, Any, ChapterDraft]: ...
 
 

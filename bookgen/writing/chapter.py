@@ -49,28 +49,32 @@ class UnusableText(UpstreamAIError):
 
 
 async def write_chapter(
-    material: Material, chapter_number: int, steps: Steps, on_words: Callable[[int], None] | None = None
+    material: Material,
+    chapter_number: int,
+    steps: Steps,
+    on_words: Callable[[int], None] = lambda words: None,
+    on_digest: Callable[[Digest], None] = lambda digest: None,
 ) -> ChapterDraft:
     """The chapter as its outline asks for it, close to its budget, with what later chapters must know of it, unless its
     run was paused before that was asked for.
 
-    A chapter that has a text is written afresh. `on_words` is told the words written so far. The number of
-    calls is bounded whatever the model answers.
+    A chapter that has a text is written afresh. `on_words` is told the words written so far, `on_digest` the digests
+    that had to be made of earlier chapters. The number of calls is bounded whatever the model answers.
     """
     chapter = material.chapter(chapter_number)
-    digests, earlier = await continuity.digests_before(material, chapter_number, steps)
+    digests = await continuity.digests_before(material, chapter_number, steps, on_digest)
     draft = WorkingDraft(material, chapter, digests, await quality.avoid(material, chapter))
-    content = await _write(draft, steps, on_words or (lambda words: None))
+    content = await _write(draft, steps, on_words)
     content, findings = await _mended(draft, content, steps)
     try:
         digest = await _digest(draft, content, steps)
     except CallsHalted:  # the chapter is written all the same; whoever needs to know of it sums it up then
-        return ChapterDraft(content, count_words(content), None, tuple(findings), earlier)
+        return ChapterDraft(content, count_words(content), None, tuple(findings))
     except UpstreamAIError:
         digest = None
     if digest is None:
         findings.append(Finding("digest", clip(content, 40), "The model could not sum the chapter up."))
-    return ChapterDraft(content, count_words(content), digest, tuple(findings), earlier)
+    return ChapterDraft(content, count_words(content), digest, tuple(findings))
 
 
 async def _write(draft: WorkingDraft, steps: Steps, on_words: Callable[[int], None]) -> str:

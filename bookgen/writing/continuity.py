@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from bookgen.models import Book, Chapter, Digest
 from bookgen.providers.text import Block, Message, PromptTooLong, StopReason, TextRequest
+from bookgen.threads import compute
+from bookgen.words import tokens
 from bookgen.writing import brief, sentences, structured
 from bookgen.writing.fence import fenced
 from bookgen.writing.fingerprint import content_hash
@@ -22,6 +24,8 @@ MOST_FACTS = 8
 MOST_THREADS = 20
 LONGEST_CHAPTER = 18_000  # tokens of a chapter that a digest is made from
 MAX_TOKENS = 2_500
+MOST_SUMMED_UP = 64_000  # tokens of earlier chapters that are read for one chapter, beside the nearest
+TOKENS_A_DIGEST = 2_000  # that asking for one takes beside the chapter
 TOKENS_A_THREAD = 400  # of a context window, for each thread that is told
 
 _TEXTS = structured.list_of(structured.TEXT)
@@ -71,21 +75,38 @@ def stored_digest(material: Material, chapter: Chapter) -> Digest | None:
 
 
 async def digests_before(
-    material: Material, chapter_number: int, steps: Steps
-) -> tuple[list[Digest], tuple[Digest, ...]]:
-    """The digests of all written chapters before this one, and those of them that were asked for now.
+    material: Material, chapter_number: int, steps: Steps, on_digest: Callable[[Digest], None]
+) -> list[Digest]:
+    """The digests of all written chapters before this one.
 
-    That are those whose text has changed since it was summed up.
+    Of those whose text is new or has changed, the model sums up the nearest, and `on_digest` is told of each; those
+    farther away speak for themselves.
     """
+    before = [(chapter, stored_digest(material, chapter)) for chapter in material.written_before(chapter_number)]
+    asked = _nearest([chapter for chapter, stored in before if stored is None])
     digests: list[Digest] = []
-    asked: list[Digest] = []
-    for chapter in material.written_before(chapter_number):
-        digest = stored_digest(material, chapter)
-        if digest is None:
+    for chapter, stored in before:
+        digest = stored
+        if chapter.chapter_number in asked:
             digest = await digest_of(material.book, chapter, chapter.content, open_threads(digests), steps)
-            asked += [digest] if digest else []
-        digests.append(digest or extract(chapter.chapter_number, chapter.content))
-    return digests, tuple(asked)
+            if digest:
+                on_digest(digest)
+        if digest is None:
+            digest = await compute(extract, chapter.chapter_number, chapter.content)
+        digests.append(digest)
+    return digests
+
+
+def _nearest(chapters: Sequence[Chapter]) -> set[int]:
+    """The numbers of the last of these that the model sums up for one chapter: a pasted book has no digest at all."""
+    chosen: set[int] = set()
+    left = MOST_SUMMED_UP
+    for chapter in reversed(chapters):
+        left -= min(tokens(chapter.content), LONGEST_CHAPTER) + TOKENS_A_DIGEST
+        if left < 0 and chosen:
+            break
+        chosen.add(chapter.chapter_number)
+    return chosen
 
 
 async def digest_after(

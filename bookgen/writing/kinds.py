@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bookgen.models import Book, BookKind
+from bookgen.models import Book, BookKind, Digest
 from bookgen.writing import chapter as prose
 from bookgen.writing import outline
 from bookgen.writing.material import ChapterDraft, Material, Outline
@@ -19,8 +19,12 @@ async def draft_outline(book: Book, steps: Steps) -> Outline:
 
 
 async def write_chapter(
-    material: Material, chapter_number: int, steps: Steps, on_words: Callable[[int], None] | None = None
+    material: Material,
+    chapter_number: int,
+    steps: Steps,
+    on_words: Callable[[int], None] = lambda words: None,
+    on_digest: Callable[[Digest], None] = lambda digest: None,
 ) -> ChapterDraft:
     if material.book.kind is BookKind.PROSE:
-        return await prose.write_chapter(material, chapter_number, steps, on_words)
+        return await prose.write_chapter(material, chapter_number, steps, on_words, on_digest)
     return await spread.write_spread(material, material.chapter(chapter_number), steps)

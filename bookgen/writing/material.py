@@ -68,8 +68,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class ChapterDraft:
-    """A chapter's text; without `digest` where none could be made. `earlier`: digests that had to be made of earlier
-    chapters, whose texts had changed or which had none.
+    """A chapter's text; without `digest` where none could be made.
 
     Of a spread also what is to be painted for it, and the `plan` of the book if it had to be made first.
     """
@@ -78,6 +77,5 @@ class ChapterDraft:
     word_count: int
     digest: Digest | None
     findings: tuple[Finding, ...] = ()
-    earlier: tuple[Digest, ...] = ()
     plan: Outline | None = None
     scene: Scene | None = None

@@ -83,7 +83,12 @@ class Model:
         pass
 
     async def write_chapter(
-        self, material: Material, number: int, steps: Steps, on_words: Callable[[int], None] | None = None
+        self,
+        material: Material,
+        number: int,
+        steps: Steps,
+        on_words: Callable[[int], None] | None = None,
+        _on_digest: Callable[[Digest], None] | None = None,
     ) -> ChapterDraft:
         self.given[material.book.id].append(material)
         text = (await steps.reply(ask("chapter", material.book.id, number))).text

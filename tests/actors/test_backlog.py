@@ -24,7 +24,7 @@ TEXT = "A long text. " * 1000
 async def supervisor(proxy: PgProxy, model: Model) -> AsyncIterator[Supervisor]:
     database = await Database.open(proxy.dsn, http_connections=2, run_connections=5)
 
-    async def write_chapter(material: Material, number: int, steps: Steps, _on_words: object = None) -> ChapterDraft:
+    async def write_chapter(material: Material, number: int, steps: Steps, *_told: object) -> ChapterDraft:
         draft = await model.write_chapter(material, number, steps)
         await steps.reply(ask("digest", material.book.id, number + 100))
         return draft

@@ -11,6 +11,7 @@ import pytest
 from bookgen.actors.messages import Generate, RewriteChapter
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
+from bookgen.errors import UpstreamAIError
 from bookgen.providers.offline import OfflineModel
 from bookgen.providers.text import TextReply, TextRequest
 from bookgen.services import editing
@@ -27,9 +28,12 @@ class Counting(OfflineModel):
         super().__init__()
         self.asked: Counter[tuple[str, int | None]] = Counter()
         self.waits, self.let_go = asyncio.Event(), asyncio.Event()
+        self.refused: set[int] = set()
 
     async def complete(self, request: TextRequest) -> TextReply:
         self.asked[request.stage, request.chapter_number] += 1
+        if request.stage == "chapter" and request.chapter_number in self.refused:
+            raise UpstreamAIError("It refuses.", stage=request.stage, retryable=False)
         if request.chapter_number == 2:
             self.waits.set()
             await self.let_go.wait()
@@ -79,5 +83,27 @@ async def test_the_digests_of_changed_chapters_are_kept_for_every_later_rewrite(
 
     for _ in range(3):
         await writer.run_job(account, book, RewriteChapter(await shelf.chapter_id(book, 4), 4))
+
+    assert [counting.asked["digest", number] for number in (1, 2, 3)] == [1, 1, 1]
+
+
+async def test_what_earlier_chapters_were_summed_up_as_is_kept_when_the_rewrite_fails(
+    writer: Supervisor, counting: Counting, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined(chapters=4)
+    counting.let_go.set()
+    await writer.ask(account, book, Generate())
+    await shelf.until_status(book, "completed")
+    async with shelf.pool.acquire() as connection:
+        for number in (1, 2, 3):
+            text = {"content": f"The author wrote chapter {number} anew. It is short."}
+            chapter = await shelf.chapter_id(book, number)
+            await editing.save_chapter(connection, Quota(billing=True), account, chapter, text)
+    counting.asked.clear()
+    counting.refused = {4}
+
+    for _ in range(3):
+        with pytest.raises(UpstreamAIError):
+            await writer.run_job(account, book, RewriteChapter(await shelf.chapter_id(book, 4), 4))
 
     assert [counting.asked["digest", number] for number in (1, 2, 3)] == [1, 1, 1]

@@ -123,7 +123,12 @@ class ScriptedProvider:
     # Writing
 
     async def write_chapter(
-        self, material: Material, number: int, steps: Steps, on_words: Callable[[int], None] | None = None
+        self,
+        material: Material,
+        number: int,
+        steps: Steps,
+        on_words: Callable[[int], None] | None = None,
+        _on_digest: Callable[[Digest], None] | None = None,
     ) -> ChapterDraft:
         """As many calls as a chapter has parts, each asked with what stands before it."""
         book = material.book.id

@@ -133,6 +133,25 @@ async def test_only_an_edited_chapter_is_summed_up_again():
     assert "In chapter 2 Mara counts days" in whole(steps.of_stage("chapter")[0])
 
 
+async def test_of_a_pasted_book_the_nearest_chapters_are_summed_up_and_the_others_speak_for_themselves():
+    material = replace(written(40, upto=39, words=6_000), digests={})
+    steps, made = Scripted(obedient), []
+
+    await write_chapter(material, 40, steps, on_digest=made.append)
+
+    asked = [request.chapter_number for request in steps.of_stage("digest")]
+    assert asked == [*range(asked[0], 40), 40]
+    assert 3 <= len(made) == len(asked) - 1 <= 8
+    told = "\n".join(block.text for block in steps.of_stage("chapter")[0].system)
+    assert all(chapter.content.split(".")[0] in told for chapter in material.chapters[: asked[0] - 1])
+
+    again, more = Scripted(obedient), []
+    kept = {digest.chapter_number: digest for digest in made}
+    await write_chapter(replace(material, digests=kept), 40, again, on_digest=more.append)
+
+    assert [digest.chapter_number for digest in more] == list(range(asked[0] - len(more), asked[0]))
+
+
 async def test_threads_named_by_number_are_closed_by_name():
     material = written(3, upto=1)
     steps = Scripted(obedient)
