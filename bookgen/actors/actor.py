@@ -9,7 +9,11 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import Any
 
-from bookgen.errors import RateLimited, Unavailable
+import structlog
+
+from bookgen.errors import BookgenError, RateLimited, Unavailable
+
+log = structlog.get_logger()
 
 MAX_WAITING = 32
 ANSWER_SECONDS = 25.0
@@ -34,8 +38,8 @@ def spawn(work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
 class Actor(ABC):
     """Takes messages one at a time. Idle, it has neither a task nor a mailbox.
 
-    An error raised while answering goes to the asker, and the actor lives. One that nobody waits for crashes the actor:
-    those still waiting hear Unavailable, and `crashed` is called.
+    An error raised while answering goes to the asker, and the actor lives; a bug whose asker has gone is logged. One
+    that nobody asked for crashes the actor: those still waiting hear Unavailable, and `crashed` is called.
     """
 
     __slots__ = ("_asked", "_crashed", "_inbox", "_task", "last_told")
@@ -111,6 +115,8 @@ class Actor(ABC):
         except Exception as error:
             if answer is None:
                 raise
+            if answer.done() and not isinstance(error, BookgenError):
+                log.exception("bug_unheard", message=type(message).__name__)
             _answer(answer, error=error)
         except BaseException:
             if answer is not None:

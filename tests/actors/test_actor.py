@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from bookgen.actors.actor import MAX_WAITING, Actor
 from bookgen.errors import Conflict, RateLimited, Unavailable
@@ -130,3 +131,18 @@ async def test_an_asker_that_gives_up_does_not_take_the_message_back() -> None:
     actor.gate.set()
     await actor.ask("next")
     assert actor.heard == ["late", "next"]
+
+
+async def test_a_bug_whose_asker_has_given_up_is_in_the_log() -> None:
+    actor = Echo()
+    actor.gate.clear()
+    for error in (ZeroDivisionError("a bug"), Conflict("no bug")):
+        with pytest.raises(Unavailable):
+            await actor.ask(error, seconds=0.01)
+
+    with capture_logs() as logs:
+        actor.gate.set()
+        await actor.ask("next")
+
+    assert [(entry["event"], entry["log_level"]) for entry in logs] == [("bug_unheard", "error")]
+    assert not actor.crashes
