@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import structlog
 
@@ -225,15 +224,20 @@ class Supervisor:
         for actor in self.registry:
             actor.lose()
         self.registry.clear()
+        # What is stored by then is not asked for again by whoever takes the runs.
+        await _finished(self.resources.ledger_writes.tasks)
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
-                await asyncio.gather(*self.resources.ledger_writes.tasks, return_exceptions=True)
                 await runs.release(self.resources.pool, self.resources.boot_id)
                 await reports.release(self.resources.pool, self.resources.boot_id)
                 await self.lease.give_up()
         except (Unavailable, TimeoutError) as error:
             log.warning("runs_not_released", reason=str(error))
         cut += self.resources.ledger_writes.tasks  # also of what was cut just now
-        with contextlib.suppress(TimeoutError):  # the end of a job waits for a database that is away
-            async with asyncio.timeout(RELEASE_SECONDS):
-                await asyncio.gather(*cut, return_exceptions=True)
+        for task in await _finished(cut):  # the end of a job waits for a database that is away
+            task.cancel()
+
+
+async def _finished(tasks: Collection[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
+    """Waits for them, but not for long: those that are not."""
+    return (await asyncio.wait(set(tasks), timeout=RELEASE_SECONDS))[1] if tasks else set()

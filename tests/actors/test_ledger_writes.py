@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from bookgen.actors import supervisor as supervisor_module
 from bookgen.actors.messages import Generate, Stop
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
@@ -79,3 +80,24 @@ async def test_what_a_call_has_used_is_entered_although_it_is_cut_before_its_nex
             await shelf.until(ENTERED)
 
     assert await shelf.value(ENTERED)
+
+
+async def test_a_ledger_that_is_slow_keeps_no_run_from_being_handed_back(
+    database: Database, model: Model, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor_module, "RELEASE_SECONDS", 0.5)
+    account, book = await shelf.outlined(chapters=1)
+    used = (Spent("scripted", Usage(calls=1, input_tokens=10, output_tokens=20)),)
+    async with shelf.pool.acquire() as connection, supervising(database, model, model.write_chapter) as supervisor:
+        await supervisor.ask(account, book, Generate())
+        await model.wait_until_asked(book, 1)
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE model_call IN EXCLUSIVE MODE")
+            failure = UpstreamAIError("It failed.", stage="chapter", retryable=False, chapter_number=1, spent=used)
+            model.fail(book, 1, retryable=False, error=failure)
+            await shelf.until(WAITS)
+
+            await supervisor.drain(0)
+
+            assert (await shelf.run(book))["owner"] is None
+            assert not await shelf.value("SELECT EXISTS (SELECT FROM process WHERE lease_until > now())")
