@@ -266,7 +266,12 @@ async def _build(config: Config, overrides: Overrides, closing: contextlib.Async
         publisher=publisher,
         proofreading=Proofreading(database.http, quota, corrections, reports.wake, reports.call_off),
         artwork=artwork,
-        support=Support.over(documents(), f"{public_url}/api/v1/docs/", model, Ledger(database.http, _price, caps.day)),
+        support=Support.over(
+            documents(),
+            f"{public_url}/api/v1/docs/",
+            model,
+            Ledger(database.http, _price, supervisor.resources.ledger_writes.begin, caps.day),
+        ),
         limiter=overrides.get("limiter") or Limiter(_budgets(config)),
         site=_site(config, model),
         estimate=Estimates(

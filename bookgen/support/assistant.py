@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from bookgen.errors import Unavailable, UpstreamAIError
-from bookgen.providers.text import Block, CallBudget, Message, Spent, StopReason, TextModel, TextRequest
+from bookgen.providers.text import Block, CallBudget, Message, Spent, StopReason, TextModel, TextRequest, spent_before
 from bookgen.support.ledger import Ledger
 from bookgen.support.retrieval import Passage, PassageIndex, passages_of
 from bookgen.writing.fence import fenced
@@ -108,6 +108,9 @@ class Support:
             reply = await model.complete(request)
         except UpstreamAIError as error:
             await self._charge(error.spent)
+            raise
+        except asyncio.CancelledError as left:
+            await self._charge(spent_before(left))
             raise
         finally:
             self._places.release()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import asyncpg
 
@@ -10,15 +12,25 @@ from bookgen.billing.cost_caps import CostBudget, CostCaps, Purpose
 from bookgen.models import Usage
 from bookgen.providers.text import Spent
 from bookgen.store import model_calls
+from bookgen.store.outages import through_outages
 
 STAGE = "support"
+MOST_SECONDS = 1.0  # that an answer waits until it is entered
 
 
 class Ledger:
-    """`day_cap`: what the whole server may spend a day, in millionths; None for no bound."""
+    """`day_cap`: what the whole server may spend a day, in millionths; None for no bound. `begin` starts a write that
+    is finished, whatever becomes of the answer that was paid for."""
 
-    def __init__(self, db: asyncpg.Pool, price: Callable[[str, Usage], int | None], day_cap: int | None = None) -> None:
+    def __init__(
+        self,
+        db: asyncpg.Pool,
+        price: Callable[[str, Usage], int | None],
+        begin: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        day_cap: int | None = None,
+    ) -> None:
         self._db = db
+        self._begin = begin
         self._price = price
         self._day_cap = day_cap
 
@@ -30,10 +42,12 @@ class Ledger:
         return CostBudget(self._db, CostCaps(day=self._day_cap), self._price, Purpose(STAGE))
 
     async def charge(self, spent: tuple[Spent, ...]) -> None:
-        """Write the calls down that the provider charges."""
+        """Writes the calls down that the provider charges, however long the database is away: nobody waits for that."""
         calls = tuple(
             model_calls.PaidCall(each.model, each.usage, self._price(each.model, each.usage), each.call_id)
             for each in spent
         )
         if calls:
-            await model_calls.charge(self._db, model_calls.Asked(None, None, None, STAGE, None, calls))
+            asked = model_calls.Asked(None, None, None, STAGE, None, calls)
+            write = self._begin(through_outages(lambda: model_calls.charge(self._db, asked)))
+            await asyncio.wait({write}, timeout=MOST_SECONDS)

@@ -1,16 +1,20 @@
 """The support assistant answers from the documents, within bounds, and knows no account."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
 
+from bookgen.actors.ledger_writes import LedgerWrites
 from bookgen.errors import Unavailable, UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.text import StopReason, TextReply
+from bookgen.store.database import Database
 from bookgen.support.assistant import Support
 from bookgen.support.ledger import Ledger
 from bookgen.support.retrieval import PassageIndex, passages_of
+from tests.chaos.pg_proxy import PgProxy
 
 GUIDE = """\
 # Guide
@@ -41,6 +45,10 @@ def passages(tmp_path):
     guide = tmp_path / "guide.md"
     guide.write_text(GUIDE, encoding="utf-8")
     return passages_of(guide, "http://here/docs/")
+
+
+def ledger_on(pool, day_cap):
+    return Ledger(pool, lambda _model, _usage: 2_000_000, LedgerWrites().begin, day_cap)
 
 
 class AssistantModel:
@@ -117,7 +125,7 @@ async def test_when_the_model_fails_the_passages_still_answer(passages, model):
 
 async def test_what_the_assistant_asks_is_in_the_ledger_and_under_the_days_cap(passages, pool):
     model = AssistantModel()
-    support = Support(PassageIndex(passages), model, Ledger(pool, lambda _model, _usage: 2_000_000, 5_000_000))
+    support = Support(PassageIndex(passages), model, ledger_on(pool, 5_000_000))
 
     for _ in range(4):
         await support.ask("exports")
@@ -125,6 +133,45 @@ async def test_what_the_assistant_asks_is_in_the_ledger_and_under_the_days_cap(p
     calls = await pool.fetch("SELECT account_id, book_id, stage, cost_micros FROM model_call")
     assert [tuple(call) for call in calls] == [(None, None, "support", 2_000_000)] * 2
     assert await pool.fetchval("SELECT count(*) FROM cost_reservation") == 0
+
+
+class CutOff(AssistantModel):
+    """A model during whose call the database goes away."""
+
+    def __init__(self, proxy, ended):
+        super().__init__()
+        self.proxy, self.ended = proxy, ended
+
+    async def complete(self, request):
+        reply = await super().complete(request)
+        self.proxy.close()
+        if self.ended:
+            ended = self.ended()
+            ended.spent = reply.spent
+            raise ended
+        return reply
+
+
+@pytest.mark.parametrize(
+    "ended", [None, lambda: UpstreamAIError(stage="support", retryable=True), asyncio.CancelledError]
+)
+async def test_what_an_answer_has_cost_is_entered_once_the_database_is_back(passages, pool, dsn, ended):
+    async with PgProxy(dsn) as proxy:
+        database = await Database.open(proxy.dsn, http_connections=1, run_connections=1)
+        writes = LedgerWrites()
+        ledger = Ledger(database.http, lambda _model, _usage: 2_000_000, writes.begin)
+
+        answering = Support(PassageIndex(passages), CutOff(proxy, ended), ledger).ask("exports")
+        if ended is asyncio.CancelledError:
+            with pytest.raises(asyncio.CancelledError):
+                await answering
+        else:
+            assert "export_epub" in (await answering).answer
+        proxy.open()
+        await asyncio.gather(*writes.tasks)
+        await database.close(patience=1.0)
+
+    assert await pool.fetchval("SELECT count(*) FROM model_call WHERE cost_micros = 2000000") == 1
 
 
 async def test_who_has_asked_enough_is_answered_by_the_documents(passages):
