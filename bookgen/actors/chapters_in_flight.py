@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, TypeVar
 from uuid import UUID
@@ -29,7 +30,7 @@ from bookgen.actors.work_in_flight import WorkInFlight
 from bookgen.billing.storage import require_room
 from bookgen.errors import Unavailable
 from bookgen.models import Book, Chapter, Run
-from bookgen.providers.text import CallsHalted
+from bookgen.providers.text import CallsHalted, Outage
 from bookgen.store import material, runs
 from bookgen.store.runs import Begin, Begun, Checkpoint, Saved
 from bookgen.writing.material import ChapterDraft, Material
@@ -39,6 +40,7 @@ log = structlog.get_logger()
 W = TypeVar("W", bound=WorkInFlight[Any])
 
 STALL_SECONDS = 900.0
+TOLD_SECONDS = 5.0
 BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
 
 
@@ -137,6 +139,12 @@ class ChaptersInFlight:
         work = self.by_run.get(run.id)
         same = work and (work.run.epoch, work.run.call_no) == (run.epoch, run.call_no)
         return work.words if work and same else 0
+
+    def wait(self, run: Run) -> Outage | None:
+        """What the call in flight waits for, once it has waited for longer than is worth no word."""
+        work = self.by_run.get(run.id)
+        waits = work.steps.halt.waits_for if work else None
+        return waits if waits and (datetime.now(UTC) - waits.since).total_seconds() >= TOLD_SECONDS else None
 
     def awaits_picture(self, run: Run) -> bool:
         work = self.by_run.get(run.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -75,8 +76,8 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
             return f"Waiting for another book of this account. Place {report.place} in the queue."
         case RunStatus.RUNNING if run.call_started_at and outage:
             return (
-                f"Waiting for the model since {outage.since:%H:%M} UTC: it {outage.reason}. {progress} finished. It is "
-                f"asked again every half a minute, until {outage.until:%d %B %H:%M} UTC."
+                f"Waiting for the model since {outage.since:%H:%M} UTC: it {outage.reason}. {progress} finished. "
+                + ("The run goes on by itself." if outage.until is None else _asked_until(outage.until))
             )
         case RunStatus.RUNNING if doing:
             return f"{doing.capitalize()}.{_written(run)}"
@@ -101,6 +102,10 @@ def message(report: RunProgress, outage: Outage | None = None) -> str:
             return f"Failed while {doing}. {(run.failure or {}).get('message', '')}".rstrip()
         case RunStatus.ERROR:
             return f"Failed after {progress}. {(run.failure or {}).get('message', '')}".rstrip()
+
+
+def _asked_until(until: datetime) -> str:
+    return f"It is asked again every half a minute, until {until:%d %B %H:%M} UTC."
 
 
 def _worth_a_look(report: RunProgress) -> str:

@@ -84,12 +84,12 @@ class Statuses:
         return kept.body
 
     def _outage(self, run: Run) -> Outage | None:
-        """That of the model which the run asks, if it asks one."""
-        if not (self._resources.outage or self._resources.outage_of_pictures):
-            return None
+        """That of the model which the run asks, if it asks one, or what else its call waits for."""
         if run.phase is RunPhase.COVER or self._chapters.awaits_picture(run):
             return self._resources.outage_of_pictures
-        return self._resources.outage if run.phase in status.BY_MODEL else None
+        if run.phase not in status.BY_MODEL:
+            return None
+        return self._resources.outage or self._chapters.wait(run)
 
     async def read_other(
         self, account_id: int, book_id: int, is_known: Callable[[bytes], bool], seconds: float

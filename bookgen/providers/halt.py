@@ -5,6 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A provider that runs wait for. `until`: when they give up, where it is away; both moments in UTC."""
+
+    since: datetime
+    until: datetime | None
+    reason: str
 
 
 class Halted(Exception):
@@ -12,11 +23,15 @@ class Halted(Exception):
 
 
 class Halt:
-    """While it is set no call is begun, and what waits to begin one gives up. A call under way is not disturbed."""
+    """While it is set no call is begun, and what waits to begin one gives up. A call under way is not disturbed.
 
-    __slots__ = ("_set", "_waits")
+    `waits_for`: why the call is not answered yet, from its first failure on, or while it waits for its turn.
+    """
+
+    __slots__ = ("_set", "_waits", "waits_for")
 
     def __init__(self) -> None:
+        self.waits_for: Outage | None = None
         self._set = False
         self._waits: set[asyncio.Timeout] = set()
 

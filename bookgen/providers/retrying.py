@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from uuid import uuid4
 
 import structlog
@@ -21,6 +22,7 @@ from bookgen.providers.attempt import CallFailed, FailureKind, Provider
 from bookgen.providers.breaker import CircuitBreaker
 from bookgen.providers.halt import Halt, Halted
 from bookgen.providers.pacing import Pacing
+from bookgen.providers.slots import Slot
 from bookgen.providers.text import (
     CALL_SECONDS,
     Bounded,
@@ -129,10 +131,11 @@ class RetryingModel:
 
     async def complete(self, request: TextRequest) -> TextReply:
         spent: list[Spent] = []
+        halt = Halt() if request.halt is None else request.halt
         self._calls += 1
         try:
             with paid_for(spent):
-                return await self._complete(request, Halt() if request.halt is None else request.halt, spent)
+                return await self._complete(request, halt, spent)
         except Halted:
             raise CallsHalted(request.stage, request.chapter_number, tuple(spent)) from None
         except CostCapReached as capped:
@@ -148,6 +151,7 @@ class RetryingModel:
                 spent=tuple(spent),
             ) from wide
         finally:
+            halt.waits_for = None
             self._calls -= 1
             if not self._calls:
                 self.outage = None
@@ -158,16 +162,18 @@ class RetryingModel:
         patience = _Patience(usual if request.patience is None else request.patience)
         failures = absences = 0
         last: CallFailed | None = None
+        waits_for: Outage | None = None
         while True:
             try:
-                reply = await self._try(request, patience, halt, spent)
+                reply = await self._try(request, patience, halt, spent, waits_for)
             except _Failed as failure:
                 failed = last = failure.call
+                halt.waits_for = waits_for = Outage(waits_for.since if waits_for else _now(), None, str(failed))
                 away = sits_out and failed.failure is FailureKind.AWAY
                 failures += failure.costs_a_try and not away
                 absences = absences + 1 if away else 0
                 if away and self.outage is None:
-                    now = datetime.now(UTC)
+                    now = _now()
                     self.outage = Outage(now, now + timedelta(seconds=self._rules.outage), str(failed))
                 self._log(request, failed, failures)
                 if failed.failure is FailureKind.DENIED or failures >= self._rules.tries:
@@ -183,8 +189,15 @@ class RetryingModel:
                 if reply is not None:
                     return replace(reply, also=tuple(spent))
 
-    async def _try(self, request: TextRequest, patience: _Patience, halt: Halt, spent: list[Spent]) -> TextReply | None:
-        """None: the provider went away or got busy while this call waited for its turn; no try was made."""
+    async def _try(
+        self, request: TextRequest, patience: _Patience, halt: Halt, spent: list[Spent], waits_for: Outage | None
+    ) -> TextReply | None:
+        """None: the provider went away or got busy while this call waited for its turn; no try was made.
+
+        `waits_for`: what it is told to wait for while it is tried.
+        """
+        turn = "has other calls to answer first" if self._gate.is_open else "is busy"
+        halt.waits_for = halt.waits_for or Outage(_now(), None, turn)
         async with halt.waiting():
             probe = await self._admitted(patience)
         tried = asyncio.get_running_loop().time()
@@ -194,7 +207,8 @@ class RetryingModel:
                     slot = await held.enter_async_context(self._pacing.slot(request.account_id))
                 if not probe and not (self._breaker.closed and self._gate.is_open):
                     return None
-                reply = await self._within_budget(replace(request, on_first_word=slot.answered), spent)
+                halt.waits_for = waits_for
+                reply = await self._within_budget(replace(request, on_first_word=partial(_begins, slot, halt)), spent)
         except CallFailed as failed:
             if failed.failure is FailureKind.AWAY:
                 self._breaker.failed()
@@ -280,6 +294,16 @@ class RetryingModel:
             retryable=failed.failure is not FailureKind.DENIED,
             spent=tuple(spent),
         )
+
+
+def _begins(slot: Slot, halt: Halt) -> None:
+    """Notes that the reply begins, which ends the waiting."""
+    slot.answered()
+    halt.waits_for = None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 class _Failed(Exception):

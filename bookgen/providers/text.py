@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, Protocol, runtime_checkable
 from uuid import UUID, uuid4
@@ -14,6 +13,7 @@ from uuid import UUID, uuid4
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.halt import Halt as Halt
+from bookgen.providers.halt import Outage as Outage
 
 THE_ONLY_ONE = "auto"  # for a model's name: the one that its server has
 
@@ -157,15 +157,6 @@ class TextReply:
     def is_sample(self) -> bool:
         """Whether no model wrote it. Samples are in a few languages only, whatever that of the book."""
         return self.model == "offline"
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """A provider that runs wait for. `until`: when they give up; both moments in UTC."""
-
-    since: datetime
-    until: datetime
-    reason: str
 
 
 @runtime_checkable

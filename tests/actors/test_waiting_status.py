@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
+import orjson
+
 from bookgen.actors import status
+from bookgen.actors.chapters_in_flight import TOLD_SECONDS
+from bookgen.actors.messages import Generate
+from bookgen.actors.supervisor import Supervisor
 from bookgen.models import Run, RunMode, RunStatus
 from bookgen.providers.text import Outage
 from bookgen.store.progress import RunProgress
+
+from .conftest import Model, Shelf
 
 NOW = datetime(2026, 1, 1, 14, 2, tzinfo=UTC)
 AWAY = Outage(NOW, NOW.replace(day=2), "could not be reached or broke off")
@@ -31,6 +38,12 @@ def test_a_run_that_waits_for_its_model_says_so() -> None:
     )
 
 
+def test_a_run_whose_model_is_busy_says_so() -> None:
+    assert status.message(progress(RunStatus.RUNNING, NOW), Outage(NOW, None, "is busy")) == (
+        "Waiting for the model since 14:02 UTC: it is busy. 3 of 10 chapters finished. The run goes on by itself."
+    )
+
+
 def test_a_finished_book_tells_what_is_left_to_look_at() -> None:
     found = [{"chapter_number": number, "detail": f"It has {number}0 words."} for number in (2, 3, 5, 8)]
     done = replace(progress(RunStatus.COMPLETED, None), findings=found)
@@ -45,3 +58,22 @@ def test_a_finished_book_tells_what_is_left_to_look_at() -> None:
 def test_a_run_that_does_not_ask_it_says_what_it_does() -> None:
     assert status.message(progress(RunStatus.PAUSED, None), AWAY) == "Paused. 3 of 10 chapters finished."
     assert status.message(progress(RunStatus.RUNNING, NOW), None) == "Writing chapter 4 of 10."
+
+
+async def test_a_run_whose_call_waits_for_longer_than_a_few_seconds_says_so(
+    supervisor: Supervisor, model: Model, shelf: Shelf
+) -> None:
+    account, book = await shelf.outlined(chapters=1)
+    run = await supervisor.ask(account, book, Generate())
+    await model.wait_until_asked(book, 1)
+    halt = supervisor.chapters.by_run[run.id].steps.halt
+
+    async def told() -> str:
+        return str(orjson.loads(await supervisor.statuses.read(account, book))["status_message"])
+
+    halt.waits_for = Outage(datetime.now(UTC), None, "is busy")
+    assert (await told()).startswith("Writing chapter 1 of 1")
+    halt.waits_for = Outage(datetime.now(UTC) - timedelta(seconds=TOLD_SECONDS), None, "is busy")
+    assert "it is busy" in await told()
+    halt.waits_for = None
+    assert (await told()).startswith("Writing chapter 1 of 1")

@@ -9,6 +9,8 @@ import pytest
 
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.halt import Halt
+from bookgen.providers.pacing import Pacing
+from bookgen.providers.retrying import RetryingModel
 from bookgen.providers.text import CallsHalted, StopReason
 from tests.fakes.model_script import fault
 from tests.fakes.model_server import ModelServer
@@ -51,6 +53,40 @@ async def test_a_server_that_is_gone_is_waited_for_and_each_book_calls_once(unus
     assert {reply.stop for reply in replies} == {StopReason.END}
     assert model.outage is None
     assert len(gone.requests) == 5
+    await model.close()
+
+
+async def test_calls_that_a_busy_provider_holds_back_say_so_until_they_are_answered(server) -> None:
+    server.script(fault("status", status=429, retry_after=60, times=2))
+    model, halts = steady(chat(server), outage=60), [Halt(), Halt()]
+    runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=halt))) for halt in halts]
+    async with asyncio.timeout(30):
+        while model._gate.is_open or not all(halt.waits_for for halt in halts):  # noqa: ASYNC110 (as polls read it)
+            await asyncio.sleep(0.01)
+
+    assert {halt.waits_for.reason for halt in halts if halt.waits_for} == {"is busy"}
+    for run, halt in zip(runs, halts, strict=True):
+        halt.set()
+        with pytest.raises(CallsHalted):
+            await run
+    assert [halt.waits_for for halt in halts] == [None, None]
+    await model.close()
+
+
+async def test_a_call_that_waits_for_its_turn_says_so_and_no_more_once_it_is_answered(server) -> None:
+    server.script(fault("hold", times=2))
+    model, halts = RetryingModel(chat(server), pacing=Pacing(concurrency=1)), [Halt(), Halt()]
+    runs = [asyncio.create_task(model.complete(replace(chapter_request(), halt=halt))) for halt in halts]
+    await server.arrived(1)
+
+    assert halts[0].waits_for is None
+    assert halts[1].waits_for
+    assert halts[1].waits_for.reason == "has other calls to answer first"
+    server.release()
+    await server.arrived(2)
+    assert halts[1].waits_for is None
+    server.release()
+    await asyncio.gather(*runs)
     await model.close()
 
 
