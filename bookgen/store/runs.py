@@ -242,6 +242,8 @@ class Saved:
 # call, and the announcement of the chapter that comes next, if the run goes on. An edit committed while the chapter was
 # being written has moved `content_version`: then the chapter keeps the user's text and the model's goes to the
 # revisions. The run is locked before its chapters, as everywhere.
+# As in BEGIN no plan may read a table or an index from end to end. Said plainly, the status would let the planner take
+# the index of all active runs for that of this one, where it believes that there are none.
 CHECKPOINT = f"""
     WITH others AS (
         SELECT count(*) AS total,
@@ -259,7 +261,8 @@ CHECKPOINT = f"""
                                       ELSE r.current_chapter END,
                updated_at = now()
           FROM others
-         WHERE r.id = $1 AND r.epoch = $2 AND r.call_no = $3 AND r.status IN ('queued', 'running', 'paused')
+         WHERE r.id = $1 AND r.epoch = $2 AND r.call_no = $3
+           AND (r.status IN ('queued', 'running', 'paused')) IS NOT FALSE
         RETURNING r.*
     ), former AS (
         SELECT c.content, c.word_count, c.content <> '' AS held, c.content_version = $5 AS same
@@ -297,9 +300,10 @@ CHECKPOINT = f"""
                       $20::integer[], $21::bigint[]) AS call
         {ONCE}
     ), marked AS (
-        UPDATE chapter SET status = 'writing' FROM fenced
-         WHERE chapter.book_id = fenced.book_id AND chapter_number = current_chapter
-           AND fenced.call_started_at IS NOT NULL
+        UPDATE chapter SET status = 'writing'
+         WHERE id = ANY(ARRAY(SELECT (SELECT c.id FROM chapter c
+                                       WHERE c.book_id = fenced.book_id AND c.chapter_number = fenced.current_chapter)
+                                FROM fenced WHERE fenced.call_started_at IS NOT NULL))
     )
     SELECT {OF_RUN},
            CASE WHEN (SELECT same FROM former)
