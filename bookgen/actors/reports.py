@@ -18,7 +18,7 @@ from bookgen.actors.reading import BookReading, ChapterReading
 from bookgen.actors.resources import Resources
 from bookgen.actors.steps import StepScope, StoredSteps
 from bookgen.actors.work_in_flight import code_of
-from bookgen.billing import failures
+from bookgen.billing import failed_jobs
 from bookgen.errors import BookgenError, NotFound, ProofreadingFailed, QuotaExceeded, Unavailable, UpstreamAIError
 from bookgen.models import Allowance, ReportStatus
 from bookgen.providers.text import CallsHalted
@@ -164,7 +164,7 @@ class Reports:
         async def attempt() -> None:
             async with self._resources.pool.acquire(timeout=2.0) as connection, connection.transaction():
                 ended = await reports.finish(connection, report, owner, ReportStatus.ERROR, failure)
-                if ended and counts and not await failures.is_free(connection, quota, report.account_id):
+                if ended and counts and not await failed_jobs.count_free(connection, quota, report.account_id):
                     with contextlib.suppress(QuotaExceeded):  # all is used up meanwhile
                         await quota.spend(connection, report.account_id, Allowance.PROOFREADING_CHECKS)
 
