@@ -16,6 +16,7 @@ from bookgen.providers.headers import retry_after
 from bookgen.providers.transport import ReplyTooLarge
 
 MOST_DETAIL = 500
+MOST_SAID = 20_000  # characters that are searched for what is known; a page of an error's megabytes says no more
 _FILTERED = re.compile(
     r"content[_ ]filter|content_policy|moderation_blocked|content management policy|safety system|policy_violation|"
     r"bio_policy|prompt was flagged"
@@ -94,7 +95,7 @@ def too_long(error: Exception) -> bool:
 
 def said(error: Exception) -> str:
     """What the provider said of the error, in one string."""
-    return f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}".lower()
+    return f"{error} {getattr(error, 'code', '')} {getattr(error, 'body', '')}"[:MOST_SAID].lower()
 
 
 def sentence(told: Any) -> str:
