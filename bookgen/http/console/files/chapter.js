@@ -1,11 +1,11 @@
-// A chapter: read, edited, written anew, and its former texts.
+// A chapter: read, edited, written anew, its former texts and its pictures.
 
 import { get, patch, post } from "./api.js";
 import { inLanguage, words } from "./format.js";
 import { Editor } from "./editor.js";
 import { Formers } from "./formers.js";
 import { html, useKeys } from "./hooks.js";
-import { Pictures } from "./pictures.js";
+import { Illustrations } from "./illustrations.js";
 import { go } from "./router.js";
 import { Confirmed, Heading, Waiting } from "./ui.js";
 import { Prose } from "./prose.js";
@@ -20,7 +20,7 @@ export default function Chapter({ book, status, reload, rest: [id, mode = "read"
     if (key === "e" && chapter && mode !== "edit") go(address(chapter, "edit"));
   });
   if (!chapter) return html`<${Waiting} error=${{ status: 404 }} />`;
-  const View = { edit: Editing, former: Formers }[mode] ?? Reading;
+  const View = { edit: Editing, former: Formers, pictures: Illustrations }[mode] ?? Reading;
   const step = (one, text) => (one ? html`<a href=${address(one)}>${text}</a>` : html`<span></span>`);
   return html`
     <nav class="row between chapter-nav" aria-label="In this book">
@@ -29,6 +29,7 @@ export default function Chapter({ book, status, reload, rest: [id, mode = "read"
         <a href=${address(chapter)} aria-current=${mode === "read" ? "page" : undefined}>Read</a>
         <a href=${address(chapter, "edit")} aria-current=${mode === "edit" ? "page" : undefined}>Edit</a>
         <a href=${address(chapter, "former")} aria-current=${mode === "former" ? "page" : undefined}>Former texts</a>
+        <a href=${address(chapter, "pictures")} aria-current=${mode === "pictures" ? "page" : undefined}>Pictures</a>
       </span>
     </nav>
     <${View} key=${`${mode} ${chapter.id}`} book=${book} chapter=${chapter} status=${status} reload=${reload} />
@@ -46,13 +47,14 @@ function Reading({ book, chapter, status, reload }) {
     <article class="reading" ...${inLanguage(book)}>
       <p class="quiet">${chapter.chapter_number}</p>
       <${Heading} title=${chapter.title}>${chapter.title}<//>
-      <${Pictures} of=${chapter} />
-      ${chapter.content ? html`<${Prose} text=${chapter.content} title=${chapter.title} />` : html`<p class="quiet" lang="en" dir="ltr">There is no text yet. ${chapter.summary}</p>`}
+      <${Prose} text=${chapter.content} title=${chapter.title} pictures=${chapter.illustrations} />
+      ${!chapter.content && html`<p class="quiet" lang="en" dir="ltr">There is no text yet. ${chapter.summary}</p>`}
     </article>
     ${chapter.content && html`
       <p class="row reading-foot"><span class="quiet">${words(chapter.word_count)}</span>
         ${!busy && html`<${Confirmed} kind="link" title="Write this chapter again?" yes="Write it again" work=${again}
-          text="The model writes another text for this chapter, which may take a minute. The text of today is kept as a former text.">Have it written again<//>`}</p>`}`;
+          text="The model writes another text for this chapter, which may take a minute. The text of today is kept as a former text.">Have it written again<//>`}
+        <a href="#/books/${book.id}/chapters/${chapter.id}/pictures">Add a picture</a></p>`}`;
 }
 
 function Editing({ book, chapter, reload }) {

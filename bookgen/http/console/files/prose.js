@@ -1,18 +1,27 @@
 // A chapter's Markdown as it is read. Elements are made from the parser's tokens, so no text ever becomes markup.
 
 import { html } from "./hooks.js";
+import { Pictures } from "./pictures.js";
 import { lexer } from "./vendor/marked.js";
 
-export function Prose({ text, title = "" }) {
-  const [first, ...rest] = lexer(text ?? "").filter(({ type }) => type !== "space");
-  const repeats = first?.type === "heading" && first.text.trim() === title.trim();
-  return html`${(repeats ? rest : [first, ...rest]).map(block)}`;
+/** `pictures` stand where the files have them, those that would come after the last block at the end. */
+export function Prose({ text, title = "", pictures = [] }) {
+  const all = blocks(text, title);
+  const before = (at) => pictures.filter(({ position }) => Math.min(position, all.length) === at);
+  return html`${all.map((one, at) => html`<${Pictures} of=${before(at)} />${block(one)}`)}<${Pictures} of=${before(all.length)} />`;
+}
+
+/** The paragraphs and what else a text is made of, as the files count them: without the title once more at its head. */
+export function blocks(text, title = "") {
+  const all = lexer(text ?? "").filter(({ type }) => type !== "space" && type !== "def");
+  const first = all.findIndex(({ type, text: said }) => type !== "hr" && !(type === "heading" && said.trim() === title.trim()));
+  return first < 0 ? [] : all.slice(first);
 }
 
 const inside = (token) => (token.tokens ?? []).map(inline);
 
 function block(token) {
-  switch (token?.type) {
+  switch (token.type) {
     case "heading":
       return html`<h3>${inside(token)}</h3>`;
     case "paragraph":
@@ -30,7 +39,6 @@ function block(token) {
         <tbody>${token.rows.map((row) => html`<tr>${row.map((cell) => html`<td>${inside(cell)}</td>`)}</tr>`)}</tbody></table>`;
     case "text":
       return token.tokens ? inside(token) : token.text;
-    case undefined:
     case "space":
     case "def":
       return null;

@@ -15,7 +15,7 @@ export function Spreads({ book }) {
     <ol class="plain spreads">
       ${book.chapters.map((spread) => html`
         <li key=${spread.id} class="card">
-          <${Pictures} of=${spread} />
+          <${Pictures} of=${spread.illustrations} />
           <div class=${spread.content ? "" : "quiet"} ...${inLanguage(book)}><${Prose} text=${spread.content || spread.summary} /></div>
           <p><a href="#/books/${book.id}/chapters/${spread.id}">Spread ${spread.chapter_number}</a></p>
         </li>`)}
