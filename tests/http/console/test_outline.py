@@ -118,3 +118,20 @@ async def test_a_book_that_was_deleted_elsewhere_is_said_to_be_gone(
     await page.open(f"books/{book['id']}/outline")
 
     await page.sees("This isn’t here any more")
+
+
+async def test_what_should_be_different_is_there_again_until_it_is(
+    page: BrowserPage, account: Api, book: dict[str, Any]
+) -> None:
+    wish = "What should be different? (1 chapter)"
+    await page.press("Rework chapter 2")
+    await page.fill(wish, "More rain.")
+    await page.load(f"books/{book['id']}/outline")
+
+    await page.press("Rework chapter 2")
+    assert await page.value(wish) == "More rain."
+    await page.press("Rework 1 chapter")
+    await page.misses(wish)
+
+    await page.press("Rework chapter 2")
+    assert await page.value(wish) == ""

@@ -2,13 +2,15 @@
 
 import { post } from "./api.js";
 import { count } from "./format.js";
-import { html, useState } from "./hooks.js";
+import { html } from "./hooks.js";
+import { useKept } from "./kept.js";
 import { Cover, local } from "./tile.js";
 import { Action, Field, Heading, spoken } from "./ui.js";
 
 export default function Covers({ book, reload, set }) {
-  const [form, fill] = useState({ style: "", prompt: "", count: 3 });
-  const put = ({ target }) => fill({ ...form, [target.name]: target.value });
+  const [kept, keep] = useKept("cover-new", book);
+  const form = { style: "", prompt: "", count: 3, ...kept };
+  const put = ({ target }) => keep({ ...kept, [target.name]: target.value });
   const make = async () => {
     const wanted = { count: Number(form.count), ...(form.style && { style: form.style }), ...(form.prompt && { prompt: form.prompt }) };
     const { covers } = await post(`/books/${book.id}/generate-cover/`, wanted);
@@ -22,11 +24,11 @@ export default function Covers({ book, reload, set }) {
       ? html`<div class="cover-now"><${Cover} book=${book} large /></div><p>This cover is drawn by the page. Have some made, and choose one for the files.</p>`
       : html`
         <ul class="plain covers">
-          ${book.covers.map((cover) => html`
+          ${book.covers.map((cover, at) => html`
             <li key=${cover.id} class=${cover.is_selected ? "selected" : ""}>
-              <img src=${local(cover.thumbnail_url ?? cover.image_url)} alt="Cover in the style ${cover.style || "of the house"}" width="200" height="320" loading="lazy" />
-              ${cover.is_selected ? html`<p><b>The book’s cover</b></p>` : html`<${Action} work=${pick(cover)} aria-label="Choose the cover in the style ${cover.style}">Choose<//>`}
-              <p class="quiet">${cover.style}</p>
+              <img src=${local(cover.thumbnail_url ?? cover.image_url)} alt="Cover ${at + 1}, in the style ${cover.style || "of the house"}" width="200" height="320" loading="lazy" />
+              ${cover.is_selected ? html`<p><b>The book’s cover</b></p>` : html`<${Action} work=${pick(cover)} aria-label="Choose cover ${at + 1}, in the style ${cover.style}">Choose<//>`}
+              <p class="quiet">${at + 1}. ${cover.style}</p>
             </li>`)}
         </ul>`}
     <h2>${book.covers.length ? "More covers" : "Make covers"}</h2>

@@ -172,15 +172,16 @@ function Entry({ entry, at, entries, edit, book, fixed, chosen, toggle }) {
 }
 
 function Rework({ book, ids, set, done }) {
-  const [instructions, write] = useState("");
+  const [instructions, write] = useKept("outline-rework", book);
   const rework = async () => {
-    set(await post(`/books/${book.id}/regenerate-chapters/`, { chapter_ids: ids, instructions }));
+    set(await post(`/books/${book.id}/regenerate-chapters/`, { chapter_ids: ids, instructions: instructions ?? "" }));
+    write(null);
     done();
   };
   const texts = book.chapters.filter(({ id, content }) => ids.includes(id) && content).length;
   return html`
     <div class="card">
-      <${Field} as="textarea" rows="2" maxlength="2000" label="What should be different? (${count(ids.length, "chapter")})" value=${instructions}
+      <${Field} as="textarea" rows="2" maxlength="2000" label="What should be different? (${count(ids.length, "chapter")})" value=${instructions ?? ""}
         onInput=${(event) => write(event.target.value)} hint=${texts ? `${count(texts, "written text")} will be cleared and kept as a former text; the next run writes anew.` : ""} />
       <${Action} kind="primary" busy="Reworking …" work=${rework}>Rework ${count(ids.length, "chapter")}<//>
     </div>`;
