@@ -82,9 +82,12 @@ async def test_the_cover_is_made_for_the_press_as_well(page: BrowserPage, book: 
     await page.downloads_to(tmp_path)
     await page.open(f"books/{book['id']}/files")
     await page.press("How the files look")
+    await page.named("Typeface")
+    await page.misses("Chapters begin")
     profile = await page.named("Profile")
     await page.script("arguments[0].value = 'print'; arguments[0].dispatchEvent(new Event('change'))", profile)
     await page.named("Paper")
+    await page.named("Chapters begin")
     await page.named("With bleed, to be trimmed")
 
     await page.script(HEARD)

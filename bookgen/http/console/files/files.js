@@ -27,11 +27,13 @@ const SWITCHES = {
 };
 const CHOICES = {
   font: ["Typeface", { serif: "Serif", sans: "Sans serif", dyslexic: "For dyslexic readers" }],
-  chapter_starts: ["Chapters begin", { right: "on a right-hand page", any: "on any page" }],
   profile: ["Profile", { digital: "Screen", print: "Press" }],
 };
 // For the press alone.
-const PAPERS = { white: "White", cream: "Cream" };
+const PRESS_CHOICES = {
+  chapter_starts: ["Chapters begin", { right: "on a right-hand page", any: "on any page" }],
+  paper: ["Paper", { white: "White", cream: "Cream" }],
+};
 const PRESS = { color: "Pages in colour", bleed: "With bleed, to be trimmed" };
 const NUMBERS = {
   font_size: ["Size of type, points", 8, 18, 0.5],
@@ -76,7 +78,7 @@ function Looks({ defaults, chosen, put }) {
   const value = (name) => chosen[name] ?? defaults[name];
   return html`
     <div class="columns">
-      ${Object.entries({ ...CHOICES, ...(isForThePress && { paper: ["Paper", PAPERS] }) }).map(([name, [label, options]]) => html`
+      ${Object.entries({ ...CHOICES, ...(isForThePress && PRESS_CHOICES) }).map(([name, [label, options]]) => html`
         <${Field} as="select" label=${label} value=${value(name)} onChange=${(event) => put(name, event.target.value)}>
           ${Object.entries(options).map(([key, text]) => html`<option value=${key} selected=${key === value(name)}>${text}</option>`)}<//>`)}
       ${Object.entries(NUMBERS).map(([name, [label, min, max, step]]) => html`
