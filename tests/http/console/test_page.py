@@ -11,6 +11,7 @@ import pytest
 from bookgen.http.console.pages import PRELOADED
 from bookgen.http.console.static import CONTENT_TYPES, assets
 from tests.http.conftest import Api, OpenApi
+from tests.http.console.conftest import OpenPage
 
 MOST_BYTES = 60_000
 
@@ -111,3 +112,11 @@ def test_every_file_is_served_as_what_it_is() -> None:
     for name, asset in assets().files.items():
         assert asset.content_type == CONTENT_TYPES[PurePosixPath(name).suffix]
         assert gzip.decompress(asset.compressed) == asset.plain
+
+
+async def test_a_view_is_titled_with_the_name_of_the_service(open_api: OpenApi, open_page: OpenPage) -> None:
+    page = await open_page(await open_api(site={"site_name": "The Press"}))
+
+    await page.until("document.title === 'Welcome · The Press'")
+    await page.open("nowhere")
+    await page.until("document.title === 'There is no such page · The Press'")

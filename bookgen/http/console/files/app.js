@@ -2,12 +2,12 @@
 
 import { reachable } from "./api.js";
 import { html, render, useEffect, useErrorBoundary, useKeys, useState } from "./hooks.js";
-import { settings } from "./site.js";
+import { NAME, settings } from "./site.js";
 import { go, route } from "./router.js";
 import { current, ended } from "./session.js";
 import { returned, SignInAgain } from "./sign.js";
 import { useSignal } from "./signal.js";
-import { Dialog, Notice, Spoken, Waiting } from "./ui.js";
+import { Dialog, Heading, Notice, Spoken, Waiting } from "./ui.js";
 
 // The first part of the address, and what shows it. What a first visit needs is preloaded, the rest on demand.
 const VIEWS = {
@@ -52,10 +52,10 @@ function View({ name, rest }) {
   return html`<${shown.view} rest=${rest} />`;
 }
 
-const Missing = () => html`<h1>There is no such page</h1><p><a href="#/">To the books</a></p>`;
+const Missing = () => html`<${Heading}>There is no such page<//><p><a href="#/">To the books</a></p>`;
 
 const Broken = () => html`
-  <h1>This page could not be shown</h1>
+  <${Heading}>This page could not be shown<//>
   <p>What you typed is kept on this device. The service may have been updated meanwhile.</p>
   <p><button type="button" class="primary" onClick=${() => location.reload()}>Load the page anew</button></p>`;
 
@@ -64,7 +64,7 @@ function Frame({ session, view }) {
   const link = (to, text) => html`<a href="#/${to}" aria-current=${view === to ? "page" : undefined}>${text}</a>`;
   return html`
     <header class="bar">
-      <a class="brand" href="#/">${site?.site_name ?? "bookgen"}</a>
+      <a class="brand" href="#/">${site?.site_name ?? NAME}</a>
       <nav aria-label="Main">
         ${session && link("new", "New book")}
         ${session && site?.billing_enabled && link("plan", "Plan")}

@@ -3,6 +3,8 @@
 import { get } from "./api.js";
 import { signal } from "./signal.js";
 
+export const NAME = document.title; // as it came with the page, before any view put its own before it
+
 export const settings = Object.assign(signal(null), {
   async refresh() {
     try {

@@ -3,6 +3,7 @@
 import { html, useEffect, useId, useRef, useState } from "./hooks.js";
 import { toPlace } from "./router.js";
 import { signal, useSignal } from "./signal.js";
+import { NAME } from "./site.js";
 
 export const spoken = signal(""); // what a screen reader says next, without the focus going there
 
@@ -144,7 +145,7 @@ export function Heading({ children, title }) {
   const heading = useRef();
   const name = title ?? (typeof children === "string" ? children : "");
   useEffect(() => {
-    document.title = name ? `${name} · bookgen` : "bookgen";
+    document.title = name ? `${name} · ${NAME}` : NAME;
   }, [name]);
   useEffect(() => {
     if (document.querySelector("dialog[open]")) return;
