@@ -11,6 +11,7 @@ from tests.fakes.google_server import GoogleServer
 from tests.http.conftest import Api, OpenApi
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage
+from tests.http.console.test_session import SPOILT
 
 
 @pytest.fixture
@@ -27,10 +28,10 @@ async def page(open_api: OpenApi, open_page: OpenPage, google: GoogleServer) -> 
     return await open_page(api)
 
 
-async def sent_to_google(page: BrowserPage) -> dict[str, list[str]]:
+async def sent_to_google(page: BrowserPage, view: str = "signin") -> dict[str, list[str]]:
     """What the page asks Google for."""
     page.expected.append("accounts.google.com")
-    await page.open("signin")
+    await page.open(view)
     await page.press("Sign in with Google")
     address = urlsplit(await page.left())
     assert {urlsplit(url).hostname for url in await page.strangers()} == {"accounts.google.com"}
@@ -77,3 +78,42 @@ async def test_who_turns_back_at_google_signs_in_another_way(page: BrowserPage) 
     await page.visit(f"#error=access_denied&state={asked['state'][0]}")
 
     await page.named("E-mail address or username")
+
+
+async def test_whose_sign_in_has_ended_goes_on_by_google_where_they_were(
+    page: BrowserPage, google: GoogleServer
+) -> None:
+    page.expected.append("401")
+    google.grant("its-token", sub="1", email="ada.l@gmail.com", given_name="Ada")
+    asked = await sent_to_google(page)
+    await page.visit(f"#access_token=its-token&state={asked['state'][0]}")
+    await page.named("Account")
+    await page.open("new")
+    await page.fill("Title", "The Salt Road")
+    await page.script(SPOILT)
+    await page.load("new")
+    await page.sees("Your sign-in has ended")
+
+    asked = await sent_to_google(page, "new")
+    await page.visit(f"#access_token=its-token&state={asked['state'][0]}")
+
+    await page.misses("Your sign-in has ended")
+    await page.named("Make the draft")
+    assert await page.value("Title") == "The Salt Road"
+    assert await page.script("return location.hash") == "#/new"
+
+
+async def test_a_sign_in_that_google_refuses_is_said_over_the_view(page: BrowserPage, google: GoogleServer) -> None:
+    page.expected.append("401")
+    google.grant("its-token", sub="1", email="ada.l@gmail.com", given_name="Ada")
+    asked = await sent_to_google(page)
+    await page.visit(f"#access_token=its-token&state={asked['state'][0]}")
+    await page.named("Account")
+    await page.script(SPOILT)
+    await page.load("account")
+
+    asked = await sent_to_google(page, "account")
+    await page.visit(f"#access_token=nobody's&state={asked['state'][0]}")
+
+    await page.until("document.querySelector('dialog [role=alert]')")
+    await page.named("Sign in with Google")

@@ -10,9 +10,11 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from bookgen.http.console.static import assets
+from bookgen.store.database import Database
 from tests.http.conftest import PASSWORD, Api, OpenApi
 from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import OpenPage, sign_in
+from tests.http.console.test_letters import mailed
 from tests.service import ServiceProcess
 
 SPOILT = """
@@ -59,6 +61,30 @@ async def test_a_sign_in_that_ended_is_renewed_over_the_view_that_one_is_in(page
 
     await page.sees("Write the book")
     await page.misses("Your sign-in has ended")
+
+
+async def test_who_has_no_password_gets_one_and_goes_on(
+    page: BrowserPage, visitor: Api, database: Database, tmp_path: Path
+) -> None:
+    page.expected.append("401")
+    await sign_in(page, visitor)
+    await page.open("new")
+    await page.fill("Title", "The Salt Road")
+    await page.script(SPOILT)
+    await page.load("new")
+    await page.sees("Only “Sign out” forgets the new book that you have begun to describe.")
+
+    await page.press("Send a link to ada@example.com")
+    await page.sees("Set a password where it leads")
+    link = await mailed(database, tmp_path, "reset-password", "ada@example.com")
+    reply = await visitor.post(f"/auth/{link}", {"new_password": "correct horse 9"})
+    assert reply.status == 200
+    await page.fill("Password of ada", "correct horse 9")
+    await page.keys(Keys.ENTER)
+
+    await page.misses("Your sign-in has ended")
+    await page.named("Make the draft")
+    assert await page.value("Title") == "The Salt Road"
 
 
 async def test_a_wrong_password_is_said_and_what_was_typed_stays(page: BrowserPage, visitor: Api) -> None:

@@ -3,7 +3,7 @@
 import { post } from "./api.js";
 import { html, useEffect, useState } from "./hooks.js";
 import { go, instead } from "./router.js";
-import { current, signIn, signOut } from "./session.js";
+import { current, ended, IDEA, PICTURE, signIn, signOut } from "./session.js";
 import { useSignal } from "./signal.js";
 import { settings } from "./site.js";
 import { Check, Dialog, Field, Heading, Notice, Problem, useWork } from "./ui.js";
@@ -101,7 +101,8 @@ function Forgot({ back }) {
 
 /** Over the view that the reader is in: signed in again, everything goes on where it was. */
 export function SignInAgain() {
-  const name = current.value?.account.username ?? "";
+  const { username: name = "", email = "" } = current.value?.account ?? {};
+  const site = useSignal(settings);
   const { run, busy, error } = useWork(async ({ target }) => {
     const { password } = Object.fromEntries(new FormData(target));
     await enter(post("/auth/login/", { username: name, password }), current.value.kept);
@@ -110,6 +111,7 @@ export function SignInAgain() {
     signOut();
     go("#/signin");
   };
+  const hasIdea = [IDEA, PICTURE].some((place) => localStorage.getItem(place));
   return html`
     <${Dialog} title="Your sign-in has ended" closable=${false}>
       <p>Nothing is lost: what you typed is kept, and you go on where you are.</p>
@@ -120,23 +122,36 @@ export function SignInAgain() {
         <div class="row end"><button type="button" onClick=${leave}>Sign out</button>
           <button class="primary" aria-busy=${busy}>Sign in again</button></div>
       </form>
+      <${Google} client=${site?.google_client_id} kept=${current.value?.kept} />
+      <${NoPassword} email=${email} />
+      ${hasIdea && html`<p class="quiet">Only “Sign out” forgets the new book that you have begun to describe.</p>`}
     <//>`;
+}
+
+/** Who came by Google or by a mailed link has no password yet, and can have one. */
+function NoPassword({ email }) {
+  const [message, say] = useState("");
+  const { run, busy, error } = useWork(async () => say((await post("/auth/forgot-password/", { email })).message));
+  return html`
+    <p class="quiet">You have no password, or forgot it? <button type="button" class="link" aria-busy=${busy} onClick=${run}>Send a link to ${email}</button></p>
+    <div role="status">${message && html`<p>${message} Set a password where it leads, then come back and type it here.</p>`}</div>
+    <${Problem} error=${error} />`;
 }
 
 let granted = null; // the token that Google sent the reader back with, until it is used
 
 // By way of Google's own page, which sends the reader back here: no script of theirs ever runs in ours.
-function Google({ client }) {
+function Google({ client, kept = false }) {
   const leave = useWork(async () => {
     const state = crypto.getRandomValues(new Uint32Array(4)).join("");
-    sessionStorage.setItem(STATE, state);
+    sessionStorage.setItem(STATE, JSON.stringify({ state, from: location.hash }));
     const asked = { client_id: client, redirect_uri: home(), response_type: "token", scope: "openid email profile", state };
     location.assign(`${GOOGLE}?${new URLSearchParams(asked)}`);
   });
   const back = useWork(async () => {
     const token = granted;
     granted = null;
-    await enter(post("/auth/google/", { access_token: token }), false);
+    await enter(post("/auth/google/", { access_token: token }), kept);
   });
   useEffect(() => {
     if (granted) back.run();
@@ -148,13 +163,15 @@ function Google({ client }) {
 
 const home = () => location.origin + location.pathname;
 
-/** Takes what Google put behind the #, if that is where the reader comes from. */
+/** Takes what Google put behind the #, if that is where the reader comes from. Whose sign-in had ended is where they were. */
 export function returned() {
   const told = new URLSearchParams(location.hash.slice(1));
-  if (!told.has("state") || told.get("state") !== sessionStorage.getItem(STATE)) return;
+  const { state, from } = JSON.parse(sessionStorage.getItem(STATE) ?? "{}");
+  if (!state || told.get("state") !== state) return;
   sessionStorage.removeItem(STATE);
   granted = told.get("access_token");
-  instead("#/signin");
+  if (current.value) ended.set(true);
+  instead(current.value ? from : "#/signin");
 }
 
 async function enter(asked, kept) {
