@@ -33,6 +33,7 @@ FILES = {
     "swagger-ui-bundle.js": (SWAGGER, "text/javascript"),
     "docs.js": (ASSETS, "text/javascript"),
     "docs.css": (ASSETS, "text/css"),
+    "browse.css": (ASSETS, "text/css"),
 }
 
 TEXT = {"type": "string"}

@@ -77,3 +77,22 @@ async def in_each_mode(page: BrowserPage) -> list[str]:
         if undo:
             await getattr(page, undo[0])(undo[1])
     return findings
+
+
+@pytest.mark.parametrize("path", ["errors", "models", "configure"])
+async def test_axe_finds_nothing_in_a_document(page: BrowserPage, path: str) -> None:
+    await page.visit(f"api/v1/docs/{path}/")
+
+    assert await in_each_mode(page) == []
+
+
+async def test_the_page_to_try_the_api_can_be_read_and_hit(page: BrowserPage) -> None:
+    """What else axe finds there is Swagger UI's own."""
+    await page.visit("api/v1/docs/")
+    await page.until("document.querySelector('#operations .opblock:last-child')")
+
+    found = await page.findings(*OF_A_MODE)
+    await page.width(640)
+    found += await page.findings(*OF_A_MODE)
+
+    assert found == []
