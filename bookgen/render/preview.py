@@ -45,6 +45,7 @@ class _PageWriter:
     def html(self, page: Page) -> str:
         style = {
             "position": "relative",
+            "direction": "ltr",  # also within what is read from right to left: a line that is says so
             "container-type": "inline-size",
             "aspect-ratio": f"{self._layout.width:g}/{self._layout.height:g}",
             "overflow": "hidden",

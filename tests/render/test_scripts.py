@@ -136,6 +136,7 @@ def test_the_preview_leaves_the_order_of_a_line_to_the_browser(make: Make) -> No
     *_, page = html_pages(render(make(("1", written), language="he")).layout)
 
     assert f'direction:rtl">{written}</div>' in page["html"]
+    assert "direction:ltr" in page["html"].partition(">")[0]  # wherever the page is shown
 
 
 @pytest.mark.parametrize("language", HERE)

@@ -1,7 +1,7 @@
 // The printed pages, turned: two beside each other where there is room.
 
-import { number } from "./format.js";
-import { html, useEffect, useKeys, useMemo, useState } from "./hooks.js";
+import { direction, number } from "./format.js";
+import { html, useEffect, useKeys, useLayoutEffect, useMemo, useRef, useState } from "./hooks.js";
 import { useResource } from "./live.js";
 import { markup } from "./markup.js";
 import { Heading, off, Waiting } from "./ui.js";
@@ -13,11 +13,11 @@ export default function Preview({ book }) {
   const wide = useWide();
   const [at, turn] = useState(0);
   const step = wide ? 2 : 1;
+  const dir = direction(book.content_language);
   const last = data ? data.pages.length - 1 : 0;
   const to = (page) => turn(Math.max(0, Math.min(last, page)));
   useKeys(({ key }) => {
-    const forward = document.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
-    const back = document.dir === "rtl" ? "ArrowRight" : "ArrowLeft";
+    const [back, forward] = dir === "rtl" ? ["ArrowRight", "ArrowLeft"] : ["ArrowLeft", "ArrowRight"];
     if (key === forward || key === "j" || key === "PageDown") to(at + step);
     if (key === back || key === "k" || key === "PageUp") to(at - step);
     if (key === "Home") to(0);
@@ -36,14 +36,24 @@ export default function Preview({ book }) {
           <span role="status">${shown.filter(Boolean).length > 1 ? "Pages" : "Page"} ${shown.filter(Boolean).map((page) => number(page.number)).join(" and ")} of ${number(data.page_count)}</span>
           <button type="button" onClick=${() => to(at + step)} ...${off(first + step > last)}>Turn</button>
         </div>
-        <div class="spread" dir=${/^(ar|he)/.test(book.content_language) ? "rtl" : "ltr"}>
+        <div class="spread" dir=${dir}>
           ${shown.map((page, side) => html`<div class="leaf" key=${page?.number ?? `none${side}`} lang=${book.content_language}>${page && html`<${Leaf} page=${page} />`}</div>`)}
         </div>
         <input type="range" min="1" max=${last + 1} value=${at + 1} aria-label="Page" onInput=${(event) => to(Number(event.target.value) - 1)} />`}`;
 }
 
+/** Lines are as wide as in the files, whose typeface this device may not have: what a wider one makes longer is narrowed. */
 function Leaf({ page }) {
-  return useMemo(() => markup(page.html), [page]);
+  const leaf = useRef();
+  useLayoutEffect(() => {
+    for (const line of leaf.current.querySelectorAll(":scope > div > div")) {
+      const narrower = line.clientWidth / line.scrollWidth;
+      if (!(narrower < 1)) continue;
+      line.style.transform = `scaleX(${narrower})`;
+      line.style.transformOrigin = getComputedStyle(line).direction === "rtl" ? "right" : "left";
+    }
+  }, [page]);
+  return html`<div ref=${leaf}>${useMemo(() => markup(page.html), [page])}</div>`;
 }
 
 function useWide() {
