@@ -128,6 +128,25 @@ async def test_a_picture_that_comes_when_its_view_is_left_takes_what_was_typed_f
         assert await page.value("What it should show") == ""
 
 
+async def test_of_a_spread_the_newest_picture_is_shown_as_in_the_files(page: BrowserPage, account: Api) -> None:
+    told = {"title": "Pip", "characters": ["Pip, a mouse"], "age_range": "3-5", "page_count": 8}
+    book = (await account.post("/books/childrens/", told)).body
+    spread = (await account.post(f"/books/{book['id']}/generate-outline/")).body["chapters"][0]
+    await account.patch(f"/chapters/{spread['id']}/", {"content": "Hop!"})
+    for prompt in ("Pip sleeps", "Pip hops"):
+        await account.post(f"/chapters/{spread['id']}/generate-image/", {"prompt": prompt})
+
+    await page.open(view(spread))
+    await page.sees("The last one is in the files")
+    await page.misses("Place")
+    alt = await page.script("return [...document.querySelectorAll('.illustration img')].at(-1).alt")
+    await page.press("Read")
+
+    await page.until("document.querySelector('.reading figure')")
+    assert await page.script("return [...document.querySelectorAll('figure img')].map((one) => one.alt)") == [alt]
+    assert await page.script(ORDER) == "FIGURE P"
+
+
 async def test_a_plan_without_pictures_is_told_so_before_anything_is_typed(open_page: OpenPage, shop: Api) -> None:
     page = await open_page(shop)
     chapter = await three_paragraphs(await sign_in(page, shop))

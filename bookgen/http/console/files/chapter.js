@@ -7,8 +7,9 @@ import { Formers } from "./formers.js";
 import { html, useKeys } from "./hooks.js";
 import { Illustrations } from "./illustrations.js";
 import { go } from "./router.js";
-import { Confirmed, Heading, Waiting } from "./ui.js";
 import { Prose } from "./prose.js";
+import { pictures } from "./spreads.js";
+import { Confirmed, Heading, Waiting } from "./ui.js";
 
 export default function Chapter({ book, status, reload, rest: [id, mode = "read"] }) {
   const at = book.chapters.findIndex((one) => String(one.id) === id);
@@ -47,7 +48,7 @@ function Reading({ book, chapter, status, reload }) {
     <article class="reading" ...${inLanguage(book)}>
       <p class="quiet">${chapter.chapter_number}</p>
       <${Heading} title=${chapter.title}>${chapter.title}<//>
-      <${Prose} text=${chapter.content} title=${chapter.title} pictures=${chapter.illustrations} />
+      <${Prose} text=${chapter.content} title=${chapter.title} pictures=${pictures(book, chapter)} />
       ${!chapter.content && html`<p class="quiet" lang="en" dir="ltr">There is no text yet. ${chapter.summary}</p>`}
     </article>
     ${chapter.content && html`

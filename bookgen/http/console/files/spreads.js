@@ -10,12 +10,16 @@ export const isPictureBook = (book) => book.kind === "childrens";
 /** A picture book has its spreads from the beginning, but nothing is known of them until they are planned. */
 export const isOutlined = (book) => book.chapters.length > 0 && !(isPictureBook(book) && book.chapters.every(({ summary }) => !summary));
 
+/** A chapter's pictures as the files have them, where a spread has room for the newest alone, above its words. */
+export const pictures = (book, { illustrations }) =>
+  isPictureBook(book) ? illustrations.slice(-1).map((one) => ({ ...one, position: 0 })) : illustrations;
+
 export function Spreads({ book }) {
   return html`
     <ol class="plain spreads">
       ${book.chapters.map((spread) => html`
         <li key=${spread.id} class="card">
-          <${Pictures} of=${spread.illustrations} />
+          <${Pictures} of=${pictures(book, spread)} />
           <div class=${spread.content ? "" : "quiet"} ...${inLanguage(book)}><${Prose} text=${spread.content || spread.summary} /></div>
           <p><a href="#/books/${book.id}/chapters/${spread.id}">Spread ${spread.chapter_number}</a></p>
         </li>`)}

@@ -58,7 +58,7 @@ const REMEDY = {
 };
 const NEXT = {
   UNREACHABLE: "What you typed is kept. Try again in a moment.",
-  UPSTREAM_AI_ERROR: "The model’s provider failed or refused. Try again; if it stays so, ask whoever runs this service.",
+  UPSTREAM_AI_ERROR: "Try again; if it stays so, ask whoever runs this service.",
   SERVER_ERROR: "Try again. If it stays so, ask whoever runs this service to look at its log.",
   SERVICE_UNAVAILABLE: "The service is busy or starting. Try again in a moment.",
 };
