@@ -128,6 +128,21 @@ async def test_a_picture_that_comes_when_its_view_is_left_takes_what_was_typed_f
         assert await page.value("What it should show") == ""
 
 
+async def test_a_picture_that_was_removed_elsewhere_goes_here_as_well(
+    page: BrowserPage, account: Api, chapter: dict[str, Any]
+) -> None:
+    page.expected.append("404")
+    made = (await account.post(f"/chapters/{chapter['id']}/generate-image/")).body
+    await page.open(view(chapter))
+    await page.named("Remove picture 1")
+    await account.delete(f"/illustrations/{made['id']}/")
+
+    await page.press("Remove picture 1")
+    await page.press("Remove it")
+
+    await page.until("!document.querySelector('.illustration, dialog')")
+
+
 async def test_of_a_spread_the_newest_picture_is_shown_as_in_the_files(page: BrowserPage, account: Api) -> None:
     told = {"title": "Pip", "characters": ["Pip, a mouse"], "age_range": "3-5", "page_count": 8}
     book = (await account.post("/books/childrens/", told)).body

@@ -64,7 +64,7 @@ function Illustration({ book, chapter, one, name, isNew, reload }) {
     spoken.set("Saved.");
   });
   const away = async () => {
-    await remove(`/illustrations/${one.id}/`);
+    await remove(`/illustrations/${one.id}/`).catch(goneAlready);
     edit(null);
     await reload();
   };
@@ -88,6 +88,10 @@ function Illustration({ book, chapter, one, name, isNew, reload }) {
     </li>`;
 }
 
+function goneAlready(error) {
+  if (error.status !== 404) throw error;
+}
+
 const BEGINNING = 40; // characters
 
 const options = (places, chosen) => [null, ...places].map((place, at) => html`
@@ -95,6 +99,6 @@ const options = (places, chosen) => [null, ...places].map((place, at) => html`
 
 function beginning({ type, raw }) {
   if (type === "hr") return "⁂";
-  const text = raw.replace(/[*_`#>]/g, "").replace(/\s+/g, " ").trim();
+  const text = raw.replace(/[*_`#>|]|-{3,}/g, "").replace(/\s+/g, " ").trim();
   return text.length > BEGINNING ? `${text.slice(0, BEGINNING).replace(/\s\S*$/, "")} …` : text;
 }
