@@ -9,8 +9,8 @@ from tests.http.console.browser import BrowserPage
 from tests.http.console.conftest import sign_in
 
 ARABIC = """\
-كانت السماء رمادية حين وصلت إلى المدينة القديمة، وكان الناس يعبرون الجسر ببطء كأنهم يعدون خطواتهم. لم يكن أحد ينتظرها هناك، \
-ولم تكن تنتظر أحدا، لكنها شعرت بأن البيوت تعرفها منذ زمن بعيد.
+كانت السماء رمادية حين وصلت إلى المدينة القديمة، وكان الناس يعبرون الجسر ببطء كأنهم يعدون خطواتهم. \
+لم يكن أحد ينتظرها هناك، ولم تكن تنتظر أحدا، لكنها شعرت بأن البيوت تعرفها منذ زمن بعيد.
 """
 # Lines whose words go beyond the margins, which are alike on both sides of these pages.
 BEYOND = """
