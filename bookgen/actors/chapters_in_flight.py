@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, TypeVar
 from uuid import UUID
@@ -40,7 +39,6 @@ log = structlog.get_logger()
 W = TypeVar("W", bound=WorkInFlight[Any])
 
 STALL_SECONDS = 900.0
-TOLD_SECONDS = 5.0
 BEGINS_AT_ONCE, CHECKPOINTS_AT_ONCE = 64, 16  # in one transaction
 
 
@@ -143,8 +141,7 @@ class ChaptersInFlight:
     def wait(self, run: Run) -> Outage | None:
         """What the call in flight waits for, once it has waited for longer than is worth no word."""
         work = self.by_run.get(run.id)
-        waits = work.steps.halt.waits_for if work else None
-        return waits if waits and (datetime.now(UTC) - waits.since).total_seconds() >= TOLD_SECONDS else None
+        return work.steps.halt.waits_long_for if work else None
 
     def awaits_picture(self, run: Run) -> bool:
         work = self.by_run.get(run.id)

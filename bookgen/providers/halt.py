@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+
+TOLD_SECONDS = 5.0  # what takes no longer is worth no word
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,12 @@ class Halt:
     @property
     def is_set(self) -> bool:
         return self._set
+
+    @property
+    def waits_long_for(self) -> Outage | None:
+        """`waits_for`, once it has lasted for TOLD_SECONDS."""
+        waits = self.waits_for
+        return waits if waits and (datetime.now(UTC) - waits.since).total_seconds() >= TOLD_SECONDS else None
 
     def set(self) -> None:
         self._set = True

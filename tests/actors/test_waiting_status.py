@@ -9,10 +9,10 @@ from uuid import uuid4
 import orjson
 
 from bookgen.actors import status
-from bookgen.actors.chapters_in_flight import TOLD_SECONDS
 from bookgen.actors.messages import Generate
 from bookgen.actors.supervisor import Supervisor
 from bookgen.models import Run, RunMode, RunStatus
+from bookgen.providers.halt import TOLD_SECONDS
 from bookgen.providers.text import Outage
 from bookgen.store.progress import RunProgress
 

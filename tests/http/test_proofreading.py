@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from bookgen.billing import failures
+from bookgen.billing import failed_jobs
 from bookgen.errors import UpstreamAIError
 from bookgen.models import Usage
 from bookgen.providers.offline import OfflineModel
@@ -398,7 +398,7 @@ async def test_reports_that_a_model_always_refuses_count_from_the_eleventh_on(
 ) -> None:
     proofreader.in_vain = {"": REFUSED}
     only = [book["chapters"][1]["id"]]
-    for _ in range(failures.FREE):
+    for _ in range(failed_jobs.FREE_A_PERIOD):
         await reported(author, book, chapter_ids=only)
     before = (await author.get("/auth/subscriptions/current/")).body["usage"]["proofreading_checks_used"]
 
