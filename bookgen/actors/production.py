@@ -79,7 +79,7 @@ class Production:
             raise PhaseFailed(str(error)) from error
         read = [await reading.chapter(chapter_id, steps) for chapter_id in reading.chapter_ids]
         rows, unread = [row for each in read for row in each.rows], [each for one in read for each in one.unread]
-        by_rules = sum(each.whole for each in unread) == len(reading.chapter_ids)
+        by_rules = bool(unread) and sum(each.whole for each in unread) == len(reading.chapter_ids)
 
         async def save(connection: asyncpg.Connection) -> None:
             if not by_rules:

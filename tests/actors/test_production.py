@@ -9,6 +9,8 @@ import pytest
 
 from bookgen.actors.messages import Generate, Pause, Resume, Stop
 from bookgen.actors.production import NOT_PROOFREAD, PROOFREAD_BY_RULES
+from bookgen.actors.reading import BookReading
+from bookgen.actors.resources import Resources
 from bookgen.actors.supervisor import Supervisor
 from bookgen.billing.quota import Quota
 from bookgen.errors import Conflict, PlanUpgradeRequired, QuotaExceeded, UpstreamAIError
@@ -375,6 +377,25 @@ async def test_a_book_that_the_model_cannot_proofread_is_said_to_be_by_the_rules
     assert PROOFREAD_BY_RULES in await author.status(supervisor)
     assert await shelf.value("SELECT jsonb_array_length(unread) FROM report") == 2
     assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 0
+
+
+async def test_a_book_that_its_author_has_emptied_is_not_said_to_be_read_by_the_rules_alone(
+    supervisor: Supervisor, shelf: Shelf, author: Idea, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = BookReading.begin
+
+    async def emptied(resources: Resources, account_id: int, book_id: int) -> BookReading:
+        await shelf.pool.execute(
+            "UPDATE chapter SET content = '', word_count = 0, content_version = content_version + 1"
+        )
+        return await begin(resources, account_id, book_id)
+
+    monkeypatch.setattr(BookReading, "begin", emptied)
+    await author.ask(supervisor)
+    await shelf.until("SELECT EXISTS (SELECT FROM report)")
+
+    assert PROOFREAD_BY_RULES not in await author.status(supervisor)
+    assert await shelf.value("SELECT sum(proofreading_checks_used) FROM usage_period") == 1
 
 
 async def test_a_check_that_is_used_up_while_the_book_is_read_leaves_its_corrections_out(
