@@ -87,7 +87,7 @@ async def test_whose_sign_in_has_ended_goes_on_by_google_where_they_were(
     google.grant("its-token", sub="1", email="ada.l@gmail.com", given_name="Ada")
     asked = await sent_to_google(page)
     await page.visit(f"#access_token=its-token&state={asked['state'][0]}")
-    await page.named("Account")
+    await page.until("location.hash === '#/'")  # where a sign-in leads, once it is through
     await page.open("new")
     await page.fill("Title", "The Salt Road")
     await page.script(SPOILT)
