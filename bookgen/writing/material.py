@@ -8,6 +8,7 @@ from typing import Any
 
 from bookgen.errors import NotFound
 from bookgen.models import Book, Chapter, Digest
+from bookgen.words import count_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,10 @@ class ChapterDraft:
         for change in reversed(self.changes):
             text = change.undone(text)
         return text
+
+    @property
+    def original_words(self) -> int:
+        return count_words(self.original or "")
 
     def notes(self) -> list[dict[str, Any]]:
         """The chapter's quality notes: what was noticed, then what was changed."""

@@ -112,13 +112,16 @@ def _headings(content: str, chapter: Chapter) -> list[Flaw]:
 def without_residue(content: str) -> Cleaned:
     """`content` without the paragraphs that are certain to be no text of the book.
 
-    These are paragraphs that speak of nothing but the task, and a heading that stands twice with nothing in between.
+    These are paragraphs that speak of nothing but the task, outside of letters and quotations, and a heading that
+    stands twice with nothing in between.
     """
     kept: list[str] = []
     changes: list[TextChange] = []
-    for block in paragraphs(content):
+    blocks = paragraphs(content)
+    exempt = not_prose(blocks)
+    for index, block in enumerate(blocks):
         is_double = bool(kept) and kept[-1].strip() == block.strip() and bool(_HEADING.fullmatch(block.strip()))
-        if not is_double and not _is_meta_alone(block):
+        if not is_double and (index in exempt or not _is_meta_alone(block)):
             kept.append(block)
             continue
         kind, detail = ("duplicate_heading", HEADING_REMOVED) if is_double else ("meta_text", META_REMOVED)

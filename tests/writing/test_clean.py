@@ -110,6 +110,7 @@ def test_prose_that_only_sounds_like_it_stays(text):
         "In this chapter, we will build a small boat.",
         "You will find exercises at the end of chapter three.",
         "Als KI hatte sie keine Hände.",
+        "Dear Mara,\n\nThe story is nearly done.\n\nLet me know if you want any changes.\n\nYours,\n\nTobias",
         "Print it with `f'{name}'`, or with a template:\n\n```\nDear {{character_name}}\n\n# TODO\n```",
         "## Ingredients\n\nFlour.\n\n## Method\n\nMix.\n\n## Ingredients\n\nMilk.\n\n## Method\n\nBoil.",
     ],
