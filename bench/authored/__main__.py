@@ -15,13 +15,14 @@ from pathlib import Path
 
 from bench.authored import rows
 from bench.authored.corpus import read_books
-from bench.authored.rows import BookResult, Verdict
+from bench.authored.plants import plant, plant_lines, plant_verdicts, plants
+from bench.authored.rows import BookResult, Bar
 from bench.authored.service import press
 
 SHOWN = 6  # sentences a chapter
 
 
-async def books(names: list[str]) -> list[Verdict]:
+async def books(names: list[str]) -> list[Bar]:
     print(f"| {' | '.join(rows.HEADINGS)} |\n{'|---' * len(rows.HEADINGS)}|")
     results: list[BookResult] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -35,16 +36,22 @@ async def books(names: list[str]) -> list[Verdict]:
     return rows.verdicts(results)
 
 
+async def faults() -> list[Bar]:
+    outcomes = [await plant(each) for each in plants(read_books([]))]
+    print(*plant_lines(outcomes), sep="\n")
+    return list(plant_verdicts(outcomes))
+
+
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.authored")
-    parser.add_argument(
-        "--only", nargs="+", default=[], metavar="NAME", help="these books alone, and no planted faults"
-    )
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these books, and no planted faults")
     parser.add_argument("--plants", action="store_true", help="the planted faults alone")
     options = parser.parse_args()
-    found: list[Verdict] = []
+    found: list[Bar] = []
     if not options.plants:
         found += await books(options.only)
+    if not options.only:
+        found += await faults()
     print("\n| bar | measured | |\n|---|---|---|")
     print(*found, sep="\n")
     return 0 if all(each.is_kept for each in found) else 1

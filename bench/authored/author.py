@@ -24,7 +24,7 @@ WRITTEN = 0.2  # of a chapter's sentences in a conversation: it is asked to be g
 MAX_SUMMARY_WORDS = 80
 
 
-class Author:
+class RecordedAuthor:
     """Answers for one book. `calls` counts what was asked for, by name."""
 
     def __init__(self, book: AuthoredBook) -> None:
@@ -82,7 +82,7 @@ class AuthorServer(ModelServer):
     """Anthropic's wire with an author behind it. What the author has no answer to is answered as the offline model
     would."""
 
-    author: Author
+    author: RecordedAuthor
 
     async def _reply(self, call: Call, kind: str, options: dict[str, Any]) -> WireReply:
         text = self.author.answer(as_request(call), call.brief)

@@ -106,7 +106,7 @@ def _short(sentence: str) -> str:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Bar:
     bar: str
     measured: str
     is_kept: bool
@@ -115,17 +115,17 @@ class Verdict:
         return f"| {self.bar} | {self.measured} | {'kept' if self.is_kept else 'MISSED'} |"
 
 
-def verdicts(books: list[BookResult]) -> list[Verdict]:
+def verdicts(books: list[BookResult]) -> list[Bar]:
     words = sum(book.words for book in books)
     failed = [book.name for book in books if book.failure]
     lost, changed, lines = (sum(getattr(book, name) for book in books) for name in ("lost", "changed", "lines"))
     repairs, unsaid = sum(book.repairs for book in books), sum(book.unsaid for book in books)
     allowed = words / WORDS_A_REPAIR
     return [
-        Verdict("every book is written", f"{len(books) - len(failed)} of {len(books)}", not failed),
-        Verdict("0 sentences lost without a record", str(lost), not lost),
-        Verdict("0 words changed without a record", str(changed), not changed),
-        Verdict("0 lines changed without a record", str(lines), not lines),
-        Verdict("at most 1 repair in 20,000 words", f"{repairs} in {words:,}", repairs <= allowed),
-        Verdict("a finding for each chapter outside 75-125 %", f"{unsaid} without", not unsaid),
+        Bar("every book is written", f"{len(books) - len(failed)} of {len(books)}", not failed),
+        Bar("0 sentences lost without a record", str(lost), not lost),
+        Bar("0 words changed without a record", str(changed), not changed),
+        Bar("0 lines changed without a record", str(lines), not lines),
+        Bar("at most 1 repair in 20,000 words", f"{repairs} in {words:,}", repairs <= allowed),
+        Bar("a finding for each chapter outside 75-125 %", f"{unsaid} without", not unsaid),
     ]

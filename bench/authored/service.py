@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.authored.author import Author, AuthorServer, without_ours
+from bench.authored.author import AuthorServer, RecordedAuthor, without_ours
 from bench.authored.compare import Difference, compare, told
 from bench.authored.corpus import AuthoredBook
 from bench.authored.rows import BookResult, ChapterResult
@@ -34,7 +34,7 @@ class Press:
 
     async def print(self, book: AuthoredBook) -> BookResult:
         """The book written by the service from its author's answers, and what became of them."""
-        author = self.server.author = Author(book)
+        author = self.server.author = RecordedAuthor(book)
         try:
             async with asyncio.timeout(BOOK_SECONDS):
                 handle = await self._create(book)
@@ -43,7 +43,7 @@ class Press:
             return BookResult(book.name, book.words, calls=author.calls, failure=f"failed: {error}")
         findings = handle.data["quality"]
         lengths = {each["chapter_number"] for each in findings if each["kind"] == "length"}
-        chapters = [await self._result(book, chapter, lengths) for chapter in handle.chapters]
+        chapters = [await self.judge(book, chapter, lengths) for chapter in handle.chapters]
         kinds = Counter(str(each["kind"]) for each in findings)
         return BookResult(book.name, book.words, tuple(chapters), kinds, author.calls)
 
@@ -54,7 +54,8 @@ class Press:
             return await self.client.books.create_childrens(title, fields.pop("age_range"), **fields)
         return await self.client.books.create(title, **fields)
 
-    async def _result(self, book: AuthoredBook, chapter: dict[str, Any], lengths: set[int]) -> ChapterResult:
+    async def judge(self, book: AuthoredBook, chapter: dict[str, Any], lengths: set[int]) -> ChapterResult:
+        """A chapter as the API shows it, beside what its author sent. `lengths`: chapters with a finding about it."""
         number = chapter["chapter_number"]
         difference = compare(book.text(number), without_ours(chapter["content"]))
         former = [] if difference.is_none else await self._former_texts(chapter["id"])
