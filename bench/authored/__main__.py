@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.authored import rows
 from bench.authored.corpus import read_books
 from bench.authored.plants import plant, plant_lines, plant_verdicts, plants
-from bench.authored.rows import BookResult, Bar
+from bench.authored.rows import Bar, BookResult
 from bench.authored.service import press
 
 SHOWN = 6  # sentences a chapter
