@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.authored import rows
 from bench.authored.corpus import read_books
-from bench.authored.plants import plant, plant_lines, plant_verdicts, plants
+from bench.authored.plants import honest, plant, plant_bars, plant_lines, plants
 from bench.authored.rows import Bar, BookResult
 from bench.authored.service import press
 
@@ -37,9 +37,10 @@ async def books(names: list[str]) -> list[Bar]:
 
 
 async def faults() -> list[Bar]:
-    outcomes = [await plant(each) for each in plants(read_books([]))]
-    print(*plant_lines(outcomes), sep="\n")
-    return list(plant_verdicts(outcomes))
+    written = read_books([])
+    results = [await plant(each) for each in (*plants(written), *honest(written))]
+    print(*plant_lines(results), sep="\n")
+    return list(plant_bars(results))
 
 
 async def main() -> int:

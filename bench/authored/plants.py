@@ -16,7 +16,7 @@ from typing import Any
 from bench.authored.author import RecordedAuthor, without_ours
 from bench.authored.compare import compare, told
 from bench.authored.corpus import AuthoredBook, one_chapter
-from bench.authored.plant_texts import META, PREAMBLES, REFUSALS, WRONG_LANGUAGES
+from bench.authored.plant_texts import HONEST, META, PREAMBLES, REFUSALS, WRONG_LANGUAGES
 from bench.authored.rows import Bar
 from bookgen.errors import UpstreamAIError
 from bookgen.providers.text import TextRequest
@@ -27,11 +27,13 @@ from bookgen.writing.material import ChapterDraft
 from tests.writing.scripted import Scripted
 
 FOREIGN = Path(__file__).parent / "foreign"
+HONEST_LINE = "honest line"
 KINDS = ("preamble", "refusal", "meta text", "doubled paragraph", "wrong language")
 MIN_DOUBLED_WORDS = 30
 MAX_DOUBLED_PLANTS = 24
 MIN_CHAPTER_WORDS = 300
 NAMED_CHARACTERS = 50  # of an excerpt, that tell a passage from others
+SHOWN_CHARACTERS = 90
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,17 @@ def plants(books: list[AuthoredBook]) -> Iterator[Plant]:
         yield Plant("wrong language", book, number, other, other, repents=True, language=language)
 
 
+def honest(books: list[AuthoredBook]) -> Iterator[Plant]:
+    """Chapters that begin or end with a line of their author's which looks like a fault. All of it is good text."""
+    hosts = Hosts(books)
+    for language, where, line in HONEST:
+        book, number = hosts.next(language)
+        blocks = paragraphs(book.text(number))
+        text = "\n\n".join([line, *blocks] if where == "first" else [*blocks, line])
+        written = replace(book, replies={**book.replies, number: text})
+        yield Plant(HONEST_LINE, written, number, line, text)
+
+
 def _doubled(hosts: Hosts) -> Iterator[Plant]:
     """A paragraph once more: at once, one paragraph later, or at the chapter's end."""
     languages = itertools.cycle(("en", "en", "de", "en", "fr", "es"))
@@ -176,28 +189,41 @@ def _foreign(file: Path) -> AuthoredBook:
 # What is said of them
 
 
-def plant_lines(outcomes: list[PlantResult]) -> Iterator[str]:
+def is_accused(result: PlantResult) -> bool:
+    """Whether an honest line was taken out, in part or whole, or a finding names it."""
+    return bool(result.found or set(told(result.plant.fault)) & set(result.lost))
+
+
+def plant_lines(results: list[PlantResult]) -> Iterator[str]:
     yield "| planted | found | gone | as a finding | chapter refused | good sentences lost with it |"
     yield "|---" * 6 + "|"
-    for kind in KINDS:
-        of_kind = [each for each in outcomes if each.plant.kind == kind]
+    for kind in (*KINDS, HONEST_LINE):
+        of_kind = [each for each in results if each.plant.kind == kind]
         ways = [sum(each.found == way for each in of_kind) for way in ("gone", "finding", "refused")]
         cells = (f"{len(of_kind)} x {kind}", f"{sum(ways)}/{len(of_kind)}", *ways)
         yield f"| {' | '.join(map(str, cells))} | {sum(len(each.lost) for each in of_kind)} |"
     yield ""
-    for each in outcomes:
-        fault = " ".join(each.plant.fault.split())[:90]
-        where = f"{each.plant.book.name} {each.plant.number}"
-        if not each.found:
-            yield f"{each.plant.kind} not found in {where}: {fault}"
+    for each in results:
+        said = f"in {each.plant.book.name} {each.plant.number}: {_line(each.plant.fault)}"
+        if each.plant.kind == HONEST_LINE and is_accused(each):
+            yield f"{HONEST_LINE} {each.found or 'gone in part'} {said}"
+        elif each.plant.kind != HONEST_LINE and not each.found:
+            yield f"{each.plant.kind} not found {said}"
         if each.lost:
-            yield f"{each.plant.kind} in {where} took {len(each.lost)} good sentences: {each.lost[0][:90]}"
+            yield f"{each.plant.kind}, {len(each.lost)} good sentences lost {said}: {_line(each.lost[0])}"
 
 
-def plant_verdicts(outcomes: list[PlantResult]) -> Iterator[Bar]:
+def _line(text: str) -> str:
+    return " ".join(text.split())[:SHOWN_CHARACTERS]
+
+
+def plant_bars(results: list[PlantResult]) -> Iterator[Bar]:
     for kind in KINDS:
-        of_kind = [each for each in outcomes if each.plant.kind == kind]
+        of_kind = [each for each in results if each.plant.kind == kind]
         found = sum(bool(each.found) for each in of_kind)
         yield Bar(f"every {kind} is found", f"{found} of {len(of_kind)}", found == len(of_kind))
-    lost = sum(len(each.lost) for each in outcomes)
-    yield Bar("no good sentence is lost with a planted fault", str(lost), not lost)
+    trusted = [each for each in results if each.plant.kind == HONEST_LINE]
+    accused = sum(map(is_accused, trusted))
+    yield Bar("no honest line is taken for a fault", f"{accused} of {len(trusted)}", not accused)
+    lost = sum(len(each.lost) for each in results)
+    yield Bar("no good sentence is lost beside a planted line", str(lost), not lost)
