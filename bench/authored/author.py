@@ -40,7 +40,7 @@ class RecordedAuthor:
                 self.calls["outline"] += 1
                 return self.book.outline
             case "chapter" if number in self.book.replies:
-                return self._chapter(number, request)
+                return self._chapter(number, request, brief)
             case "digest":
                 self.calls["note"] += 1
                 return self.book.notes.get(number) or self._note(number)
@@ -50,13 +50,16 @@ class RecordedAuthor:
         self.calls[request.stage or "unknown"] += 1
         return None
 
-    def _chapter(self, number: int, request: TextRequest) -> str:
-        """The whole chapter; a line more where the conversation has it already."""
+    def _chapter(self, number: int, request: TextRequest, brief: dict[str, Any]) -> str:
+        """The whole chapter; a line more where the conversation has it already and it is to be continued."""
         reply = self.book.replies[number]
         said = " ".join(" ".join(turn.text.split()) for turn in request.messages if turn.role == "assistant")
         own = told(self.book.text(number))
         if self.book.is_childrens or sum(each in said for each in own) < len(own) * WRITTEN:
             self.calls["chapter"] += 1
+            return reply
+        if brief.get("task") == "write" and brief.get("part") == 1:
+            self.calls["again"] += 1
             return reply
         self.calls["more"] += 1
         self._more += 1

@@ -140,12 +140,12 @@ def honest(books: list[AuthoredBook]) -> Iterator[Plant]:
 
 
 def _doubled(hosts: Hosts) -> Iterator[Plant]:
-    """A paragraph once more: at once, one paragraph later, or at the chapter's end."""
+    """A paragraph of prose once more: at once, one paragraph later, or at the chapter's end. A stanza may come twice."""
     languages = itertools.cycle(("en", "en", "de", "en", "fr", "es"))
     for turn, language in enumerate(languages):
         book, number = hosts.next(language)
         blocks = paragraphs(book.text(number))
-        long = [index for index, block in enumerate(blocks) if count_words(block) >= MIN_DOUBLED_WORDS]
+        long = [n for n, block in enumerate(blocks) if count_words(block) >= MIN_DOUBLED_WORDS and "\n" not in block]
         if not long:
             continue
         index = long[turn % len(long)]
