@@ -140,7 +140,7 @@ def honest(books: list[AuthoredBook]) -> Iterator[Plant]:
 
 
 def _doubled(hosts: Hosts) -> Iterator[Plant]:
-    """A paragraph of prose once more: at once, one paragraph later, or at the chapter's end. A stanza may come twice."""
+    """A paragraph of prose once more: at once, one paragraph later, or at the chapter's end."""
     languages = itertools.cycle(("en", "en", "de", "en", "fr", "es"))
     for turn, language in enumerate(languages):
         book, number = hosts.next(language)
