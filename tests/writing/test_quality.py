@@ -384,6 +384,23 @@ async def test_the_first_line_of_a_story_stands_whatever_its_first_word():
     assert draft.content.startswith(line)
 
 
+async def test_every_announcement_goes_back_to_its_own_reply():
+    replies = []
+
+    def answer(request, brief, call):
+        text = obedient(request, brief, call)
+        if brief["stage"] == "chapter":
+            text = f"Here is part {brief['part']} of chapter 1:\n\n{text}"
+            replies.append(text)
+        return text
+
+    draft = await write_chapter(some_material(2, words=1_800), 1, Scripted(answer))
+
+    assert len(replies) > 1
+    assert "Here is" not in draft.content
+    assert draft.original == "\n\n".join(replies)
+
+
 async def test_a_passage_in_another_language_is_put_right_and_the_models_own_is_kept():
     passage = f"{GERMAN} {GERMAN}"
     steps = Scripted(says_also(passage))
