@@ -15,7 +15,7 @@ from bookgen.render.model import Picture, PlacedPicture
 from bookgen.render.settings import ExportSettings
 
 # Raise it when the same manuscript comes out differently.
-RENDERER = "10"
+RENDERER = "11"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,9 +14,11 @@ from bookgen.render.job import last_change
 from bookgen.render.languages import language
 from bookgen.render.markdown import Polish, parse
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Section, Span
+from bookgen.render.ornaments import without_needless_breaks
 from bookgen.render.typography import polisher
 
 WATERMARK = "Made with bookgen"
+_VERSE = re.compile(r"\b(?:poe(?:m|t|s[iíy])|verse\b|lyrics?\b|gedicht|lyrik\b)|poésie|поэзи|стихи|诗|詩", re.I)
 
 
 def manuscript(
@@ -41,7 +44,7 @@ def manuscript(
         subject=one_line(book.genre),
         description=one_line(book.description),
         chapters=tuple(
-            _section(chapter, polish, _of_chapter(illustrations, chapter, book))
+            _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=_is_verse(book))
             for chapter in chapters
             if chapter.content.strip()
         ),
@@ -57,12 +60,18 @@ def _of_chapter(illustrations: Sequence[PlacedPicture], chapter: Chapter, book: 
     return [replace(found[-1], position=0)] if found and book.kind is BookKind.CHILDRENS else found
 
 
-def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPicture]) -> Section:
-    blocks, notes = parse(chapter.content, chapter.title, polish)
+def _is_verse(book: Book) -> bool:
+    """Whether the line breaks of its text are the book's own, as in poems."""
+    return book.bible.get("kind") == "verse" or _VERSE.search(book.genre) is not None
+
+
+def _section(chapter: Chapter, polish: Polish, illustrations: Sequence[PlacedPicture], *, verse: bool) -> Section:
+    blocks, notes = parse(chapter.content, chapter.title, polish, verse=verse)
     require_few_texts(chapter.chapter_number, (*blocks, *itertools.chain.from_iterable(notes)))
     illustrated = list(blocks)
     for each in sorted(illustrations, key=lambda each: each.position, reverse=True):
         text = one_line(polish(each.caption))
         caption = (Span(text),) if text else ()
         illustrated.insert(each.position, Figure(each.picture, one_line(each.alt), caption))
-    return Section(chapter.id, chapter.chapter_number, one_line(polish(chapter.title)), tuple(illustrated), notes)
+    shown = tuple(without_needless_breaks(illustrated))
+    return Section(chapter.id, chapter.chapter_number, one_line(polish(chapter.title)), shown, notes)

@@ -9,20 +9,35 @@ from dataclasses import replace
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
 from bookgen.render import bounds, model
 from bookgen.render.characters import clean, is_wide
 from bookgen.render.model import Block, Span, Spans, lines_by_hand
+from bookgen.render.ornaments import as_break, with_markdown_breaks
 
 MAX_NESTING = 6  # quotes and lists deeper than this are set at this depth
+
+_BREAK_TAG = re.compile(r"<br[ \t]*/?>[ \t]*\n?", re.I)
+
+
+def _break_tag(state: StateInline, silent: bool) -> bool:
+    """The one tag that is no text: models write it where Markdown has no other line break, as in a table's cell."""
+    found = _BREAK_TAG.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        state.push("hardbreak", "br", 0)
+    state.pos = found.end()
+    return True
+
 
 _PARSER = (
     MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"]).use(footnote_plugin)
 )
-_BREAK_LINE = re.compile(r"([ \t]*)(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3}|- ?- ?-)[ \t]*")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_PARSER.inline.ruler.before("autolink", "break_tag", _break_tag)
 _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
 )
@@ -35,47 +50,25 @@ _STYLES = {"em": "italic", "strong": "bold", "s": "strike"}
 Polish = Callable[[str], str]
 
 
-def parse(source: str, title: str, polish: Polish) -> tuple[tuple[Block, ...], tuple[tuple[Block, ...], ...]]:
+def parse(
+    source: str, title: str, polish: Polish, *, verse: bool = False
+) -> tuple[tuple[Block, ...], tuple[tuple[Block, ...], ...]]:
     """The blocks and the notes of one chapter. A first heading that only repeats the title is dropped.
 
-    What would take for ever is no Markdown: its paragraphs are as they were typed.
+    In `verse` every line of the text is a line of the book, also those that nothing marks as such.
+    A text that would keep the parser busy for hours is not parsed; its paragraphs stay as they were typed.
     """
     text = clean(source)
-    tokens = [] if bounds.explodes(text) else _PARSER.parse("\n".join(_with_breaks(text.split("\n"))))
+    tokens = [] if bounds.explodes(text) else _PARSER.parse("\n".join(with_markdown_breaks(text.split("\n"))))
     if not tokens or bounds.chains(tokens):
         return tuple(bounds.plain(text)), ()
-    reader = _Reader(tokens, polish)
-    blocks = [block for block in reader.blocks("") if not _is_empty(block)]
+    reader = _Reader(tokens, polish, verse=verse)
+    blocks = [as_break(block) for block in reader.blocks("") if not _is_empty(block)]
     while blocks and (isinstance(blocks[0], model.SceneBreak) or _repeats(blocks[0], title)):
         del blocks[0]
     while blocks and isinstance(blocks[-1], model.SceneBreak):
         del blocks[-1]
     return tuple(blocks), tuple(reader.notes[key] for key in sorted(reader.notes))
-
-
-def _with_breaks(lines: Sequence[str]) -> Iterator[str]:
-    """Every spelling of a scene break as the one that Markdown knows. What is fenced off is code and stays."""
-    fence = ""
-    for index, line in enumerate(lines):
-        fenced = _FENCE.fullmatch(line)
-        if fence:
-            if fenced and fenced[1].startswith(fence) and not fenced[2].strip():
-                fence = ""
-        elif (found := _BREAK_LINE.fullmatch(line)) and (_is_shallow(found[1]) or _is_alone(lines, index)):
-            yield from ("", "***")
-            line = ""
-        elif fenced:
-            fence = fenced[1]
-        yield line
-
-
-def _is_shallow(indent: str) -> bool:
-    """What is further in may be code."""
-    return len(indent.expandtabs(4)) < 4
-
-
-def _is_alone(lines: Sequence[str], index: int) -> bool:
-    return not any(line.strip() for line in (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2]))
 
 
 def _is_empty(block: Block) -> bool:
@@ -100,11 +93,13 @@ def _plain(text: str) -> str:
 class _Reader:
     """Walks the parser's flat tokens once."""
 
-    def __init__(self, tokens: Sequence[Token], polish: Polish) -> None:
+    def __init__(self, tokens: Sequence[Token], polish: Polish, *, verse: bool) -> None:
         self._tokens = tokens
         self._at = 0
         self._polish = polish
+        self._verse = verse
         self._depth = 0
+        self._lists = 0
         self.notes: dict[int, tuple[Block, ...]] = {}
 
     def blocks(self, until: str) -> Iterator[Block]:
@@ -137,18 +132,20 @@ class _Reader:
     def _inline(self) -> Spans:
         token = self._tokens[self._at]
         self._at += 2  # the inline token and the closing one
-        return polished(tuple(_spans(token.children or [])), self._polish)
+        spans = _spans(token.children or [], soft="\n" if self._verse else " ")
+        return polished(_with_whole_lines(tuple(spans)), self._polish)
 
     def _paragraph(self, spans: Spans) -> Block:
+        """Three lines and more are verse; an item of a list stays one, whatever its lines."""
         breaks = sum(span.text == "\n" for span in spans)
-        if breaks >= 2:
+        if breaks >= (1 if self._verse else 2) and not self._lists:
             return model.Verse(lines_by_hand(spans))
         return model.Paragraph(spans)
 
     def _quote(self) -> Iterator[Block]:
         """A quotation whose every line was broken by hand is verse."""
         self._depth += 1
-        inner = tuple(self.blocks("blockquote_close"))
+        inner = tuple(map(as_break, self.blocks("blockquote_close")))
         self._depth -= 1
         if self._depth >= MAX_NESTING or (len(inner) == 1 and isinstance(inner[0], model.Verse)):
             yield from inner
@@ -158,11 +155,13 @@ class _Reader:
     def _list(self, token: Token) -> Iterator[Block]:
         close = token.type.replace("_open", "_close")
         self._depth += 1
+        self._lists += 1
         items = []
         while self._tokens[self._at].type == "list_item_open":
             self._at += 1
             items.append(tuple(self.blocks("list_item_close")))
         self._at += 1
+        self._lists -= 1
         self._depth -= 1
         if self._depth >= MAX_NESTING:
             for item in items:
@@ -188,7 +187,8 @@ class _Reader:
         return model.Table(tuple(aligns), even[0], tuple(even[1:]))
 
 
-def _spans(tokens: Sequence[Token]) -> Iterator[Span]:
+def _spans(tokens: Sequence[Token], *, soft: str) -> Iterator[Span]:
+    """`soft` is what stands for a line break that nothing marks."""
     style: dict[str, Any] = {}
     for index, token in enumerate(tokens):
         match token.type:
@@ -198,8 +198,10 @@ def _spans(tokens: Sequence[Token]) -> Iterator[Span]:
             case "code_inline":
                 yield Span(token.content, code=True, **style)
             case "softbreak":
-                if not _is_within_ideographs(tokens, index):
-                    yield Span(" ", **style)
+                if soft == "\n":
+                    yield Span("\n")
+                elif not _is_within_ideographs(tokens, index):
+                    yield Span(soft, **style)
             case "hardbreak":
                 yield Span("\n")
             case "em_open" | "strong_open" | "s_open":
@@ -214,6 +216,30 @@ def _spans(tokens: Sequence[Token]) -> Iterator[Span]:
                 yield Span(token.content, **style)
             case "footnote_ref":
                 yield Span("", note=token.meta["id"])
+
+
+def _with_whole_lines(spans: Spans) -> Spans:
+    """The spans without spaces beside a forced line break, and without breaks that no text follows or precedes."""
+    if not any(span.text == "\n" for span in spans):
+        return spans
+    found: list[Span] = []
+    for line in lines_by_hand(spans):
+        if bare := _stripped(line):
+            found += [Span("\n"), *bare] if found else bare
+    return tuple(found)
+
+
+def _stripped(line: Spans) -> Spans:
+    parts = list(line)
+    while parts and parts[0].note is None and not parts[0].text.strip(" "):
+        del parts[0]
+    while parts and parts[-1].note is None and not parts[-1].text.strip(" "):
+        del parts[-1]
+    if parts and parts[0].note is None:
+        parts[0] = replace(parts[0], text=parts[0].text.lstrip(" "))
+    if parts and parts[-1].note is None:
+        parts[-1] = replace(parts[-1], text=parts[-1].text.rstrip(" "))
+    return tuple(parts)
 
 
 def _is_within_ideographs(tokens: Sequence[Token], index: int) -> bool:

@@ -110,3 +110,40 @@ def test_lines_of_a_script_without_spaces_are_joined_without_one() -> None:
 
     assert isinstance(paragraph, Paragraph)
     assert "".join(span.text for span in paragraph.spans) == "红楼梦第一回 abc"
+
+
+ORNAMENTS = ["*", "~", "#", "-", "+", "**", "• • •", "•••", "___", "~ * ~", "\\*", "**⁂**", "❦", "—", "✦", "☆ ☆ ☆"]
+TAGGED = ["<hr>", "<hr/>", "<center>***</center>", '<p align="center">⁂</p>', "==========", "          * * *"]
+
+
+@pytest.mark.parametrize("mark", [*ORNAMENTS, *TAGGED])
+def test_an_ornament_alone_between_paragraphs_is_a_scene_break(mark: str) -> None:
+    assert [type(block) for block in blocks(f"One.\n\n{mark}\n\nTwo.")] == [Paragraph, SceneBreak, Paragraph]
+
+
+@pytest.mark.parametrize("text", ["…", "?!", "...", "1", "II.", "★★★★☆", "❤", "♥", "`*`", "A*"])
+def test_what_says_something_is_no_scene_break(text: str) -> None:
+    assert not any(isinstance(block, SceneBreak) for block in blocks(f"One.\n\n{text}\n\nTwo."))
+
+
+def test_an_ornament_in_a_list_or_a_table_is_text() -> None:
+    assert [type(block) for block in blocks("One.\n\n- yes\n- +\n-\n\n| a | b |\n|---|---|\n| + | * |")] == [
+        Paragraph,
+        ItemList,
+        Table,
+    ]
+
+
+def test_an_ornament_that_touches_the_text_below_is_a_scene_break() -> None:
+    assert [type(block) for block in blocks("One.\n\n*\nTwo.")] == [Paragraph, SceneBreak, Paragraph]
+
+
+def test_an_ornament_within_a_quotation_is_a_scene_break() -> None:
+    (quote,) = blocks("> One.\n>\n> *\n>\n> Two.")
+
+    assert isinstance(quote, Quote)
+    assert [type(block) for block in quote.blocks] == [Paragraph, SceneBreak, Paragraph]
+
+
+def test_a_chapter_neither_begins_nor_ends_with_an_ornament() -> None:
+    assert [type(block) for block in blocks("*\n\nOne.\n\n~")] == [Paragraph]

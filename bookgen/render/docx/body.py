@@ -9,11 +9,11 @@ from html import escape
 from bookgen.render import model
 from bookgen.render.docx.xml import MONO, paragraph, spacing, text, twips
 from bookgen.render.layout.bidi import reads_rtl
-from bookgen.render.layout.flow import SCENE_BREAK
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
 from bookgen.render.layout.tables import shares
 from bookgen.render.model import Block, Picture, Section, Span, Spans
+from bookgen.render.ornaments import SCENE_BREAK
 
 _EMU = 12700
 # A rule above, one below the head and one at the end, as in the printed book.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bookgen.render.fonts.families import DYSLEXIC
 from bookgen.render.languages import Locale
-from bookgen.render.layout.flow import SCENE_BREAK
+from bookgen.render.ornaments import SCENE_BREAK
 from bookgen.render.settings import ExportSettings
 
 _FAMILIES = {"serif": "serif", "sans": "sans-serif", "dyslexic": '"Atkinson Hyperlegible", sans-serif'}

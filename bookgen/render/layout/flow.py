@@ -16,8 +16,8 @@ from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
 from bookgen.render.model import Block, Section, Span, Spans, lines_by_hand
+from bookgen.render.ornaments import SCENE_BREAK
 
-SCENE_BREAK = "* * *"
 _NARROW = 13  # ems
 _KEPT_LINES = 8  # of verse or code stay together
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
@@ -157,18 +157,26 @@ class Flow:
             indent = 0.0
         self._flush = False
 
-    def _put(self, lines: Sequence[Line], words: Words, frame: TextFrame, size: float, *, keep: bool = False) -> None:
-        self.rows += text_rows(lines, words, self._x(frame), size, frame.element, block=self._block, keep=keep)
+    def _put(
+        self, lines: Sequence[Line], words: Words, frame: TextFrame, size: float, *, keep: bool = False, before: int = 0
+    ) -> None:
+        x, block = self._x(frame), self._block
+        self.rows += text_rows(lines, words, x, size, frame.element, block=block, before=before, keep=keep)
 
     def _heading(self, level: int, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         self.space(keep=True)
         size = self.geometry.size * _HEADING_SCALE[level]
-        words = self._maker.words(spans, bold=level < 4, italic=level == 4)
-        lines = self._breaker.lines(words, Shape(self._measure(frame), size, align=Align.START))
         self._level = min(level, self._level + 1)  # a reader that steps through headings misses none
         heading = replace(frame, element=frame.element.child(f"H{self._level}"))
-        self._put(lines, words, heading, size, keep=True)
+        parts, before = lines_by_hand(spans), 0
+        for part in parts:
+            words = self._maker.words(part, bold=level < 4, italic=level == 4)
+            lines = self._breaker.lines(words, Shape(self._measure(frame), size, align=Align.START))
+            if lines and part is not parts[-1]:
+                lines[-1].tail = Tail.SPACE
+            self._put(lines, words, heading, size, keep=True, before=before)
+            before += len(words.tokens)
         if level == 2:
             self.rows.append(blank(keep=True))
 

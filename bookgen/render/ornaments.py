@@ -1,0 +1,80 @@
+"""Scene breaks: which lines are one, however an author or a model writes it. Every format follows this module."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from bookgen.render.model import Block, Heading, ItemList, Paragraph, SceneBreak
+
+MAX_ORNAMENT_SIGNS = 80
+SCENE_BREAK = "* * *"  # as a page shows it
+MARKDOWN_BREAK = "***"
+
+# Neither a full stop nor an ellipsis ("…" is an answer), nor a heart (it is a message).
+_SIGNS = r"*#~_=+°\-‐-―⸺⸻•·∙⋅●○◦◆◇◈◊❖※⁂⁎⁑⁕⁜§❦❧☙✦-✿❀-❋♠♣♤♦♧☼☽☾"
+_STARS = "[★☆](?:[ ]+[★☆])*"  # without spaces they are a rating
+_ORNAMENT = re.compile(rf"[{_SIGNS}](?:\s*[{_SIGNS}]){{0,{MAX_ORNAMENT_SIGNS - 1}}}|{_STARS}")
+_RULE = re.compile(r"<hr\b[^<>]*>", re.I)
+_CENTRING = re.compile(r"</?(?:center|div|p)\b[^<>]*>|&nbsp;", re.I)
+# What is a scene break even where it touches other lines.
+_ANYWHERE = re.compile(r"([ \t]*)(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3}|- ?- ?-)[ \t]*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+def is_ornament(text: str) -> bool:
+    """Whether a line or a paragraph that stands alone separates two scenes."""
+    bare = _CENTRING.sub("", text).replace("\\", "").strip()
+    return _ORNAMENT.fullmatch(bare) is not None or _RULE.fullmatch(bare) is not None
+
+
+def with_markdown_breaks(lines: Sequence[str]) -> Iterator[str]:
+    """The lines of a Markdown text, every scene break spelled as Markdown spells it. Fenced code is left alone."""
+    fence = ""
+    for index, line in enumerate(lines):
+        fenced = _FENCE.fullmatch(line)
+        if fence:
+            if fenced and fenced[1].startswith(fence) and not fenced[2].strip():
+                fence = ""
+        elif _is_break(lines, index):
+            yield from ("", MARKDOWN_BREAK)
+            line = ""
+        elif fenced:
+            fence = fenced[1]
+        yield line
+
+
+def _is_break(lines: Sequence[str], index: int) -> bool:
+    line = lines[index]
+    found = _ANYWHERE.fullmatch(line)
+    if found and len(found[1].expandtabs(4)) < 4:  # what is indented further may be code
+        return True
+    return (found is not None or is_ornament(line)) and _is_alone(lines, index)
+
+
+def _is_alone(lines: Sequence[str], index: int) -> bool:
+    return not any(line.strip() for line in (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2]))
+
+
+def without_needless_breaks(blocks: Sequence[Block]) -> list[Block]:
+    """One scene break where several follow each other, and none beside a heading, which separates by itself."""
+    found: list[Block] = []
+    for block in blocks:
+        before = found[-1] if found else None
+        if isinstance(block, SceneBreak) and isinstance(before, SceneBreak | Heading):
+            continue
+        if isinstance(block, Heading) and isinstance(before, SceneBreak):
+            found.pop()
+        found.append(block)
+    return found
+
+
+def as_break(block: Block) -> Block:
+    """A scene break in the place of a paragraph, heading or list that is nothing but an ornament."""
+    match block:
+        case Paragraph(spans) | Heading(_, spans) if spans and not any(span.code or span.href for span in spans):
+            text = "".join(span.text for span in spans)
+            return SceneBreak() if is_ornament(text) and all(span.note is None for span in spans) else block
+        case ItemList(((Paragraph(()),),), None):  # a sign that Markdown took for a bullet
+            return SceneBreak()
+    return block

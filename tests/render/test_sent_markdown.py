@@ -1,0 +1,102 @@
+"""What models and authors really send comes out in every format as they mean it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import docx
+import pytest
+
+from bench.render import corpus
+from bench.render.corpus import Corpus
+from bookgen.render.layout.page import Layout, Page
+from bookgen.render.manuscript import manuscript
+from bookgen.render.model import Figure, Heading, Paragraph, PlacedPicture, SceneBreak
+from bookgen.render.preview import html_pages
+from tests.render.conftest import Make, Rendered, render
+from tests.render.measuring import body
+from tests.render.test_docx import of_style
+from tests.render.test_epub import text_of
+from tests.render.test_settings import red_picture
+
+
+def lines(layout: Layout) -> Iterator[tuple[Page, str]]:
+    """Every line of the chapters' text."""
+    for page in layout.pages:
+        if page.kind == "chapter":
+            yield from ((page, mark.line.text) for _, mark in body(page))
+
+
+def chapter(book: Rendered) -> str:
+    """Of the EPUB, without its page breaks."""
+    return re.sub("<span[^>]*></span>", "", text_of(book.epub, "EPUB/chapter001.xhtml"))
+
+
+@pytest.mark.parametrize("mark", ["*", "#", "~", "•••", "<hr>"])
+def test_a_scene_break_is_one_in_every_format(mark: str, make: Make) -> None:
+    book = render(make(f"One.\n\n{mark}\n\nTwo.", "Three."))
+
+    assert len(of_style(docx.Document(io.BytesIO(book.docx)), "Scene Break")) == 1
+    assert chapter(book).count("<hr/>") == 1
+    (page,) = [page for page in book.layout.pages if page.chapter == 1]
+    assert [placed.mark.line.text for placed in page.placed if hasattr(placed.mark, "line")].count("* * *") == 1
+    assert sum(page["html"].count("* * *") for page in html_pages(book.layout)) == 1
+
+
+def test_a_rule_beside_a_heading_or_another_rule_is_needless(make: Make) -> None:
+    (section,) = make("One.\n\n---\n\n## Two\n\n---\n\nThree.\n\n***\n\n---\n\nFour.").chapters
+    kinds = [type(block) for block in section.blocks]
+
+    assert kinds.count(SceneBreak) == 1
+    assert kinds.index(SceneBreak) > kinds.index(Heading) + 1
+
+
+def test_a_needless_rule_still_counts_for_the_place_of_a_picture() -> None:
+    book, (first, *_) = corpus.book(Corpus("one", chapters=1, words=10))
+    chapters = [replace(first, content="One.\n\n---\n\n## Two\n\nThree.")]
+    shown = PlacedPicture(first.id, 3, red_picture(), "A gate")
+    (section,) = manuscript(book, chapters, author="A", watermark=False, illustrations=[shown]).chapters
+
+    assert [type(block) for block in section.blocks] == [Paragraph, Heading, Figure, Paragraph]
+
+
+@pytest.mark.parametrize("mark", ["  \n", "\\\n", "<br>", "<br/>\n", "<BR />"])
+@pytest.mark.parametrize("form", ["{}", "> {}", "- {}\n- Two", "- {}\n\n- Two"])
+def test_a_marked_line_break_is_one_in_every_format(mark: str, form: str, make: Make) -> None:
+    text = f"4 Elm Street{mark}Halle".replace("\n", "\n> " if form.startswith(">") else "\n  ")
+    book = render(make(f"It said:\n\n{form.format(text)}"))
+
+    assert "4 Elm Street<br/>Halle" in chapter(book)
+    assert {"4 Elm Street", "Halle"} <= {text for _, text in lines(book.layout)}
+    (paragraph,) = [each for each in docx.Document(io.BytesIO(book.docx)).paragraphs if "Elm" in each.text]
+    assert paragraph.text.endswith("4 Elm Street\nHalle")
+
+
+def test_several_lines_of_an_item_keep_its_mark(make: Make) -> None:
+    book = render(make("1. Ada Lovelace  \n   4 Elm Street  \n   Halle\n2. Two"))
+    (paragraph,) = [each for each in docx.Document(io.BytesIO(book.docx)).paragraphs if "Elm" in each.text]
+
+    assert paragraph.text == "1.\tAda Lovelace\n4 Elm Street\nHalle"
+    assert "<li>Ada Lovelace<br/>4 Elm Street<br/>Halle</li>" in chapter(book)
+
+
+def test_a_line_break_in_a_cell_or_a_heading_is_one(make: Make) -> None:
+    book = render(make("## The Jar<br>Day one\n\n| a | b |\n|---|---|\n| Mix<br>Feed | x |"))
+    said = [text for _, text in lines(book.layout)]
+
+    assert {"The Jar", "Day one"} <= set(said)
+    assert "<td>Mix<br/>Feed</td>" in chapter(book)
+
+
+def test_a_line_break_that_nothing_marks_is_a_space(make: Make) -> None:
+    assert "4 Elm Street Halle" in chapter(render(make("4 Elm Street\nHalle")))
+
+
+def test_every_line_of_a_book_of_poems_is_a_line(make: Make) -> None:
+    book = render(make("The tide\ncomes in\n\nand goes\nout", genre="Poetry"))
+
+    assert '<p class="verse">The tide<br/>comes in</p>' in chapter(book)
+    assert [text for _, text in lines(book.layout)][-4:] == ["The tide", "comes in", "and goes", "out"]
