@@ -12,15 +12,21 @@ import pytest
 
 from bench.render import corpus
 from bench.render.corpus import Corpus
+from bookgen.render.layout.compose import Composer
 from bookgen.render.layout.page import Layout, Page
 from bookgen.render.manuscript import manuscript
 from bookgen.render.model import Figure, Heading, Paragraph, PlacedPicture, SceneBreak
 from bookgen.render.preview import html_pages
+from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
 from tests.render.measuring import body
 from tests.render.test_docx import of_style
 from tests.render.test_epub import text_of
 from tests.render.test_settings import red_picture
+
+SENTENCE = "The harbour was quiet in the evening and nobody who lived there could remember it otherwise. "
+ROW = "| {} | a kettle | two minutes |"
+HEAD = "| Day | What | How long |\n|---|---|---|"
 
 
 def lines(layout: Layout) -> Iterator[tuple[Page, str]]:
@@ -87,7 +93,7 @@ def test_a_line_break_in_a_cell_or_a_heading_is_one(make: Make) -> None:
     book = render(make("## The Jar<br>Day one\n\n| a | b |\n|---|---|\n| Mix<br>Feed | x |"))
     said = [text for _, text in lines(book.layout)]
 
-    assert {"The Jar", "Day one"} <= set(said)
+    assert {"The Jar", "Day one", "Mix", "Feed"} <= set(said)
     assert "<td>Mix<br/>Feed</td>" in chapter(book)
 
 
@@ -100,3 +106,33 @@ def test_every_line_of_a_book_of_poems_is_a_line(make: Make) -> None:
 
     assert '<p class="verse">The tide<br/>comes in</p>' in chapter(book)
     assert [text for _, text in lines(book.layout)][-4:] == ["The tide", "comes in", "and goes", "out"]
+
+
+@pytest.mark.parametrize("filler", range(0, 30, 3))
+def test_a_small_table_and_what_announces_it_stay_on_one_page(filler: int, make: Make) -> None:
+    table = "\n".join([HEAD, *(ROW.format(f"day{each}") for each in range(12))])
+    text = "\n\n".join(["Quiet."] * filler + ["It goes so:", table, SENTENCE * 20])
+    layout = render(make(text), ExportSettings(font_size=11.0)).layout
+
+    assert len({page.label for page, said in lines(layout) if said.startswith(("day", "Day", "It goes so"))}) == 1
+
+
+def test_a_long_table_repeats_its_head_on_every_page(make: Make) -> None:
+    layout = Composer(make("\n".join([HEAD, *(ROW.format(each) for each in range(90))])), ExportSettings()).layout()
+    pages = [page for page in layout.pages if page.kind == "chapter"]
+    heads = [
+        [placed.mark.line.text for placed in page.placed if hasattr(placed.mark, "line")].count("How long")
+        for page in pages
+    ]
+
+    assert len(pages) > 2
+    assert heads == [1] * len(pages)
+
+
+def test_the_lines_of_one_cell_stand_closer_than_two_rows(make: Make) -> None:
+    layout = render(make(f"{HEAD}\n| x | one<br>two | y |\n| x | three | y |")).layout
+    one, two, three = [
+        y for page in layout.pages for y, mark in body(page) if mark.line.text in ("one", "two", "three")
+    ]
+
+    assert one - two < two - three

@@ -15,6 +15,9 @@ SHORT, THIN_END, CHANGED = 4.0, 30.0, 12.0
 DEFECT = 80.0  # a page that costs more is worth setting a paragraph anew
 _MOST_SHORT = 3
 _LEAST_LAST = 4
+# What is kept together may leave half a page empty. These bounds make that cheaper than STRANDED.
+_MAX_UNEVEN_LINES = 4
+_MAX_COUNTED_LINES = 18
 
 Change = tuple[int, int]  # a paragraph, and how many lines it gains
 _Span = tuple[int, int, int]
@@ -101,7 +104,7 @@ class PageSearch:
                             best = (total, found, way)
                         continue
                     if recto and page:
-                        total += UNEVEN * abs(short - verso_short)
+                        total += UNEVEN * min(abs(short - verso_short), _MAX_UNEVEN_LINES)
                     if total > most:
                         continue
                     key = (end, 0 if recto else short)
@@ -140,8 +143,8 @@ class PageSearch:
                 end -= 1  # the same page as the one that ends before the blank
                 continue
             short = room - self._used(start, end)
-            if end < count and short > _MOST_SHORT and found:
-                break
+            if end < count and short > _MOST_SHORT and any(not rows[page[2] - 1].keep for page in found):
+                break  # a page that ends earlier is no better
             found.append((self._cost(start, end, short), start, end, self._seen_short(start, end, short), ()))
             if end >= count:
                 break
@@ -203,7 +206,7 @@ class PageSearch:
         if end >= len(rows):
             return THIN_END if start and self._units[end] - self._units[start] < _LEAST_LAST else 0.0
         above, below = rows[end - 1], rows[end]
-        cost = SHORT * min(short, 8) ** 2 + 40.0 * max(0, short - _MOST_SHORT)
+        cost = SHORT * min(short, 8) ** 2 + 40.0 * min(max(0, short - _MOST_SHORT), _MAX_COUNTED_LINES)
         if short < 0:
             cost += 2000.0
         if above.keep:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookgen.render.layout.lines import Align, Shape
+from bookgen.render.layout.lines import Align, Shape, Tail
 from bookgen.render.layout.rows import Element, Row, Rule, TextMark, notes_in
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.words import WordMaker
-from bookgen.render.model import Spans, Table
+from bookgen.render.model import Spans, Table, lines_by_hand
 
 _ALIGN = {"left": Align.START, "right": Align.END, "center": Align.CENTER}
 _GUTTER = 0.9  # ems between columns
@@ -17,7 +17,10 @@ _MOST_GUTTERS = 0.3  # of the measure for all of them
 _LEAST = 6.0  # points
 _SAMPLE = 200  # rows that are looked at for the columns' widths
 _MOST_UNBROKEN = 6
+MAX_WHOLE_SHARE = 0.5  # of a page's lines; a table of no more stays on one page
 _HEAD_OF_COLUMN = "/O/Table/Scope/Column"
+
+Notes = tuple[int, ...]
 
 
 def table_rows(table: Table, setter: Setter, left: float, measure: float, element: Element) -> list[Row]:
@@ -57,7 +60,8 @@ def table_rows(table: Table, setter: Setter, left: float, measure: float, elemen
     rows = head + rows
     if rows:
         rows[-1].marks.append(Rule(start, total, -geometry.lead * 0.3))
-    for row in rows[-3:-1]:
+    is_whole = len(rows) <= geometry.lines * MAX_WHOLE_SHARE
+    for row in rows[:-1] if is_whole else rows[-3:-1]:
         row.keep = True
     return rows
 
@@ -66,22 +70,37 @@ def _row(
     cells: Sequence[Spans], columns: Sequence[tuple[float, Shape]], setter: Setter, element: Element, role: str
 ) -> list[Row]:
     """As many grid rows as the tallest cell has lines. A column is its left edge and the shape of its text."""
-    set_cells: list[list[tuple[TextMark, tuple[int, ...]]]] = []  # each line, and the notes that it calls
-    for (x, shape), spans in zip(columns, cells, strict=True):
-        words = setter.maker.words(spans, bold=role == "TH")
-        cell = element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH"))
-        lines = setter.breaker.lines(words, shape)
-        set_cells.append([(TextMark(line, x, shape.size, cell), notes_in(words, line)) for line in lines])
+    set_cells = [
+        _cell(spans, x, shape, setter, element.child(role, attributes=_HEAD_OF_COLUMN * (role == "TH")))
+        for (x, shape), spans in zip(columns, cells, strict=True)
+    ]
     depth = max([1, *map(len, set_cells)])
-    rows: list[Row] = []
-    for index in range(depth):
-        row = Row(first=index == 0, last=index == depth - 1, keep=index < depth - 1 and depth <= _MOST_UNBROKEN)
-        for set_lines in set_cells:
-            for mark, notes in set_lines[index : index + 1]:
-                row.marks.append(mark)
-                row.notes += notes
-        rows.append(row)
+    is_whole = depth <= _MOST_UNBROKEN
+    closer = max(0.0, setter.geometry.lead - setter.geometry.note_lead) * is_whole
+    rows = [
+        Row(first=index == 0, last=index == depth - 1, keep=index < depth - 1 and is_whole) for index in range(depth)
+    ]
+    for set_lines in set_cells:
+        sunk = (depth - len(set_lines)) * (role == "TH")  # a head stands on its rule, other rows hang from their top
+        for index, (mark, notes) in enumerate(set_lines, sunk):
+            # The lines of one row stand closer to each other than two rows do.
+            mark.dy = closer * (index - (depth - 1) * (role == "TH"))
+            rows[index].marks.append(mark)
+            rows[index].notes += notes
     return rows
+
+
+def _cell(spans: Spans, x: float, shape: Shape, setter: Setter, element: Element) -> list[tuple[TextMark, Notes]]:
+    """The cell's lines, each with the notes that it calls."""
+    found: list[tuple[TextMark, Notes]] = []
+    parts = lines_by_hand(spans)
+    for part in parts:
+        words = setter.maker.words(part, bold=element.role == "TH")
+        lines = setter.breaker.lines(words, shape)
+        if lines and part is not parts[-1]:
+            lines[-1].tail = Tail.SPACE
+        found += [(TextMark(line, x, shape.size, element), notes_in(words, line)) for line in lines]
+    return found
 
 
 def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> tuple[list[float], bool]:
@@ -94,8 +113,8 @@ def _column_widths(table: Table, maker: WordMaker, size: float, room: float) -> 
     for column in range(len(table.aligns)):
         cells = [(table.head[column], True), *((row[column], False) for row in table.rows[:_SAMPLE])]
         longest = widest = size
-        for spans, bold in cells:
-            words = maker.words(spans, bold=bold)
+        for part, bold in ((part, bold) for spans, bold in cells for part in lines_by_hand(spans)):
+            words = maker.words(part, bold=bold)
             widths = [token.width * size / 1000 for token in words.tokens]
             longest = max([longest, *widths])
             widest = max(widest, sum(widths) + 0.26 * size * len(widths))
