@@ -6,6 +6,7 @@ Everything here is frozen and picklable; it crosses into the worker processes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -24,6 +25,9 @@ class Span:
 
 
 Spans = tuple[Span, ...]
+
+MAX_ROW_LETTERS = 66  # of small type across a page
+MAX_SHORT_TABLE_LINES = 18
 
 
 def lines_by_hand(spans: Spans) -> tuple[Spans, ...]:
@@ -77,6 +81,17 @@ class Table:
     head: tuple[Spans, ...]
     rows: tuple[tuple[Spans, ...], ...]
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it takes about half a page at most, where the pages are made by another program."""
+        width = MAX_ROW_LETTERS / len(self.aligns)
+        lines = 0.0
+        for row in (self.head, *self.rows):
+            lines += max(1 + sum(len(span.text) for span in cell) // width for cell in row)
+            if lines > MAX_SHORT_TABLE_LINES:
+                return False
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -121,6 +136,13 @@ def spans_of(block: Block) -> list[Spans]:
         case Verse(lines):
             return list(lines)
     return []
+
+
+def announces(block: Block, following: Sequence[Block]) -> bool:
+    """Whether a paragraph ends with a colon and a list, a table or the like stands below it."""
+    if not isinstance(block, Paragraph) or not following or isinstance(following[0], Paragraph):
+        return False
+    return "".join(span.text for span in block.spans).rstrip().endswith((":", "："))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from bookgen.render.preview import html_pages
 from bookgen.render.settings import ExportSettings
 from tests.render.conftest import Make, Rendered, render
 from tests.render.measuring import body
+from tests.render.reading import W
 from tests.render.test_docx import of_style
 from tests.render.test_epub import text_of
 from tests.render.test_settings import red_picture
@@ -136,3 +137,15 @@ def test_the_lines_of_one_cell_stand_closer_than_two_rows(make: Make) -> None:
     ]
 
     assert one - two < two - three
+
+
+def test_a_small_table_stays_together_in_word_and_on_an_e_reader_and_a_long_one_may_break(make: Make) -> None:
+    small, long = ("\n".join([HEAD, *(ROW.format(each) for each in range(rows))]) for rows in (9, 90))
+    book = render(make(f"It goes so:\n\n{small}\n\n{long}"))
+    document = docx.Document(io.BytesIO(book.docx))
+    (announcing,) = [each for each in document.paragraphs if each.text == "It goes so:"]
+    kept = [[row._tr.find(f".//{W}keepNext") is not None for row in table.rows] for table in document.tables]
+
+    assert announcing.paragraph_format.keep_with_next
+    assert kept == [[True] * 9 + [False], [True] + [False] * 90]
+    assert [chapter(book).count(f"<table{kind}>") for kind in (' class="whole"', "")] == [1, 1]

@@ -12,7 +12,7 @@ from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
 from bookgen.render.layout.tables import shares
-from bookgen.render.model import Block, Picture, Section, Span, Spans
+from bookgen.render.model import Block, Picture, Section, Span, Spans, announces
 from bookgen.render.ornaments import SCENE_BREAK
 
 _EMU = 12700
@@ -39,12 +39,16 @@ class BodyWriter:
         self._called: set[int] = set()
         self._in_note = False
         self._flush = True
+        self._announces = False
         self.notes: list[str] = []
 
     def chapter(self, section: Section) -> str:
         self._first_note = len(self.notes)
         self._flush = True
-        body = "".join(self._block(block, 0) for block in section.blocks)
+        body = ""
+        for index, block in enumerate(section.blocks):
+            self._announces = announces(block, section.blocks[index + 1 : index + 2])
+            body += self._block(block, 0)
         texts = [note_spans(blocks) for blocks in section.notes]
         called = frozenset(self._called)
         self._in_note = True
@@ -103,7 +107,8 @@ class BodyWriter:
                 inset = twips(self._geometry.indent * 1.2 * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
                 rtl, way = self._way((spans,))
-                return paragraph(style, self.spans(spans, rtl=rtl), way + further)
+                kept = "<w:keepNext/>" * self._announces
+                return paragraph(style, self.spans(spans, rtl=rtl), kept + way + further)
             case model.Heading(level, spans):
                 self._flush = True
                 return paragraph(f"Heading{level}", self.spans(spans))
@@ -159,32 +164,41 @@ class BodyWriter:
         widths = self._column_widths(block)
         grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
         bidi = "<w:bidiVisual/>" if self._rtl else ""
-        rows = [self._row(block.head, block.aligns, widths, head=True)] if any(block.head) else []
-        rows += [self._row(row, block.aligns, widths, head=False) for row in block.rows]
+        rows = [self._row(block.head, block.aligns, widths, head=True, kept=True)] if any(block.head) else []
+        last = len(block.rows) - 1
+        rows += [
+            self._row(row, block.aligns, widths, head=False, kept=block.is_short and index < last)
+            for index, row in enumerate(block.rows)
+        ]
         if not rows:
             return ""
         size = f'<w:tblW w:w="{sum(widths)}" w:type="dxa"/><w:jc w:val="center"/>'
         properties = f'<w:tblPr><w:tblStyle w:val="TableNormal"/>{bidi}{size}{_RULES}</w:tblPr>'
         air = paragraph("BookTable", "")
-        return f"{air}<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{air}"
+        above = paragraph("BookTable", "", "<w:keepNext/>")  # or a heading would be kept with nothing but the air
+        return f"{above}<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{''.join(rows)}</w:tbl>{air}"
 
     def _column_widths(self, block: model.Table) -> list[int]:
         """By the longest word and the longest text of each column, as far as letters can say it."""
         letter = self._geometry.note_size * 0.6
         least, most = [], []
         for column in range(len(block.aligns)):
-            texts = ["".join(span.text for span in row[column]) for row in (block.head, *block.rows[:_SAMPLE])]
+            rows = (block.head, *block.rows[:_SAMPLE])
+            texts = [text for row in rows for text in "".join(span.text for span in row[column]).split("\n")]
             least.append(letter * (3 + max(len(word) for text in texts for word in text.split() or [""])))
             most.append(letter * (4 + min(_LONGEST_CELL, max(map(len, texts)))))
         most = [max(pair) for pair in zip(least, most, strict=True)]
         return [twips(width) for width in shares(least, most, self._geometry.measure)]
 
-    def _row(self, cells: Sequence[Spans], aligns: Sequence[str], widths: Sequence[int], *, head: bool) -> str:
+    def _row(
+        self, cells: Sequence[Spans], aligns: Sequence[str], widths: Sequence[int], *, head: bool, kept: bool
+    ) -> str:
+        """`kept`: on the page of the next row."""
         out = []
         rule = _HEAD_RULE if head else ""
         for spans, align, width in zip(cells, aligns, widths, strict=True):
             side = "left" if self._rtl and align == "right" else align  # Word's sides are a line's start and end
-            properties = f'<w:jc w:val="{side}"/>' if align in ("right", "center") else ""
+            properties = "<w:keepNext/>" * kept + f'<w:jc w:val="{side}"/>' * (align in ("right", "center"))
             if head:
                 spans = tuple(replace(span, bold=True) for span in spans)
             content = paragraph("BookTable", self.spans(spans), properties)

@@ -27,6 +27,7 @@ blockquote p + p {{ text-indent: {indent}em }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
 pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
 table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}
+tr, .whole {{ break-inside: avoid; page-break-inside: avoid }}
 table, th {{ border-top: 1px solid; border-bottom: 1px solid }}
 th, td {{ padding: 0.2em 0.6em; overflow-wrap: anywhere; text-align: start; vertical-align: top }}
 .right {{ text-align: right }}

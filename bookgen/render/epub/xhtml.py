@@ -116,7 +116,8 @@ class ChapterWriter:
         head = self._row("th", block.head, block.aligns)
         rows = "".join(self._row("td", row, block.aligns) for row in block.rows)
         body = f"<tbody>{rows}</tbody>" if rows else ""
-        return f"<table><thead>{head}</thead>{body}</table>"
+        whole = ' class="whole"' * block.is_short
+        return f"<table{whole}><thead>{head}</thead>{body}</table>"
 
     def _row(self, tag: str, cells: Sequence[Spans], aligns: Sequence[str]) -> str:
         out = []

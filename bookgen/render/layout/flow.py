@@ -15,11 +15,10 @@ from bookgen.render.layout.rows import Element, Image, Row, TextMark, blank, tex
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
-from bookgen.render.model import Block, Section, Span, Spans, lines_by_hand
+from bookgen.render.model import Block, Section, Span, Spans, announces, lines_by_hand
 from bookgen.render.ornaments import SCENE_BREAK
 
 _NARROW = 13  # ems
-_COLONS = (":", "：")
 _KEPT_LINES = 8  # of verse or code stay together
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
@@ -53,7 +52,7 @@ class Flow:
     def chapter(self, section: Section) -> None:
         for index, block in enumerate(section.blocks):
             self.block(block, self.outermost)
-            if _announces(block, section.blocks[index + 1 : index + 2]):
+            if announces(block, section.blocks[index + 1 : index + 2]):
                 self.rows[-1].keep = True
         while self.rows and self.rows[-1].blank:
             self.rows.pop()
@@ -303,10 +302,3 @@ class Flow:
         (line,) = self._breaker.lines(words, Shape(self._measure(frame), size, align=Align.CENTER))
         self.rows.append(Row(marks=[TextMark(line, self._x(frame), size)], keep=True))
         self.space(keep=True)
-
-
-def _announces(block: Block, following: Sequence[Block]) -> bool:
-    """Whether a paragraph ends with a colon and a list, a table or the like stands below it."""
-    if not isinstance(block, model.Paragraph) or isinstance(following[0] if following else block, model.Paragraph):
-        return False
-    return "".join(span.text for span in block.spans).rstrip().endswith(_COLONS)
