@@ -9,14 +9,12 @@ import re
 from collections.abc import Callable
 
 from bookgen.render.languages import Locale
+from bookgen.render.quotes import quoted
 
 _NNBSP = "\u202f"
 _NBSP = "\u00a0"
-_OPENS_AFTER = " \n\t([{—–-/\u00a0\u202f“‘„‚«»"
-_TYPED = re.compile("[\"']")
 _ELLIPSIS = re.compile(r"\.\.\.+|(?:\. ){2}\.")
-_DASHES = re.compile(r"(?<=[^\s-])(?: ---? |---? ?)(?=[^\s-])")  # not the two before an option: " --help"
-_ELIDED = re.compile(r"(?:tis|twas|twere|twill|twould|til|em|cause|bout|n)\b", re.I)  # what "'" stands before
+_DASHES = re.compile(r"(?<=[^\s-])(?: ---? |---? ?)(?=[^\s-]|\Z)")  # not the two before an option: " --help"
 _GERSHAYIM = re.compile('(?<=[א-ת])"(?=[א-ת](?![א-ת]))')  # before the last letter of an abbreviation
 _GERESH = re.compile("(?<=[א-ת])'(?=[א-ת])")
 _FRENCH_HIGH = re.compile(r"(?<=[^\s\x00:;!?]) ?([;!?]+)(?=\s|\x00|$|[»”)])")
@@ -30,43 +28,20 @@ def polisher(language: Locale) -> Callable[[str], str]:
         if ".." in text or ". ." in text:
             text = _ELLIPSIS.sub("…", text)
         if "--" in text:
-            text = _DASHES.sub(language.dash, text)
+            text = _DASHES.sub(lambda found: _dash(found, language.dash), text)
         if '"' in text or "'" in text:
             if language.code == "he":
                 text = _GERESH.sub("׳", _GERSHAYIM.sub("״", text))
-            text = _quoted(text, language)
+            text = quoted(text, language)
         return _french(text) if language.french_spacing else text
 
     return polish
 
 
-def _quoted(text: str, language: Locale) -> str:
-    opening, closing, inner_opening, inner_closing = tuple(language.quotes)
-    out: list[str] = []
-    previous = " "
-    at = inner = outer = 0  # `inner`, `outer`: quotation marks that are open
-    for found in _TYPED.finditer(text):
-        place = found.start()
-        between = text[at:place]
-        previous = between.rstrip("\x00")[-1:] or previous
-        after = text[place + 1 : place + 2] or " "
-        opens = previous in _OPENS_AFTER and not after.isspace()
-        if language.unspaced and not (previous.isascii() and previous.isalnum()):
-            opens = not (outer if found[0] == '"' else inner)
-        if found[0] == '"':
-            previous = opening if opens else closing
-            outer = int(opens)
-        elif opens and not after.isdigit() and not (language.code == "en" and _ELIDED.match(text, place + 1)):
-            previous = inner_opening
-            inner += 1
-        elif inner and not after.isalnum():
-            previous = inner_closing
-            inner -= 1
-        else:
-            previous = "’"
-        out += (between, previous)
-        at = place + 1
-    return "".join(out) + text[at:]
+def _dash(found: re.Match[str], dash: str) -> str:
+    """No space between the dash of speech that breaks off and the mark that ends it."""
+    breaks_off = not found[0].endswith(" ") and found.string[found.end() : found.end() + 1] in ("", '"', "'", "\n")
+    return dash.rstrip() if breaks_off else dash
 
 
 def _french(text: str) -> str:

@@ -1,0 +1,173 @@
+"""Typewriter quotes -> the quotation marks, apostrophes and primes of a language.
+
+A straight mark says neither which way it turns nor what it is. Its neighbours decide, then what is open, then what
+follows. U+0000 separates spans and U+0001 stands for a letter of code: neither is a neighbour that decides.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bookgen.render.languages import Locale
+
+APOSTROPHE, PRIME, DOUBLE_PRIME = "’", "′", "″"
+_SPACES = " \n\t\u00a0\u202f"
+_OPENERS = _SPACES + "([{“‘„‚«»"
+_DASHES = "–—-/"
+_CLOSING = ",.;:!?…)]}"
+_DIGITS = "0123456789½¼¾⅓⅔⅛⅜⅝⅞"
+_TYPED = re.compile("[\"']")
+_DECADE = re.compile(r"\d\ds?\b(?!\d)")  # '90s
+_THOUSANDS = re.compile(r"\d{3}(?!\d)")  # 1'000, as the Swiss write it
+_BY = re.compile(r"[x×] ?\d")  # 8'x10'
+_INCHES = re.compile(rf"[ -]?\d+[{_DIGITS}./]*\"")  # 5' 11"
+_CLOSES_SINGLE = re.compile(r"(?<=[^\s])'(?!\w)")
+_AFTER_DIGIT = re.compile(rf"(?<=[{_DIGITS}])\"")
+_AFTER_OTHER = re.compile(rf"(?<![{_DIGITS}])\"")
+_NOT_QUOTED = r"\b(?!'(?!\w))"  # 'cause, but not 'cause'
+# Words that an apostrophe begins.
+_ELIDED = {
+    "en": r"n\b|(?:tis|tisn|twas|twasn|twere|twill|twould|tain|til|till|em|cause|cos|cuz|bout|round|neath|gainst|twixt|"
+    r"tween|fore|nother|nuff|cept|scuse|spose|spect|specially|stead|fraid|kay|bye|e|im|imself|ere|ello|ave|ad|ome|"
+    r"ouse|orse|ead|eard|alf|undred|appen\w*)",
+    "de": r"(?:s|ne|nen|nem|ner|nes|n|rein|raus|rauf|runter|rum|ran|rüber|nauf|naus|tschuldigung|türlich)",
+    "nl": r"(?:s|t|n|k|m|r|ns|tis|twas)",
+}
+_ELIDED_IN = {code: re.compile(words + _NOT_QUOTED, re.I) for code, words in _ELIDED.items()}
+
+
+class _Ahead:
+    """The next match of a pattern after a place. Places only grow, so that a text is searched once."""
+
+    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+        self._pattern = pattern
+        self._text = text
+        self._next = -1
+
+    def of(self, place: int) -> int:
+        """Where it is; behind the text where there is none."""
+        if self._next <= place:
+            found = self._pattern.search(self._text, place + 1)
+            self._next = found.start() if found else len(self._text)
+        return self._next
+
+
+class _Quotes:
+    """One paragraph. `_outer` and `_inner` count the quotation marks that are open."""
+
+    def __init__(self, text: str, language: Locale) -> None:
+        self._text = text
+        self._language = language
+        self._elided = _ELIDED_IN.get(language.code)
+        self._outer = self._inner = 0
+        self._typeset = self._seen = 0
+        self._start = len(text) - len(text.lstrip())
+        self._double_after_digit = _Ahead(_AFTER_DIGIT, text)
+        self._double_after_other = _Ahead(_AFTER_OTHER, text)
+        self._closes_single = _Ahead(_CLOSES_SINGLE, text)
+
+    def set(self) -> str:
+        out: list[str] = []
+        text, at, previous = self._text, 0, " "
+        for found in _TYPED.finditer(text):
+            place = found.start()
+            between = text[at:place]
+            previous = between.rstrip("\x00")[-1:] or previous
+            after = text[place + 1 : place + 2] or " "
+            if found[0] == '"':
+                previous = self._double(place, previous, after)
+            elif previous.isalpha() and after.isalpha():
+                previous = APOSTROPHE
+            else:
+                previous = self._single(place, previous, after)
+            out += (between, previous)
+            at = place + 1
+        return "".join(out) + text[at:]
+
+    def _double(self, place: int, previous: str, after: str) -> str:
+        if previous in _DIGITS and self._is_double_prime(place):
+            return DOUBLE_PRIME
+        opens = _opens(previous, after, is_open=self._outer > 0)
+        if self._is_unspaced(previous):
+            opens = not self._outer
+        self._outer = int(opens)
+        return self._language.quotes[0 if opens else 1]
+
+    def _is_double_prime(self, place: int) -> bool:
+        """After a digit: whether another mark than this closes the quotation, or nothing is open."""
+        if not self._outer:
+            return not self._is_open_typeset(place)
+        other = self._double_after_other.of(place)
+        if other < len(self._text) and not self._is_opening(other):
+            return True
+        return self._double_after_digit.of(place) < other
+
+    def _is_opening(self, place: int) -> bool:
+        """Whether a double mark further on opens a quotation within the one that is open."""
+        after = self._text[place + 1 : place + 2] or " "
+        return _opens(self._text[place - 1], after, is_open=True)
+
+    def _is_open_typeset(self, place: int) -> bool:
+        """Whether a quotation is open before `place` whose first mark was typeset already."""
+        opening, closing = self._language.quotes[0], self._language.quotes[1]
+        if opening != closing:
+            between = self._text[self._seen : place]
+            self._typeset += between.count(opening) - between.count(closing)
+            self._seen = place
+        return self._typeset > 0
+
+    def _single(self, place: int, previous: str, after: str) -> str:
+        if previous in _DIGITS and self._is_prime(place, after):
+            return PRIME
+        opens = _opens(previous, after, is_open=self._inner > 0)
+        if self._is_unspaced(previous):
+            opens = not self._inner
+        if opens and not self._begins_a_word(place):
+            self._inner += 1
+            return self._language.quotes[2]
+        if self._inner and not opens and not after.isalnum() and not self._text.endswith("'n", 0, place):
+            self._inner -= 1
+            return self._language.quotes[3]
+        return APOSTROPHE
+
+    def _is_prime(self, place: int, after: str) -> bool:
+        """After a digit: feet or minutes, not 1990's and not 1'000."""
+        if after.isdigit():
+            return not _THOUSANDS.match(self._text, place + 1)
+        if after.isalnum():
+            return _BY.match(self._text, place + 1) is not None
+        return not self._inner or _INCHES.match(self._text, place + 1) is not None
+
+    def _begins_a_word(self, place: int) -> bool:
+        """Whether a mark that may open is an apostrophe: one of a known word, or one that nothing closes."""
+        text = self._text
+        if _DECADE.match(text, place + 1) or (self._elided and self._elided.match(text, place + 1)):
+            return True
+        if self._language.unspaced:
+            return False
+        end = len(text)
+        if self._outer and not self._is_opening(double := self._double_after_other.of(place)):
+            end = double  # what is said within speech ends before it
+        if self._closes_single.of(place) < end:
+            return False
+        speech_goes_on = place <= self._start or text[max(0, place - 3) : place].rstrip().endswith((",", ":"))
+        return bool(self._outer) or not speech_goes_on
+
+    def _is_unspaced(self, previous: str) -> bool:
+        return self._language.unspaced and not (previous.isascii() and previous.isalnum())
+
+
+def _opens(previous: str, after: str, *, is_open: bool) -> bool:
+    """Whether a mark between two characters opens a quotation; `is_open`: one is open that it could close."""
+    if after.isspace():
+        return previous in _OPENERS and not is_open
+    if previous in _OPENERS:
+        return not (is_open and after in _CLOSING)
+    if previous in _DASHES:
+        return not is_open
+    return previous == APOSTROPHE and after.isalnum() and not is_open  # l'"Inferno"
+
+
+def quoted(text: str, language: Locale) -> str:
+    """The text with the quotation marks of its language."""
+    return _Quotes(text, language).set()
