@@ -10,8 +10,9 @@ from dataclasses import replace
 from bookgen.models import Book, BookKind, Chapter
 from bookgen.render.bounds import require_few_texts
 from bookgen.render.characters import one_line
+from bookgen.render.headings import says_the_same, without_label
 from bookgen.render.job import last_change
-from bookgen.render.languages import language
+from bookgen.render.languages import Locale, language
 from bookgen.render.markdown import Polish, parse
 from bookgen.render.model import Figure, Manuscript, Picture, PlacedPicture, Section, Span
 from bookgen.render.ornaments import without_needless_breaks
@@ -31,7 +32,8 @@ def manuscript(
     illustrations: Sequence[PlacedPicture] = (),
 ) -> Manuscript:
     """Chapters that nobody has written yet are left out; numbers stay those of the outline."""
-    polish = polisher(language(book.content_language))
+    tongue = language(book.content_language)
+    polish = polisher(tongue)
     return Manuscript(
         id=str(book.id),
         title=one_line(polish(book.title)),
@@ -44,7 +46,12 @@ def manuscript(
         subject=one_line(book.genre),
         description=one_line(book.description),
         chapters=tuple(
-            _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=_is_verse(book))
+            _titled(
+                _section(chapter, polish, _of_chapter(illustrations, chapter, book), verse=_is_verse(book)),
+                one_line(polish(book.title)),
+                tongue,
+                is_only=len(chapters) == 1 and book.kind is BookKind.PROSE,
+            )
             for chapter in chapters
             if chapter.content.strip()
         ),
@@ -52,6 +59,16 @@ def manuscript(
         watermark=WATERMARK if watermark else "",
         ages=book.age_range or "",
     )
+
+
+def _titled(section: Section, book_title: str, language: Locale, *, is_only: bool) -> Section:
+    """The section with its title as it is shown. The only chapter of a book has the book's where it has none."""
+    section = replace(section, title=without_label(section.title, section.number, language))
+    if not is_only:
+        return section
+    label, title = language.chapter_name(section.number, section.title)
+    title = title if label else book_title
+    return replace(section, title=title, numbered=False, repeats_book_title=says_the_same(title, book_title))
 
 
 def _of_chapter(illustrations: Sequence[PlacedPicture], chapter: Chapter, book: Book) -> Sequence[PlacedPicture]:

@@ -173,13 +173,18 @@ class PlacedPicture:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A chapter: its id in the service, its number, its title, its blocks and its notes."""
+    """A chapter: its id in the service, its number, its title, its blocks and its notes.
+
+    The only chapter of a book is not `numbered`; `repeats_book_title` says that its title is the book's.
+    """
 
     id: int
     number: int
     title: str
     blocks: tuple[Block, ...]
     notes: tuple[tuple[Block, ...], ...] = ()
+    numbered: bool = True
+    repeats_book_title: bool = False
 
     @property
     def name(self) -> str:
@@ -213,6 +218,11 @@ class Manuscript:
     cover: Picture | None = None
     watermark: str = ""
     ages: str = ""  # of the readers of a picture book, whose chapters are spreads
+
+    @property
+    def has_contents(self) -> bool:
+        """Whether there is more than one chapter to list."""
+        return any(chapter.numbered for chapter in self.chapters)
 
     @property
     def figures(self) -> list[Figure]:

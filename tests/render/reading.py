@@ -36,7 +36,7 @@ def manuscript_words(manuscript: Manuscript, *, signs: bool = True) -> list[str]
     """Every word of the chapters in order, their notes behind them. `signs`: the notes' numbers and list marks too."""
     words: list[str] = []
     for section in manuscript.chapters:
-        label = language(manuscript.language).chapter.format(section.number)
+        label = language(manuscript.language).chapter.format(section.number) if section.numbered else ""
         words += f"{label} {section.title}".split() if signs else section.title.split()
         words += [word for text in _texts(section.blocks, signs) for word in text.split()]
         for number, blocks in enumerate(section.notes, 1):

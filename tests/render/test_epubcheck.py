@@ -16,6 +16,7 @@ from tests.render.conftest import Make, Rendered, render
 from tests.render.test_settings import red_picture, with_picture
 from tests.render.test_spreads import made, picture_book
 
+SENT = "4 Elm Street<br>Halle\n\n*\n\n## A part\n\n- a  \n  b\n\n| a | b |\n|---|---|\n| a<br>b | 5'11\" |"
 # One virtual machine for all of them: to load its schemas takes it eight seconds, and to judge a book a fifth of one.
 JUDGE = """
 import sys
@@ -37,6 +38,7 @@ def test_epubcheck_has_no_message(small: Rendered, make: Make, tmp_path: Path) -
         "pictures": render(with_picture(make("A line.")), printed).epub,
         "watermark": render(make("A <b>line</b> & more.", watermark=True), ExportSettings(include_toc=False)).epub,
         "fonts": render(make("A line."), ExportSettings(font="dyslexic", drop_caps=True)).epub,
+        "only chapter": render(make(("The Patient Harbour", SENT))).epub,
         "from the right": render(make("كان يا ما كان", language="ar")).epub,
         "fixed layout": picture_book_epub("en"),
         "fixed layout from the right": picture_book_epub("ar"),

@@ -71,8 +71,8 @@ def test_texts_are_taken_without_what_a_page_cannot_carry() -> None:
 def test_parts_of_the_front_matter_can_be_left_out(make: Make) -> None:
     bare = ExportSettings(include_title_page=False, include_copyright_page=False, include_toc=False)
 
-    assert {page.kind for page in render(make(PROSE)).layout.pages} == {"title", "copyright", "toc", "chapter"}
-    assert {page.kind for page in render(make(PROSE), bare).layout.pages} == {"chapter"}
+    assert {page.kind for page in render(make(PROSE, PROSE)).layout.pages} == {"title", "copyright", "toc", "chapter"}
+    assert {page.kind for page in render(make(PROSE, PROSE), bare).layout.pages} == {"chapter"}
 
 
 def test_dedication_copyright_isbn_and_publisher_are_printed(make: Make) -> None:

@@ -17,6 +17,7 @@ from bookgen.render.docx.fonts import embed_fonts
 from bookgen.render.docx.styles import StyleSheet, size
 from bookgen.render.docx.watermark import watermark_paragraph
 from bookgen.render.docx.xml import DECLARATION, NAMESPACES, field, paragraph, spacing, text, twips
+from bookgen.render.headings import chapter_heading
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs, title_scale
 from bookgen.render.layout.geometry import geometry
@@ -110,7 +111,7 @@ class _DocxWriter:
             out += self._page("BookSmall", lines, above)
         if settings.dedication:
             out += self._page("BookDedication", settings.dedication.split("\n"), self._geometry.lines * 0.3)
-        if settings.include_toc:
+        if settings.include_toc and book.has_contents:
             out.append(paragraph("ContentsHeading", text(self._language.contents), "<w:pageBreakBefore/>" * bool(out)))
             out += self._contents()
         if not out:
@@ -156,7 +157,10 @@ class _DocxWriter:
     def _chapter(self, index: int, section: Section) -> str:
         if self._manuscript.ages:
             return self._spread(index, section)
-        label, title = self._language.chapter_name(section.number, section.title)
+        label, title = chapter_heading(section, self._settings, self._language)
+        if not title:
+            sunk = paragraph("BookFirst", "", spacing(0, twips(self._geometry.lead * 7)))
+            return sunk + self._body.chapter(section)
         smaller = size(self._geometry.size * (1.6 if len(title) <= 120 else 1.3)) if len(title) > 60 else ""
         heading = _bookmarked(index, text(title, smaller))
         lead = twips(self._geometry.lead)
@@ -208,7 +212,8 @@ class _DocxWriter:
     def _chapter_head(self, section: Section) -> dict[str, str]:
         """One for each chapter: what does not work out a field shows the title that stands in it."""
         shown = self._in_a_line(section.name)
-        named = field('STYLEREF "heading 1"', section.name) if shown == section.name else text(shown)
+        _, heading = chapter_heading(section, self._settings, self._language)
+        named = field('STYLEREF "heading 1"', shown) if heading and shown == section.name else text(shown)
         head = paragraph("Header", named if self._settings.running_heads else "", '<w:jc w:val="right"/>')
         return {"header-default": self._header(head)}
 

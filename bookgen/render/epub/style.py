@@ -17,6 +17,7 @@ p {{ margin: 0; text-indent: {indent}em; text-align: {align} }}
 p, li, figcaption {{ {hyphens} }}
 h1 {{ font-weight: normal; text-align: center; margin: 3em 0 2em; text-wrap: balance }}
 h2, h3, h4 {{ margin: 1.5em 0 0.6em; break-after: avoid; page-break-after: avoid }}
+.untitled {{ padding-top: 5em }}
 {flush}.number {{ display: block; font-size: 0.6em; letter-spacing: 0.15em; margin-bottom: 1em }}
 [dir="rtl"] .number {{ letter-spacing: 0 }}
 hr {{ border: 0; margin: 1.2em 0; text-align: center; height: 1.2em }}
@@ -50,7 +51,8 @@ nav li {{ margin: 0.4em 0 }}
 nav a {{ color: inherit; text-decoration: none }}
 {initial}"""
 
-_FLUSH = """h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
+_FLUSH = """.opening > p:first-child { text-indent: 0 }
+h1 + p, h2 + p, h3 + p, h4 + p, hr + p, blockquote + p, ul + p, ol + p { text-indent: 0 }
 table + p, pre + p, figure + p, p.verse + p, blockquote p { text-indent: 0 }
 """
 

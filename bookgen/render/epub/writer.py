@@ -12,6 +12,7 @@ from ebooklib import epub
 from bookgen.render.archive import member, rezip
 from bookgen.render.epub.style import font_files, style_sheet
 from bookgen.render.epub.xhtml import ChapterWriter, page
+from bookgen.render.headings import chapter_heading
 from bookgen.render.languages import language
 from bookgen.render.layout.front import copyright_paragraphs
 from bookgen.render.layout.page import Pagination
@@ -73,7 +74,7 @@ class EpubWriter:
         if self._settings.include_cover and self._manuscript.cover:
             self._cover(self._manuscript.cover)
         self._front()
-        contents = self._add("nav", self._language.contents, b"", linear=self._settings.include_toc)
+        contents = self._add("nav", self._language.contents, b"", linear=self._shows_contents)
         contents.properties = ["nav"]
         chapters = [self._chapter(section) for section in self._manuscript.chapters]
         self._back()
@@ -93,6 +94,11 @@ class EpubWriter:
         writer.write()
         data = buffer.getvalue()
         return rezip(data, {_PACKAGE: self._finished(member(data, _PACKAGE))})
+
+    @property
+    def _shows_contents(self) -> bool:
+        """Whether readers turn to the contents; reading systems have them in any case."""
+        return self._settings.include_toc and self._manuscript.has_contents
 
     def _sheet(self) -> bytes:
         return style_sheet(self._settings, self._language)
@@ -182,23 +188,24 @@ class EpubWriter:
     def _chapter(self, section: Section) -> Any:
         writer = ChapterWriter(section, self._pagination.starts, self._names, rtl=self._language.rtl)
         text = writer.body()
-        label, title = self._language.chapter_name(section.number, section.title)
+        label, title = chapter_heading(section, self._settings, self._language)
         number = f'<span class="number">{escape(label)}</span> ' if label else ""
         identifier = f"h{section.number}"
         mark = f'<p class="watermark">{escape(self._manuscript.watermark)}</p>' if self._manuscript.watermark else ""
-        body = (
-            f'<section epub:type="chapter" role="doc-chapter" class="opening" aria-labelledby="{identifier}">\n'
-            f'<h1 id="{identifier}">{number}{escape(title)}</h1>\n{text}{mark}</section>'
-        )
+        named = f'class="opening" aria-labelledby="{identifier}"'
+        heading = f'<h1 id="{identifier}">{number}{escape(title)}</h1>\n'
+        if not title:
+            named, heading = f'class="opening untitled" aria-label="{escape(section.name)}"', ""
+        body = f'<section epub:type="chapter" role="doc-chapter" {named}>\n{heading}{text}{mark}</section>'
         name = f"chapter{section.number:03d}"
         self._page_list += [(f"{name}.xhtml#p{label}", label) for label in writer.pages]
-        return self._add_page(name, title, body, "bodymatter")
+        return self._add_page(name, title or section.name, body, "bodymatter")
 
     def _navigation(self, chapters: list[Any]) -> bytes:
         heading = escape(self._language.contents)
         toc = "".join(f'<li><a href="{chapter.file_name}">{escape(chapter.title)}</a></li>\n' for chapter in chapters)
         landmarks = [*self._landmarks, ("bodymatter", chapters[0].file_name, chapters[0].title)]
-        if self._settings.include_toc:  # what is not in the reading order can't be linked to
+        if self._shows_contents:  # what is not in the reading order can't be linked to
             landmarks.insert(-1, ("toc", "nav.xhtml", self._language.contents))
         marks = "".join(
             f'<li><a epub:type="{kind}" href="{file}">{escape(title)}</a></li>\n' for kind, file, title in landmarks

@@ -101,7 +101,7 @@ class Composer:
         if settings.dedication:
             pages += [Page("title")] * (len(pages) % 2)
             pages += matter.dedication()
-        if settings.include_toc:
+        if settings.include_toc and self._manuscript.has_contents:
             pages += [Page("toc")] * (len(pages) % 2)
             shown = settings.page_numbers
             pages += matter.contents([(each.section, str(each.first) if shown else "") for each in chapters])

@@ -1,9 +1,10 @@
-"""The head of a chapter: sunk on its page, the number above the title."""
+"""The head of a chapter: sunk on its page, the number above the title. Without a title the text alone is sunk."""
 
 from __future__ import annotations
 
 import math
 
+from bookgen.render.headings import chapter_heading
 from bookgen.render.layout.lines import Tail
 from bookgen.render.layout.rows import Element, Mark, Row, TextMark, blank
 from bookgen.render.layout.setter import DISPLAY_LEAD, Setter
@@ -19,7 +20,9 @@ _LONG = 60  # letters of a title that begins a size smaller
 def opener_rows(setter: Setter, section: Section, element: Element) -> list[Row]:
     geometry = setter.geometry
     rows: list[Row] = [blank(max(1, round(geometry.lines * _SINK)), keep=True)]
-    label, title = setter.language.chapter_name(section.number, section.title)
+    label, title = chapter_heading(section, setter.settings, setter.language)
+    if not title:
+        return [*rows, blank(_AFTER, keep=True)]
     heading = element.child("H1")
     if label:
         cased = label.upper() != label.lower()  # other scripts know no small capitals, and some join their letters
