@@ -40,6 +40,7 @@ _KINDS = bytes(
 PIECE = 32_768
 LONGEST_WORD = 32_768  # beyond it is no word, but somebody who wants a search to last
 _BETWEEN_WORDS = re.compile(rf"[\s\[\](){{}}<>|*#!?,;:]|[{_HAN_KANA}](?=[{_HAN_KANA}])")
+_BREAK_TAG = re.compile(r"<[bh]r[ \t]{0,9}/?>", re.I)
 _MAYBE_UNSPACED = re.compile("[\u0e00-\u17ff\u3005-\U0003ffff]")
 
 
@@ -52,7 +53,10 @@ def measure(text: str) -> float:
     """The length of `text` in words, not rounded: the lengths of its pieces add up to it.
 
     A long text is read piece by piece, since a search holds the interpreter, and all threads with it, to its end.
+    The tags of line breaks and rules, which Markdown takes, are no words.
     """
+    if "<" in text:
+        text = _BREAK_TAG.sub(" ", text)
     return sum(map(_measured, _pieces(text))) if len(text) > PIECE else _measured(text)
 
 

@@ -30,6 +30,8 @@ from bookgen.writing.units import units
         ("می\u200cخواهم بروم", 2),
         (unicodedata.normalize("NFD", "Tôi đã đến trường học."), 5),
         ("snake_case and_more", 4),
+        ("4 Elm Street<br>Halle<BR />Saale", 5),
+        ("One.\n\n<hr>\n\n*\n\n~\n\n#\n\n•••\n\n⁂\n\nTwo.", 2),
         ("她把灯留在窗台上等他回来了呢吧吗。", 16),
         ("彼女はランプを置いた", 10),
         ("人々は佐々木さん、と呼んだ〇", 13),

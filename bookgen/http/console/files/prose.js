@@ -2,21 +2,32 @@
 
 import { html } from "./hooks.js";
 import { Pictures } from "./pictures.js";
+import { isBreak, withBreaks } from "./scenes.js";
 import { lexer } from "./vendor/marked.js";
 
 /** `pictures` stand where the files have them, those that would come after the last block at the end. */
 export function Prose({ text, title = "", pictures = [] }) {
   const all = blocks(text, title);
   const before = (at) => pictures.filter(({ position }) => Math.min(position, all.length) === at);
-  return html`${all.map((one, at) => html`<${Pictures} of=${before(at)} />${block(one)}`)}<${Pictures} of=${before(all.length)} />`;
+  const shown = (one, at) => (isNeedless(all, at) ? null : block(one));
+  return html`${all.map((one, at) => html`<${Pictures} of=${before(at)} />${shown(one, at)}`)}<${Pictures} of=${before(all.length)} />`;
 }
 
 /** The paragraphs and what else a text is made of, as the files count them: without the title once more at its head. */
 export function blocks(text, title = "") {
-  const all = lexer(text ?? "").filter(({ type }) => type !== "space" && type !== "def");
+  const all = lexer(withBreaks(text ?? "")).filter(({ type }) => type !== "space" && type !== "def").map((one) => (isBreak(one) ? { type: "hr" } : one));
+  while (all.at(-1)?.type === "hr") all.pop();
   const first = all.findIndex(({ type, text: said }) => type !== "hr" && !(type === "heading" && said.trim() === title.trim()));
   return first < 0 ? [] : all.slice(first);
 }
+
+/** A break beside a heading or another break: the files leave it out, and count it as a block all the same. */
+function isNeedless(all, at) {
+  return all[at].type === "hr" && [all[at - 1]?.type, all[at + 1]?.type, all[at - 1]?.type === "hr" && "heading"].includes("heading");
+}
+
+/** Text with the one tag that is no text. */
+const broken = (text) => text.split(/<br\s*\/?>/i).map((part, at) => (at ? [html`<br />`, part] : part));
 
 const inside = (token) => (token.tokens ?? []).map(inline);
 
@@ -43,7 +54,7 @@ function block(token) {
     case "def":
       return null;
     default:
-      return html`<p>${token.raw}</p>`;
+      return html`<p>${broken(token.raw.trim())}</p>`;
   }
 }
 
@@ -69,6 +80,6 @@ function inline(token) {
     case "escape":
       return token.text;
     default:
-      return token.raw;
+      return broken(token.raw);
   }
 }

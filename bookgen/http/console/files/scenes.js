@@ -1,0 +1,32 @@
+// Scene breaks in any spelling, as the files take them: render/ornaments.py says the same, sign for sign.
+
+const SIGNS = String.raw`[*#~_=+°\-‐-―⸺⸻•·∙⋅●○◦◆◇◈◊❖※⁂⁎⁑⁕⁜§❦❧☙✦-✿❀-❋♠♣♤♦♧☼☽☾]`;
+const ORNAMENT = new RegExp(`^(?:${SIGNS}(?:\\s*${SIGNS}){0,79}|[★☆](?: +[★☆])*|<hr\\b[^<>]*>)$`, "i");
+const CENTRING = /<\/?(?:center|div|p)\b[^<>]*>|&nbsp;|\\/gi;
+// What is one even where it touches other lines.
+const ANYWHERE = /^ {0,3}(?:#{1,6}|\* ?\* ?\*[ *]*|⁂|❦|~{3,}|(?:— ?){2,}|(?:\\?\* ?){3}|- ?- ?-)[ \t]*$/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
+
+/** The text with every scene break spelled as Markdown spells it; fenced code is left alone. */
+export function withBreaks(text) {
+  const lines = text.split("\n");
+  const empty = (at) => !lines[at]?.trim();
+  let fence = "";
+  return lines.flatMap((line, at) => {
+    const fenced = FENCE.exec(line);
+    if (fence) {
+      if (fenced?.[1].startsWith(fence) && !fenced[2].trim()) fence = "";
+      return [line];
+    }
+    if (ANYWHERE.test(line) || (isOrnament(line) && empty(at - 1) && empty(at + 1))) return ["", "***", ""];
+    if (fenced) fence = fenced[1];
+    return [line];
+  }).join("\n");
+}
+
+/** Whether a block is a sign that Markdown took for a bullet. */
+export function isBreak({ type, ordered, items }) {
+  return type === "list" && !ordered && items.length === 1 && !items[0].text.trim();
+}
+
+const isOrnament = (line) => ORNAMENT.test(line.replace(CENTRING, "").trim());

@@ -1,0 +1,62 @@
+"""A chapter is read on the page with the scene breaks and line breaks that its files have."""
+
+from __future__ import annotations
+
+from bookgen.http.console.static import assets
+from bookgen.render.ornaments import with_markdown_breaks
+from tests.http.conftest import Api
+from tests.http.console.browser import BrowserPage
+from tests.http.console.conftest import sign_in
+
+TEXT = """One.
+
+*
+
+Two<br>lines.
+
+---
+
+## Three
+
+Four<BR/>
+lines.
+
+~ ~ ~
+
+***
+
+- yes
+- no
+
+#
+"""
+READ = """
+return [...document.querySelectorAll(".reading :is(p:not(.quiet), h3, li)")].map(
+  (one) => (one.matches(".break") ? "break" : one.innerText.replaceAll("\\n", "|")));
+"""
+JUDGED = """
+const [folder, texts, done] = arguments;
+import(`${folder}/scenes.js`).then(({ withBreaks }) =>
+  done(texts.map((text) => withBreaks(text).split("\\n").includes("***"))));
+"""
+MARKS = ["*", "~", "#", "-", "•••", "* * *", "⁂", "_ _ _", "<hr>", "<center>***</center>", "\\*", "☆ ☆ ☆", "=====", "❦"]
+WORDS = ["…", "?!", "1", "★★★★☆", "♥", "A*", "...", "```", "> *"]
+
+
+async def test_breaks_are_read_as_the_files_show_them(page: BrowserPage, visitor: Api) -> None:
+    account = await sign_in(page, visitor)
+    chapter = (await account.written())["chapters"][0]
+    await account.patch(f"/chapters/{chapter['id']}/", {"content": TEXT})
+
+    await page.open(f"books/{chapter['book']}/chapters/{chapter['id']}/read")
+
+    shown = ["One.", "break", "Two|lines.", "Three", "Four|lines.", "break", "yes", "no"]
+    assert await page.script(READ) == shown
+
+
+async def test_the_page_and_the_files_take_the_same_lines_for_breaks(page: BrowserPage) -> None:
+    texts = [f"One.\n\n{mark}\n\nTwo." for mark in (*MARKS, *WORDS)]
+    of_the_files = ["***" in list(with_markdown_breaks(text.split("\n"))) for text in texts]
+
+    assert await page.wait_for(JUDGED, f"/console/{assets().version}", texts) == of_the_files
+    assert of_the_files == [True] * len(MARKS) + [False] * len(WORDS)
