@@ -28,6 +28,7 @@ Spans = tuple[Span, ...]
 
 MAX_ROW_LETTERS = 66  # of small type across a page
 MAX_SHORT_TABLE_LINES = 18
+MAX_HAND_LINE_LETTERS = 50
 
 
 def lines_by_hand(spans: Spans) -> tuple[Spans, ...]:
@@ -136,6 +137,12 @@ def spans_of(block: Block) -> list[Spans]:
         case Verse(lines):
             return list(lines)
     return []
+
+
+def stands_in_lines(spans: Spans) -> bool:
+    """Whether a paragraph is short lines that were ended by hand, as an address or a signature is."""
+    lines = lines_by_hand(spans)
+    return len(lines) > 1 and all(sum(len(span.text) for span in line) <= MAX_HAND_LINE_LETTERS for line in lines)
 
 
 def announces(block: Block, following: Sequence[Block]) -> bool:

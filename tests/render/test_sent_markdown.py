@@ -14,6 +14,7 @@ from bench.render import corpus
 from bench.render.corpus import Corpus
 from bookgen.render.layout.compose import Composer
 from bookgen.render.layout.page import Layout, Page
+from bookgen.render.layout.rows import TextMark
 from bookgen.render.manuscript import manuscript
 from bookgen.render.model import Figure, Heading, Paragraph, PlacedPicture, SceneBreak
 from bookgen.render.preview import html_pages
@@ -149,3 +150,46 @@ def test_a_small_table_stays_together_in_word_and_on_an_e_reader_and_a_long_one_
     assert announcing.paragraph_format.keep_with_next
     assert kept == [[True] * 9 + [False], [True] + [False] * 90]
     assert [chapter(book).count(f"<table{kind}>") for kind in (' class="whole"', "")] == [1, 1]
+
+
+def left_edges(layout: Layout) -> dict[str, float]:
+    """Where each line of the chapters begins, from the left of the page."""
+    return {
+        placed.mark.line.text: placed.x + placed.mark.x + placed.mark.line.x
+        for page in layout.pages
+        for placed in page.placed
+        if isinstance(placed.mark, TextMark) and page.kind == "chapter"
+    }
+
+
+def test_an_address_in_a_letter_stands_at_its_edge(make: Make) -> None:
+    letter = "> 4 Elm Street  \n> Halle  \n> 3 March\n>\n> Dear Tom, come.\n>\n> Yours,  \n> Anna"
+    book = render(make(f"It said:\n\n{letter}"))
+    edges = left_edges(book.layout)
+    (signature,) = [p for p in docx.Document(io.BytesIO(book.docx)).paragraphs if p.text == "Yours,\nAnna"]
+
+    assert len({edges[line] for line in ("4 Elm Street", "Halle", "3 March", "Yours,", "Anna")}) == 1
+    assert edges["Dear Tom, come."] > edges["It said:"]
+    assert '<p class="lines">Yours,<br/>Anna</p>' in chapter(book)
+    assert signature.paragraph_format.first_line_indent == 0
+
+
+def test_a_line_of_verse_that_is_too_long_goes_on_further_in(make: Make) -> None:
+    book = render(make(f"Quiet.\n\nOne  \n{SENTENCE}  \nThree"))
+    edges = left_edges(book.layout)
+    turned = [edge for text, edge in edges.items() if text in SENTENCE and not SENTENCE.startswith(text)]
+    style = docx.Document(io.BytesIO(book.docx)).styles["Book Verse"].paragraph_format
+
+    assert edges["One"] == edges["Three"]
+    assert turned
+    assert min(turned) > edges["One"] + 10
+    assert style.first_line_indent < 0
+
+
+def test_a_second_paragraph_of_an_item_is_seen_to_begin(make: Make) -> None:
+    book = render(make("- One\n\n  More\n- Two"))
+    edges = left_edges(book.layout)
+    (more,) = [p for p in docx.Document(io.BytesIO(book.docx)).paragraphs if p.text == "More"]
+
+    assert edges["More"] > edges["Two"]
+    assert more.paragraph_format.first_line_indent > 0

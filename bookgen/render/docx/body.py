@@ -12,7 +12,7 @@ from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.geometry import Geometry
 from bookgen.render.layout.notes import note_spans
 from bookgen.render.layout.tables import shares
-from bookgen.render.model import Block, Picture, Section, Span, Spans, announces
+from bookgen.render.model import Block, Picture, Section, Span, Spans, announces, stands_in_lines
 from bookgen.render.ornaments import SCENE_BREAK
 
 _EMU = 12700
@@ -107,6 +107,8 @@ class BodyWriter:
                 inset = twips(self._geometry.indent * 1.2 * depth)
                 further = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>' if depth > 1 else ""
                 rtl, way = self._way((spans,))
+                if depth <= 1 and stands_in_lines(spans):
+                    further = '<w:ind w:firstLine="0"/>'
                 kept = "<w:keepNext/>" * self._announces
                 return paragraph(style, self.spans(spans, rtl=rtl), kept + way + further)
             case model.Heading(level, spans):
@@ -139,15 +141,17 @@ class BodyWriter:
                     out.append(self._list(inner, level + 1))
                 elif isinstance(inner, model.Paragraph):
                     label = f"{text(sign)}<w:r><w:tab/></w:r>" if index == 0 else ""
-                    indent = self._indent(level, step, hanging=index == 0)
+                    first = self._geometry.indent * isinstance(item[index - 1], model.Paragraph)
+                    indent = self._indent(level, step, first=first if index else -step)
                     out.append(paragraph("BookList", label + self.spans(inner.spans), indent))
                 else:
                     out.append(self._block(inner, 0))
         return "".join(out)
 
-    def _indent(self, level: int, step: float, *, hanging: bool) -> str:
+    def _indent(self, level: int, step: float, *, first: float) -> str:
+        """`first`: of the first line, in points; a negative one hangs out."""
         left = twips(step * (level + 1))
-        hang = f' w:hanging="{twips(step)}"' if hanging else ' w:firstLine="0"'
+        hang = f' w:hanging="{twips(-first)}"' if first < 0 else f' w:firstLine="{twips(first)}"'
         return f'<w:tabs><w:tab w:val="left" w:pos="{left}"/></w:tabs><w:ind w:left="{left}"{hang}/>'
 
     def _verse(self, lines: Sequence[Spans]) -> str:

@@ -78,7 +78,9 @@ class StyleSheet:
             return style(kept + spacing(before, after) + extra + outline, run, following="BookFirst")
 
         quoted = f'<w:ind w:left="{inset}" w:right="{inset}" w:firstLine="0"/>'
-        verse = f'<w:suppressAutoHyphens/><w:ind w:left="{inset}" w:firstLine="0"/><w:jc w:val="left"/>'
+        turned = twips(em * 1.5)
+        hung = f'<w:ind w:left="{inset + turned}" w:hanging="{turned}"/>'
+        verse = f'<w:suppressAutoHyphens/>{hung}<w:jc w:val="left"/>'
         code = f'<w:suppressAutoHyphens/>{aside}<w:ind w:left="{inset}"/>{_GROUPED}'
         return {
             "BookBody": style(f'<w:widowControl/>{lines}<w:ind w:firstLine="{indent}"/>{justify}'),

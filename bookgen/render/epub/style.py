@@ -24,8 +24,10 @@ hr {{ border: 0; margin: 1.2em 0; text-align: center; height: 1.2em }}
 hr::before {{ content: "{ornament}" }}
 blockquote {{ margin: 1em 1.6em }}
 li p, td p {{ text-indent: 0 }}
-blockquote p + p {{ text-indent: {indent}em }}
+blockquote p + p, li p + p {{ text-indent: {indent}em }}
+p.lines {{ text-indent: 0; text-align: start }}
 p.verse {{ margin: 1em 1.6em; text-align: start; text-indent: 0; {whole} }}
+blockquote p.verse {{ margin: 1em 0 }}
 pre {{ white-space: pre-wrap; font-size: 0.85em; margin: 1em 0 }}
 table {{ margin: 1em auto; border-collapse: collapse; font-size: 0.9em }}
 tr, .whole {{ break-inside: avoid; page-break-inside: avoid }}

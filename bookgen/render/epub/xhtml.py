@@ -9,7 +9,7 @@ from bookgen.render import model
 from bookgen.render.layout.bidi import reads_rtl
 from bookgen.render.layout.page import PageStart
 from bookgen.render.layout.words import LONG, SPACES, units
-from bookgen.render.model import Block, Picture, Section, Span, Spans
+from bookgen.render.model import Block, Picture, Section, Span, Spans, stands_in_lines
 
 _PAGE = (
     '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n'
@@ -73,7 +73,8 @@ class ChapterWriter:
     def _block(self, block: Block) -> str:
         match block:
             case model.Paragraph(spans):
-                return f"<p{self._direction((spans,))}>{self._leaf(spans)}</p>"
+                kind = ' class="lines"' * stands_in_lines(spans)
+                return f"<p{kind}{self._direction((spans,))}>{self._leaf(spans)}</p>"
             case model.Heading(level, spans):
                 return f"<h{level}>{self._leaf(spans)}</h{level}>"
             case model.Quote(blocks):

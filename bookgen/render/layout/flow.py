@@ -15,10 +15,11 @@ from bookgen.render.layout.rows import Element, Image, Row, TextMark, blank, tex
 from bookgen.render.layout.setter import Setter
 from bookgen.render.layout.tables import table_rows
 from bookgen.render.layout.words import Words
-from bookgen.render.model import Block, Section, Span, Spans, announces, lines_by_hand
+from bookgen.render.model import Block, Section, Span, Spans, announces, lines_by_hand, stands_in_lines
 from bookgen.render.ornaments import SCENE_BREAK
 
 _NARROW = 13  # ems
+_TURNED = 1.5  # ems; how much further in a line of verse goes on
 _KEPT_LINES = 8  # of verse or code stay together
 _HEADING_SCALE = {2: 1.18, 3: 1.06, 4: 1.0}
 
@@ -110,6 +111,7 @@ class Flow:
     def _paragraph(self, spans: Spans, frame: TextFrame) -> None:
         self._block += 1
         flush = self._flush and (self._in_item or not self._setter.language.indents_first)
+        flush = flush or stands_in_lines(spans)
         indent = 0.0 if flush else self._setter.indent
         parts = lines_by_hand(spans)
         if len(parts) > 1:
@@ -233,8 +235,8 @@ class Flow:
         body = replace(frame, element=frame.element.child("LBody"))
         at = len(self.rows)
         outer, self._in_item = self._in_item, True
-        for block in blocks:
-            self._flush = True
+        for index, block in enumerate(blocks):
+            self._flush = not (index and isinstance(blocks[index - 1], model.Paragraph))
             self.block(block, body)
         self._in_item = outer
         while at < len(self.rows) and self.rows[at].blank:
@@ -246,11 +248,14 @@ class Flow:
         self.rows[at].marks.insert(0, TextMark(label, x, self.geometry.size, element))
 
     def _verse(self, verses: Sequence[Spans], frame: TextFrame) -> None:
+        """A line that is too long goes on further in. A quotation is set in already."""
         size = self.geometry.size
-        verse = TextFrame(frame.left + self._step(frame), frame.right, frame.element.child("P"))
+        hang = _TURNED * size
+        inset = hang if frame.right else self._step(frame) + hang
+        verse = TextFrame(frame.left + inset, frame.right, frame.element.child("P"))
         for index, spans in enumerate(verses):
             words = self._words(spans, verses)
-            lines = self._breaker.lines(words, Shape(self._measure(verse), size, align=Align.START))
+            lines = self._breaker.lines(words, Shape(self._measure(verse), size, -hang, Align.START))
             kept = index < len(verses) - 1 and len(verses) <= _KEPT_LINES
             if lines and index < len(verses) - 1:
                 lines[-1].tail = Tail.SPACE
