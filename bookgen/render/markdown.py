@@ -18,6 +18,8 @@ from bookgen.render.characters import clean, is_wide
 from bookgen.render.model import Block, Span, Spans, lines_by_hand
 from bookgen.render.ornaments import as_break, with_markdown_breaks
 
+MAX_BOLD_HEADING_LETTERS = 80
+_NO_HEADING_ENDS = tuple(".!?…,;\"'”’“»«。！？」")
 MAX_NESTING = 6  # quotes and lists deeper than this are set at this depth
 
 _BREAK_TAG = re.compile(r"<br[ \t]*/?>[ \t]*\n?", re.I)
@@ -68,7 +70,22 @@ def parse(
         del blocks[0]
     while blocks and isinstance(blocks[-1], model.SceneBreak):
         del blocks[-1]
+    blocks = [_as_heading(block, blocks[index + 1 : index + 2]) for index, block in enumerate(blocks)]
     return tuple(blocks), tuple(reader.notes[key] for key in sorted(reader.notes))
+
+
+def _as_heading(block: Block, following: Sequence[Block]) -> Block:
+    """A heading in the place of a bold line above other text. A sentence or a name in capitals is none."""
+    if not isinstance(block, model.Paragraph) or not following:
+        return block
+    spans = [span for span in block.spans if span.text.strip() or span.note is not None]
+    text = "".join(span.text for span in block.spans).strip()
+    is_plain = all(span.bold and not span.href and span.note is None for span in spans)
+    if not is_plain or len(text) > MAX_BOLD_HEADING_LETTERS or text.isupper() or text.endswith(_NO_HEADING_ENDS):
+        return block
+    if isinstance(following[0], model.Heading | model.SceneBreak):
+        return block
+    return model.Heading(3, tuple(replace(span, bold=False) for span in block.spans))
 
 
 def _is_empty(block: Block) -> bool:

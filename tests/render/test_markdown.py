@@ -147,3 +147,17 @@ def test_an_ornament_within_a_quotation_is_a_scene_break() -> None:
 
 def test_a_chapter_neither_begins_nor_ends_with_an_ornament() -> None:
     assert [type(block) for block in blocks("*\n\nOne.\n\n~")] == [Paragraph]
+
+
+@pytest.mark.parametrize("line", ["**Step 1: Mix**", "**What you need:**", "__Am Morgen__", "**A *very* short step**"])
+def test_a_bold_line_above_other_text_is_a_heading(line: str) -> None:
+    assert [type(block) for block in blocks(f"One.\n\n{line}\n\n- Two")] == [Paragraph, Heading, ItemList]
+
+
+@pytest.mark.parametrize("line", ["**Stop.**", "**ANNA**", "**Anna:** Come.", "**Never!**", f"**{'word ' * 20}**"])
+def test_a_bold_sentence_or_name_is_no_heading(line: str) -> None:
+    assert [type(block) for block in blocks(f"One.\n\n{line}\n\nTwo.")] == [Paragraph] * 3
+
+
+def test_a_bold_line_at_the_end_is_no_heading() -> None:
+    assert [type(block) for block in blocks("One.\n\n**The End**")] == [Paragraph, Paragraph]
