@@ -36,10 +36,23 @@ def _break_tag(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _small_tag(state: StateInline, silent: bool) -> bool:
+    """m<sup>2</sup> and H<sub>2</sub>O by the characters that are raised or lowered; what has none loses its tags."""
+    found = _SMALL_TAG.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        small = found[2].translate(_SMALL[found[1].lower()])
+        state.push("text", "", 0).content = small if not set(small) & set(found[2]) else found[2]
+    state.pos = found.end()
+    return True
+
+
 _PARSER = (
     MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"]).use(footnote_plugin)
 )
 _PARSER.inline.ruler.before("autolink", "break_tag", _break_tag)
+_PARSER.inline.ruler.before("autolink", "small_tag", _small_tag)
 _ENUMERATION = re.compile(
     r"^(chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|розділ)\b", re.I
 )
@@ -47,6 +60,12 @@ _ENUMERATION = re.compile(
 _HOST = r"[^\s/?#@:%\[\]\\<>\"]+"
 _WEB = re.compile(rf"https?://{_HOST}(?::[0-9]{{1,5}})?(?:[/?#][^\s\\<>\"]*)?|mailto:[^\s@?]+@{_HOST}(?:\?\S*)?")
 
+_BOX = re.compile(r"\[([ xX])\] ")
+_SMALL_TAG = re.compile(r"<(sup|sub)>([^<>\n]{1,20})</\1>", re.I)
+_SMALL = {
+    "sup": str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ"),
+    "sub": str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎"),
+}
 _STYLES = {"em": "italic", "strong": "bold", "s": "strike"}
 
 Polish = Callable[[str], str]
@@ -185,7 +204,7 @@ class _Reader:
                 yield from item
         else:
             start = int(token.attrGet("start") or 1) if close.startswith("ordered") else None
-            yield model.ItemList(tuple(item or (model.Paragraph(()),) for item in items), start)
+            yield _checklist(model.ItemList(tuple(item or (model.Paragraph(()),) for item in items), start))
 
     def _table(self) -> Block:
         rows: list[list[Spans]] = []
@@ -202,6 +221,25 @@ class _Reader:
         width = len(aligns)
         even = [tuple((row + [()] * width)[:width]) for row in rows]
         return model.Table(tuple(aligns), even[0], tuple(even[1:]))
+
+
+def _checklist(block: model.ItemList) -> model.ItemList:
+    """The list with boxes for its signs, if every item begins with "[ ]" or "[x]"."""
+    boxes = [_BOX.match(_first_text(item)) for item in block.items]
+    if block.start is not None or not all(boxes):
+        return block
+    items = []
+    for found, (first, *others) in zip(boxes, block.items, strict=True):
+        if found and isinstance(first, model.Paragraph):
+            span, *spans = first.spans
+            rest = span.text[found.end() :]
+            texts = (replace(span, text=rest), *spans) if rest else tuple(spans)
+            items.append((model.Paragraph(texts), *others))
+    return model.ItemList(tuple(items), ticked=tuple(found[1] != " " for found in boxes if found))
+
+
+def _first_text(item: Sequence[Block]) -> str:
+    return item[0].spans[0].text if isinstance(item[0], model.Paragraph) and item[0].spans else ""
 
 
 def _spans(tokens: Sequence[Token], *, soft: str) -> Iterator[Span]:

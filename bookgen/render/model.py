@@ -62,15 +62,21 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class ItemList:
-    """A bulleted list, or a numbered one that counts from `start`."""
+    """A bulleted list, or a numbered one that counts from `start`.
+
+    A checklist has a box for each item, ticked or not.
+    """
 
     items: tuple[tuple[Block, ...], ...]
     start: int | None = None
+    ticked: tuple[bool, ...] = ()
 
     def sign(self, item: int, *, outer: bool) -> str:
         """What stands before an item, counted from 0; an outer list has other marks than those within lists."""
         if self.start is not None:
             return f"{self.start + item}."
+        if self.ticked:
+            return "☑" if self.ticked[item] else "☐"
         return "•" if outer else "–"
 
 

@@ -161,3 +161,21 @@ def test_a_bold_sentence_or_name_is_no_heading(line: str) -> None:
 
 def test_a_bold_line_at_the_end_is_no_heading() -> None:
     assert [type(block) for block in blocks("One.\n\n**The End**")] == [Paragraph, Paragraph]
+
+
+def test_a_checklist_has_boxes() -> None:
+    (checklist, plain) = blocks("- [ ] Rope\n- [x] *A* plank\n\n1. [ ] Numbered\n2. Two")
+
+    assert isinstance(checklist, ItemList)
+    assert [checklist.sign(item, outer=True) for item in range(2)] == ["☐", "☑"]
+    assert checklist.items[0] == (Paragraph((Span("Rope"),)),)
+    assert checklist.items[1] == (Paragraph((Span("A", italic=True), Span(" plank"))),)
+    assert isinstance(plain, ItemList)
+    assert not plain.ticked
+
+
+def test_raised_and_lowered_digits_are_characters_and_other_tags_of_theirs_go() -> None:
+    (paragraph,) = blocks("5 m<sup>2</sup> of CO<sub>2</sub> on the 1<sup>st</sup>, `<sup>2</sup>`")
+
+    assert isinstance(paragraph, Paragraph)
+    assert "".join(span.text for span in paragraph.spans) == "5 m² of CO₂ on the 1st, <sup>2</sup>"

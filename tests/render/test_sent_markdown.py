@@ -193,3 +193,14 @@ def test_a_second_paragraph_of_an_item_is_seen_to_begin(make: Make) -> None:
 
     assert edges["More"] > edges["Two"]
     assert more.paragraph_format.first_line_indent > 0
+
+
+def test_a_checklist_has_boxes_for_bullets_in_every_format(make: Make) -> None:
+    book = render(make("You need:\n\n- [ ] Rope\n- [x] A plank"))
+    said = [text for _, text in lines(book.layout)]
+    paragraphs = [each.text for each in docx.Document(io.BytesIO(book.docx)).paragraphs]
+
+    assert {"☐", "☑"} <= set(said)
+    assert "•" not in said
+    assert {"☐\tRope", "☑\tA plank"} <= set(paragraphs)
+    assert '<ul class="boxes"><li>☐ Rope</li><li>☑ A plank</li></ul>' in chapter(book)

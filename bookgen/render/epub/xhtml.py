@@ -103,13 +103,15 @@ class ChapterWriter:
     def _list(self, block: model.ItemList) -> str:
         tag = "ul" if block.start is None else "ol"
         start = f' start="{block.start}"' if block.start not in (None, 1) else ""
+        start += ' class="boxes"' * bool(block.ticked)
         items = []
         outer, self._in_item = self._in_item, True
-        for item in block.items:
+        for number, item in enumerate(block.items):
+            box = f"{block.sign(number, outer=True)} " * bool(block.ticked)
             if len(item) == 1 and isinstance(item[0], model.Paragraph):
-                items.append(f"<li>{self._leaf(item[0].spans)}</li>")
+                items.append(f"<li>{box}{self._leaf(item[0].spans)}</li>")
             else:
-                items.append(f"<li>{''.join(self._block(each) for each in item)}</li>")
+                items.append(f"<li>{box}{''.join(self._block(each) for each in item)}</li>")
         self._in_item = outer
         return f"<{tag}{start}>{''.join(items)}</{tag}>"
 
