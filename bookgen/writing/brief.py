@@ -2,8 +2,8 @@
 
 No provider is sent it. The offline model writes from it alone, and a model server of the tests answers by it.
 
-Every brief has `language`, `title`, `genre`, `audience` and `chapter_count`, and a `seed` that changes when a fresh
-text is wanted. By stage it adds:
+Every brief has `language`, `title`, `genre`, `audience`, `chapter_count` and `total` (the words of the whole book), and
+a `seed` that changes when a fresh text is wanted. By stage it adds:
 
 outline    first, last: the chapter numbers wanted in this reply
 rework     chapters: [{number, title, summary}] to think out anew
@@ -33,6 +33,7 @@ def of_book(book: Book, *, seed: str = "", **fields: object) -> dict[str, object
         "genre": book.genre,
         "audience": book.target_audience,
         "chapter_count": book.chapter_count,
+        "total": book.target_word_count,
         "seed": seed,
         **fields,
     }

@@ -1,0 +1,232 @@
+"""The sample stories: one in each of a few languages, divided over as many chapters as a book has."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from itertools import accumulate, groupby
+from pathlib import Path
+from typing import Any
+
+from bookgen.providers.sample.brief import Brief
+from bookgen.words import count_words
+
+FOLDER = Path(__file__).parent / "stories"
+SCENE_BREAK = "***"
+MAX_CHAPTERS = 40
+MIN_CHAPTER_WORDS = 350
+LENGTH_TOLERANCE = 0.2  # of the story's length
+CUT_PENALTIES = (0.0, 0.02, 0.07)  # by Start, in chapter lengths: how far a better place may be away
+MAX_SUMMARY_CHARACTERS = 1_200
+_NUMERALS = ("", "", " II", " III", " IV", " V", " VI", " VII", " VIII", " IX", " X")
+_SENTENCE_END = re.compile(r"[.!?…][\"”’»“*_)]*$")
+_OTHER_KINDS = re.compile(
+    r"child|kids|picture|middle.?grade|poe(?:m|t)|vers|lyri|gedicht|memoir|mémoire|memoria|biogra|screenplay|\bplay\b",
+    re.IGNORECASE,
+)
+
+
+class Start(IntEnum):
+    """What starts with a paragraph, best place for a cut first."""
+
+    CHAPTER = 0
+    SCENE = 1
+    PARAGRAPH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`told`: what happens. `opens` and `closes`: the questions that it raises and answers."""
+
+    title: str
+    told: str
+    facts: tuple[str, ...]
+    opens: tuple[str, ...]
+    closes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """`chapter` and `scene` are indexes into those of the story."""
+
+    text: str
+    words: int
+    chapter: int
+    scene: int
+    start: Start
+    ends_scene: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """`outline`: the title and summary of each of its own chapters."""
+
+    bible: Mapping[str, Any]
+    outline: tuple[tuple[str, str], ...]
+    scenes: tuple[Scene, ...]
+    paragraphs: tuple[Paragraph, ...]
+
+    @property
+    def words(self) -> int:
+        return sum(paragraph.words for paragraph in self.paragraphs)
+
+
+@dataclass(frozen=True, slots=True)
+class StoryChapter:
+    """A chapter as the story is divided for a book. `digest` has the fields of a digest; its threads are texts."""
+
+    title: str
+    summary: str
+    digest: Mapping[str, Any]
+    paragraphs: tuple[Paragraph, ...]
+
+    @property
+    def text(self) -> str:
+        return joined(self.paragraphs)
+
+
+def joined(paragraphs: Sequence[Paragraph]) -> str:
+    """The paragraphs as Markdown, with a line between two scenes."""
+    scenes = [[each.text for each in scene] for _, scene in groupby(paragraphs, key=lambda each: each.scene)]
+    return f"\n\n{SCENE_BREAK}\n\n".join("\n\n".join(scene) for scene in scenes)
+
+
+def language_of(brief: Brief) -> str:
+    return brief.text("language", "en").partition("-")[0].lower()
+
+
+@cache
+def load(language: str) -> Story | None:
+    """The story in the language of a primary subtag, or None."""
+    folder = FOLDER / language
+    if not language.isalpha() or not (folder / "story.toml").is_file():
+        return None
+    notes = tomllib.loads((folder / "story.toml").read_text(encoding="utf-8"))
+    scenes: list[Scene] = []
+    paragraphs: list[Paragraph] = []
+    for index, chapter in enumerate(notes["chapters"]):
+        text = (folder / f"{index + 1:02}.md").read_text(encoding="utf-8")
+        paragraphs += _paragraphs(text, index, len(scenes))
+        scenes += [_scene(each) for each in chapter["scenes"]]
+    outline = tuple((chapter["title"], chapter["summary"]) for chapter in notes["chapters"])
+    return Story(notes["bible"], outline, tuple(scenes), tuple(paragraphs))
+
+
+def _scene(notes: Mapping[str, Any]) -> Scene:
+    facts, opens, closes = (tuple(notes.get(name, ())) for name in ("facts", "opens", "closes"))
+    return Scene(notes["title"], notes["told"], facts, opens, closes)
+
+
+def _paragraphs(text: str, chapter: int, first_scene: int) -> Iterator[Paragraph]:
+    for index, scene in enumerate(re.split(rf"\n\s*{re.escape(SCENE_BREAK)}\s*\n", text.strip())):
+        blocks = scene.strip().split("\n\n")
+        starts = [Start.SCENE if index else Start.CHAPTER, *[Start.PARAGRAPH] * (len(blocks) - 1)]
+        for number, (block, start) in enumerate(zip(blocks, starts, strict=True), 1):
+            words, ends_scene = count_words(block), number == len(blocks)
+            yield Paragraph(block.strip(), words, chapter, first_scene + index, start, ends_scene)
+
+
+def chapters_for(brief: Brief) -> tuple[StoryChapter, ...]:
+    """The story's chapters for a book; none if the book is not to be told from a story.
+
+    A book is told from one if it is prose fiction, or its genre does not say, if there is a story in its language that
+    is about as long, and if its chapters are not too many for it.
+    """
+    story = load(language_of(brief))
+    total, count = brief.number("total", 0), brief.number("chapter_count", 0)
+    if story is None or not _is_fiction(brief) or abs(total - story.words) > story.words * LENGTH_TOLERANCE:
+        return ()
+    if not 1 <= count <= min(MAX_CHAPTERS, story.words // MIN_CHAPTER_WORDS):
+        return ()
+    return told_in(language_of(brief), count)
+
+
+def _is_fiction(brief: Brief) -> bool:
+    kind = f"{brief.text('genre')} {brief.text('audience')}"
+    return not brief.text("ages") and not brief.nonfiction and not _OTHER_KINDS.search(kind)
+
+
+@cache
+def told_in(language: str, count: int) -> tuple[StoryChapter, ...]:
+    """The whole story in `count` chapters, divided at ends of paragraphs. There must be a story in the language."""
+    story = load(language)
+    if story is None:
+        raise LookupError(language)
+    starts = _starts(story, count)
+    pieces = [story.paragraphs[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    titles = _titles(story, pieces)
+    return tuple(_chapter(story, piece, title) for piece, title in zip(pieces, titles, strict=True))
+
+
+def _starts(story: Story, count: int) -> list[int]:
+    """The index of the first paragraph of each chapter."""
+    paragraphs = story.paragraphs
+    if count == len(story.outline):
+        return [index for index, each in enumerate(paragraphs) if each.start is Start.CHAPTER]
+    before = [0, *accumulate(each.words for each in paragraphs)]
+    length = before[-1] / count
+    starts = [0]
+    for number in range(1, count):
+        places = [
+            index
+            for index in range(starts[-1] + 1, len(paragraphs) - (count - number) + 1)
+            if _SENTENCE_END.search(paragraphs[index - 1].text)
+        ]
+        off = {index: abs(before[index] / length - number) for index in places}
+        starts.append(min(places, key=lambda index: off[index] + CUT_PENALTIES[paragraphs[index].start]))
+    return starts
+
+
+def _titles(story: Story, pieces: Sequence[Sequence[Paragraph]]) -> list[str]:
+    """Different titles: that of the chapter or scene that starts a piece, else of the first scene that starts in it."""
+    used: Counter[str] = Counter()
+    titles = []
+    for piece in pieces:
+        starting = next((each for each in piece if each.start is not Start.PARAGRAPH), piece[0])
+        of_chapter = starting is piece[0] and starting.start is Start.CHAPTER
+        title = story.outline[starting.chapter][0] if of_chapter else story.scenes[starting.scene].title
+        used[title] += 1
+        titles.append(f"{title}{_NUMERALS[used[title]]}")
+    return titles
+
+
+def _chapter(story: Story, piece: Sequence[Paragraph], title: str) -> StoryChapter:
+    summaries = list(_summaries(story, piece))
+    if len(summaries) == len(story.outline):
+        summaries = list(story.bible["arc"])
+    elif len({each.scene for each in piece}) == 1:  # another chapter may tell the rest of the scene
+        summaries = [f"{title}: {summaries[0]}"]
+    summary = _within(summaries, MAX_SUMMARY_CHARACTERS)
+    return StoryChapter(title, summary, {"summary": summary, **_notes(story, piece)}, tuple(piece))
+
+
+def _summaries(story: Story, piece: Sequence[Paragraph]) -> Iterator[str]:
+    """The summaries of the chapters that are whole in the piece, and what is told in the scenes of others."""
+    for chapter, group in groupby(piece, key=lambda each: each.chapter):
+        paragraphs = list(group)
+        if len(paragraphs) == sum(each.chapter == chapter for each in story.paragraphs):
+            yield story.outline[chapter][1]
+        else:
+            yield from (story.scenes[scene].told for scene in dict.fromkeys(each.scene for each in paragraphs))
+
+
+def _within(texts: Sequence[str], most: int) -> str:
+    lengths = accumulate(len(each) + 1 for each in texts)
+    return " ".join(each for each, length in zip(texts, lengths, strict=True) if length <= most)
+
+
+def _notes(story: Story, piece: Sequence[Paragraph]) -> dict[str, list[str]]:
+    """What is known after the scenes that end in the piece."""
+    ended = [story.scenes[each.scene] for each in piece if each.ends_scene]
+    opened = [thread for scene in ended for thread in scene.opens]
+    closed = [thread for scene in ended for thread in scene.closes]
+    return {
+        "facts": [fact for scene in ended for fact in scene.facts],
+        "threads_opened": [thread for thread in opened if thread not in closed],
+        "threads_closed": [thread for thread in closed if thread not in opened],
+    }
