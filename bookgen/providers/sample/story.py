@@ -40,7 +40,7 @@ class Start(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class StoryScene:
     """`told`: what happens. `opens` and `closes`: the questions that it raises and answers."""
 
     title: str
@@ -51,7 +51,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class StoryParagraph:
     """`chapter` and `scene` are indexes into those of the story."""
 
     text: str
@@ -68,8 +68,8 @@ class Story:
 
     bible: Mapping[str, Any]
     outline: tuple[tuple[str, str], ...]
-    scenes: tuple[Scene, ...]
-    paragraphs: tuple[Paragraph, ...]
+    scenes: tuple[StoryScene, ...]
+    paragraphs: tuple[StoryParagraph, ...]
 
     @property
     def words(self) -> int:
@@ -83,14 +83,14 @@ class StoryChapter:
     title: str
     summary: str
     digest: Mapping[str, Any]
-    paragraphs: tuple[Paragraph, ...]
+    paragraphs: tuple[StoryParagraph, ...]
 
     @property
     def text(self) -> str:
         return joined(self.paragraphs)
 
 
-def joined(paragraphs: Sequence[Paragraph]) -> str:
+def joined(paragraphs: Sequence[StoryParagraph]) -> str:
     """The paragraphs as Markdown, with a line between two scenes."""
     scenes = [[each.text for each in scene] for _, scene in groupby(paragraphs, key=lambda each: each.scene)]
     return f"\n\n{SCENE_BREAK}\n\n".join("\n\n".join(scene) for scene in scenes)
@@ -107,8 +107,8 @@ def load(language: str) -> Story | None:
     if not language.isalpha() or not (folder / "story.toml").is_file():
         return None
     notes = tomllib.loads((folder / "story.toml").read_text(encoding="utf-8"))
-    scenes: list[Scene] = []
-    paragraphs: list[Paragraph] = []
+    scenes: list[StoryScene] = []
+    paragraphs: list[StoryParagraph] = []
     for index, chapter in enumerate(notes["chapters"]):
         text = (folder / f"{index + 1:02}.md").read_text(encoding="utf-8")
         paragraphs += _paragraphs(text, index, len(scenes))
@@ -117,18 +117,18 @@ def load(language: str) -> Story | None:
     return Story(notes["bible"], outline, tuple(scenes), tuple(paragraphs))
 
 
-def _scene(notes: Mapping[str, Any]) -> Scene:
+def _scene(notes: Mapping[str, Any]) -> StoryScene:
     facts, opens, closes = (tuple(notes.get(name, ())) for name in ("facts", "opens", "closes"))
-    return Scene(notes["title"], notes["told"], facts, opens, closes)
+    return StoryScene(notes["title"], notes["told"], facts, opens, closes)
 
 
-def _paragraphs(text: str, chapter: int, first_scene: int) -> Iterator[Paragraph]:
+def _paragraphs(text: str, chapter: int, first_scene: int) -> Iterator[StoryParagraph]:
     for index, scene in enumerate(re.split(rf"\n\s*{re.escape(SCENE_BREAK)}\s*\n", text.strip())):
         blocks = scene.strip().split("\n\n")
         starts = [Start.SCENE if index else Start.CHAPTER, *[Start.PARAGRAPH] * (len(blocks) - 1)]
         for number, (block, start) in enumerate(zip(blocks, starts, strict=True), 1):
             words, ends_scene = count_words(block), number == len(blocks)
-            yield Paragraph(block.strip(), words, chapter, first_scene + index, start, ends_scene)
+            yield StoryParagraph(block.strip(), words, chapter, first_scene + index, start, ends_scene)
 
 
 def chapters_for(brief: Brief) -> tuple[StoryChapter, ...]:
@@ -182,7 +182,7 @@ def _starts(story: Story, count: int) -> list[int]:
     return starts
 
 
-def _titles(story: Story, pieces: Sequence[Sequence[Paragraph]]) -> list[str]:
+def _titles(story: Story, pieces: Sequence[Sequence[StoryParagraph]]) -> list[str]:
     """Different titles: that of the chapter or scene that starts a piece, else of the first scene that starts in it."""
     used: Counter[str] = Counter()
     titles = []
@@ -195,7 +195,7 @@ def _titles(story: Story, pieces: Sequence[Sequence[Paragraph]]) -> list[str]:
     return titles
 
 
-def _chapter(story: Story, piece: Sequence[Paragraph], title: str) -> StoryChapter:
+def _chapter(story: Story, piece: Sequence[StoryParagraph], title: str) -> StoryChapter:
     summaries = list(_summaries(story, piece))
     if len(summaries) == len(story.outline):
         summaries = list(story.bible["arc"])
@@ -205,7 +205,7 @@ def _chapter(story: Story, piece: Sequence[Paragraph], title: str) -> StoryChapt
     return StoryChapter(title, summary, {"summary": summary, **_notes(story, piece)}, tuple(piece))
 
 
-def _summaries(story: Story, piece: Sequence[Paragraph]) -> Iterator[str]:
+def _summaries(story: Story, piece: Sequence[StoryParagraph]) -> Iterator[str]:
     """The summaries of the chapters that are whole in the piece, and what is told in the scenes of others."""
     for chapter, group in groupby(piece, key=lambda each: each.chapter):
         paragraphs = list(group)
@@ -220,7 +220,7 @@ def _within(texts: Sequence[str], most: int) -> str:
     return " ".join(each for each, length in zip(texts, lengths, strict=True) if length <= most)
 
 
-def _notes(story: Story, piece: Sequence[Paragraph]) -> dict[str, list[str]]:
+def _notes(story: Story, piece: Sequence[StoryParagraph]) -> dict[str, list[str]]:
     """What is known after the scenes that end in the piece."""
     ended = [story.scenes[each.scene] for each in piece if each.ends_scene]
     opened = [thread for scene in ended for thread in scene.opens]

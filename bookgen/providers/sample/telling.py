@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from bookgen.providers.sample.brief import Brief
-from bookgen.providers.sample.story import SCENE_BREAK, Paragraph, StoryChapter, joined, language_of, load
+from bookgen.providers.sample.story import SCENE_BREAK, StoryChapter, StoryParagraph, joined, language_of, load
 from bookgen.providers.text import TextRequest
 from bookgen.words import count_words
 
@@ -56,7 +56,7 @@ def _after(text: str, said: str) -> str | None:
     return None
 
 
-def _from_part(paragraphs: Sequence[Paragraph], part: int, parts: int) -> Sequence[Paragraph]:
+def _from_part(paragraphs: Sequence[StoryParagraph], part: int, parts: int) -> Sequence[StoryParagraph]:
     """The paragraphs from where a part starts if all are equally long."""
     before = [0, *accumulate(each.words for each in paragraphs)]
     start = next(index for index, words in enumerate(before) if words >= before[-1] * (part - 1) // max(parts, part))
